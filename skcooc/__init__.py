@@ -1,0 +1,1 @@
+"""Mixture models for co-occurrence data, compatible with scikit-learn."""
