@@ -1,0 +1,247 @@
+"""The aspect model (separable mixture model, pLSA): classes of observations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skcooc.base import CooccurrenceEstimator
+from skcooc.em import TemperatureRange
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.simplex import normalise
+
+
+class Params(NamedTuple):
+    """Parameters of the aspect model; P(z given x) is the state of the rows."""
+
+    components: Array  # (M, K): P(y_j given z_k); columns sum to one
+    weights: Array  # (K,): P(z_k)
+
+
+class Statistics(NamedTuple):
+    """Sums over the observations of a block."""
+
+    components: Array  # (M, K): sum_i n_ij r_ijk
+    free_energy: float  # -(1/beta) sum n_ij log sum_k prior (likelihood)^beta, nats
+
+
+@dataclass(frozen=True)
+class Aspects:
+    """Equations of the aspect model.
+
+    P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k); memo eqs. (1)-(11). At inverse
+    temperature beta an observation (x_i, y_j) has the posterior
+
+        joint:       r_ijk ~ [P(z_k) P(x_i given z_k) P(y_j given z_k)]^beta
+        likelihood:  r_ijk ~ P(z_k) [P(x_i given z_k) P(y_j given z_k)]^beta   (memo, eq. 65)
+
+    Both are written with P(z_k given x_i) ~ P(z_k) P(x_i given z_k): factors that depend on i
+    alone cancel, and what is left of the prior is P(z_k)^(1 - beta) in the second form.
+    """
+
+    n_components: int
+    tempering: Literal["joint", "likelihood"] = "joint"
+    component_prior: float = 0.0
+
+    def start(self, blocks: Sequence[Counts], rng: np.random.Generator) -> tuple[Params, list[Rows]]:
+        """Random components; every row an equal mixture of them."""
+        n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
+        noise = rng.uniform(0.5, 1.5, (n_columns, self.n_components)).astype(dtype)
+        weights = np.full(self.n_components, 1 / self.n_components, dtype=dtype)
+        rows = [np.tile(weights, (X.shape[0], 1)) for X in blocks]
+        return Params(normalise(noise, axis=0, otherwise=0.0), weights), rows
+
+    def expect(
+        self, X: Counts, params: Params, rows: Rows, beta: float
+    ) -> tuple[Rows, Statistics]:
+        """E-step, and the part of the M-step that concerns the rows: memo eqs. (6), (8), (9)."""
+        A, B = rows**beta, params.components**beta
+        if self.tempering == "likelihood":
+            A *= params.weights ** (1 - beta)
+        mixture = X.mixture(A, B)
+        expected = np.multiply(A, mixture.rows, out=A)
+        mixtures = normalise(expected, axis=1, otherwise=params.weights)
+        components = np.multiply(B, mixture.columns, out=B)
+        return mixtures, Statistics(components, -mixture.log_likelihood / beta)
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        """M-step for the components and their weights: memo eqs. (7), (9)."""
+        mass = stats.components.sum(axis=0)
+        components = normalise(
+            stats.components + self.component_prior, axis=0, otherwise=params.components
+        )
+        return Params(components, mass / mass.sum())
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """c sum log P(y_j given z_k): the Dirichlet prior with c pseudo-counts, up to a constant."""
+        if not self.component_prior:
+            return 0.0
+        return self.component_prior * float(np.log(params.components).sum(dtype=np.float64))
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        """P(z given x) and P(y given z): memo eq. (11)."""
+        return rows, params.components
+
+
+class AspectModel(CooccurrenceEstimator):
+    """Aspect model: every observation comes from one of K aspects.
+
+    Also known as separable mixture model (SMM) and probabilistic latent semantic analysis (pLSA);
+    as aggregate Markov model where rows and columns are the same words. A row, say a document, has
+    a distribution over aspects; an aspect is a distribution over columns, say words. The model is
+    fitted by tempered EM, and the inverse temperature, which keeps it from overfitting, is found
+    by itself.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number K of aspects.
+
+    beta : float in (0, 1] or "auto", default="auto"
+        Inverse temperature. 1 is maximum likelihood (untempered pLSA), which overfits. Below a
+        critical value, for texts about .65, all aspects become the unigram. "auto" chooses it on
+        observations held out inside ``fit``, and then fits all observations.
+
+    tempering : {"joint", "likelihood"}, default="joint"
+        What beta is the exponent of: P(z) P(x given z) P(y given z), or, as in the memo, only
+        P(x given z) P(y given z).
+
+    component_prior : float, default=0.0
+        Pseudo-count added to the expected count of every column in every aspect. .01 helps where
+        data are thin, such as word pairs seen once.
+
+    max_iter : int, default=300
+        Largest number of EM iterations.
+
+    tol : float, default=1e-5
+        EM stops when the free energy falls by less than this, relative to its size.
+
+    n_init : int, default=1
+        Number of random starts; the one with the least free energy is kept.
+
+    relaxation : float in (0, 2), default=1.0
+        Step size eta of over-relaxed EM; 1.0 is plain EM, 1.8 is often faster.
+
+    smoothing : float in [0, 1) or "auto", default="auto"
+        Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
+        where observations are held out in ``fit``, and takes .001 elsewhere.
+
+    validation_fraction : float in (0, 1), default=0.1
+        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``.
+
+    early_stopping : bool, default=False
+        Whether to stop when the perplexity of held-out observations no longer falls, and to
+        return to the best parameters. These have not seen the held-out observations.
+
+    n_jobs : int, default=None
+        Number of threads, in joblib's conventions. Results do not depend on it.
+
+    warm_start : bool, default=False
+        Whether a further call of ``fit`` goes on from the parameters and the temperature found
+        before.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts and of the division into training and held-out observations.
+
+    Attributes
+    ----------
+    components_ : (K, M) array
+        P(y_j given z_k).
+    weights_ : (K,) array
+        P(z_k).
+    embedding_ : (N, K) array
+        P(z_k given x_i) of the rows fitted.
+    row_distribution_ : (N,) array
+        P(x_i).
+    unigram_ : (M,) array
+        Add-one distribution of the columns, used for smoothing.
+    beta_ : float
+        Inverse temperature used.
+    smoothing_ : float
+        Smoothing used.
+    temperature_search_ : list of Probe
+        The temperatures tried and their validation; empty where beta was given.
+    n_iter_ : int
+        Number of EM iterations of the final fit.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    objective_ : float
+        Free energy, less the log prior, at the last E-step, in nats.
+    history_ : list of Record
+        Inverse temperature, free energy, validation perplexity and seconds of every iteration.
+    n_features_in_ : int
+        Number M of columns.
+    feature_names_in_ : (M,) array of str
+        Names of the columns, where the data has names that are strings.
+
+    See Also
+    --------
+    skcooc.Dyads : Observations as samples, for cross-validation.
+
+    References
+    ----------
+    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
+    sections 2.1-2.3 and 5.1.
+
+    T. Hofmann, Unsupervised learning by probabilistic latent semantic analysis, Machine Learning
+    42, 177-196, 2001.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> model = AspectModel(n_components=3, random_state=0).fit(X)
+    >>> model.transform(X[:2]).shape
+    (2, 3)
+    >>> bool(model.perplexity(X) < 40)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CooccurrenceEstimator._parameter_constraints,
+        "tempering": [StrOptions({"joint", "likelihood"})],
+        "component_prior": [Interval(Real, 0, None, closed="left")],
+    }
+    _temperatures = TemperatureRange(0.5, 1.0)
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        beta: float | Literal["auto"] = "auto",
+        tempering: Literal["joint", "likelihood"] = "joint",
+        component_prior: float = 0.0,
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        n_init: int = 1,
+        relaxation: float = 1.0,
+        smoothing: float | Literal["auto"] = "auto",
+        validation_fraction: float = 0.1,
+        early_stopping: bool = False,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.beta = beta
+        self.tempering = tempering
+        self.component_prior = component_prior
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.relaxation = relaxation
+        self.smoothing = smoothing
+        self.validation_fraction = validation_fraction
+        self.early_stopping = early_stopping
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _model(self) -> Aspects:
+        return Aspects(self.n_components, self.tempering, self.component_prior)

@@ -1,0 +1,380 @@
+"""What all estimators share: checks, fit, fold-in, honest scores, sampling."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc import scoring
+from skcooc.checks import check_same_table, check_table, check_training, n_threads
+from skcooc.counts import CSRCounts, thin
+from skcooc.dyads import Dyads
+from skcooc.em import Record, State, TemperatureRange
+from skcooc.fitting import (
+    DEFAULT_SMOOTHING,
+    Fitted,
+    Settings,
+    add_one_unigram,
+    fit_table,
+    fold_in,
+)
+from skcooc.progress import Progress
+from skcooc.protocol import Array, Model, Rows
+
+SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
+COLLAPSED = 1e-2  # total variation between every component and the unigram
+
+
+class CooccurrenceEstimator(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Base class of the estimators: a subclass is a constructor, a docstring and its model."""
+
+    n_components: int
+    beta: Any
+    max_iter: int
+    tol: float
+    n_init: int
+    relaxation: float
+    smoothing: Any
+    validation_fraction: float
+    early_stopping: bool
+    n_jobs: int | None
+    warm_start: bool
+    random_state: Any
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "beta": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "relaxation": [Interval(Real, 0, 2, closed="neither")],
+        "smoothing": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "early_stopping": ["boolean"],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+    }
+    _temperatures: ClassVar[TemperatureRange]
+
+    def _model(self) -> Model:
+        """The equations, with the hyper-parameters of this estimator."""
+        raise NotImplementedError
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> CooccurrenceEstimator:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+            Non-negative counts or weights.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row; of each observation where X is Dyads.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            Where X is negative, not finite, empty or all zero, or a parameter has no valid value.
+        """
+        new = copy.copy(self)  # a fit that fails leaves self as it was
+        table, sample_weight = check_training(new, X, sample_weight)
+        new._table = X[:0] if isinstance(X, Dyads) else Dyads(sp.csr_array(table.shape))
+        start = self._warm_state(table) if self.warm_start and hasattr(self, "_params") else None
+        settings = self._settings(warm=start is not None)
+        progress = Progress(self, settings.beta == "auto", settings.seeds, new._interim(table))
+        new._keep(fit_table(self._model(), table, sample_weight, settings, progress, start))
+        new._warn(settings)
+        progress.end()
+        self._become(new)
+        return self
+
+    def fit_transform(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Array:
+        """Fit the model and return the mixtures of the rows fitted.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        mixtures : (N, K) array
+            ``embedding_``; equal to ``transform(X)`` but for the tolerances of fit and fold-in.
+        """
+        return self.fit(X, y, sample_weight=sample_weight).embedding_
+
+    def transform(self, X: Any) -> Array:
+        """Fold rows into the fitted model.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        mixtures : (n, K) array
+            P(k given x_i); a row without observations gets ``weights_``.
+            ``transform(X) @ components_`` is P(y given x).
+        """
+        check_is_fitted(self)
+        rows = self._fold_in(check_table(self, X, reset=False))
+        return self._model().factors(self._params, rows)[0]
+
+    def inverse_transform(self, Z: ArrayLike) -> Array:
+        """Distributions over columns from mixtures.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, K)
+
+        Returns
+        -------
+        P : (n, M) array
+            Z @ components_.
+        """
+        check_is_fitted(self)
+        return np.asarray(Z) @ self.components_
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-likelihood of held-out observations, in nats for each.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+            Observations of the rows fitted (Dyads), or new rows (anything else): half of the
+            observations of a new row are folded in, and the other half is scored.
+
+        Returns
+        -------
+        log_likelihood : (n_samples,) array
+            Of each observation (Dyads); the mean over the scored observations of each row
+            (otherwise), which is zero for a row that has none.
+        """
+        return self._score_samples(X)[0]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood of held-out observations, in nats; larger is better.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+            As in ``score_samples``.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+        """
+        samples, weights = self._score_samples(X)
+        if not weights.any():
+            raise ValueError("X holds no observations to score: all entries are zero.")
+        return float(np.average(samples.astype(np.float64), weights=weights))
+
+    def perplexity(self, X: Any) -> float:
+        """exp(-score(X)): among how many columns the model seems to guess.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+
+        Returns
+        -------
+        perplexity : float
+        """
+        return float(np.exp(-self.score(X)))
+
+    def sample(self, n_samples: int = 1) -> Dyads:
+        """Draw observations from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        dyads : Dyads
+            Of the table fitted.
+        """
+        check_is_fitted(self)
+        rng = np.random.default_rng(self._seeds(1)[0])
+        factors = self.row_distribution_, self.embedding_, self.components_
+        return self._table.like(*scoring.draw(n_samples, *factors, rng))
+
+    def _fold_in(self, X: Any) -> Rows:
+        return fold_in(self._model(), self._params, self.beta_, X, n_threads(self.n_jobs))
+
+    def _score_samples(self, X: Any) -> tuple[Array, Array]:
+        """Log-likelihood of every sample, and its weight in the mean."""
+        check_is_fitted(self)
+        model, smooth = self._model(), scoring.Smoothing(self.smoothing_, self.unigram_)
+        if isinstance(X, Dyads):
+            check_same_table(self._table, X, type(self).__name__)
+            factors = model.factors(self._params, self.embedding_)
+            weights = np.ones(len(X)) if X.weights is None else X.weights
+            return scoring.score_pairs(X.rows, X.columns, *factors, smooth), weights
+        known, scored = thin(check_table(self, X, reset=False), 0.5, SPLIT_SEED, occupied=True)
+        factors = model.factors(self._params, self._fold_in(known))
+        return scoring.score_rows(scored, *factors, smooth)
+
+    def _settings(self, warm: bool) -> Settings:
+        return Settings(
+            beta=self.beta_ if warm and self.beta == "auto" else self.beta,
+            temperatures=self._temperatures,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            relaxation=self.relaxation,
+            smoothing=self.smoothing,
+            validation_fraction=self.validation_fraction,
+            early_stopping=self.early_stopping,
+            n_threads=n_threads(self.n_jobs),
+            seeds=self._seeds(1 if warm else self.n_init),
+        )
+
+    def _seeds(self, n: int) -> tuple[int, ...]:
+        return tuple(check_random_state(self.random_state).randint(2**31, size=n).tolist())
+
+    def _warm_state(self, table: Any) -> State:
+        """Where a warm start goes on: the rows' states too, if the number of rows is the same."""
+        shape = table.shape[1], self.n_components
+        if self._params.components.shape != shape:
+            raise ValueError(
+                f"warm_start=True goes on from components_ of shape "
+                f"{self.components_.shape}, but X and n_components ask for {shape[::-1]}. "
+                "Set warm_start=False to start anew."
+            )
+        if len(self.embedding_) == table.shape[0]:
+            return State(self._params, [self.embedding_.astype(table.dtype)])
+        return State(self._params, [np.tile(self.weights_, (table.shape[0], 1))])
+
+    def _interim(self, table: Any) -> Callable[[Record, Any, Sequence[Rows]], dict[str, Any]]:
+        """What turns an iteration into the attributes of an estimator that stopped there."""
+        counts = CSRCounts(table)
+        smoothing = DEFAULT_SMOOTHING if self.smoothing == "auto" else self.smoothing
+
+        def attributes(record: Record, params: Any, rows: Sequence[Rows]) -> dict[str, Any]:
+            unigram, row_sums = add_one_unigram(counts), counts.row_sums
+            return {
+                **{name: vars(self)[name] for name in vars(self) if name.endswith("_in_")},
+                **self._attributes(params, rows[0], record.beta, smoothing, unigram, row_sums),
+            }
+
+        return attributes
+
+    def _attributes(
+        self,
+        params: Any,
+        rows: Rows,
+        beta: float,
+        smoothing: float,
+        unigram: Array,
+        row_sums: Array,
+    ) -> dict[str, Any]:
+        """The attributes which all that is done with a fitted estimator needs."""
+        embedding, components = self._model().factors(params, rows)
+        return {
+            "_params": params,
+            "components_": components.T,
+            "weights_": params.weights,
+            "embedding_": embedding,
+            "row_distribution_": row_sums / row_sums.sum(),
+            "unigram_": unigram,
+            "beta_": beta,
+            "smoothing_": smoothing,
+        }
+
+    def _keep(self, fitted: Fitted) -> None:
+        fit = fitted.fit
+        vars(self).update(
+            self._attributes(
+                fit.params,
+                fit.rows[0],
+                fitted.beta,
+                fitted.smoothing,
+                fitted.unigram,
+                fitted.row_sums,
+            ),
+            temperature_search_=fitted.probes,
+            n_iter_=len(fit.history),
+            converged_=fit.converged,
+            objective_=fit.objective,
+            history_=fit.history,
+        )
+
+    def _warn(self, settings: Settings) -> None:
+        if self.n_iter_ == settings.max_iter and not self.converged_ and not self.early_stopping:
+            warnings.warn(
+                f"EM did not converge within max_iter={self.max_iter} iterations. Increase "
+                "max_iter, or the tolerance tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if self._collapsed():
+            warnings.warn(
+                f"All {len(self.components_)} components are the unigram: at beta={self.beta_:.3g} "
+                "the model has collapsed, or rows and columns are independent. Use a larger beta, "
+                "or beta='auto'.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _collapsed(self) -> bool:
+        """Whether no component differs from the distribution of the columns."""
+        if 1 in (*self._table.table_shape, len(self.components_)):
+            return False
+        mean = self.weights_ @ self.components_
+        return bool((np.abs(self.components_ - mean).sum(axis=1) / 2 < COLLAPSED).all())
+
+    def _become(self, new: CooccurrenceEstimator) -> None:
+        """Take over the attributes of a finished fit, and none of an earlier one."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        fitted = {name for name in vars(new) if name.endswith("_")} | {"_params", "_table"}
+        vars(self).update({name: vars(new)[name] for name in fitted})
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_params")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)

@@ -1,0 +1,107 @@
+"""Checks of what estimators are given; all of them are made before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from skcooc.dyads import Dyads
+from skcooc.protocol import Array
+
+
+def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Turn counts into a CSR array of floats.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and ``feature_names_in_``, or is compared with them.
+    X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+    reset : bool
+        Whether this is the table that is fitted.
+
+    Returns
+    -------
+    table : CSR array or matrix of shape (n, M), float32 or float64
+        X itself where it is one already.
+
+    Raises
+    ------
+    ValueError
+        Where counts are negative, not finite, or have another number of columns than fitted.
+    """
+    names = X.column_names if isinstance(X, Dyads) else None
+    table = validate_data(
+        estimator,
+        X.to_csr() if isinstance(X, Dyads) else X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_non_negative=True,
+        reset=reset,
+    )
+    if reset and names is not None and all(isinstance(name, str) for name in names):
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+    return table if sp.issparse(table) else sp.csr_array(table)
+
+
+def check_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, Array | None]:
+    """The table to fit, and the weights of its rows.
+
+    The weights of observations (Dyads) are counted into the table.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+    sample_weight : array-like of shape (n_samples,) or None
+
+    Returns
+    -------
+    table : CSR array or matrix of shape (N, M)
+    row_weights : (N,) array or None
+
+    Raises
+    ------
+    ValueError
+        Also where no observation is left.
+    """
+    if isinstance(X, Dyads) and sample_weight is not None:
+        X, sample_weight = X.reweighted(_weights(sample_weight, np.empty((len(X), 0)))), None
+    table = check_table(estimator, X, reset=True)
+    if sample_weight is not None:
+        sample_weight = _weights(sample_weight, table)
+    observed = table.data if sample_weight is None else table @ np.ones(table.shape[1])
+    if not (observed if sample_weight is None else observed * sample_weight).any():
+        raise ValueError(
+            f"Found array with 0 observation(s) (shape={table.shape}) while a minimum of 1 is "
+            f"required by {type(estimator).__name__}: all counts, or their weights, are zero."
+        )
+    return table, sample_weight
+
+
+def check_same_table(fitted: Dyads, X: Dyads, name: str) -> None:
+    """Raise ValueError where observations belong to another table than the one fitted."""
+    if not fitted.same_table(X):
+        raise ValueError(
+            f"X holds observations of a table of shape {X.table_shape}, but {name} was fitted on a "
+            f"table of shape {fitted.table_shape}, or with other names. Observations of new rows "
+            "are scored as a matrix: X.to_csr()."
+        )
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Number of threads in joblib's conventions.
+
+    At most as many as numba may use: a joblib worker process lowers that limit, so that workers
+    with threads of their own do not oversubscribe the cores.
+    """
+    return max(1, min(effective_n_jobs(n_jobs), numba.config.NUMBA_NUM_THREADS))
+
+
+def _weights(sample_weight: Any, X: Any) -> Array:
+    return _check_sample_weight(sample_weight, X, ensure_non_negative=True)

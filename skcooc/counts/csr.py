@@ -1,0 +1,176 @@
+"""Counts held in memory as compressed sparse rows, with a column view for the transposed products."""
+
+from __future__ import annotations
+
+import copy
+from builtins import map as serial_map
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from skcooc.counts import kernels
+
+Array = NDArray[Any]
+Map = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
+
+
+class Mixture(NamedTuple):
+    """What one pass over the non-zeros yields; w_ij = n_ij / (A[i] @ B[j])."""
+
+    rows: Array  # (n, k): w @ B
+    columns: Array  # (M, k): w.T @ A
+    log_likelihood: float  # sum n_ij log(A[i] @ B[j]), nats
+
+
+class ColumnView(NamedTuple):
+    """The CSC structure of a CSR matrix; ``order`` finds its entries in the CSR data."""
+
+    indptr: Array  # (M + 1,)
+    indices: Array  # (nnz,)
+    order: Array  # (nnz,)
+
+
+class CSRCounts:
+    """A block of rows of a count matrix.
+
+    Parameters
+    ----------
+    X : CSR array or matrix of shape (n, M), float32 or float64
+        Not copied and never written to. Indices need not be sorted; entries may be zero.
+    n_threads : int, default=1
+        Number of ranges, balanced by non-zeros, into which a pass is cut.
+    map : callable, default=the built-in map
+        Runs a function over the ranges; the ``map`` of a thread pool runs them side by side.
+        Results are bitwise the same for any ``n_threads`` and ``map``.
+    """
+
+    def __init__(self, X: Any, *, n_threads: int = 1, map: Map = serial_map) -> None:
+        self.shape: tuple[int, int] = X.shape
+        self.indptr, self.indices, self.data = X.indptr, X.indices, X.data
+        self.n_threads = n_threads
+        self._map = map
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Floating point type of the counts, hence of all products."""
+        return self.data.dtype
+
+    @cached_property
+    def row_sums(self) -> Array:
+        """Number of observations of each row, (n,), in float64."""
+        sums = np.zeros(self.shape[0])
+        occupied = np.flatnonzero(np.diff(self.indptr))
+        if occupied.size:
+            sums[occupied] = np.add.reduceat(self.data, self.indptr[occupied], dtype=np.float64)
+        return sums
+
+    @cached_property
+    def _columns(self) -> ColumnView:
+        # The order of 2^31 entries and more needs 64-bit numbers whatever type the indices have.
+        index = np.int32 if self.data.size < 2**31 else np.int64
+        order = np.arange(self.data.size, dtype=index)
+        view = sp.csr_array((order, self.indices, self.indptr), shape=self.shape).tocsc()
+        return ColumnView(view.indptr, view.indices, view.data)
+
+    def dot(self, D: Array) -> Array:
+        """X @ D: (M, k) -> (n, k)."""
+        D = np.ascontiguousarray(D, dtype=self.dtype)
+        products = np.empty((self.shape[0], D.shape[1]), dtype=self.dtype)
+        self._over(
+            self.indptr,
+            lambda start, stop: kernels.row_products(
+                self.indptr, self.indices, self.data, D, start, stop, products
+            ),
+        )
+        return products
+
+    def tdot(self, D: Array) -> Array:
+        """X.T @ D: (n, k) -> (M, k)."""
+        return self._column_products(self.data, np.ascontiguousarray(D, dtype=self.dtype))
+
+    def mixture(self, A: Array, B: Array) -> Mixture:
+        """The products of the ratios w_ij = n_ij / (A[i] @ B[j]) with both factors.
+
+        Parameters
+        ----------
+        A : (n, k) array of row factors
+        B : (M, k) array of column factors
+
+        Returns
+        -------
+        mixture : Mixture
+            The caller multiplies ``rows`` by A and ``columns`` by B to get expected counts.
+        """
+        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
+        ratio, log_likelihood = np.empty_like(self.data), np.empty(self.shape[0])
+        rows = np.empty((self.shape[0], A.shape[1]), dtype=self.dtype)
+        self._over(
+            self.indptr,
+            lambda start, stop: kernels.mixture_rows(
+                self.indptr, self.indices, self.data, A, B, start, stop, ratio, rows, log_likelihood
+            ),
+        )
+        return Mixture(rows, self._column_products(ratio, A), float(log_likelihood.sum()))
+
+    def cells(self, A: Array, B: Array) -> Array:
+        """A[i] @ B[j] at the non-zeros, (nnz,)."""
+        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
+        cells = np.empty_like(self.data)
+        self._over(
+            self.indptr,
+            lambda start, stop: kernels.cell_products(
+                self.indptr, self.indices, A, B, start, stop, cells
+            ),
+        )
+        return cells
+
+    def spread(self, n_threads: int, map: Map) -> CSRCounts:
+        """The same counts, shared, with passes cut into ranges for these threads."""
+        self._columns  # noqa: B018 - computed once, for all that share it
+        other = copy.copy(self)
+        other.n_threads, other._map = n_threads, map
+        return other
+
+    def take(self, rows: Array) -> CSRCounts:
+        """The block of the given rows, in that order."""
+        X = sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)[rows]
+        return type(self)(X, n_threads=self.n_threads, map=self._map)
+
+    def _column_products(self, data: Array, D: Array) -> Array:
+        columns = self._columns
+        products = np.empty((self.shape[1], D.shape[1]), dtype=self.dtype)
+        self._over(
+            columns.indptr,
+            lambda start, stop: kernels.column_products(*columns, data, D, start, stop, products),
+        )
+        return products
+
+    def _over(self, indptr: Array, loop: Callable[[int, int], None]) -> None:
+        for _ in self._map(lambda limits: loop(*limits), balanced_ranges(indptr, self.n_threads)):
+            pass
+
+
+class NewRows(CSRCounts):
+    """Rows that are folded into a fitted model: they contribute nothing to its columns."""
+
+    def _column_products(self, data: Array, D: Array) -> Array:
+        return np.broadcast_to(np.zeros((), dtype=self.dtype), (self.shape[1], D.shape[1]))
+
+
+def balanced_ranges(indptr: Array, n_ranges: int) -> list[tuple[int, int]]:
+    """Cut rows into at most ``n_ranges`` non-empty ranges with about equally many non-zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> balanced_ranges(np.array([0, 6, 7, 8, 12]), 2)
+    [(0, 1), (1, 4)]
+    """
+    n_rows = len(indptr) - 1
+    goals = np.arange(1, n_ranges) * (float(indptr[-1]) / n_ranges)
+    limits = [0, *np.searchsorted(indptr, goals).tolist(), n_rows]
+    return [(start, stop) for start, stop in zip(limits, limits[1:], strict=False) if start < stop]

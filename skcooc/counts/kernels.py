@@ -1,0 +1,116 @@
+"""Compiled loops over the non-zeros of a count matrix.
+
+Every loop works on a range of rows (or of columns, through the CSC view) and writes only to the
+outputs of that range, so that ranges may run in threads and any number of threads gives bitwise
+the same result. No loop allocates anything of the size of the non-zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a loop without the GIL; cache it on disk where some folder can be written.
+
+    numba raises RuntimeError at once where neither the package folder nor the user's cache folder
+    is writable; the loop is then compiled anew in each process.
+    """
+    try:
+        return njit(nogil=True, fastmath=True, cache=True)(function)
+    except RuntimeError:
+        return njit(nogil=True, fastmath=True)(function)
+
+
+@compiled
+def mixture_rows(indptr, indices, data, A, B, start, stop, ratio, products, log_likelihood):  # type: ignore[no-untyped-def]
+    """Rows start..stop: ratio n_ij / (A[i] @ B[j]), its product with B, and sum n log(A @ B).
+
+    A cell which every component excludes carries no information and gets ratio zero.
+    """
+    n_components = A.shape[1]
+    for i in range(start, stop):
+        a = A[i]
+        product = products[i]
+        product[:] = 0
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            b = B[indices[p]]
+            cell = a[0] * b[0]
+            for k in range(1, n_components):
+                cell += a[k] * b[k]
+            weight = data[p] / cell if cell > 0 else data[p] * 0
+            ratio[p] = weight
+            if weight > 0:
+                total += data[p] * np.log(cell)
+            for k in range(n_components):
+                product[k] += weight * b[k]
+        log_likelihood[i] = total
+
+
+@compiled
+def row_products(indptr, indices, data, D, start, stop, products):  # type: ignore[no-untyped-def]
+    """Rows start..stop of X @ D."""
+    n_components = D.shape[1]
+    for i in range(start, stop):
+        product = products[i]
+        product[:] = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            value = data[p]
+            d = D[indices[p]]
+            for k in range(n_components):
+                product[k] += value * d[k]
+
+
+@compiled
+def column_products(indptr, indices, order, data, D, start, stop, products):  # type: ignore[no-untyped-def]
+    """Columns start..stop of X.T @ D; ``order`` finds the entries of a column in ``data``."""
+    n_components = D.shape[1]
+    for j in range(start, stop):
+        product = products[j]
+        product[:] = 0
+        for p in range(indptr[j], indptr[j + 1]):
+            value = data[order[p]]
+            d = D[indices[p]]
+            for k in range(n_components):
+                product[k] += value * d[k]
+
+
+@compiled
+def cell_products(indptr, indices, A, B, start, stop, cells):  # type: ignore[no-untyped-def]
+    """A[i] @ B[j] at the non-zeros of rows start..stop."""
+    n_components = A.shape[1]
+    for i in range(start, stop):
+        a = A[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            b = B[indices[p]]
+            cell = a[0] * b[0]
+            for k in range(1, n_components):
+                cell += a[k] * b[k]
+            cells[p] = cell
+
+
+@compiled
+def scramble(key):  # type: ignore[no-untyped-def]
+    """Map a 64-bit key to a well mixed one (the finaliser of SplitMix64, Steele et al. 2014)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
+
+
+@compiled
+def content_uniforms(indptr, indices, data, seed, uniforms):  # type: ignore[no-untyped-def]
+    """One number in [0, 1) for each non-zero, a function of the seed and of its row's content."""
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    for i in range(indptr.shape[0] - 1):
+        row_key = np.uint64(seed)
+        for p in range(indptr[i], indptr[i + 1]):
+            count = np.uint64(min(data[p], 2.0**40) * 2.0**20)
+            row_key += scramble(np.uint64(indices[p]) * golden + scramble(count))
+        for p in range(indptr[i], indptr[i + 1]):
+            key = scramble(scramble(row_key) + np.uint64(indices[p]) * golden)
+            uniforms[p] = np.float64(key >> np.uint64(40)) * 2.0**-24

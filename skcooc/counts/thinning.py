@@ -1,0 +1,82 @@
+"""Thinning: divide the observations of a count matrix at random into two count matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import binom
+
+from skcooc.counts.kernels import content_uniforms
+
+
+def thin(X: Any, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Any, Any]:
+    """Divide observations: each goes to the second part with probability ``fraction``.
+
+    The draw of a row depends on the seed and on the content of that row alone. So it does not
+    matter in which order or batch rows come, weighting a row is the same as repeating it, and two
+    equal rows are divided equally: what is held out of one is not learnt from its duplicate.
+
+    Parameters
+    ----------
+    X : CSR array or matrix of shape (n, M)
+        Counts. A count that is no integer stands for ceil(count) observations of equal weight.
+    fraction : float in (0, 1)
+        Expected share of the second part.
+    seed : int
+        Seed of the division.
+    occupied : bool, default=False
+        Whether the second part gets at least one observation of every row that has any.
+
+    Returns
+    -------
+    rest, drawn : CSR arrays of shape (n, M)
+        They add up to X; neither stores zeros.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> rest, drawn = thin(sp.csr_array([[4.0, 0.0], [1.0, 9.0]]), 0.5, seed=0)
+    >>> (rest + drawn).toarray()
+    array([[4., 0.],
+           [1., 9.]])
+    """
+    uniforms = np.empty(X.data.size, dtype=np.float32)
+    content_uniforms(X.indptr, X.indices, X.data, np.uint64(seed), uniforms)
+    drawn = _binomial(X.data, fraction, uniforms)
+    if occupied:
+        _occupy(X, uniforms, drawn)
+    return _compact(X, X.data - drawn), _compact(X, drawn)
+
+
+def _binomial(counts: Any, fraction: float, uniforms: Any) -> Any:
+    """Binomial draws by inversion; single observations, nearly all of a text, by comparison."""
+    drawn = np.where(uniforms >= 1 - fraction, counts, 0)
+    several = np.flatnonzero(counts > 1)
+    observations = np.ceil(counts[several])
+    successes = binom.ppf(uniforms[several].astype(float), observations, fraction)
+    # A uniform of exactly zero would give -1.
+    drawn[several] = np.maximum(successes, 0) * (counts[several] / observations)
+    return drawn
+
+
+def _occupy(X: Any, uniforms: Any, drawn: Any) -> None:
+    """Move the observation with the largest uniform where a row got none."""
+    occupied = np.flatnonzero(np.diff(X.indptr))
+    if not occupied.size:
+        return
+    starts, lengths = X.indptr[occupied], np.diff(X.indptr)[occupied]
+    # A row with stored zeros only has nothing to move: its uniforms are set below all others.
+    keys = np.where(X.data > 0, uniforms, -1)
+    vacant = np.add.reduceat(drawn, starts) == 0
+    largest = keys == np.repeat(np.maximum.reduceat(keys, starts), lengths)
+    moved = np.flatnonzero(largest & np.repeat(vacant, lengths) & (keys >= 0))
+    drawn[moved] = X.data[moved] / np.ceil(X.data[moved])
+
+
+def _compact(X: Any, data: Any) -> Any:
+    """The matrix with the pattern of X and other data, without stored zeros."""
+    kept = data != 0
+    indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr].astype(X.indptr.dtype)
+    return sp.csr_array((data[kept], X.indices[kept], indptr), shape=X.shape)

@@ -1,0 +1,227 @@
+"""Observations as samples, so that scikit-learn's splitters divide observations, not rows."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+MAX_OBSERVATIONS = 2**31 - 1
+
+
+class Dyads:
+    """Joint occurrences (x_i, y_j), one sample each, of a table with N rows and M columns.
+
+    An array-like of shape (L, 2). Indexing it with an array of positions, a mask or a slice gives
+    `Dyads` of the same table: `KFold`, `cross_val_score` and `GridSearchCV` then divide the
+    observations of a row between training and test, as perplexity needs it.
+
+    Parameters
+    ----------
+    X : array-like, sparse array or matrix, or DataFrame of shape (N, M)
+        Counts. An entry n becomes ceil(n) observations of weight n / ceil(n): of weight one where
+        counts are integers.
+    row_names, column_names : sequence of length N or M, default=None
+        Names; the columns of a DataFrame are its column names.
+
+    Attributes
+    ----------
+    rows, columns : (L,) arrays of int
+        Positions in the table.
+    weights : (L,) array or None
+        Weight of each observation; None where all weigh one.
+    table_shape : tuple
+        (N, M).
+    row_names, column_names : arrays or None
+    shape : tuple
+        (L, 2).
+
+    Raises
+    ------
+    ValueError
+        Where counts are negative, not finite, or add up to more than 2^31 - 1 observations.
+
+    Examples
+    --------
+    >>> from skcooc import Dyads
+    >>> dyads = Dyads([[2, 0], [1, 1]])
+    >>> len(dyads), dyads.table_shape
+    (4, (2, 2))
+    >>> dyads[[0, 3]].to_csr().toarray()
+    array([[1., 0.],
+           [0., 1.]])
+    >>> Dyads.from_pairs(["old", "old", "new"], ["man", "house", "house"]).column_names
+    array(['house', 'man'], dtype='<U5')
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        row_names: Sequence[Any] | None = None,
+        column_names: Sequence[Any] | None = None,
+    ) -> None:
+        if column_names is None and hasattr(X, "columns"):
+            column_names = list(X.columns)
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_non_negative=True,
+            estimator="Dyads",
+            input_name="X",
+        )
+        cells = sp.coo_array(X)
+        self.rows, self.columns, self.weights = _repeat(*cells.coords, cells.data)
+        self.table_shape: tuple[int, int] = cells.shape
+        self.row_names = _names(row_names, cells.shape[0], "row_names")
+        self.column_names = _names(column_names, cells.shape[1], "column_names")
+
+    @classmethod
+    def from_pairs(
+        cls, rows: ArrayLike, columns: ArrayLike, counts: ArrayLike | None = None
+    ) -> Dyads:
+        """Observations given as two columns of names.
+
+        Parameters
+        ----------
+        rows, columns : array-likes of shape (n,)
+            Names of the row and of the column of each pair.
+        counts : array-like of shape (n,), default=None
+            How often each pair was observed; once if None.
+
+        Returns
+        -------
+        dyads : Dyads
+            The rows and columns of its table are the distinct names, sorted.
+        """
+        row_names, i = np.unique(np.asarray(rows), return_inverse=True)
+        column_names, j = np.unique(np.asarray(columns), return_inverse=True)
+        n = np.ones(len(i)) if counts is None else np.asarray(counts)
+        if not len(i) == len(j) == len(n):
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"{[len(i), len(j), len(n)]}"
+            )
+        X = sp.coo_array((n, (i, j)), shape=(len(row_names), len(column_names)))
+        return cls(X, row_names=row_names, column_names=column_names)
+
+    @classmethod
+    def from_frame(cls, frame: Any, row: str, column: str, count: str | None = None) -> Dyads:
+        """Observations given as columns of a data frame (pandas, polars or any mapping).
+
+        Parameters
+        ----------
+        frame : DataFrame or mapping
+        row, column : str
+            Names of the columns which hold the row and the column of a pair.
+        count : str, default=None
+            Name of the column of counts; every line is one observation if None.
+
+        Returns
+        -------
+        dyads : Dyads
+        """
+        return cls.from_pairs(frame[row], frame[column], None if count is None else frame[count])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(L, 2)."""
+        return len(self.rows), 2
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):  # dyads[positions, ...], as scikit-learn indexes arrays
+            key = key[0]
+        if isinstance(key, (int, np.integer)):
+            return self.rows[key], self.columns[key]
+        key = key if isinstance(key, slice) else np.asarray(key)
+        weights = None if self.weights is None else self.weights[key]
+        return self.like(self.rows[key], self.columns[key], weights)
+
+    def like(
+        self, rows: NDArray[Any], columns: NDArray[Any], weights: NDArray[Any] | None = None
+    ) -> Dyads:
+        """Other observations of the same table.
+
+        Parameters
+        ----------
+        rows, columns : (L,) arrays of int
+        weights : (L,) array, default=None
+
+        Returns
+        -------
+        dyads : Dyads
+        """
+        other = copy.copy(self)
+        other.rows, other.columns, other.weights = rows, columns, weights
+        return other
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.column_stack([self.rows, self.columns]).astype(dtype or np.intp, copy=False)
+
+    def __repr__(self) -> str:
+        rows, columns = self.table_shape
+        return f"<Dyads: {len(self)} observations of a table of shape ({rows}, {columns})>"
+
+    def reweighted(self, sample_weight: ArrayLike) -> Dyads:
+        """The same observations with their weights multiplied by (L,) factors."""
+        weights = np.asarray(sample_weight) if self.weights is None else self.weights * sample_weight
+        return self.like(self.rows, self.columns, weights)
+
+    def to_csr(self) -> sp.csr_array:
+        """The table of counts.
+
+        Returns
+        -------
+        X : CSR array of shape (N, M), float64
+            Float32 where the counts given were.
+        """
+        weights = np.ones(len(self)) if self.weights is None else self.weights
+        return sp.coo_array((weights, (self.rows, self.columns)), shape=self.table_shape).tocsr()
+
+    def same_table(self, other: Dyads) -> bool:
+        """Whether shapes are equal, and names too where both have them."""
+        return (
+            self.table_shape == other.table_shape
+            and _equal_names(self.row_names, other.row_names)
+            and _equal_names(self.column_names, other.column_names)
+        )
+
+
+def _repeat(rows: Any, columns: Any, counts: Any) -> tuple[Any, Any, Any]:
+    """One entry for each observation."""
+    repeats = np.ceil(counts)
+    n_observations = float(repeats.sum(dtype=np.float64))
+    if n_observations > MAX_OBSERVATIONS:
+        raise ValueError(
+            f"The counts add up to {n_observations:.3g} observations, more than Dyads can list "
+            f"one by one ({MAX_OBSERVATIONS}). Use the count matrix itself."
+        )
+    repeats = repeats.astype(np.int64)
+    unit = counts / np.maximum(repeats, 1)
+    whole = counts.dtype != np.float32 and bool((unit[counts > 0] == 1).all())
+    weights = None if whole else np.repeat(unit, repeats)
+    return np.repeat(rows, repeats), np.repeat(columns, repeats), weights
+
+
+def _names(names: Any, size: int, what: str) -> NDArray[Any] | None:
+    if names is None:
+        return None
+    names = np.asarray(names)
+    if names.shape != (size,):
+        raise ValueError(f"{what} has shape {names.shape}; expected ({size},)")
+    return names
+
+
+def _equal_names(mine: Any, its: Any) -> bool:
+    if mine is None or its is None or mine is its:
+        return True
+    return bool(np.array_equal(mine, its))

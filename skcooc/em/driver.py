@@ -1,0 +1,189 @@
+"""Expectation maximisation for any model: it knows the E-step and the M-step, nothing else."""
+
+from __future__ import annotations
+
+from builtins import map as serial_map
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skcooc.em.heldout import HeldOut, Validation
+from skcooc.em.relaxation import relax
+from skcooc.em.schedules import Schedule, Stage
+from skcooc.em.sweep import Map, Sweep, sweep
+from skcooc.protocol import Counts, Model, Rows
+
+
+class Record(NamedTuple):
+    """What is kept of one iteration."""
+
+    beta: float
+    free_energy: float  # nats, less the log prior; at the E-step
+    validation_perplexity: float  # after the M-step; NaN where nothing is held out
+    seconds: float
+
+
+class State(NamedTuple):
+    """Parameters, and the state of the rows of every block."""
+
+    params: Any
+    rows: list[Rows]
+
+
+class Fit(NamedTuple):
+    """The outcome of a run of EM."""
+
+    params: Any
+    rows: list[Rows]
+    objective: float  # nats, at the last E-step
+    history: list[Record]
+    converged: bool
+    validation: Validation | None  # of the parameters returned; None where nothing is held out
+
+
+Observe = Callable[[Record, Any, Sequence[Rows]], bool]
+
+
+def ignore(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+    """Observe nothing, never stop."""
+    return False
+
+
+@dataclass(frozen=True)
+class EM:
+    """Settings of a run.
+
+    Parameters
+    ----------
+    schedule : sequence of Stage
+        Inverse temperatures, each kept until convergence or for a number of iterations.
+    tol : float
+        A stage has converged where the objective falls by less than this, relative to its size.
+    relaxation : float, default=1.0
+        eta of the over-relaxed M-step (memo, eq. 63); 1 is plain EM. Where the objective rises
+        after a relaxed step, the step is undone and the plain one taken instead.
+    heldout : HeldOut or None, default=None
+        Observations on which every iteration is validated. The parameters with the least held-out
+        perplexity are returned.
+    patience : int, default=10
+        Iterations without a better held-out perplexity after which a validated run stops.
+    """
+
+    schedule: Schedule
+    tol: float
+    relaxation: float = 1.0
+    heldout: HeldOut | None = None
+    patience: int = 10
+
+    def fit(
+        self,
+        model: Model,
+        blocks: Sequence[Counts],
+        rng: np.random.Generator,
+        observe: Observe = ignore,
+        map: Map = serial_map,
+        start: State | None = None,
+    ) -> Fit:
+        """Alternate E- and M-steps.
+
+        Parameters
+        ----------
+        model : Model
+        blocks : sequence of Counts
+        rng : numpy Generator
+            Used by ``model.start`` alone.
+        observe : callable, default=ignore
+            Called with a Record, parameters and row states after every iteration; True stops.
+        map : callable, default=the built-in map
+            Runs the E-step over the blocks.
+        start : State or None, default=None
+            Where to begin instead of ``model.start``.
+
+        Returns
+        -------
+        fit : Fit
+        """
+        run = _Run(self, model, blocks, observe, map, start or State(*model.start(blocks, rng)))
+        outcomes = [run.stage(stage) for stage in self.schedule if not run.stopped]
+        return run.result(converged=outcomes[-1] and not run.stopped)
+
+    def after(self, schedule: Schedule) -> EM:
+        """The same settings with another schedule."""
+        return replace(self, schedule=schedule)
+
+
+class _Run:
+    """The moving parts of one call of EM.fit."""
+
+    def __init__(
+        self,
+        em: EM,
+        model: Model,
+        blocks: Sequence[Counts],
+        observe: Observe,
+        map: Map,
+        start: State,
+    ) -> None:
+        self.em, self.model, self.blocks, self.observe, self.map = em, model, blocks, observe, map
+        self.state = self.best = start
+        self.validation: Validation | None = None
+        self.history: list[Record] = []
+        self.since_best = 0
+        self.stopped = False
+
+    def stage(self, stage: Stage) -> bool:
+        """Iterate at one temperature; return whether it converged."""
+        plain = taken = None  # the last plain sweep, and what was made of it
+        for _ in range(stage.max_iter):
+            began = perf_counter()
+            step = self._sweep(stage.beta)
+            if plain is not None and taken is not plain and step.objective > plain.objective:
+                self.state = self._advance(plain, stage.beta)
+                step = self._sweep(stage.beta)
+                taken = plain
+            before, plain = plain, step
+            taken = step if taken is None else self._relaxed(taken, step)
+            self._finish_iteration(taken, stage.beta, began)
+            if self.stopped or (before is not None and self._settled(before, step)):
+                return True
+        return False
+
+    def result(self, converged: bool) -> Fit:
+        params, rows = self.state if self.em.heldout is None else self.best
+        objective = self.history[-1].free_energy
+        return Fit(params, rows, objective, self.history, converged, self.validation)
+
+    def _sweep(self, beta: float) -> Sweep:
+        return sweep(self.model, self.blocks, *self.state, beta, self.map)
+
+    def _relaxed(self, taken: Sweep, step: Sweep) -> Sweep:
+        if self.em.relaxation == 1.0:
+            return step
+        return relax(taken, step, self.em.relaxation)
+
+    def _advance(self, step: Sweep, beta: float) -> State:
+        return State(self.model.maximize(step.stats, self.state.params, beta), step.rows)
+
+    def _finish_iteration(self, step: Sweep, beta: float, began: float) -> None:
+        self.state = self._advance(step, beta)
+        perplexity = self._validate()
+        record = Record(beta, step.objective, perplexity, perf_counter() - began)
+        self.history.append(record)
+        self.stopped |= bool(self.observe(record, *self.state))
+
+    def _validate(self) -> float:
+        if self.em.heldout is None:
+            return float("nan")
+        validation = self.em.heldout(self.model, *self.state)
+        self.since_best += 1
+        if self.validation is None or validation.perplexity < self.validation.perplexity:
+            self.validation, self.best, self.since_best = validation, self.state, 0
+        return validation.perplexity
+
+    def _settled(self, before: Sweep, step: Sweep) -> bool:
+        if self.em.heldout is not None and self.since_best >= self.em.patience:
+            return True
+        return before.objective - step.objective < self.em.tol * abs(step.objective)

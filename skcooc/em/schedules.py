@@ -1,0 +1,60 @@
+"""Schedules: which inverse temperature rules which iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+BURN_IN = 8  # iterations at beta = 1: enough to break the symmetry, too few to overfit
+
+
+class Stage(NamedTuple):
+    """A constant inverse temperature, kept until convergence but for at most ``max_iter`` steps."""
+
+    beta: float
+    max_iter: int
+
+
+Schedule = tuple[Stage, ...]
+
+
+def constant(beta: float, max_iter: int) -> Schedule:
+    """One temperature throughout.
+
+    Examples
+    --------
+    >>> constant(0.8, 100)
+    (Stage(beta=0.8, max_iter=100),)
+    """
+    return (Stage(beta, max_iter),)
+
+
+def burn_in(beta: float, max_iter: int, n_burn_in: int = BURN_IN) -> Schedule:
+    """A few steps at beta = 1, then the temperature wanted; ``max_iter`` steps in all.
+
+    Close to the critical temperature a random start decays to the unigram before its components
+    have become different; the steps at beta = 1 make them so.
+
+    Examples
+    --------
+    >>> burn_in(0.8, 100)
+    (Stage(beta=1.0, max_iter=8), Stage(beta=0.8, max_iter=92))
+    >>> burn_in(0.8, 5)
+    (Stage(beta=1.0, max_iter=4), Stage(beta=0.8, max_iter=1))
+    """
+    if beta == 1.0:
+        return constant(beta, max_iter)
+    n_burn_in = min(n_burn_in, max_iter - 1)
+    stages = (Stage(1.0, n_burn_in), Stage(beta, max_iter - n_burn_in))
+    return tuple(stage for stage in stages if stage.max_iter)
+
+
+def annealing(betas: Iterable[float], max_iter: int) -> Schedule:
+    """A path of temperatures, usually from hot (small beta) to cold, each until convergence.
+
+    Examples
+    --------
+    >>> annealing([0.25, 0.5, 1.0], 30)
+    (Stage(beta=0.25, max_iter=30), Stage(beta=0.5, max_iter=30), Stage(beta=1.0, max_iter=30))
+    """
+    return tuple(Stage(beta, max_iter) for beta in betas)

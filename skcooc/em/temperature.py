@@ -1,0 +1,88 @@
+"""The search for the inverse temperature: a one-dimensional problem that any model can use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from skcooc.em.heldout import Validation
+
+GOLDEN = (np.sqrt(5) - 1) / 2
+N_PROBES = 7  # leave .06 of the interval
+PROBE_ITERATIONS = 60  # with 30 or 40, too large a beta wins where components are many
+
+
+class TemperatureRange(NamedTuple):
+    """Where the best inverse temperature of a model is looked for, and on which scale."""
+
+    low: float
+    high: float
+    scale: Literal["linear", "log"] = "linear"
+
+
+class Probe(NamedTuple):
+    """A temperature tried, and what came of it."""
+
+    beta: float
+    validation: Validation
+
+
+def search(
+    evaluate: Callable[[float], Validation],
+    within: TemperatureRange,
+    n_probes: int = N_PROBES,
+    observe: Callable[[Probe], bool] = lambda probe: False,
+) -> list[Probe]:
+    """Golden section search for the temperature with the least held-out perplexity.
+
+    Parameters
+    ----------
+    evaluate : callable
+        beta -> Validation.
+    within : TemperatureRange
+    n_probes : int, default=7
+        Number of evaluations.
+    observe : callable, default=never stops
+        Called with every probe; True ends the search.
+
+    Returns
+    -------
+    probes : list of Probe
+        In the order in which they were tried.
+
+    Examples
+    --------
+    >>> probes = search(lambda beta: Validation((beta - 0.8) ** 2, 0.0), TemperatureRange(0.5, 1.0))
+    >>> len(probes), round(best(probes).beta, 2)
+    (7, 0.8)
+    """
+    to_scale, to_beta = (np.log, np.exp) if within.scale == "log" else (float, float)
+    low, high = to_scale(within.low), to_scale(within.high)
+    probes: list[Probe] = []
+    known: dict[float, float] = {}
+    while len(probes) < n_probes:
+        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        for point in (left, right):
+            if _near(known, point) is None:
+                probe = Probe(float(to_beta(point)), evaluate(float(to_beta(point))))
+                known[point] = probe.validation.perplexity
+                probes.append(probe)
+                if observe(probe):
+                    return probes
+        if known[_near(known, left)] < known[_near(known, right)]:  # type: ignore[index]
+            high = right
+        else:
+            low = left
+    return probes
+
+
+def best(probes: list[Probe]) -> Probe:
+    """The probe with the least perplexity; of equals, the one with the largest beta."""
+    return min(probes, key=lambda probe: (probe.validation.perplexity, -probe.beta))
+
+
+def _near(known: dict[float, float], point: float) -> float | None:
+    """The point tried before that is this one but for rounding."""
+    return next((other for other in known if abs(other - point) < 1e-9), None)

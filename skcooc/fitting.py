@@ -1,0 +1,232 @@
+"""How a model is fitted to a table: held-out observations, temperature, restarts, fold-in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+
+from skcooc.counts import CSRCounts, NewRows, thin
+from skcooc.em import EM, Fit, HeldOut, State, TemperatureRange, Validation
+from skcooc.em.schedules import BURN_IN, burn_in, constant
+from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search
+from skcooc.progress import Progress
+from skcooc.protocol import Array, Model, Rows
+
+FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
+FOLD_IN_ITERATIONS = 200
+DEFAULT_SMOOTHING = 1e-3  # where nothing is held out to estimate it
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters of an estimator that concern fitting, checked; see CooccurrenceEstimator."""
+
+    beta: float | Literal["auto"]
+    temperatures: TemperatureRange
+    max_iter: int
+    tol: float
+    relaxation: float
+    smoothing: float | Literal["auto"]
+    validation_fraction: float
+    early_stopping: bool
+    n_threads: int
+    seeds: tuple[int, ...]  # one for each restart
+
+    def em(self, schedule: Any, heldout: HeldOut | None = None) -> EM:
+        """The EM driver with these settings."""
+        return EM(schedule, self.tol, self.relaxation, heldout)
+
+
+class Fitted(NamedTuple):
+    """A fit, with what was chosen on the way."""
+
+    fit: Fit
+    beta: float
+    smoothing: float
+    unigram: Array  # (M,): add-one, of the observations fitted
+    row_sums: Array  # (N,)
+    probes: list[Probe]
+
+
+def fit_table(
+    model: Model,
+    X: Any,
+    sample_weight: Array | None,
+    settings: Settings,
+    progress: Progress,
+    start: State | None = None,
+) -> Fitted:
+    """Fit a model to a table of counts.
+
+    Parameters
+    ----------
+    model : Model
+    X : CSR array or matrix of shape (N, M)
+    sample_weight : (N,) array or None
+        Factors of the rows.
+    settings : Settings
+    progress : Progress
+    start : State or None
+        Where to start instead of at random, without burn-in or search.
+
+    Returns
+    -------
+    fitted : Fitted
+    """
+    smoothing, probes, beta = settings.smoothing, [], settings.beta
+    searching = beta == "auto"
+    train, heldout = _hold_out(X, sample_weight, settings) if _holds_out(settings) else (None, None)
+    if searching:
+        probes = _search(model, train, heldout, settings, progress)
+        beta, (_, smoothing) = best(probes)
+    if not settings.early_stopping:
+        train, heldout = CSRCounts(weighted(X, sample_weight)), None
+    fit = _best_restart(model, train, heldout, float(beta), settings, progress, start)
+    if smoothing == "auto":
+        smoothing = fit.validation.smoothing if fit.validation else DEFAULT_SMOOTHING
+    return Fitted(
+        fit, float(beta), float(smoothing), add_one_unigram(train), train.row_sums, probes
+    )
+
+
+def add_one_unigram(counts: CSRCounts) -> Array:
+    """The distribution (m_j + 1) / (L + M) of the columns, (M,), in float64."""
+    m = counts.tdot(np.ones((counts.shape[0], 1), dtype=counts.dtype))[:, 0].astype(np.float64)
+    return (m + 1) / (m.sum() + len(m))
+
+
+def weighted(X: Any, sample_weight: Array | None) -> Any:
+    """The table with its rows multiplied by weights; X itself where there are none."""
+    if sample_weight is None:
+        return X
+    factors = np.repeat(sample_weight, np.diff(X.indptr)).astype(X.dtype)
+    return sp.csr_array((X.data * factors, X.indices, X.indptr), shape=X.shape)
+
+
+def fold_in(
+    model: Model, params: Any, beta: float, X: Any, n_threads: int, start: Rows | None = None
+) -> Rows:
+    """The states of new rows at fixed parameters.
+
+    A row is left alone once it has converged, so that it does not depend on the others.
+
+    Parameters
+    ----------
+    model : Model
+    params : parameters of the model
+    beta : float
+    X : CSR array or matrix of shape (n, M)
+    n_threads : int
+    start : (n, k) array or None
+        Where to start instead of at the mixture of the whole.
+
+    Returns
+    -------
+    rows : (n, k) array
+    """
+    rows = np.tile(params.weights.astype(X.dtype), (X.shape[0], 1)) if start is None else start
+    active = np.arange(X.shape[0])
+    with threads(n_threads) as map:
+        counts = NewRows(X, n_threads=n_threads, map=map)
+        for _ in range(FOLD_IN_ITERATIONS):
+            new, _ = model.expect(counts, params, rows[active], beta)
+            moving = np.abs(new - rows[active]).max(axis=1) > FOLD_IN_TOL
+            rows[active] = new
+            if not moving.any():
+                break
+            if not moving.all():
+                active, counts = active[moving], counts.take(np.flatnonzero(moving))
+    return rows
+
+
+@contextmanager
+def threads(n_threads: int) -> Iterator[Any]:
+    """A map over ranges of rows; plain where one thread is wanted."""
+    if n_threads == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield pool.map
+
+
+def _holds_out(settings: Settings) -> bool:
+    return settings.beta == "auto" or settings.early_stopping
+
+
+def _hold_out(
+    X: Any, sample_weight: Array | None, settings: Settings
+) -> tuple[CSRCounts, HeldOut]:
+    rest, drawn = (
+        CSRCounts(weighted(part, sample_weight))
+        for part in thin(X, settings.validation_fraction, settings.seeds[0])
+    )
+    if not (rest.row_sums.any() and drawn.row_sums.any()):
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.sum():g} observation(s), too few to "
+            f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
+            "or early_stopping=True. Give beta a number, or change validation_fraction."
+        )
+    smoothing = None if settings.smoothing == "auto" else settings.smoothing
+    return rest, HeldOut([drawn], add_one_unigram(rest), smoothing)
+
+
+def _search(
+    model: Model, train: CSRCounts, heldout: HeldOut, settings: Settings, progress: Progress
+) -> list[Probe]:
+    """Probe temperatures with short fits that all continue one burn-in."""
+    n_iter = min(PROBE_ITERATIONS, settings.max_iter)
+    rng = np.random.default_rng(settings.seeds[0])
+    with threads(settings.n_threads) as map:
+        blocks = [train.spread(settings.n_threads, map)]
+        burnt = settings.em(constant(1.0, min(BURN_IN, n_iter))).fit(model, blocks, rng)
+        start = State(burnt.params, burnt.rows)
+
+        def evaluate(beta: float) -> Validation:
+            em = settings.em(constant(beta, max(n_iter - BURN_IN, 1)))
+            fit = em.fit(model, blocks, rng, start=start)
+            return heldout(model, fit.params, fit.rows)
+
+        with progress.searching() as observe:
+            return search(evaluate, settings.temperatures, observe=observe)
+
+
+def _best_restart(
+    model: Model,
+    train: CSRCounts,
+    heldout: HeldOut | None,
+    beta: float,
+    settings: Settings,
+    progress: Progress,
+    start: State | None,
+) -> Fit:
+    """The best of several random starts, run side by side where there are threads for it."""
+    schedule = burn_in(beta, settings.max_iter) if start is None else constant(beta, settings.max_iter)
+    em = settings.em(schedule, heldout)
+    seeds = settings.seeds if start is None else settings.seeds[:1]
+    n_outer = min(settings.n_threads, len(seeds))
+    n_inner = settings.n_threads // n_outer
+
+    def run(seed: int, observe: Any) -> Fit:
+        rng = np.random.default_rng(seed)
+        with threads(n_inner) as map:
+            return em.fit(model, [train.spread(n_inner, map)], rng, observe, start=start)
+
+    observers = [progress.restart(settings.max_iter) for _ in seeds]
+    if n_outer == 1:
+        fits = [run(*arguments) for arguments in zip(seeds, observers, strict=True)]
+    else:
+        fits = Parallel(n_jobs=n_outer, prefer="threads", require="sharedmem")(
+            delayed(run)(*arguments) for arguments in zip(seeds, observers, strict=True)
+        )
+    return min(fits, key=_loss)
+
+
+def _loss(fit: Fit) -> float:
+    return fit.objective if fit.validation is None else fit.validation.perplexity

@@ -1,0 +1,80 @@
+"""Reports the progress of a fit to scikit-learn's callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from skcooc.em.driver import Observe, Record, ignore
+from skcooc.em.temperature import N_PROBES, Probe
+from skcooc.protocol import Rows
+
+
+class Progress:
+    """The tasks of a fit: the temperature search with its probes, each restart with its steps.
+
+    Parameters
+    ----------
+    estimator : estimator with callback support, not yet changed by its fit
+    searching : bool
+        Whether there is a temperature search.
+    seeds : sequence of int
+        One for each restart.
+    attributes : callable
+        (record, params, rows) -> dict of fitted attributes, with which a callback that asks for
+        the fitted estimator gets one as if the fit had ended there.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        searching: bool,
+        seeds: Sequence[int],
+        attributes: Callable[[Record, Any, Sequence[Rows]], dict[str, Any]],
+    ) -> None:
+        self._estimator, self._attributes = estimator, attributes
+        self._silent = not hasattr(estimator, "_skl_callbacks")
+        self._root = estimator._init_callback_context(max_subtasks=int(searching) + len(seeds))
+        self._root.call_on_fit_task_begin(estimator=estimator)
+        self._restarts: list[Any] = []
+
+    @contextmanager
+    def searching(self) -> Iterator[Callable[[Probe], bool]]:
+        """The search: what it yields is called with every probe and returns True to stop."""
+        task = self._begin(self._root, "temperature search", N_PROBES)
+
+        def observe(probe: Probe) -> bool:
+            step = self._begin(task, f"beta = {probe.beta:.3f}", 0)
+            return bool(step.call_on_fit_task_end(estimator=self._estimator))
+
+        yield observe
+        task.call_on_fit_task_end(estimator=self._estimator)
+
+    def restart(self, max_iter: int) -> Observe:
+        """Begin a run of EM; the result observes its iterations."""
+        task = self._begin(self._root, "EM", max_iter)
+        self._restarts.append(task)
+        if self._silent:
+            return ignore
+
+        def observe(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+            step = self._begin(task, "iteration", 0)
+            return bool(
+                step.call_on_fit_task_end(
+                    estimator=self._estimator,
+                    reconstruction_attributes=lambda: self._attributes(record, params, rows),
+                )
+            )
+
+        return observe
+
+    def end(self) -> None:
+        """The fit has ended."""
+        for task in self._restarts:
+            task.call_on_fit_task_end(estimator=self._estimator)
+        self._root.call_on_fit_task_end(estimator=self._estimator)
+
+    def _begin(self, parent: Any, name: str, max_subtasks: int) -> Any:
+        task = parent.subcontext(task_name=name, max_subtasks=max_subtasks)
+        return task.call_on_fit_task_begin(estimator=self._estimator)

@@ -1,0 +1,77 @@
+"""What counts and models promise to the EM driver and to the estimators. No code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Params = NamedTuple  # has a field `weights` (k,): the distribution of a row without observations
+Statistics = NamedTuple  # has a field `free_energy`: the block's part of the objective, in nats
+Rows = Array  # (n, k): the state of the rows of a block; each row is a distribution
+
+
+class Mixture(Protocol):
+    """Products of the ratios w_ij = n_ij / (A[i] @ B[j]) at the non-zeros."""
+
+    @property
+    def rows(self) -> Array:
+        """w @ B, (n, k)."""
+
+    @property
+    def columns(self) -> Array:
+        """w.T @ A, (M, k)."""
+
+    @property
+    def log_likelihood(self) -> float:
+        """sum n_ij log(A[i] @ B[j]), in nats."""
+
+
+class Counts(Protocol):
+    """A block of rows of a count matrix, whatever its storage or device."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows n and of columns M."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Floating point type of the products."""
+
+    @property
+    def row_sums(self) -> Array:
+        """Observations of each row, (n,)."""
+
+    def dot(self, D: Array) -> Array:
+        """X @ D: (M, k) -> (n, k)."""
+
+    def tdot(self, D: Array) -> Array:
+        """X.T @ D: (n, k) -> (M, k)."""
+
+    def mixture(self, A: Array, B: Array) -> Mixture:
+        """Products of the ratios with both factors; the caller multiplies them by A and B."""
+
+    def cells(self, A: Array, B: Array) -> Array:
+        """A[i] @ B[j] at the non-zeros, (nnz,)."""
+
+
+class Model(Protocol):
+    """A mixture model: its equations as pure functions, which change neither arguments nor self."""
+
+    def start(self, blocks: Sequence[Counts], rng: np.random.Generator) -> tuple[Any, list[Rows]]:
+        """Parameters and row states to start from."""
+
+    def expect(self, X: Counts, params: Any, rows: Rows, beta: float) -> tuple[Rows, Any]:
+        """E-step on one block: the new row state, and statistics that add up over blocks."""
+
+    def maximize(self, stats: Any, params: Any, beta: float) -> Any:
+        """M-step: the parameters which the statistics of all blocks determine."""
+
+    def log_prior(self, params: Any, beta: float) -> float:
+        """Terms of the objective in the parameters alone; free energy minus it never rises."""
+
+    def factors(self, params: Any, rows: Rows) -> tuple[Array, Array]:
+        """A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
