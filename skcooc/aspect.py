@@ -48,7 +48,9 @@ class Aspects:
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float = 0.0
 
-    def start(self, blocks: Sequence[Counts], rng: np.random.Generator) -> tuple[Params, list[Rows]]:
+    def start(
+        self, blocks: Sequence[Counts], rng: np.random.Generator
+    ) -> tuple[Params, list[Rows]]:
         """Random components; every row an equal mixture of them."""
         n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.n_components)).astype(dtype)
@@ -56,9 +58,7 @@ class Aspects:
         rows = [np.tile(weights, (X.shape[0], 1)) for X in blocks]
         return Params(normalise(noise, axis=0, otherwise=0.0), weights), rows
 
-    def expect(
-        self, X: Counts, params: Params, rows: Rows, beta: float
-    ) -> tuple[Rows, Statistics]:
+    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo eqs. (6), (8), (9)."""
         A, B = rows**beta, params.components**beta
         if self.tempering == "likelihood":
@@ -78,7 +78,7 @@ class Aspects:
         return Params(components, mass / mass.sum())
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """c sum log P(y_j given z_k): the Dirichlet prior with c pseudo-counts, up to a constant."""
+        """c sum log P(y_j given z_k): a Dirichlet prior with c pseudo-counts, less a constant."""
         if not self.component_prior:
             return 0.0
         return self.component_prior * float(np.log(params.components).sum(dtype=np.float64))

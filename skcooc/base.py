@@ -117,25 +117,6 @@ class CooccurrenceEstimator(
         self._become(new)
         return self
 
-    def fit_transform(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> Array:
-        """Fit the model and return the mixtures of the rows fitted.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        mixtures : (N, K) array
-            ``embedding_``; equal to ``transform(X)`` but for the tolerances of fit and fold-in.
-        """
-        return self.fit(X, y, sample_weight=sample_weight).embedding_
-
     def transform(self, X: Any) -> Array:
         """Fold rows into the fitted model.
 
@@ -318,7 +299,7 @@ class CooccurrenceEstimator(
 
     def _keep(self, fitted: Fitted) -> None:
         fit = fitted.fit
-        vars(self).update(
+        self.__dict__.update(
             self._attributes(
                 fit.params,
                 fit.rows[0],
@@ -363,7 +344,7 @@ class CooccurrenceEstimator(
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         fitted = {name for name in vars(new) if name.endswith("_")} | {"_params", "_table"}
-        vars(self).update({name: vars(new)[name] for name in fitted})
+        self.__dict__.update({name: vars(new)[name] for name in fitted})
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_params")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
+from numba import config
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skcooc.dyads import Dyads
@@ -100,7 +100,7 @@ def n_threads(n_jobs: int | None) -> int:
     At most as many as numba may use: a joblib worker process lowers that limit, so that workers
     with threads of their own do not oversubscribe the cores.
     """
-    return max(1, min(effective_n_jobs(n_jobs), numba.config.NUMBA_NUM_THREADS))
+    return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))
 
 
 def _weights(sample_weight: Any, X: Any) -> Array:

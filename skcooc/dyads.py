@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,8 +62,8 @@ class Dyads:
         self,
         X: Any,
         *,
-        row_names: Sequence[Any] | None = None,
-        column_names: Sequence[Any] | None = None,
+        row_names: ArrayLike | None = None,
+        column_names: ArrayLike | None = None,
     ) -> None:
         if column_names is None and hasattr(X, "columns"):
             column_names = list(X.columns)
@@ -77,7 +76,9 @@ class Dyads:
             input_name="X",
         )
         cells = sp.coo_array(X)
-        self.rows, self.columns, self.weights = _repeat(*cells.coords, cells.data)
+        self.rows, self.columns, self.weights = _repeat(
+            cells.coords[0], cells.coords[1], cells.data
+        )
         self.table_shape: tuple[int, int] = cells.shape
         self.row_names = _names(row_names, cells.shape[0], "row_names")
         self.column_names = _names(column_names, cells.shape[1], "column_names")
@@ -173,7 +174,9 @@ class Dyads:
 
     def reweighted(self, sample_weight: ArrayLike) -> Dyads:
         """The same observations with their weights multiplied by (L,) factors."""
-        weights = np.asarray(sample_weight) if self.weights is None else self.weights * sample_weight
+        weights = (
+            np.asarray(sample_weight) if self.weights is None else self.weights * sample_weight
+        )
         return self.like(self.rows, self.columns, weights)
 
     def to_csr(self) -> sp.csr_array:

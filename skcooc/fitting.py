@@ -39,6 +39,11 @@ class Settings:
     n_threads: int
     seeds: tuple[int, ...]  # one for each restart
 
+    @property
+    def holds_out(self) -> bool:
+        """Whether a part of the observations is held out."""
+        return self.beta == "auto" or self.early_stopping
+
     def em(self, schedule: Any, heldout: HeldOut | None = None) -> EM:
         """The EM driver with these settings."""
         return EM(schedule, self.tol, self.relaxation, heldout)
@@ -80,20 +85,27 @@ def fit_table(
     -------
     fitted : Fitted
     """
-    smoothing, probes, beta = settings.smoothing, [], settings.beta
-    searching = beta == "auto"
-    train, heldout = _hold_out(X, sample_weight, settings) if _holds_out(settings) else (None, None)
-    if searching:
-        probes = _search(model, train, heldout, settings, progress)
-        beta, (_, smoothing) = best(probes)
+    probes: list[Probe] = []
+    heldout: HeldOut | None = None
+    if settings.holds_out:
+        train, heldout = _hold_out(X, sample_weight, settings)
+        if settings.beta == "auto":
+            probes = _search(model, train, heldout, settings, progress)
     if not settings.early_stopping:
         train, heldout = CSRCounts(weighted(X, sample_weight)), None
-    fit = _best_restart(model, train, heldout, float(beta), settings, progress, start)
-    if smoothing == "auto":
-        smoothing = fit.validation.smoothing if fit.validation else DEFAULT_SMOOTHING
-    return Fitted(
-        fit, float(beta), float(smoothing), add_one_unigram(train), train.row_sums, probes
-    )
+    beta = float(best(probes).beta if probes else settings.beta)
+    fit = _best_restart(model, train, heldout, beta, settings, progress, start)
+    smoothing = _smoothing(settings, probes, fit)
+    return Fitted(fit, beta, smoothing, add_one_unigram(train), train.row_sums, probes)
+
+
+def _smoothing(settings: Settings, probes: list[Probe], fit: Fit) -> float:
+    """The smoothing given; else what held-out observations asked for; else a small constant."""
+    if settings.smoothing != "auto":
+        return float(settings.smoothing)
+    if fit.validation is not None:
+        return fit.validation.smoothing
+    return best(probes).validation.smoothing if probes else DEFAULT_SMOOTHING
 
 
 def add_one_unigram(counts: CSRCounts) -> Array:
@@ -134,7 +146,7 @@ def fold_in(
     rows = np.tile(params.weights.astype(X.dtype), (X.shape[0], 1)) if start is None else start
     active = np.arange(X.shape[0])
     with threads(n_threads) as map:
-        counts = NewRows(X, n_threads=n_threads, map=map)
+        counts: CSRCounts = NewRows(X, n_threads=n_threads, map=map)
         for _ in range(FOLD_IN_ITERATIONS):
             new, _ = model.expect(counts, params, rows[active], beta)
             moving = np.abs(new - rows[active]).max(axis=1) > FOLD_IN_TOL
@@ -156,13 +168,7 @@ def threads(n_threads: int) -> Iterator[Any]:
         yield pool.map
 
 
-def _holds_out(settings: Settings) -> bool:
-    return settings.beta == "auto" or settings.early_stopping
-
-
-def _hold_out(
-    X: Any, sample_weight: Array | None, settings: Settings
-) -> tuple[CSRCounts, HeldOut]:
+def _hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[CSRCounts, HeldOut]:
     rest, drawn = (
         CSRCounts(weighted(part, sample_weight))
         for part in thin(X, settings.validation_fraction, settings.seeds[0])
@@ -207,7 +213,9 @@ def _best_restart(
     start: State | None,
 ) -> Fit:
     """The best of several random starts, run side by side where there are threads for it."""
-    schedule = burn_in(beta, settings.max_iter) if start is None else constant(beta, settings.max_iter)
+    schedule = (
+        burn_in(beta, settings.max_iter) if start is None else constant(beta, settings.max_iter)
+    )
     em = settings.em(schedule, heldout)
     seeds = settings.seeds if start is None else settings.seeds[:1]
     n_outer = min(settings.n_threads, len(seeds))

@@ -15,9 +15,7 @@ from skcooc.dyads import Dyads
 from skcooc.protocol import Array
 
 
-def split_observations(
-    X: Any, test_size: float = 0.1, random_state: Any = None
-) -> tuple[Any, Any]:
+def split_observations(X: Any, test_size: float = 0.1, random_state: Any = None) -> tuple[Any, Any]:
     """Divide the observations of a table into two tables of the same shape.
 
     Parameters
@@ -50,7 +48,9 @@ def split_observations(
     if isinstance(X, Dyads):
         train, test = train_test_split(X, test_size=test_size, random_state=random_state)
         return train, test
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True)
+    X = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
+    )
     seed = int(check_random_state(random_state).randint(2**31))
     return thin(sp.csr_array(X), test_size, seed)
 
@@ -88,9 +88,7 @@ class ObservationSplit(BaseCrossValidator):
         """Number of folds."""
         return self.n_splits
 
-    def split(
-        self, X: Dyads, y: Any = None, groups: Any = None
-    ) -> Iterator[tuple[Array, Array]]:
+    def split(self, X: Dyads, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
         """Positions of the training and of the test observations of each fold.
 
         Parameters

@@ -1,4 +1,4 @@
-"""Counts held in memory as compressed sparse rows, with a column view for the transposed products."""
+"""Counts in memory: compressed sparse rows, with a column view for the transposed products."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import copy
 from builtins import map as serial_map
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -128,14 +129,14 @@ class CSRCounts:
         )
         return cells
 
-    def spread(self, n_threads: int, map: Map) -> CSRCounts:
+    def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, shared, with passes cut into ranges for these threads."""
         self._columns  # noqa: B018 - computed once, for all that share it
         other = copy.copy(self)
         other.n_threads, other._map = n_threads, map
         return other
 
-    def take(self, rows: Array) -> CSRCounts:
+    def take(self, rows: Array) -> Self:
         """The block of the given rows, in that order."""
         X = sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)[rows]
         return type(self)(X, n_threads=self.n_threads, map=self._map)
@@ -173,4 +174,4 @@ def balanced_ranges(indptr: Array, n_ranges: int) -> list[tuple[int, int]]:
     n_rows = len(indptr) - 1
     goals = np.arange(1, n_ranges) * (float(indptr[-1]) / n_ranges)
     limits = [0, *np.searchsorted(indptr, goals).tolist(), n_rows]
-    return [(start, stop) for start, stop in zip(limits, limits[1:], strict=False) if start < stop]
+    return [(start, stop) for start, stop in pairwise(limits) if start < stop]

@@ -32,7 +32,7 @@ def thin(X: Any, fraction: float, seed: int, *, occupied: bool = False) -> tuple
     Returns
     -------
     rest, drawn : CSR arrays of shape (n, M)
-        They add up to X; neither stores zeros.
+        They add up to X; neither stores zeros. Where X has observations, ``drawn`` has some too.
 
     Examples
     --------
@@ -45,8 +45,7 @@ def thin(X: Any, fraction: float, seed: int, *, occupied: bool = False) -> tuple
     uniforms = np.empty(X.data.size, dtype=np.float32)
     content_uniforms(X.indptr, X.indices, X.data, np.uint64(seed), uniforms)
     drawn = _binomial(X.data, fraction, uniforms)
-    if occupied:
-        _occupy(X, uniforms, drawn)
+    _occupy(X.data, uniforms, drawn, X.indptr if occupied else np.array([0, X.data.size]))
     return _compact(X, X.data - drawn), _compact(X, drawn)
 
 
@@ -61,18 +60,18 @@ def _binomial(counts: Any, fraction: float, uniforms: Any) -> Any:
     return drawn
 
 
-def _occupy(X: Any, uniforms: Any, drawn: Any) -> None:
-    """Move the observation with the largest uniform where a row got none."""
-    occupied = np.flatnonzero(np.diff(X.indptr))
-    if not occupied.size:
+def _occupy(counts: Any, uniforms: Any, drawn: Any, limits: Any) -> None:
+    """Draw the observation with the largest uniform in each segment where none was drawn."""
+    lengths = np.diff(limits)
+    starts, lengths = limits[:-1][lengths > 0], lengths[lengths > 0]
+    if not starts.size:
         return
-    starts, lengths = X.indptr[occupied], np.diff(X.indptr)[occupied]
-    # A row with stored zeros only has nothing to move: its uniforms are set below all others.
-    keys = np.where(X.data > 0, uniforms, -1)
+    # Stored zeros have nothing to draw.
+    keys = np.where(counts > 0, uniforms, -1)
     vacant = np.add.reduceat(drawn, starts) == 0
     largest = keys == np.repeat(np.maximum.reduceat(keys, starts), lengths)
     moved = np.flatnonzero(largest & np.repeat(vacant, lengths) & (keys >= 0))
-    drawn[moved] = X.data[moved] / np.ceil(X.data[moved])
+    drawn[moved] = counts[moved] / np.ceil(counts[moved])
 
 
 def _compact(X: Any, data: Any) -> Any:

@@ -136,7 +136,8 @@ class _Run:
 
     def stage(self, stage: Stage) -> bool:
         """Iterate at one temperature; return whether it converged."""
-        plain = taken = None  # the last plain sweep, and what was made of it
+        plain: Sweep | None = None  # the last plain sweep
+        taken: Sweep | None = None  # what over-relaxation made of it
         for _ in range(stage.max_iter):
             began = perf_counter()
             step = self._sweep(stage.beta)

@@ -33,7 +33,10 @@ def relax(previous: Sweep, step: Sweep, relaxation: float) -> Sweep:
         With the objective of ``step``.
     """
     stats = type(step.stats)(
-        *(_beyond(old, new, relaxation) for old, new in zip(previous.stats, step.stats, strict=True))
+        *(
+            _beyond(old, new, relaxation)
+            for old, new in zip(previous.stats, step.stats, strict=True)
+        )
     )
     return step._replace(stats=stats, rows=_relax_rows(previous.rows, step.rows, relaxation))
 
