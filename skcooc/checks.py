@@ -100,7 +100,7 @@ def n_threads(n_jobs: int | None) -> int:
     At most as many as numba may use: a joblib worker process lowers that limit, so that workers
     with threads of their own do not oversubscribe the cores.
     """
-    return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))
+    return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
 
 
 def _weights(sample_weight: Any, X: Any) -> Array:

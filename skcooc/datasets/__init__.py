@@ -1,0 +1,7 @@
+"""Data sets: a corpus that is already installed, a planted model, and a classic collection."""
+
+from skcooc.datasets.cranfield import fetch_cranfield
+from skcooc.datasets.docstrings import load_docstrings
+from skcooc.datasets.synthetic import make_cooccurrences
+
+__all__ = ["fetch_cranfield", "load_docstrings", "make_cooccurrences"]
