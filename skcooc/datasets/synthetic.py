@@ -1,0 +1,199 @@
+"""Co-occurrence counts drawn from a planted model."""
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+_POSITIVE = Interval(Integral, 1, None, closed="left")
+
+
+class _Planted(NamedTuple):
+    """Parameters that the counts are drawn from."""
+
+    mixtures: np.ndarray  # (N, K) P(z_k | x_i)
+    components: np.ndarray  # (K, M) P(y_j | z_k)
+    labels: np.ndarray  # (N,)
+    column_labels: np.ndarray | None = None  # (M,)
+    blocks: np.ndarray | None = None  # (K, D) P(column cluster d | row cluster k)
+
+
+@validate_params(
+    {
+        "n_rows": [_POSITIVE],
+        "n_columns": [_POSITIVE],
+        "n_components": [_POSITIVE],
+        "n_observations": [Interval(Integral, 0, None, closed="left")],
+        "kind": [StrOptions({"aspects", "clusters", "coclusters"})],
+        "n_column_clusters": [_POSITIVE, None],
+        "concentration": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+        "dtype": "no_validation",
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_cooccurrences(
+    n_rows: int = 100,
+    n_columns: int = 200,
+    n_components: int = 5,
+    *,
+    n_observations: int = 10_000,
+    kind: str = "aspects",
+    n_column_clusters: int | None = None,
+    concentration: float = 0.1,
+    random_state: int | np.random.RandomState | None = None,
+    dtype: Any = np.int64,
+) -> Bunch:
+    """Generate a sparse table of co-occurrence counts with known structure.
+
+    An observation is a pair of a row x, drawn uniformly, and a column y, drawn from
+    P(y | x) = sum_z P(z | x) P(y | z). The total of a row is thus random, and a row can be empty
+    if there are few observations.
+
+    Parameters
+    ----------
+    n_rows : int, default=100
+        Number of rows N.
+    n_columns : int, default=200
+        Number of columns M.
+    n_components : int, default=5
+        Number K of aspects or of row clusters.
+    n_observations : int, default=10_000
+        Number of observations L, the sum of the table.
+    kind : {"aspects", "clusters", "coclusters"}, default="aspects"
+        What is planted.
+
+        - "aspects": each observation has an aspect; P(z | x) of each row is drawn from a symmetric
+          Dirichlet distribution, as is P(y | z) of each aspect.
+        - "clusters": each row belongs to one of K clusters of equal size (give or take one), whose
+          P(y | z) is drawn from a symmetric Dirichlet distribution.
+        - "coclusters": rows and columns both belong to clusters of equal size. The probabilities
+          of the column clusters given a row cluster are drawn from a symmetric Dirichlet
+          distribution; the largest one of row cluster k is put at column cluster k modulo their
+          number, so that the row clusters differ. Within a column cluster, the columns have
+          probabilities drawn uniformly from the simplex, the same for all row clusters.
+    n_column_clusters : int, default=None
+        Number D of column clusters if `kind="coclusters"`, not used otherwise. None means as many
+        as row clusters.
+    concentration : float, default=0.1
+        Parameter of the Dirichlet distributions. Small values give rows of few aspects and
+        components of few columns, large values flat ones.
+    random_state : int, RandomState instance or None, default=None
+        Determines the model and the observations. Pass an int for reproducible output.
+    dtype : dtype, default=numpy.int64
+        Type of the counts.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        A dictionary with the attributes
+
+        X : csr_array of shape (N, M)
+            The counts.
+        mixtures : ndarray of shape (N, K)
+            P(z | x), one-hot for clusters; ``mixtures @ components`` is P(y | x).
+        components : ndarray of shape (K, M)
+            P(y | z).
+        labels : ndarray of shape (N,), int64
+            Cluster of each row; the most probable aspect if `kind="aspects"`.
+        column_labels : ndarray of shape (M,), int64, or None
+            Cluster of each column if `kind="coclusters"`.
+        blocks : ndarray of shape (K, D) or None
+            P(column cluster | row cluster) if `kind="coclusters"`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, if there are more clusters than rows or columns to put
+        into them, or if a count does not fit into `dtype`.
+
+    Examples
+    --------
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> data = make_cooccurrences(20, 30, 3, n_observations=1000, kind="clusters", random_state=0)
+    >>> data.X.shape, int(data.X.sum())
+    ((20, 30), 1000)
+    >>> data.labels[:5]
+    array([2, 1, 2, 0, 1])
+    >>> (data.mixtures @ data.components).sum(axis=1).round(12).max()
+    np.float64(1.0)
+    """
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
+    rng = np.random.default_rng(seed)  # unlike RandomState, it draws one multinomial per row
+    if kind == "aspects":
+        planted = _aspects(rng, n_rows, n_columns, n_components, concentration)
+    elif kind == "clusters":
+        planted = _clusters(rng, n_rows, n_columns, n_components, concentration)
+    else:
+        D = n_components if n_column_clusters is None else n_column_clusters
+        planted = _coclusters(rng, n_rows, n_columns, n_components, D, concentration)
+    X = _draw(rng, planted.mixtures, planted.components, n_observations)
+    return Bunch(X=_cast(X, np.dtype(dtype)), **planted._asdict())
+
+
+def _aspects(rng: np.random.Generator, N: int, M: int, K: int, concentration: float) -> _Planted:
+    mixtures = rng.dirichlet(np.full(K, concentration), size=N)
+    components = rng.dirichlet(np.full(M, concentration), size=K)
+    return _Planted(mixtures, components, mixtures.argmax(axis=1))
+
+
+def _clusters(rng: np.random.Generator, N: int, M: int, K: int, concentration: float) -> _Planted:
+    labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
+    components = rng.dirichlet(np.full(M, concentration), size=K)
+    return _Planted(np.eye(K)[labels], components, labels)
+
+
+def _coclusters(
+    rng: np.random.Generator, N: int, M: int, K: int, D: int, concentration: float
+) -> _Planted:
+    labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
+    column_labels = _balanced_labels(rng, M, D, "n_column_clusters", "n_columns")
+    blocks = rng.dirichlet(np.full(D, concentration), size=K)
+    k = np.arange(K)
+    top = blocks.argmax(axis=1)
+    blocks[k, top], blocks[k, k % D] = blocks[k, k % D], blocks[k, top]
+    weights = rng.standard_exponential(M)  # normalised: uniform on the simplex of each cluster
+    within = weights / np.bincount(column_labels, weights, minlength=D)[column_labels]
+    components = blocks[:, column_labels] * within
+    return _Planted(np.eye(K)[labels], components, labels, column_labels, blocks)
+
+
+def _balanced_labels(
+    rng: np.random.Generator, n: int, k: int, clusters: str, members: str
+) -> np.ndarray:
+    """Labels 0..k-1 in random order, each for n / k members, rounded up or down."""
+    if k > n:
+        raise ValueError(f"{clusters}={k} should be <= {members}={n}.")
+    return rng.permutation(np.arange(n) % k)
+
+
+def _draw(
+    rng: np.random.Generator, mixtures: np.ndarray, components: np.ndarray, L: int
+) -> sp.csr_array:
+    """Draw row totals, how often each row uses each component, then columns by inverse CDF."""
+    N, M = len(mixtures), components.shape[1]
+    totals = rng.multinomial(L, np.full(N, 1 / N))
+    usage = rng.multinomial(totals, mixtures)
+    rows = np.repeat(np.tile(np.arange(N), usage.shape[1]), usage.T.ravel())
+    columns = np.empty(L, dtype=np.int64)
+    stop = 0
+    for n, p in zip(usage.sum(axis=0), components, strict=True):
+        start, stop = stop, stop + n
+        cdf = np.cumsum(p)
+        # Without its last entry, so that rounding cannot lead past the last column.
+        columns[start:stop] = np.searchsorted(cdf[:-1], rng.random(n) * cdf[-1], side="right")
+    X = sp.csr_array((np.ones(L, dtype=np.int64), (rows, columns)), shape=(N, M))
+    X.sum_duplicates()
+    return X
+
+
+def _cast(X: sp.csr_array, dtype: np.dtype) -> sp.csr_array:
+    """Change the type of the counts, exactly."""
+    with np.errstate(over="ignore"):
+        cast = X.astype(dtype)
+    if not np.array_equal(cast.data, X.data):
+        raise ValueError(f"The largest count, {X.data.max()}, does not fit into dtype={dtype}.")
+    return cast
