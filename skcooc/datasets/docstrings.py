@@ -1,0 +1,249 @@
+"""The docstrings of NumPy, SciPy and scikit-learn, a labelled corpus that needs no download."""
+
+import gzip
+import importlib
+import inspect
+import json
+import logging
+import os
+import pkgutil
+import sys
+import tempfile
+import warnings
+import zlib
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.datasets import get_data_home
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import validate_params
+
+logger = logging.getLogger(__name__)
+
+PACKAGES = (np, scipy, sklearn)
+
+# Public by name only: build and test tools, vendored code, aliases, and modules whose import
+# changes the behaviour of the package (sklearn.experimental).
+EXCLUDED = frozenset(
+    {
+        "numpy.core",
+        "numpy.distutils",
+        "numpy.f2py",
+        "numpy.ma.testutils",
+        "numpy.matlib",
+        "numpy.typing",
+        "scipy.special.cython_special",
+        "sklearn.experimental",
+        "sklearn.externals",
+        "sklearn.utils.estimator_checks",
+    }
+)
+TESTS = frozenset({"conftest", "testing", "tests"})
+
+# Shorter texts only refer to another one ("Scalar method identical to `ndarray.fill`.").
+MIN_WORDS = 8
+
+# SciPy fills such lines of its distributions with unseeded random numbers at import.
+VARYING = "# may vary"
+
+# Part of the name of the cache file: raise it when the selection of documents changes.
+EDITION = 1
+
+DESCR = """\
+Docstrings of the public functions, classes and methods of {versions}.
+
+One document for each public object with a docstring of its own of at least {min_words} words,
+{n_documents} in all; the label is the public module that holds the object, {n_modules} in all.
+Output lines marked "# may vary" are left out. The texts are those of the installed versions, so
+they differ between environments. They are under the licences of the packages (BSD 3-Clause)."""
+
+
+@validate_params(
+    {"return_X_y": ["boolean"], "data_home": [str, PathLike, None]},
+    prefer_skip_nested_validation=True,
+)
+def load_docstrings(
+    *, return_X_y: bool = False, data_home: str | PathLike[str] | None = None
+) -> Bunch | tuple[list[str], np.ndarray]:
+    """Load the docstrings of NumPy, SciPy and scikit-learn, labelled by module.
+
+    The corpus is read off the installed packages, without a network, by importing their public
+    modules; no example in a docstring is run. Each object counts once, under its shortest public
+    name. Inherited and repeated docstrings and those of less than eight words are left out. The
+    first call takes about a second; the result is kept in the data folder, in one file for each
+    combination of versions. Where that folder cannot be written to, each call builds the corpus.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    data_home : str or path-like, default=None
+        Data folder, by default that of scikit-learn
+        (:func:`sklearn.datasets.get_data_home`); the file lies in its subfolder ``skcooc``.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        A dictionary with the attributes
+
+        data : list of str, length n
+            The docstrings, without common indentation and the output lines marked "# may vary".
+        target : ndarray of shape (n,), int64
+            Index of the module into `target_names`.
+        target_names : list of str
+            The modules, such as ``"scipy.signal"``, in alphabetical order.
+        names : list of str, length n
+            Full names, such as ``"scipy.signal.find_peaks"``, in alphabetical order.
+        DESCR : str
+            What the corpus is, with the versions of the packages.
+
+    (data, target) : tuple, only if `return_X_y`
+        The texts and the labels.
+
+    Raises
+    ------
+    RuntimeError
+        If the corpus has to be built and Python was started with ``-OO``, which strips docstrings.
+
+    Examples
+    --------
+    >>> from skcooc.datasets import load_docstrings
+    >>> corpus = load_docstrings()
+    >>> i = corpus.names.index("scipy.signal.find_peaks")
+    >>> corpus.target_names[corpus.target[i]]
+    'scipy.signal'
+    >>> print(corpus.data[i].splitlines()[0])
+    Find peaks inside a signal based on peak properties.
+    """
+    path = _cache_path(data_home)
+    documents = _read(path) if path else None
+    if documents is None:
+        documents = _build()
+        if path:
+            _write(path, documents)
+    target_names, target = np.unique(documents["modules"], return_inverse=True)
+    if return_X_y:
+        return documents["data"], target
+    return Bunch(
+        data=documents["data"],
+        target=target,
+        target_names=target_names.tolist(),
+        names=documents["names"],
+        DESCR=DESCR.format(
+            versions=", ".join(f"{p.__name__} {p.__version__}" for p in PACKAGES),
+            min_words=MIN_WORDS,
+            n_documents=len(target),
+            n_modules=len(target_names),
+        ),
+    )
+
+
+def _cache_path(data_home: str | PathLike[str] | None) -> Path | None:
+    """File of the corpus for the installed versions; None where there can be no data folder."""
+    try:
+        folder = Path(get_data_home(data_home)) / "skcooc"
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        logger.info("Docstrings are not cached: %s", error)
+        return None
+    versions = "-".join(f"{p.__name__}{p.__version__}" for p in PACKAGES)
+    return folder / f"docstrings{EDITION}-{versions}.json.gz"
+
+
+def _read(path: Path) -> dict[str, list[str]] | None:
+    """Read the cache file; None if there is none or it is damaged: a new one is due."""
+    try:
+        documents = json.loads(gzip.decompress(path.read_bytes()))
+        return {key: documents[key] for key in ("data", "modules", "names")}
+    except FileNotFoundError:
+        return None
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        logger.info("Docstrings are built anew, %s is unreadable: %s", path, error)
+        return None
+
+
+def _write(path: Path, documents: dict[str, list[str]]) -> None:
+    """Write the cache file in one step: other processes see the whole of it or nothing."""
+    content = gzip.compress(json.dumps(documents).encode(), compresslevel=6, mtime=0)
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            part = Path(folder) / path.name
+            part.write_bytes(content)
+            os.replace(part, path)
+    except OSError as error:
+        logger.info("Docstrings are not cached: %s", error)
+
+
+def _build() -> dict[str, list[str]]:
+    """Collect names, modules and texts, sorted by name."""
+    if sys.flags.optimize > 1:
+        raise RuntimeError("There are no docstrings to load: Python was started with -OO.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecated modules and attributes
+        found = [(name, module, text) for name, module, obj in _objects() if (text := _text(obj))]
+    first: dict[str, tuple[str, str, str]] = {}
+    for document in found:
+        first.setdefault(document[2], document)
+    names, modules, data = zip(*sorted(first.values()), strict=True)
+    return {"data": list(data), "modules": list(modules), "names": list(names)}
+
+
+def _objects() -> Iterator[tuple[str, str, Any]]:
+    """Every public object once as (name, module, object), shortest names first, then methods."""
+    listed = [
+        (f"{module.__name__}.{name}", module.__name__, obj)
+        for package in PACKAGES
+        for module in _modules(package.__name__)
+        for name, obj in _members(module)
+    ]
+    unique: dict[int, tuple[str, str, Any]] = {}
+    for entry in sorted(listed, key=lambda entry: (entry[0].count("."), len(entry[0]), entry[0])):
+        unique.setdefault(id(entry[2]), entry)
+    yield from unique.values()
+    for name, module, obj in unique.values():
+        if inspect.isclass(obj):
+            for method, function in sorted(vars(obj).items()):
+                generated = function.__doc__ == type(function).__doc__  # sklearn's set_fit_request
+                if inspect.isroutine(function) and not (method.startswith("_") or generated):
+                    yield f"{name}.{method}", module, function
+
+
+def _modules(name: str) -> Iterator[ModuleType]:
+    """Import a module and, in turn, its public submodules."""
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        logger.debug("%s is skipped: %s", name, error)  # it needs an optional package
+        return
+    yield module
+    for info in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        child = f"{name}.{info.name}"
+        if not (info.name.startswith("_") or info.name in TESTS or child in EXCLUDED):
+            yield from _modules(child)
+
+
+def _members(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Public callables of a module: those it lists, or those it defines if it lists none."""
+    namespace = vars(module)  # unlike getattr, it does not wake up names kept for old imports
+    listed = namespace.get("__all__")
+    for name, obj in sorted(namespace.items()):
+        if name.startswith("_") or not callable(obj):
+            continue
+        own = getattr(obj, "__module__", None) == module.__name__
+        if own if listed is None else name in listed:
+            yield name, obj
+
+
+def _text(obj: Any) -> str | None:
+    """Docstring of an object, unless it has only a few words."""
+    if not isinstance(obj.__doc__, str):
+        return None
+    lines = inspect.cleandoc(obj.__doc__).splitlines()
+    text = "\n".join(line for line in lines if not line.endswith(VARYING))
+    return text if len(text.split()) >= MIN_WORDS else None

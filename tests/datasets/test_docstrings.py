@@ -1,0 +1,192 @@
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from skcooc.datasets import docstrings, load_docstrings
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("data_home")
+
+
+@pytest.fixture(scope="module")
+def corpus(home):
+    return load_docstrings(data_home=home)
+
+
+def _forbid_building(monkeypatch):
+    monkeypatch.setattr(docstrings, "_build", lambda: pytest.fail("built again"))
+
+
+def test_size_and_shape(corpus):
+    n = len(corpus.data)
+    assert n > 3000
+    assert len(corpus.names) == n
+    assert corpus.target.shape == (n,)
+    assert corpus.target.dtype == np.int64
+    assert set(corpus.target) == set(range(len(corpus.target_names)))
+    assert corpus.target_names == sorted(corpus.target_names)
+    assert f"{n} in all" in corpus.DESCR
+    assert f"numpy {np.__version__}" in corpus.DESCR
+
+
+def test_every_document_is_distinct_and_says_something(corpus):
+    assert len(set(corpus.data)) == len(corpus.data)
+    assert len(set(corpus.names)) == len(corpus.names)
+    assert corpus.names == sorted(corpus.names)
+    assert min(len(text.split()) for text in corpus.data) >= docstrings.MIN_WORDS
+
+
+def test_names_are_public_and_under_their_module(corpus):
+    for name, label in zip(corpus.names, corpus.target, strict=True):
+        assert name.startswith(corpus.target_names[label] + ".")
+        assert not any(part.startswith("_") for part in name.split("."))
+        assert not docstrings.TESTS & set(name.split("."))
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("numpy.linalg.svd", "numpy.linalg"),
+        ("numpy.add", "numpy"),  # a ufunc: its text is its own
+        ("scipy.stats.norm", "scipy.stats"),  # an instance
+        ("scipy.stats.ortho_group", "scipy.stats"),  # an instance with the text of its type
+        ("scipy.signal.find_peaks", "scipy.signal"),
+        ("sklearn.linear_model.Ridge", "sklearn.linear_model"),
+        ("sklearn.linear_model.LogisticRegression.fit", "sklearn.linear_model"),  # a method
+        ("numpy.random.Generator.poisson", "numpy.random"),  # a method of a compiled class
+    ],
+)
+def test_known_objects(corpus, name, module):
+    assert corpus.target_names[corpus.target[corpus.names.index(name)]] == module
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "scipy.stats.distributions.norm",  # the long name of scipy.stats.norm
+        "sklearn.base.clone",  # the long name of sklearn.clone
+        "scipy.linalg.LinAlgError",  # NumPy's
+        "scipy.signal.signaltools.convolve",  # kept for old imports
+        "sklearn.linear_model.Ridge.get_params",  # inherited
+        "numpy.ndarray.shape",  # an attribute
+        "numpy.generic.fill",  # refers to another docstring
+    ],
+)
+def test_left_out(corpus, name):
+    assert name not in corpus.names
+
+
+def test_generated_methods_are_left_out(corpus):
+    assert not [name for name in corpus.names if name.endswith("_request")]
+
+
+def test_second_call_reads_the_cache(corpus, home, monkeypatch):
+    _forbid_building(monkeypatch)
+    again = load_docstrings(data_home=home)
+    assert again.data == corpus.data
+    assert again.names == corpus.names
+    assert again.target_names == corpus.target_names
+    np.testing.assert_array_equal(again.target, corpus.target)
+
+
+def test_another_process_gives_the_same(corpus, tmp_path):
+    """Up to the order of words: SciPy prints a set into one docstring."""
+    call = f"load_docstrings(data_home={str(tmp_path)!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", f"from skcooc.datasets import load_docstrings; {call}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "7", "PYTHONWARNINGS": "always"},
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+    (file,) = (tmp_path / "skcooc").iterdir()
+    documents = json.loads(gzip.decompress(file.read_bytes()))
+    assert documents["names"] == corpus.names
+    for there, here in zip(documents["data"], corpus.data, strict=True):
+        assert sorted(re.findall(r"\w+", there)) == sorted(re.findall(r"\w+", here))
+
+
+def test_return_X_y(corpus, home):
+    X, y = load_docstrings(return_X_y=True, data_home=home)
+    assert corpus.data == X
+    np.testing.assert_array_equal(y, corpus.target)
+
+
+def test_new_versions_get_a_new_file(home, monkeypatch):
+    path = docstrings._cache_path(home)
+    monkeypatch.setattr(np, "__version__", "99.0")
+    assert "numpy99.0" in docstrings._cache_path(home).name
+    assert docstrings._cache_path(home) != path
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:-20], lambda b: b"", lambda b: gzip.compress(b"[")]
+)
+def test_damaged_cache_is_replaced(corpus, home, tmp_path, damage):
+    path = docstrings._cache_path(tmp_path)
+    good = docstrings._cache_path(home).read_bytes()
+    path.write_bytes(damage(good))
+    assert load_docstrings(data_home=tmp_path).data == corpus.data
+    assert path.read_bytes() == good
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_no_data_folder_possible(corpus, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    assert load_docstrings(data_home=file / "below").data == corpus.data
+
+
+@pytest.mark.parametrize("function", ["TemporaryDirectory", "replace"])
+def test_unwritable_data_folder(corpus, tmp_path, monkeypatch, function):
+    def refuse(*args, **kwargs):
+        raise PermissionError("read-only")
+
+    owner = docstrings.os if function == "replace" else docstrings.tempfile
+    monkeypatch.setattr(owner, function, refuse)
+    assert load_docstrings(data_home=tmp_path).data == corpus.data
+    assert list((tmp_path / "skcooc").iterdir()) == []
+
+
+def test_no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        docstrings._build()
+
+
+def test_optional_dependency_is_skipped(monkeypatch):
+    real = docstrings.importlib.import_module
+
+    def import_module(name):
+        if name == "sklearn.svm":
+            raise ImportError("needs something")
+        return real(name)
+
+    monkeypatch.setattr(docstrings.importlib, "import_module", import_module)
+    modules = docstrings._build()["modules"]
+    assert "sklearn.svm" not in modules
+    assert "sklearn.tree" in modules
+
+
+def test_stripped_docstrings(tmp_path, monkeypatch):
+    class Flags:
+        optimize = 2
+
+    monkeypatch.setattr(docstrings.sys, "flags", Flags())
+    with pytest.raises(RuntimeError, match="-OO"):
+        load_docstrings(data_home=tmp_path)
+
+
+def test_bad_parameters():
+    with pytest.raises(ValueError, match="The 'return_X_y' parameter of load_docstrings must be"):
+        load_docstrings(return_X_y="yes")
