@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from benchmarks import corpora
+from tests.data import requires_data
+
+
+@requires_data
+def test_cranfield_has_the_documented_figures():
+    pytest.importorskip("snowballstemmer")
+    X, rows, labels, columns = corpora.cranfield()
+    assert X.shape == (1400, 1728)
+    assert columns.shape == (1728,)
+    assert X.sum() == 110_940
+    assert X.nnz == 72_352
+    p = X.sum(axis=0) / X.sum()
+    assert np.exp(-(p * np.log(p)).sum()) == pytest.approx(684.6, abs=0.05)
+    assert rows[X.sum(axis=1) == 0].tolist() == [471, 995]
+    assert labels is None
+
+
+@requires_data
+@pytest.mark.parametrize(
+    ("name", "shape", "total", "nnz", "classes"),
+    [
+        ("classic3", (3891, 4303), 256_348, None, [1033, 1460, 1398]),
+        ("brown_pairs", (6054, 6961), 45_483, 33_645, None),
+        ("newsgroups20", (19_997, 29_954), 2_508_129, 1_721_764, [1000] * 15 + [997] + [1000] * 4),
+        ("bible", (12_842, 12_842), 913_309, 142_028, None),
+    ],
+)
+def test_documented_figures(name, shape, total, nnz, classes):
+    X, rows, labels, columns = getattr(corpora, name)()
+    assert X.format == "csr"
+    assert X.shape == shape
+    assert X.sum() == total
+    assert nnz is None or X.nnz == nnz
+    assert columns.shape == (shape[1],)
+    assert rows is None or rows.shape == (shape[0],)
+    if classes is None:
+        assert labels is None
+    else:
+        assert np.unique(labels, return_counts=True)[1].tolist() == classes
+
+
+@requires_data
+def test_brown_keeps_null_as_a_word():
+    corpus = corpora.brown_pairs()
+    assert "null" in corpus.rows
+    assert "" not in corpus.rows
+
+
+@requires_data
+def test_bible_rows_are_the_preceding_words():
+    X, rows, _, columns = corpora.bible()
+    index = {word: i for i, word in enumerate(columns)}
+    assert X[index["in"], index["the"]] > X[index["the"], index["in"]]
+    assert rows is columns
+
+
+def test_token_pattern_keeps_hyphenated_words_whole():
+    assert corpora.TOKEN.findall("boundary-layer's flow - 3-d re2") == [
+        "boundary-layer's",
+        "flow",
+        "d",
+        "re",
+    ]
+
+
+@pytest.mark.parametrize("name", ["cranfield", "classic3", "brown_pairs", "newsgroups20", "bible"])
+def test_missing_folder(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("SKCOOC_DATA", str(tmp_path))
+    assert corpora.folder() == tmp_path
+    assert not corpora.available()
+    with pytest.raises(FileNotFoundError, match="set SKCOOC_DATA"):
+        getattr(corpora, name)()
