@@ -1,0 +1,94 @@
+"""What all benchmarks share: machine facts, aligned tables, results as JSON, common options."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("skcooc", "numpy", "scipy", "scikit-learn", "numba", "joblib", "tomotopy")
+
+Row = Mapping[str, Any]
+
+
+def machine() -> dict[str, Any]:
+    """The facts without which a measured time says nothing."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in PACKAGES},
+    }
+
+
+def options(question: str, output: str | None = None) -> argparse.ArgumentParser:
+    """A parser with the option that every benchmark has."""
+    parser = argparse.ArgumentParser(
+        description=question, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--output", type=Path, default=output, help="JSON file to write")
+    return parser
+
+
+def progress(*parts: Any) -> None:
+    """Say what has just been done."""
+    print("...", *parts, flush=True)
+
+
+def print_table(rows: Sequence[Row], columns: Iterable[str] | None = None) -> None:
+    """Print rows aligned under their column names.
+
+    Examples
+    --------
+    >>> print_table([{"K": 8, "perplexity": 480.1234}, {"K": 128, "perplexity": 331.0}])
+      K  perplexity
+      8       480.1
+    128         331
+    """
+    if not rows:
+        return
+    names = list(columns or dict.fromkeys(name for row in rows for name in row))
+    cells = [names, *([_text(row.get(name, "")) for name in names] for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(names))]
+    numeric = [not any(isinstance(row.get(name), str) for row in rows) for name in names]
+    for line in cells:
+        aligned = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ]
+        print("  ".join(aligned).rstrip(), flush=True)
+
+
+def save(path: Path | str | None, results: Mapping[str, Any]) -> None:
+    """Write results beside the machine facts; nothing where no path is given.
+
+    Called after every step, so that a run that is cut short leaves what it measured.
+    """
+    if path is None:
+        return
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    content = json.dumps({"machine": machine(), **results}, indent=1, default=float)
+    Path(path).write_text(content + "\n", encoding="utf-8")
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _cpu_model() -> str:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+
+from skcooc.aspect import Aspects
+from skcooc.counts import CSRCounts
+from skcooc.em import HeldOut
+from skcooc.em.heldout import estimate_smoothing
+from tests.tables import random_table
+
+
+def literal_perplexity(X, P, s, b):
+    dense = X.toarray()
+    smoothed = (1 - s) * P + s * b
+    return np.exp(-(dense * np.log(smoothed)).sum() / dense.sum())
+
+
+def state(X, k=3, seed=0):
+    model = Aspects(k)
+    params, rows = model.start([CSRCounts(X)], np.random.default_rng(seed))
+    return model, params, [np.random.default_rng(1).dirichlet(np.ones(k), X.shape[0])]
+
+
+def test_perplexity_is_the_definition():
+    X = random_table()
+    model, params, rows = state(X)
+    b = np.full(X.shape[1], 1 / X.shape[1])
+    validation = HeldOut([CSRCounts(X)], b, smoothing=0.1)(model, params, rows)
+    P = rows[0] @ params.components.T
+    assert validation.perplexity == pytest.approx(literal_perplexity(X, P, 0.1, b))
+
+
+def test_blocks_are_scored_together():
+    X = random_table()
+    model, params, rows = state(X)
+    b = np.full(X.shape[1], 1 / X.shape[1])
+    whole = HeldOut([CSRCounts(X)], b)(model, params, rows)
+    parts = [CSRCounts(X[:5]), CSRCounts(X[5:])]
+    assert HeldOut(parts, b)(model, params, [rows[0][:5], rows[0][5:]]) == pytest.approx(whole)
+
+
+def test_estimated_smoothing_is_the_best_of_a_grid():
+    rng = np.random.default_rng(0)
+    P, b, n = rng.random(400) ** 4, rng.random(400), rng.poisson(2, 400).astype(float)
+    s = estimate_smoothing(P, b, n)
+    grid = np.linspace(0.001, 0.95, 2000)
+    losses = [-(n * np.log((1 - g) * P + g * b)).sum() for g in grid]
+    assert s == pytest.approx(grid[int(np.argmin(losses))], abs=1e-3)
+
+
+def test_impossible_observations_are_infinitely_surprising_unless_smoothed():
+    X = random_table()
+    model, params, rows = state(X)
+    params = params._replace(components=np.zeros_like(params.components))
+    b = np.full(X.shape[1], 1 / X.shape[1])
+    assert HeldOut([CSRCounts(X)], b, smoothing=0.0)(model, params, rows).perplexity == np.inf
+    assert np.isfinite(HeldOut([CSRCounts(X)], b)(model, params, rows).perplexity)

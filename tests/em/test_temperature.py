@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from skcooc.em import TemperatureRange, Validation
+from skcooc.em.temperature import best, search
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@pytest.mark.parametrize("optimum", [0.06, 0.3, 0.77, 0.99])
+def test_finds_the_minimum_of_a_unimodal_loss(scale, optimum):
+    transform = np.log if scale == "log" else float
+    asked = []
+
+    def loss(beta):
+        asked.append(beta)
+        return Validation(abs(transform(beta) - transform(optimum)), 0.0)
+
+    found = best(search(loss, TemperatureRange(0.05, 1.0, scale), n_probes=12))
+    width = transform(1.0) - transform(0.05)
+    assert abs(transform(found.beta) - transform(optimum)) < 0.01 * width
+    assert len(asked) == len(set(np.round(asked, 12))) == 12
+
+
+def test_of_equals_the_coldest_wins():
+    probes = search(lambda beta: Validation(1.0, 0.0), TemperatureRange(0.5, 1.0))
+    assert best(probes).beta == max(probe.beta for probe in probes)
+
+
+def test_observer_ends_the_search():
+    probes = search(
+        lambda beta: Validation(beta, 0.0), TemperatureRange(0.5, 1.0), observe=lambda probe: True
+    )
+    assert len(probes) == 1

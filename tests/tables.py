@@ -1,0 +1,21 @@
+"""Small tables of counts for tests."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from skcooc.datasets import make_cooccurrences
+
+
+def random_table(n_rows=12, n_columns=9, seed=0, dtype=np.float64):
+    """Dense-ish Poisson counts with one empty row and one empty column."""
+    counts = np.random.default_rng(seed).poisson(0.8, (n_rows, n_columns))
+    counts[3], counts[:, 4] = 0, 0
+    return sp.csr_array(counts.astype(dtype))
+
+
+def planted(n_components=3, n_observations=8000, seed=0, **options):
+    """Counts from a planted model whose components are easy to tell apart."""
+    sizes = {"n_rows": 80, "n_columns": 60} | options
+    return make_cooccurrences(
+        **sizes, n_components=n_components, n_observations=n_observations, random_state=seed
+    )
