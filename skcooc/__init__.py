@@ -1,9 +1,9 @@
 """Mixture models for co-occurrence data, compatible with scikit-learn."""
 
-from skcooc import datasets, metrics, model_selection
+from skcooc import datasets, inspection, metrics, model_selection
 from skcooc.aspect import AspectModel
 from skcooc.dyads import Dyads
 
 __version__ = "0.1.0"
 
-__all__ = ["AspectModel", "Dyads", "datasets", "metrics", "model_selection"]
+__all__ = ["AspectModel", "Dyads", "datasets", "inspection", "metrics", "model_selection"]

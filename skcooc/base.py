@@ -110,7 +110,9 @@ class CooccurrenceEstimator(
         new._table = X[:0] if isinstance(X, Dyads) else Dyads(sp.csr_array(table.shape))
         start = self._warm_state(table) if self.warm_start and hasattr(self, "_params") else None
         settings = self._settings(warm=start is not None)
-        progress = Progress(self, settings.beta == "auto", settings.seeds, new._interim(table))
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        searching = settings.beta == "auto"
+        progress = Progress(self, searching, settings.seeds, new._interim(table), data)
         new._keep(fit_table(self._model(), table, sample_weight, settings, progress, start))
         new._warn(settings)
         progress.end()
@@ -269,7 +271,11 @@ class CooccurrenceEstimator(
         def attributes(record: Record, params: Any, rows: Sequence[Rows]) -> dict[str, Any]:
             unigram, row_sums = add_one_unigram(counts), counts.row_sums
             return {
-                **{name: vars(self)[name] for name in vars(self) if name.endswith("_in_")},
+                **{
+                    name: vars(self)[name]
+                    for name in vars(self)
+                    if name.endswith(("_in_", "_table"))
+                },
                 **self._attributes(params, rows[0], record.beta, smoothing, unigram, row_sums),
             }
 

@@ -24,6 +24,8 @@ class Progress:
     attributes : callable
         (record, params, rows) -> dict of fitted attributes, with which a callback that asks for
         the fitted estimator gets one as if the fit had ended there.
+    data : dict
+        What ``fit`` was given: X, y and metadata.
     """
 
     def __init__(
@@ -32,11 +34,13 @@ class Progress:
         searching: bool,
         seeds: Sequence[int],
         attributes: Callable[[Record, Any, Sequence[Rows]], dict[str, Any]],
+        data: dict[str, Any],
     ) -> None:
-        self._estimator, self._attributes = estimator, attributes
+        self._attributes = attributes
+        self._data = {"estimator": estimator, **data}
         self._silent = not hasattr(estimator, "_skl_callbacks")
         self._root = estimator._init_callback_context(max_subtasks=int(searching) + len(seeds))
-        self._root.call_on_fit_task_begin(estimator=estimator)
+        self._root.call_on_fit_task_begin(**self._data)
         self._restarts: list[Any] = []
 
     @contextmanager
@@ -46,10 +50,10 @@ class Progress:
 
         def observe(probe: Probe) -> bool:
             step = self._begin(task, f"beta = {probe.beta:.3f}", 0)
-            return bool(step.call_on_fit_task_end(estimator=self._estimator))
+            return bool(step.call_on_fit_task_end(**self._data))
 
         yield observe
-        task.call_on_fit_task_end(estimator=self._estimator)
+        task.call_on_fit_task_end(**self._data)
 
     def restart(self, max_iter: int) -> Observe:
         """Begin a run of EM; the result observes its iterations."""
@@ -62,7 +66,7 @@ class Progress:
             step = self._begin(task, "iteration", 0)
             return bool(
                 step.call_on_fit_task_end(
-                    estimator=self._estimator,
+                    **self._data,
                     reconstruction_attributes=lambda: self._attributes(record, params, rows),
                 )
             )
@@ -72,9 +76,9 @@ class Progress:
     def end(self) -> None:
         """The fit has ended."""
         for task in self._restarts:
-            task.call_on_fit_task_end(estimator=self._estimator)
-        self._root.call_on_fit_task_end(estimator=self._estimator)
+            task.call_on_fit_task_end(**self._data)
+        self._root.call_on_fit_task_end(**self._data)
 
     def _begin(self, parent: Any, name: str, max_subtasks: int) -> Any:
         task = parent.subcontext(task_name=name, max_subtasks=max_subtasks)
-        return task.call_on_fit_task_begin(estimator=self._estimator)
+        return task.call_on_fit_task_begin(**self._data)

@@ -145,8 +145,9 @@ def content_uniforms(indptr, indices, data, seed, uniforms):  # type: ignore[no-
     for i in range(indptr.shape[0] - 1):
         row_key = np.uint64(seed)
         for p in range(indptr[i], indptr[i + 1]):
-            count = np.uint64(min(data[p], 2.0**40) * 2.0**20)
-            row_key += scramble(np.uint64(indices[p]) * golden + scramble(count))
+            if data[p] > 0:
+                count = np.uint64(min(data[p], 2.0**40) * 2.0**20)
+                row_key += scramble(np.uint64(indices[p]) * golden + scramble(count))
         for p in range(indptr[i], indptr[i + 1]):
             key = scramble(scramble(row_key) + np.uint64(indices[p]) * golden)
             uniforms[p] = np.float64(key >> np.uint64(40)) * 2.0**-24

@@ -61,7 +61,7 @@ class EM:
     schedule : sequence of Stage
         Inverse temperatures, each kept until convergence or for a number of iterations.
     tol : float
-        A stage has converged where the objective falls by less than this, relative to its size.
+        A stage has converged where the objective falls by no more than this share of its size.
     relaxation : float, default=1.0
         eta of the over-relaxed M-step (memo, eq. 63); 1 is plain EM. Where the objective rises
         after a relaxed step, the step is undone and the plain one taken instead.
@@ -187,4 +187,4 @@ class _Run:
     def _settled(self, before: Sweep, step: Sweep) -> bool:
         if self.em.heldout is not None and self.since_best >= self.em.patience:
             return True
-        return before.objective - step.objective < self.em.tol * abs(step.objective)
+        return before.objective - step.objective <= self.em.tol * abs(step.objective)

@@ -1,0 +1,452 @@
+"""What every estimator promises, whatever its model (DESIGN, section 3)."""
+
+import pickle
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, learning_curve
+from sklearn.pipeline import make_pipeline
+
+from skcooc import Dyads
+from skcooc.model_selection import ObservationSplit, split_observations
+from tests.cases import ESTIMATORS, FAST
+from tests.tables import planted
+
+X = planted(n_observations=4000).X.astype(float)
+TEXTS = [
+    f"red green blue {'sky cloud rain ' * (i % 3)} {'stone sand ' * (i % 4)}" for i in range(40)
+]
+
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+
+
+def fitted(estimator, X=X, **params):
+    return clone(estimator).set_params(**{**FAST, **params}).fit(X)
+
+
+def assert_same_fit(one, two):
+    np.testing.assert_array_equal(one.components_, two.components_)
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+    assert (one.beta_, one.smoothing_, one.objective_) == (
+        two.beta_,
+        two.smoothing_,
+        two.objective_,
+    )
+
+
+@every_estimator
+def test_attributes_are_distributions(estimator):
+    model = fitted(estimator)
+    n_components = model.n_components
+    assert model.components_.shape == (n_components, X.shape[1])
+    assert model.embedding_.shape == (X.shape[0], n_components)
+    for P in (model.components_, model.embedding_, model.transform(X)):
+        assert (P >= 0).all()
+        np.testing.assert_allclose(P.sum(axis=1), 1)
+    for p in (model.weights_, model.row_distribution_, model.unigram_):
+        assert p.sum() == pytest.approx(1)
+    assert 0 < model.beta_ <= 1
+    assert 0 <= model.smoothing_ < 1
+    assert model.n_iter_ == len(model.history_)
+    assert model.objective_ == model.history_[-1].free_energy
+
+
+@every_estimator
+def test_transform_times_components_is_the_prediction(estimator):
+    model = fitted(estimator)
+    Z = model.transform(X)
+    np.testing.assert_allclose(model.inverse_transform(Z), Z @ model.components_)
+    np.testing.assert_allclose(model.inverse_transform(Z).sum(axis=1), 1)
+    np.testing.assert_array_equal(fitted(estimator).fit_transform(X), Z)
+
+
+@every_estimator
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_results_do_not_depend_on_n_jobs(estimator, n_jobs):
+    assert_same_fit(fitted(estimator, n_jobs=1), fitted(estimator, n_jobs=n_jobs))
+
+
+@every_estimator
+def test_storage_does_not_matter(estimator):
+    model = fitted(estimator)
+    for other in (X.toarray(), sp.csc_matrix(X), sp.coo_array(X), Dyads(X)):
+        np.testing.assert_allclose(fitted(estimator, other).components_, model.components_)
+
+
+@every_estimator
+def test_single_precision_stays_single_and_agrees(estimator):
+    single = fitted(estimator, X.astype(np.float32))
+    assert single.components_.dtype == single.embedding_.dtype == np.float32
+    assert single.transform(X.astype(np.float32)).dtype == np.float32
+    dyads = Dyads(split_observations(X, random_state=0)[1])
+    assert single.score(dyads) == pytest.approx(fitted(estimator).score(dyads), abs=1e-2)
+
+
+@every_estimator
+def test_scores_are_log_likelihoods_of_the_smoothed_prediction(estimator):
+    train, test = split_observations(X, random_state=0)
+    model = fitted(estimator, train)
+    s, b = model.smoothing_, model.unigram_
+    P = (1 - s) * model.embedding_ @ model.components_ + s * b
+    dense = test.toarray()
+    expected = (dense * np.log(P)).sum() / dense.sum()
+    assert model.score(Dyads(test)) == pytest.approx(expected)
+    assert model.perplexity(Dyads(test)) == pytest.approx(np.exp(-expected))
+    dyads = Dyads(test)
+    np.testing.assert_allclose(
+        model.score_samples(dyads), np.log(P[dyads.rows, dyads.columns]), rtol=1e-6
+    )
+
+
+@every_estimator
+def test_new_rows_are_scored_on_what_was_not_folded_in(estimator):
+    """A model that knew the scored half would reach the entropy of the row, or below."""
+    model = fitted(estimator)
+    rng = np.random.default_rng(0)
+    noise = sp.csr_array(rng.multinomial(30, np.full(X.shape[1], 1 / X.shape[1]), 50).astype(float))
+    assert model.score(noise) < -np.log(X.shape[1])
+    assert model.score(X[:10]) == pytest.approx(
+        np.average(model.score_samples(X[:10]), weights=scored_counts(X[:10]))
+    )
+    np.testing.assert_allclose(model.score_samples(X[5:9]), model.score_samples(X)[5:9])
+
+
+def scored_counts(X):
+    from skcooc.base import SPLIT_SEED
+    from skcooc.counts import thin
+
+    return thin(X, 0.5, SPLIT_SEED, occupied=True)[1].sum(axis=1)
+
+
+@every_estimator
+def test_empty_rows_and_columns(estimator):
+    holes = X.toarray()
+    holes[[0, 7]], holes[:, 5] = 0, 0
+    model = fitted(estimator, holes)
+    np.testing.assert_allclose(model.embedding_[[0, 7]], [model.weights_] * 2, atol=0.02)
+    np.testing.assert_allclose(model.transform(holes)[7], model.weights_)
+    if not getattr(model, "component_prior", 0):
+        assert (model.components_[:, 5] == 0).all()
+    assert model.score_samples(holes)[7] == 0
+    assert np.isfinite(model.score(holes))
+
+
+@every_estimator
+def test_columns_never_seen_in_training(estimator):
+    narrow = X.toarray()
+    narrow[:, 5] = 0
+    model = fitted(estimator, narrow)
+    new = np.zeros((1, X.shape[1]))
+    new[0, 5] = 4
+    np.testing.assert_allclose(model.transform(new).sum(axis=1), 1)
+    assert np.isfinite(model.score(new))
+
+
+@every_estimator
+def test_sample_draws_from_the_model(estimator):
+    model = fitted(estimator)
+    dyads = model.sample(200_000)
+    assert dyads.table_shape == X.shape
+    table = dyads.to_csr().toarray() / 200_000
+    P = model.row_distribution_[:, None] * (model.embedding_ @ model.components_)
+    np.testing.assert_allclose(table.sum(axis=1), P.sum(axis=1), atol=4e-3)
+    assert np.abs(table - P).sum() < 0.2
+
+
+@every_estimator
+def test_pickling(estimator):
+    model = fitted(estimator)
+    again = pickle.loads(pickle.dumps(model))
+    assert_same_fit(model, again)
+    np.testing.assert_array_equal(model.transform(X), again.transform(X))
+
+
+@every_estimator
+def test_names_and_containers(estimator):
+    frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(X.shape[1])])
+    for container in (frame, pl.from_pandas(frame)):
+        model = fitted(estimator, container)
+        assert list(model.feature_names_in_) == list(frame.columns)
+    prefix = type(model).__name__.lower()
+    expected = [f"{prefix}{k}" for k in range(model.n_components)]
+    for output, library in (("pandas", pd), ("polars", pl)):
+        table = (
+            clone(estimator).set_params(**FAST).set_output(transform=output).fit_transform(frame)
+        )
+        assert isinstance(table, library.DataFrame)
+        assert list(table.columns) == expected
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame.rename(columns={"w0": "other"}))
+
+
+@every_estimator
+def test_warm_start_goes_on(estimator):
+    begun = clone(estimator).set_params(**{**FAST, "max_iter": 5, "tol": 0, "n_init": 1})
+    begun.set_params(warm_start=True, early_stopping=False).fit(X)
+    energy = begun.objective_
+    beta = begun.beta_
+    begun.fit(X)
+    assert begun.beta_ == beta
+    assert begun.objective_ < energy
+    with pytest.raises(ValueError, match="Set warm_start=False"):
+        begun.set_params(n_components=begun.n_components + 1).fit(X)
+
+
+@every_estimator
+def test_restarts_keep_the_best(estimator):
+    options = {"n_init": 1, "early_stopping": False, "beta": 0.95}
+    seeds = clone(estimator).set_params(**{**FAST, **options, "n_init": 4}).fit(X)
+    assert seeds.objective_ <= clone(estimator).set_params(**{**FAST, **options}).fit(X).objective_
+
+
+@every_estimator
+def test_searches_over_observations_rows_and_texts(estimator):
+    grid = {"beta": [0.8, 1.0], "n_components": [2, 3]}
+    base = clone(estimator).set_params(**FAST, early_stopping=False)
+    dyads = Dyads(X)
+    for data, cv in ((dyads, KFold(2, shuffle=True, random_state=0)), (dyads, ObservationSplit(2))):
+        search = GridSearchCV(base, grid, cv=cv, n_jobs=2).fit(data)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert np.isfinite(GridSearchCV(base, grid, cv=2, n_jobs=2).fit(X).best_score_)
+    name = type(base).__name__.lower()
+    texts = make_pipeline(CountVectorizer(), base)
+    grid = {f"{name}__{key}": values for key, values in grid.items()}
+    assert np.isfinite(GridSearchCV(texts, grid, cv=2, n_jobs=2).fit(TEXTS).best_score_)
+
+
+@every_estimator
+def test_folds_in_parallel_give_the_same(estimator):
+    scores = [
+        cross_val_score(
+            clone(estimator).set_params(**FAST),
+            Dyads(X),
+            cv=ObservationSplit(2, random_state=0),
+            n_jobs=n_jobs,
+        )
+        for n_jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+def test_learning_curve_over_observations():
+    model = ESTIMATORS[1]
+    curves = learning_curve(
+        clone(model).set_params(**FAST),
+        Dyads(X),
+        None,
+        train_sizes=[0.2, 1.0],
+        cv=3,
+        shuffle=True,
+        random_state=0,
+    )
+    scores = curves[2].mean(axis=1)
+    assert scores[1] > scores[0]
+
+
+def test_workers_share_the_cores():
+    from skcooc.checks import n_threads
+
+    in_workers = joblib.Parallel(n_jobs=2)(joblib.delayed(n_threads)(-1) for _ in range(2))
+    assert max(in_workers) <= max(1, joblib.cpu_count() // 2)
+    assert n_threads(None) == 1
+
+
+# ---- callbacks and interruptions
+
+
+class Stop:
+    """Stops after a number of iterations."""
+
+    def __init__(self, after):
+        self.after, self.seen = after, 0
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        self.seen += context.task_name == "iteration"
+        return self.seen >= self.after
+
+
+class Interrupt(Stop):
+    """The user loses patience."""
+
+    def on_fit_task_end(self, estimator, context):
+        if super().on_fit_task_end(estimator, context):
+            raise KeyboardInterrupt
+
+
+class Watch(Stop):
+    """Asks for the estimator as if the fit had ended."""
+
+    def __init__(self):
+        self.scores = []
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        if fitted_estimator is not None:
+            self.scores.append(fitted_estimator.score(Dyads(X)))
+            assert fitted_estimator.transform(X).shape == fitted_estimator.embedding_.shape
+
+
+@every_estimator
+def test_callbacks_stop_cleanly(estimator):
+    model = (
+        clone(estimator).set_params(**{**FAST, "n_init": 1, "tol": 0}).set_callbacks(Stop(after=4))
+    )
+    model.fit(X)
+    assert model.n_iter_ == 4
+    assert not model.converged_
+    np.testing.assert_allclose(model.transform(X).sum(axis=1), 1)
+
+
+@every_estimator
+def test_callbacks_see_fitted_estimators(estimator):
+    watch = Watch()
+    model = clone(estimator).set_params(**FAST).set_callbacks(watch).fit(X)
+    assert len(watch.scores) >= model.n_iter_
+    assert watch.scores[-1] > watch.scores[0]
+
+
+@every_estimator
+def test_progress_bar_and_monitor_run(estimator, capsys):
+    model = clone(estimator).set_params(**FAST)
+    model.set_callbacks(ProgressBar()).fit(X)
+    assert type(model).__name__ in capsys.readouterr().out
+    monitor = ScoringMonitor(scoring=lambda model, X, y=None: model.score(X))
+    model.set_callbacks(monitor).fit(X)
+
+
+@every_estimator
+def test_interrupted_fits_leave_no_trace(estimator):
+    model = clone(estimator).set_params(**FAST).set_callbacks(Interrupt(after=2))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert not hasattr(model, "components_")
+    assert not hasattr(model, "n_features_in_")
+    done = fitted(estimator)
+    before = dict(vars(done))
+    done.set_callbacks(Interrupt(after=2))
+    with pytest.raises(KeyboardInterrupt):
+        done.fit(X[:, :10])
+    after = {name: value for name, value in vars(done).items() if name != "_skl_callbacks"}
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+
+
+# ---- input
+
+
+def counts(**changes):
+    table = X.toarray()
+    for place, value in changes.values():
+        table[place] = value
+    return table
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (counts(negative=((0, 0), -1.0)), "Negative values in data"),
+        (counts(nan=((0, 0), np.nan)), "contains NaN"),
+        (counts(infinite=((0, 0), np.inf)), "contains infinity"),
+        (np.empty((0, 5)), "0 sample"),
+        (np.empty((5, 0)), "0 feature"),
+        (np.zeros((5, 4)), "0 observation"),
+        (np.ones(5), "Expected 2D array"),
+        (np.array([["a", "b"], ["c", "d"]]), "could not convert string"),
+        (sp.csr_array(([1.0, -2.0], ([0, 1], [0, 1])), shape=(3, 3)), "Negative values in data"),
+    ],
+)
+def test_bad_tables_are_refused(estimator, bad, message):
+    model = clone(estimator)
+    with pytest.raises(ValueError, match=message):
+        model.fit(bad)
+    assert not hasattr(model, "n_features_in_")
+
+
+@every_estimator
+def test_the_wrong_width_is_refused(estimator):
+    model = fitted(estimator)
+    for method in (model.transform, model.score, model.score_samples, model.perplexity):
+        with pytest.raises(ValueError, match=r"X has 59 features, but .* is expecting 60"):
+            method(X[:, 1:])
+    with pytest.raises(ValueError, match="was fitted on a table of shape"):
+        model.score(Dyads(X[:10]))
+    with pytest.raises(ValueError, match="no observations to score"):
+        model.score(np.zeros((2, X.shape[1])))
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("beta", 0.0), ("beta", 1.1), ("beta", "hot"), ("max_iter", 0), ("tol", -1.0),
+        ("n_init", 0), ("relaxation", 2.0), ("smoothing", 1.0), ("smoothing", "none"),
+        ("validation_fraction", 1.0), ("early_stopping", "yes"), ("random_state", "seed"),
+        ("n_components", 0), ("n_components", 2.5),
+    ],
+)  # fmt: skip
+def test_bad_parameters_are_refused(estimator, name, value):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of .* must be"):
+        clone(estimator).set_params(**{name: value}).fit(X)
+
+
+@every_estimator
+def test_unknown_options_are_refused(estimator):
+    with pytest.raises(ValueError, match="Invalid parameter 'temperature'"):
+        clone(estimator).set_params(temperature=1)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        type(estimator)(temperature=1)
+
+
+@every_estimator
+def test_bad_weights_are_refused(estimator):
+    for weights, message in (
+        (-np.ones(X.shape[0]), "Negative values"),
+        (np.ones(3), "sample_weight.shape"),
+        (np.full(X.shape[0], np.nan), "NaN"),
+        (np.zeros(X.shape[0]), "at least one non-zero"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clone(estimator).fit(X, sample_weight=weights)
+
+
+@every_estimator
+def test_odd_tables_get_a_right_answer(estimator):
+    huge = X.toarray() * 1e9
+    np.testing.assert_allclose(fitted(estimator, huge).components_.sum(axis=1), 1)
+    column = X[:, [int(X.sum(axis=0).argmax())]]
+    for table in (X[[0]], column, X * 0.37, X.astype(np.int64), X.toarray() > 0):
+        model = fitted(estimator, table)
+        np.testing.assert_allclose(model.transform(table).sum(axis=1), 1)
+        np.testing.assert_allclose(model.components_.sum(axis=1), 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # one column: nothing to collapse to
+        assert fitted(estimator, column).perplexity(column) == pytest.approx(1)
+
+
+def test_too_little_to_hold_out_is_said():
+    with pytest.raises(ValueError, match=r"1 observation\(s\), too few to hold out"):
+        clone(ESTIMATORS[0]).fit([[1.0, 0.0]])
+
+
+@every_estimator
+def test_weights_of_observations(estimator):
+    dyads = Dyads(X)
+    weights = np.random.default_rng(0).integers(0, 3, len(dyads))
+    weighted = clone(estimator).set_params(**FAST).fit(dyads, sample_weight=weights)
+    repeated = fitted(estimator, dyads[np.repeat(np.arange(len(dyads)), weights)])
+    np.testing.assert_allclose(weighted.components_, repeated.components_)
