@@ -20,6 +20,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -55,6 +56,10 @@ def gather(indptr, indices, D, start, stop, sums):  # type: ignore[no-untyped-de
                 total[k] += d[k]
 
 
+def _gather_range(indptr: Array, indices: Array, D: Array, sums: Array, limits: Any) -> None:
+    gather(indptr, indices, D, *limits, sums)  # type: ignore[call-arg]
+
+
 def gather_both_ways(X: CSRCounts, A: Array, B: Array, map: Any) -> None:
     """Gather columns' rows for every row, then rows' rows for every column."""
     columns = X._columns
@@ -65,16 +70,14 @@ def gather_both_ways(X: CSRCounts, A: Array, B: Array, map: Any) -> None:
         sums = np.empty((n, D.shape[1]), dtype=D.dtype)
         ranges = balanced_ranges(indptr, X.n_threads)
 
-        def loop(limits: Any, given: Any = (indptr, indices, D), sums: Array = sums) -> None:
-            gather(*given, *limits, sums)
-
+        loop = partial(_gather_range, indptr, indices, D, sums)
         list(map(loop, ranges))
 
 
-def clock(action: Callable[[], Any]) -> float:
+def clock(action: Callable[..., Any], *arguments: Any) -> float:
     """Seconds that an action takes."""
     began = time.perf_counter()
-    action()
+    action(*arguments)
     return time.perf_counter() - began
 
 
@@ -91,8 +94,8 @@ def ours(X: Any, n_components: int, n_threads: int, repeats: int) -> Seconds:
             params = model.maximize(stats, params, BETA)
             whole = time.perf_counter() - began
             A, B = np.ascontiguousarray(rows), np.ascontiguousarray(params.components)
-            passes = clock(lambda A=A, B=B: counts.mixture(A, B))
-            limit = clock(lambda A=A, B=B: gather_both_ways(counts, A, B, map))
+            passes = clock(counts.mixture, A, B)
+            limit = clock(gather_both_ways, counts, A, B, map)
             times.append((whole, passes, limit))
     whole, passes, limit = (median(column) for column in zip(*times[WARM_UP:], strict=True))
     return {
@@ -106,7 +109,7 @@ def ours(X: Any, n_components: int, n_threads: int, repeats: int) -> Seconds:
 
 def per_iteration(make: Callable[[int], Any], X: Any, few: int, many: int) -> Seconds:
     """Seconds of an iteration of an estimator, from fits of few and of many."""
-    short, long = (clock(lambda n=n: make(n).fit(X)) for n in (few, many))
+    short, long = (clock(make(n_iter).fit, X) for n_iter in (few, many))
     return {"seconds": (long - short) / (many - few)}
 
 

@@ -50,9 +50,7 @@ def reset_peak() -> int:
 def measure(data: str, n_components: int, beta: Any, n_jobs: int, max_iter: int) -> dict[str, Any]:
     """Fit once in this process and compare its peak with the budget."""
     warnings.simplefilter("ignore", ConvergenceWarning)
-    model = AspectModel(
-        n_components, beta=beta, n_jobs=n_jobs, max_iter=max_iter, random_state=0
-    )
+    model = AspectModel(n_components, beta=beta, n_jobs=n_jobs, max_iter=max_iter, random_state=0)
     small = make_cooccurrences(n_rows=30, n_columns=20, random_state=0).X
     model.fit(small.astype(np.float32))
     X = DATA[data]().X.astype(np.float32)

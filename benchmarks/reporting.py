@@ -78,7 +78,7 @@ def save(path: Path | str | None, results: Mapping[str, Any]) -> None:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
 def _cpu_model() -> str:
