@@ -1,0 +1,104 @@
+"""Which perplexity do the models reach on held-out observations, and after how many seconds?
+
+Cranfield, CLASSIC3 and 20 Newsgroups; a tenth of the observations is held out, in the same split
+for all models, for several seeds. The peers get their tuned best: priors (LDA) or initialisation
+and number of iterations (NMF), and smoothing, chosen on a tenth of the training observations; the
+seconds of tuning and of the final fit are given apart. AspectModel tunes inside ``fit``. All get
+the same counts, in float32, and the same number of cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+
+from benchmarks import corpora, reporting, tuned
+from skcooc.model_selection import split_observations
+
+DATA: dict[str, Callable[[], corpora.Corpus]] = {
+    "cranfield": corpora.cranfield,
+    "classic3": corpora.classic3,
+    "newsgroups20": corpora.newsgroups20,
+}
+COMPONENTS = {"cranfield": [8, 32, 128], "classic3": [8, 32, 128], "newsgroups20": [64]}
+TEST = 0.1
+
+Row = dict[str, Any]
+
+
+def runs(options: argparse.Namespace) -> Iterator[Row]:
+    """One row for each data set, number of components, method and seed."""
+    effort = tuned.quick if options.quick else tuned.Effort
+    for data in options.data:
+        X = DATA[data]().X.astype(np.float32)
+        splits = {seed: _split(X, seed) for seed in range(options.seeds)}
+        for K in options.components or COMPONENTS[data]:
+            for method in options.methods:
+                for seed, (split, test) in splits.items():
+                    outcome = tuned.METHODS[method](split, effort(K, options.jobs), seed)
+                    yield {
+                        "data": data,
+                        "K": K,
+                        "method": method,
+                        "seed": seed,
+                        "perplexity": tuned.score(split, test, outcome),
+                        "smoothing": outcome.smoothing,
+                        "tuning_seconds": outcome.tuning_seconds,
+                        "fit_seconds": outcome.fit_seconds,
+                        "settings": outcome.settings,
+                    }
+
+
+def _split(X: Any, seed: int) -> tuple[tuned.Split, Any]:
+    train, test = split_observations(X, TEST, random_state=seed)
+    return tuned.divide(train, seed), test
+
+
+def summary(rows: list[Row]) -> list[Row]:
+    """Mean and standard deviation over the seeds."""
+    lines = []
+    keys = ("data", "K", "method")
+    for key, group in groupby(rows, key=lambda row: tuple(row[name] for name in keys)):
+        members = list(group)
+        values = [row["perplexity"] for row in members]
+        lines.append(
+            dict(zip(keys, key, strict=True))
+            | {
+                "perplexity": mean(values),
+                "sd": stdev(values) if len(values) > 1 else float("nan"),
+                "tuning s": mean(row["tuning_seconds"] for row in members),
+                "fit s": mean(row["fit_seconds"] for row in members),
+                "seeds": len(members),
+            }
+        )
+    return lines
+
+
+def main() -> None:
+    tuned.silence()
+    tuned.warm_up()
+    parser = reporting.options(str(__doc__))
+    parser.add_argument("--data", choices=DATA, nargs="+", default=list(DATA))
+    parser.add_argument("--components", type=int, nargs="+", help="instead of each data set's own")
+    parser.add_argument("--methods", choices=tuned.METHODS, nargs="+", default=list(tuned.METHODS))
+    parser.add_argument("--seeds", type=int, default=3, help="number of splits")
+    parser.add_argument("--jobs", type=int, default=2, help="threads or processes of every model")
+    parser.add_argument("--quick", action="store_true", help="too little work, as a smoke test")
+    options = parser.parse_args()
+    rows: list[Row] = []
+    for row in runs(options):
+        rows.append(row)
+        reporting.progress(*(row[name] for name in ("data", "K", "method", "seed", "perplexity")))
+        reporting.save(options.output, {"quick": options.quick, "runs": rows})
+    lines = summary(rows)
+    reporting.print_table(lines)
+    reporting.save(options.output, {"quick": options.quick, "runs": rows, "summary": lines})
+
+
+if __name__ == "__main__":
+    main()
