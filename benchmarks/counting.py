@@ -1,0 +1,56 @@
+"""Counts the EM iterations of a fit, those of its temperature search too."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+from sklearn.exceptions import ConvergenceWarning
+
+from skcooc import AspectModel
+from skcooc.aspect import Aspects, Params, Statistics
+from skcooc.protocol import Counts, Rows
+
+
+class Counted(NamedTuple):
+    """What a fit did."""
+
+    search_iterations: int  # of the burn-in and of all probes
+    iterations: int  # of the final fit
+    converged: bool
+    collapsed: bool  # whether the estimator warned that it is the unigram
+
+
+@dataclass(frozen=True)
+class CountingAspects(Aspects):
+    """The aspect model, which takes down the temperature of every E-step."""
+
+    betas: list[float] = field(default_factory=list, compare=False)
+
+    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        self.betas.append(beta)
+        return super().expect(X, params, rows, beta)
+
+
+class CountingAspectModel(AspectModel):
+    """An AspectModel that keeps its equations, with what they took down."""
+
+    def _model(self) -> CountingAspects:
+        if not hasattr(self, "_counting"):
+            given = [getattr(self, f.name) for f in fields(Aspects)]
+            self._counting = CountingAspects(*given)
+        return self._counting
+
+
+def counted_fit(model: AspectModel, X: Any) -> tuple[AspectModel, Counted]:
+    """Fit a model, with one row block and no over-relaxation, and count its E-steps."""
+    counting = CountingAspectModel(**model.get_params())
+    counting._model()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        counting.fit(X)
+    collapsed = any("collapsed" in str(warning.message) for warning in caught)
+    final = counting.n_iter_
+    search = len(counting._model().betas) - final
+    return counting, Counted(search, final, counting.converged_, collapsed)
