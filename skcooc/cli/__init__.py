@@ -1,0 +1,76 @@
+"""The command line: read data, compare models on held-out observations, report, write."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from skcooc.cli.arguments import Options, parse
+from skcooc.cli.comparison import MODELS, compare, refit
+from skcooc.cli.progress import Screen
+from skcooc.cli.reading import read
+from skcooc.cli.report import report
+from skcooc.cli.table import InputError
+from skcooc.cli.writing import prepare, write
+
+__all__ = ["main"]
+
+WORKED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, default=None
+        Arguments; those of the process if None.
+
+    Returns
+    -------
+    code : int
+        0 if it worked; 2 for wrong arguments or data that cannot be used; 1 where the output
+        cannot be written; 130 if interrupted. What went wrong is said in one line on stderr.
+
+    Raises
+    ------
+    SystemExit
+        For ``--help``, ``--version`` and wrong arguments, as argparse does.
+    """
+    options = parse(argv, models=list(MODELS))
+    try:
+        _run(options)
+    except InputError as error:
+        return _fail(str(error), BAD_INPUT)
+    except BrokenPipeError:
+        # The reader, such as `head`, has gone: nothing more may be written, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        return _fail(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    return WORKED
+
+
+def _run(options: Options) -> None:
+    table = read(options)
+    for name in options.nearest:
+        table.position(name)  # a wrong name shows before the long work
+    if options.output is not None:
+        prepare(options.output)
+    screen = Screen(options.progress)
+    comparison = compare(table, options, screen)
+    model = refit(table, comparison.chosen, screen)
+    screen.done()
+    sys.stdout.write(report(table, comparison, model, options))
+    if options.output is not None:
+        written = write(options.output, table, comparison, model)
+        print(f"\nWritten to {options.output}: {', '.join(written)}")
+    sys.stdout.flush()
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"skcooc: error: {' '.join(message.split())}", file=sys.stderr)
+    return code

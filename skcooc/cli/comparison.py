@@ -1,0 +1,187 @@
+"""Fit several models to the same training observations and score them on the same others."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.exceptions import ConvergenceWarning
+
+from skcooc import metrics
+from skcooc.aspect import AspectModel
+from skcooc.cli.arguments import Options
+from skcooc.cli.progress import Screen
+from skcooc.cli.table import Table
+from skcooc.dyads import Dyads
+from skcooc.model_selection import split_observations
+
+# Each takes the number of components first, and the parameters that all estimators share.
+MODELS: dict[str, Any] = {"aspect": AspectModel}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model in the comparison; None stands for what it does not have."""
+
+    label: str
+    perplexity: float  # of the test observations
+    seconds: float | None = None  # of fit
+    beta: float | None = None
+    smoothing: float | None = None
+    n_iter: int | None = None
+    notes: tuple[str, ...] = ()  # what the fit warned of
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All models, and the estimator that was fitted last of ours."""
+
+    entries: list[Entry]
+    chosen: Any
+    compile_seconds: float
+
+
+def compare(table: Table, options: Options, screen: Screen) -> Comparison:
+    """Compare models on held-out observations.
+
+    Nothing is chosen on these: temperature, early stopping and smoothing use observations which
+    ``fit`` holds out of the training part by itself.
+
+    Parameters
+    ----------
+    table : Table
+    options : Options
+    screen : Screen
+
+    Returns
+    -------
+    comparison : Comparison
+    """
+    train, test = split_observations(table.X, options.test_size, options.seed)
+    screen.announce("compiling")
+    compile_seconds = _warm_up(options)
+    entries = [_unigram(train, test)]
+    chosen = None
+    for label, model in _variants(options):
+        screen.announce(label)
+        entries.append(_fitted(label, screen.watch(model), train, test))
+        chosen = model
+    if not options.skip_lda:
+        label = "LDA of scikit-learn, defaults"
+        screen.announce(label)
+        entries.append(_lda(label, options, train, test))
+    return Comparison(entries, chosen, compile_seconds)
+
+
+def refit(table: Table, chosen: Any, screen: Screen) -> Any:
+    """Fit the chosen model to all observations, at the temperature and smoothing chosen.
+
+    Parameters
+    ----------
+    table : Table
+    chosen : fitted estimator
+    screen : Screen
+
+    Returns
+    -------
+    model : fitted estimator
+        Without callbacks, ready to be saved.
+    """
+    screen.announce(f"all observations, beta = {chosen.beta_:.3g}")
+    model = clone(chosen).set_params(beta=chosen.beta_, smoothing=chosen.smoothing_)
+    _timed_fit(screen.watch(model), table.X)
+    return model.set_callbacks()
+
+
+def _variants(options: Options) -> list[tuple[str, Any]]:
+    """The estimators compared; the last one is what the user asked for."""
+
+    def model(**parameters: Any) -> Any:
+        shared = {
+            "max_iter": options.max_iter,
+            "n_jobs": options.jobs,
+            "random_state": options.seed,
+        }
+        return MODELS[options.model](options.components, **shared, **parameters)
+
+    if options.beta == "auto":
+        label = "EM, temperature chosen by itself"
+    else:
+        label = f"EM at beta = {options.beta:g}, as asked"
+    return [
+        ("EM at beta = 1, to the end", model(beta=1.0)),
+        ("EM at beta = 1, stopped early", model(beta=1.0, early_stopping=True)),
+        (label, model(beta=options.beta)),
+    ]
+
+
+def _unigram(train: Any, test: Any) -> Entry:
+    begin = time.perf_counter()
+    unigram = metrics.unigram(train)
+    seconds = time.perf_counter() - begin
+    same_for_all = np.ones((test.shape[0], 1))
+    return Entry("unigram, add-one", metrics.perplexity(test, same_for_all, [unigram]), seconds)
+
+
+def _fitted(label: str, model: Any, train: Any, test: Any) -> Entry:
+    seconds, notes = _timed_fit(model, train)
+    if model.early_stopping and _never_stopped(model):
+        notes += ("it was not: the validation perplexity fell until EM ended",)
+    return Entry(
+        label,
+        model.perplexity(Dyads(test)),
+        seconds,
+        float(model.beta_),
+        float(model.smoothing_),
+        model.n_iter_,
+        notes,
+    )
+
+
+def _never_stopped(model: Any) -> bool:
+    """Whether the last iteration of a validated run was its best one."""
+    perplexities = [record.validation_perplexity for record in model.history_]
+    return perplexities[-1] <= min(perplexities)
+
+
+def _lda(label: str, options: Options, train: Any, test: Any) -> Entry:
+    lda = LatentDirichletAllocation(
+        options.components, n_jobs=options.jobs, random_state=options.seed
+    )
+    seconds, notes = _timed_fit(lda, train)
+    topics = lda.components_ / lda.components_.sum(axis=1, keepdims=True)
+    perplexity = metrics.perplexity(test, lda.transform(train), topics)
+    return Entry(label, perplexity, seconds, n_iter=lda.n_iter_, notes=notes)
+
+
+def _timed_fit(model: Any, X: Any) -> tuple[float, tuple[str, ...]]:
+    """Fit; the seconds it took, and what it warned of instead of printing it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        begin = time.perf_counter()
+        model.fit(X)
+        seconds = time.perf_counter() - begin
+    for warning in caught:
+        if not issubclass(warning.category, ConvergenceWarning):
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+    notes = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
+    return seconds, tuple(notes)
+
+
+def _warm_up(options: Options) -> float:
+    """Compile loops and start workers before the clock runs; the seconds this took."""
+    begin = time.perf_counter()
+    train, test = split_observations(np.diag([20.0, 30.0, 40.0]) + 5, 0.2, options.seed)
+    model = MODELS[options.model](2, max_iter=5, n_jobs=options.jobs, random_state=options.seed)
+    _timed_fit(model, train)
+    model.perplexity(Dyads(test))
+    if not options.skip_lda:
+        LatentDirichletAllocation(2, max_iter=1, n_jobs=options.jobs).fit(train)
+    return time.perf_counter() - begin

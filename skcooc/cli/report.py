@@ -1,0 +1,159 @@
+"""What is printed: the comparison, the temperature, the aspects, and nearest rows."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from skcooc.cli.arguments import Options
+from skcooc.cli.comparison import Comparison, Entry
+from skcooc.cli.table import Table
+from skcooc.inspection import nearest_rows, top_features
+from skcooc.protocol import Array
+
+WIDTH = 96
+N_EXAMPLES = 4
+N_NEIGHBORS = 5
+HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "seconds")
+
+
+def report(table: Table, comparison: Comparison, model: Any, options: Options) -> str:
+    """The report as plain text.
+
+    Parameters
+    ----------
+    table : Table
+    comparison : Comparison
+    model : estimator fitted to all observations
+    options : Options
+
+    Returns
+    -------
+    text : str
+    """
+    sections = [
+        _data(table, options),
+        _perplexities(comparison, options),
+        _temperature(comparison.chosen),
+        _aspects(table, model, options),
+        _neighbors(table, model, example_rows(table, model, options.nearest)),
+    ]
+    return "\n\n".join("\n".join(section) for section in map(list, sections) if section) + "\n"
+
+
+def example_rows(table: Table, model: Any, wanted: list[str]) -> list[int]:
+    """Positions of the rows whose neighbours are shown.
+
+    Parameters
+    ----------
+    table : Table
+    model : estimator fitted to all observations
+    wanted : list of str
+        Names of rows; the table's own examples if empty, and without those, the row with the most
+        observations among those that each of the most frequent aspects dominates.
+
+    Returns
+    -------
+    rows : list of int
+    """
+    names = wanted or table.examples
+    if names:
+        return [table.position(name) for name in names]
+    n_observations = table.X.sum(axis=1)
+    dominant = model.embedding_.argmax(axis=1)
+    aspects = [k for k in np.argsort(-model.weights_) if n_observations[dominant == k].any()]
+    return [int(np.where(dominant == k, n_observations, -1).argmax()) for k in aspects[:N_EXAMPLES]]
+
+
+def _data(table: Table, options: Options) -> Iterator[str]:
+    (n, m), (rows, columns) = table.X.shape, table.kinds
+    yield from textwrap.wrap(table.title, WIDTH)
+    yield (
+        f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} observations; "
+        f"{options.test_size:.0%} of them held out"
+    )
+    empty = int((table.X.sum(axis=1) == 0).sum())
+    if empty:
+        yield f"{rows} without any of these {columns}: {empty:,}"
+
+
+def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:
+    yield f"Perplexity of the observations held out, {options.components} aspects"
+    yield ""
+    lines = [HEADINGS, *(_cells(entry) for entry in comparison.entries)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    rule = tuple("-" * width for width in widths)
+    for label, *cells in [lines[0], rule, *lines[1:]]:
+        aligned = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        yield "  " + "  ".join([label.ljust(widths[0]), *aligned])
+    yield ""
+    yield "  smoothing: weight of the unigram in what is scored, estimated where fit holds out"
+    yield "    observations and .001 elsewhere; LDA needs none"
+    yield (
+        f"  seconds: of fit; before, it took {comparison.compile_seconds:.1f} s to compile loops "
+        "and to start workers"
+    )
+    for entry in comparison.entries:
+        for note in entry.notes:
+            yield from textwrap.wrap(
+                f"{entry.label}: {note}", WIDTH, initial_indent="  ", subsequent_indent="    "
+            )
+
+
+def _cells(entry: Entry) -> tuple[str, ...]:
+    def shown(value: float | None, form: str) -> str:
+        return "-" if value is None else format(value, form)
+
+    return (
+        entry.label,
+        shown(entry.beta, ".3f"),
+        shown(entry.smoothing, ".3f"),
+        shown(entry.n_iter, "d"),
+        shown(entry.perplexity, ",.1f"),
+        shown(entry.seconds, ".1f"),
+    )
+
+
+def _temperature(chosen: Any) -> Iterator[str]:
+    if not chosen.temperature_search_:
+        return
+    yield (
+        f"Temperature chosen: beta = {chosen.beta_:.3f}, on training observations that fit held out"
+    )
+    yield ""
+    probes = sorted(chosen.temperature_search_)
+    yield "  beta        " + "".join(f"{probe.beta:9.3f}" for probe in probes)
+    yield "  perplexity  " + "".join(f"{probe.validation.perplexity:9.1f}" for probe in probes)
+
+
+def _aspects(table: Table, model: Any, options: Options) -> Iterator[str]:
+    yield (
+        f"Aspects, most frequent first, fitted to all observations: share, most probable "
+        f"{table.kinds[1]}"
+    )
+    yield ""
+    features = top_features(model, options.top, table.column_names)
+    for k in np.argsort(-model.weights_):
+        words = textwrap.shorten(" ".join(features[k]), WIDTH - 9, placeholder="")
+        yield f"  {100 * model.weights_[k]:4.1f} %  {words}"
+
+
+def _neighbors(table: Table, model: Any, rows: list[int]) -> Iterator[str]:
+    yield f"Nearest {table.kinds[0]} by their aspects (Hellinger distance)"
+    known = np.flatnonzero(table.X.sum(axis=1) > 0)  # the others are all alike: the prior
+    n_neighbors = min(N_NEIGHBORS, len(known) - 1)
+    distances, neighbors = nearest_rows(
+        model.embedding_[known], np.searchsorted(known, rows), n_neighbors
+    )
+    for row, near, at in zip(rows, distances, known[neighbors], strict=True):
+        yield ""
+        yield f"  {table.row_names[row]}"
+        yield from _named(table, near, at)
+
+
+def _named(table: Table, distances: Array, rows: Array) -> Iterator[str]:
+    for distance, row in zip(distances, rows, strict=True):
+        yield f"    {distance:.2f}  {table.row_names[row]}"

@@ -1,0 +1,117 @@
+"""A table of counts with the names of its rows and columns, and what it needs to be usable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from skcooc.dyads import MAX_OBSERVATIONS
+
+MIN_OBSERVATIONS = 100  # a tenth of them is held out, and a tenth of the rest once more
+
+
+class InputError(Exception):
+    """What the user gave cannot be used; the message says why in one line."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a data set is to all that follows.
+
+    Attributes
+    ----------
+    X : CSR array of shape (N, M)
+        Counts.
+    row_names, column_names : sequences of str, of length N and M
+    title : str
+        Where it comes from.
+    kinds : pair of str
+        What rows and columns are, in the plural, such as ("documents", "words").
+    examples : sequence of str
+        Names of rows whose neighbours are shown; chosen by the report if empty.
+    vectorizer : CountVectorizer or None
+        What made counts of texts.
+    """
+
+    X: Any
+    row_names: Sequence[str]
+    column_names: Sequence[str]
+    title: str
+    kinds: tuple[str, str] = ("rows", "columns")
+    examples: Sequence[str] = ()
+    vectorizer: Any = None
+
+    def position(self, name: str) -> int:
+        """Position of a row, by its name.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        i : int
+
+        Raises
+        ------
+        InputError
+            Where there is no such row, or it has no observations.
+        """
+        if name not in self.row_names:
+            raise InputError(f"{self.title}: there is no row {name!r}")
+        i = list(self.row_names).index(name)
+        if not self.X[[i]].sum():
+            raise InputError(f"{self.title}: the row {name!r} has no observations")
+        return i
+
+
+def checked(table: Table) -> Table:
+    """The table in canonical form.
+
+    Parameters
+    ----------
+    table : Table
+        Its counts may be of any sparse format and any type.
+
+    Returns
+    -------
+    table : Table
+        With counts in float64, none of them stored twice, no stored zeros.
+
+    Raises
+    ------
+    InputError
+        Where there are counts that no model can use, or too few.
+    """
+    if not (np.issubdtype(table.X.dtype, np.number) or table.X.dtype == bool):
+        raise InputError(f"{table.title}: counts are of type {table.X.dtype}, not numbers")
+    if np.iscomplexobj(table.X.data):
+        raise InputError(f"{table.title}: counts are complex numbers")
+    X = sp.csr_array(table.X, dtype=np.float64)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    if not np.isfinite(X.data).all():
+        raise InputError(f"{table.title}: counts are not all finite")
+    if (X.data < 0).any():
+        raise InputError(f"{table.title}: counts are negative, such as {X.data.min():g}")
+    _check_size(table, X)
+    return replace(table, X=X)
+
+
+def _check_size(table: Table, X: Any) -> None:
+    n, m = (np.unique(positions).size for positions in X.nonzero())
+    if min(n, m) < 2:
+        raise InputError(
+            f"{table.title}: {n} {table.kinds[0]} and {m} {table.kinds[1]} with observations; "
+            "at least two of both are needed"
+        )
+    n_observations = np.ceil(X.data).sum()
+    if not MIN_OBSERVATIONS <= n_observations <= MAX_OBSERVATIONS:
+        raise InputError(
+            f"{table.title}: {n_observations:.0f} observations; "
+            f"it takes from {MIN_OBSERVATIONS} to {MAX_OBSERVATIONS} to hold out a part of them"
+        )

@@ -1,0 +1,128 @@
+"""Counts of words in documents: the docstring corpus, a folder, or the lines of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sklearn.feature_extraction.text import CountVectorizer
+
+from skcooc.cli.arguments import Options
+from skcooc.cli.table import InputError, Table
+from skcooc.datasets import load_docstrings
+
+WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers
+EXCERPT = 50  # characters of a line that name it
+EXAMPLES = (
+    "numpy.linalg.svd",
+    "scipy.signal.find_peaks",
+    "scipy.stats.ttest_ind",
+    "sklearn.cluster.KMeans",
+    "sklearn.metrics.roc_auc_score",
+)
+
+
+def docstrings(options: Options) -> Table:
+    """The docstrings of the installed NumPy, SciPy and scikit-learn."""
+    corpus = load_docstrings()
+    names = frozenset(corpus.names)
+    return _count(
+        corpus.data,
+        corpus.names,
+        corpus.DESCR.partition(".\n")[0],
+        options,
+        examples=[name for name in EXAMPLES if name in names],
+    )
+
+
+def folder(path: Path, options: Options) -> Table:
+    """The files of a folder and its subfolders, hidden ones left out, one document each."""
+    files = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file, path))
+    names = [str(file.relative_to(path)) for file in files]
+    return _count([decode(file) for file in files], names, str(path), options)
+
+
+def lines(path: Path, options: Options) -> Table:
+    """The lines of a file that are not blank, one document each."""
+    numbered = [(i, line) for i, line in enumerate(lines_of(path), 1) if line.strip()]
+    names = [f"{i}: {_excerpt(line)}" for i, line in numbered]
+    return _count([line for _, line in numbered], names, str(path), options)
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a text file; unlike str.splitlines, it divides at line feeds alone."""
+    return decode(path).removesuffix("\n").split("\n")
+
+
+def decode(path: Path) -> str:
+    """The text of a file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    text : str
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read or is no UTF-8 text.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text in UTF-8 (byte {error.start})") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    if "\0" in text:
+        raise InputError(f"{path}: not a text, it holds null characters")
+    return text
+
+
+def _count(
+    texts: Sequence[str],
+    names: Sequence[str],
+    title: str,
+    options: Options,
+    examples: Sequence[str] = (),
+) -> Table:
+    if not texts:
+        raise InputError(f"{title}: no documents")
+    min_df, max_df = _limits(len(texts), options)
+    vectorizer = CountVectorizer(
+        stop_words=None if options.stop_words == "none" else options.stop_words,
+        token_pattern=WORD,
+        min_df=min_df,
+        max_df=max_df,
+    )
+    try:
+        X = vectorizer.fit_transform(texts)
+    except ValueError as error:  # no words are left, or min_df is above max_df
+        raise InputError(
+            f"{title}: no words are left (documents: {len(texts)}) with "
+            f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
+        ) from error
+    words = vectorizer.get_feature_names_out().tolist()
+    return Table(X, names, words, title, ("documents", "words"), examples, vectorizer)
+
+
+def _limits(n_documents: int, options: Options) -> tuple[int | float, int | float]:
+    """In how many documents a word may be: rare words teach little, frequent ones tell little."""
+    many = n_documents >= 1000
+    min_df = 5 if many else 2 if n_documents >= 100 else 1
+    max_df = 0.1 if many else 0.5
+    return (
+        min_df if options.min_df is None else options.min_df,
+        max_df if options.max_df is None else options.max_df,
+    )
+
+
+def _hidden(file: Path, path: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(path).parts)
+
+
+def _excerpt(line: str) -> str:
+    line = " ".join(line.split())
+    return line if len(line) <= EXCERPT else line[: EXCERPT - 1].rstrip() + "…"

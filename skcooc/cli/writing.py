@@ -1,0 +1,96 @@
+"""Write what was found into a folder."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import joblib
+from sklearn.pipeline import Pipeline
+
+from skcooc.cli.comparison import Comparison
+from skcooc.cli.table import Table
+from skcooc.inspection import top_features
+from skcooc.protocol import Array
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder before the long work, so that what is wrong with it shows at once.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    OSError
+        Where it cannot be made.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def write(folder: Path, table: Table, comparison: Comparison, model: Any) -> list[str]:
+    """Write the model, its parameters and the comparison.
+
+    Parameters
+    ----------
+    folder : Path
+        Files in it that have the names of ours are overwritten.
+    table : Table
+    comparison : Comparison
+    model : estimator fitted to all observations
+
+    Returns
+    -------
+    names : list of str
+        The files written: ``components.csv`` (one column a line, P(y given z)),
+        ``embedding.csv`` (one row a line, P(z given x)), ``summary.json`` and ``model.joblib``
+        (with the vectorizer before it, where the data were texts).
+    """
+    aspects = model.get_feature_names_out().tolist()
+    _matrix(folder / "components.csv", aspects, table.column_names, model.components_.T)
+    _matrix(folder / "embedding.csv", aspects, table.row_names, model.embedding_)
+    summary = json.dumps(_summary(table, comparison, model), indent=2, ensure_ascii=False)
+    (folder / "summary.json").write_text(summary + "\n", encoding="utf-8")
+    joblib.dump(_with_vectorizer(table, model), folder / "model.joblib")
+    return ["components.csv", "embedding.csv", "summary.json", "model.joblib"]
+
+
+def _matrix(path: Path, header: Sequence[str], names: Sequence[str], values: Array) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["name", *header])
+        writer.writerows(
+            [name, *(f"{value:.6g}" for value in line)]
+            for name, line in zip(names, values.tolist(), strict=True)
+        )
+
+
+def _summary(table: Table, comparison: Comparison, model: Any) -> dict[str, Any]:
+    """All that is printed, and the parameters of the model."""
+    return {
+        "data": table.title,
+        "n_rows": table.X.shape[0],
+        "n_columns": table.X.shape[1],
+        "n_observations": float(table.X.sum()),
+        "comparison": [asdict(entry) for entry in comparison.entries],
+        "compile_seconds": comparison.compile_seconds,
+        "temperature_search": [
+            {"beta": probe.beta, **probe.validation._asdict()}
+            for probe in comparison.chosen.temperature_search_
+        ],
+        "model": type(model).__name__,
+        "parameters": model.get_params(),
+        "weights": model.weights_.tolist(),
+        "top_features": top_features(model, feature_names=table.column_names),
+    }
+
+
+def _with_vectorizer(table: Table, model: Any) -> Any:
+    if table.vectorizer is None:
+        return model
+    return Pipeline([("vectorizer", table.vectorizer), ("model", model)])

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skcooc.cli import main
+from skcooc.datasets import make_cooccurrences
+
+FAST = ["-k", "3", "--max-iter", "30", "--jobs", "1"]
+TOPICS = ("cat dog horse cow sheep", "bread cheese wine apple soup", "piano violin flute drum harp")
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_cooccurrences(30, 20, 3, n_observations=3000, random_state=0).X
+
+
+@pytest.fixture(scope="module")
+def documents():
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.choice(TOPICS[i % 3].split(), 12)) for i in range(30)]
+
+
+@pytest.fixture
+def npz(X, tmp_path):
+    sp.save_npz(tmp_path / "counts.npz", X)
+    return tmp_path / "counts.npz"
+
+
+@pytest.fixture
+def run(capsys):
+    """Run with these arguments; what is printed."""
+
+    def printed(*arguments):
+        code = main([*map(str, arguments), *FAST])
+        out, err = capsys.readouterr()
+        assert err == ""
+        assert code == 0
+        return out
+
+    return printed
+
+
+@pytest.fixture
+def error(capsys):
+    """Run with bad input; the one line that is said of it."""
+
+    def said(*arguments):
+        code = main([*map(str, arguments), *FAST])
+        out, err = capsys.readouterr()
+        assert code == 2
+        assert out == ""
+        assert err.count("\n") == 1
+        assert err.startswith("skcooc: error: ")
+        return err
+
+    return said

@@ -1,0 +1,224 @@
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from skcooc import AspectModel, metrics
+from skcooc.cli import main
+from skcooc.model_selection import split_observations
+from tests.cli.conftest import FAST, TOPICS
+
+
+def test_report(run, npz):
+    out = run(npz)
+    for line in (
+        "30 rows, 20 columns, 3,000 observations; 10% of them held out",
+        "unigram, add-one",
+        "EM at beta = 1, to the end",
+        "EM at beta = 1, stopped early",
+        "EM, temperature chosen by itself",
+        "LDA of scikit-learn, defaults",
+        "Temperature chosen: beta = ",
+        "Nearest rows by their aspects",
+    ):
+        assert line in out
+    assert max(map(len, out.splitlines())) <= 100
+    assert "\x1b" not in out
+
+
+def test_the_table_holds_what_the_library_computes(run, npz, X, tmp_path):
+    run(npz, "--output", tmp_path / "out", "--seed", 5)
+    comparison = json.loads((tmp_path / "out" / "summary.json").read_text())["comparison"]
+    train, test = split_observations(X, 0.1, 5)
+    unigram = metrics.perplexity(test, np.ones((30, 1)), [metrics.unigram(train)])
+    assert comparison[0]["perplexity"] == pytest.approx(unigram)
+    with pytest.warns(UserWarning, match="did not converge"):
+        model = AspectModel(3, beta=1.0, max_iter=30, random_state=5).fit(train)
+    expected = metrics.perplexity(
+        test, model.embedding_, model.components_, background=model.unigram_, smoothing=0.001
+    )
+    assert comparison[1]["perplexity"] == pytest.approx(expected)
+    assert any("did not converge" in note for note in comparison[1]["notes"])
+
+
+def test_aspects_beat_the_unigram_where_they_are_planted(run, npz, tmp_path):
+    run(npz, "--output", tmp_path / "out")
+    perplexities = [
+        entry["perplexity"]
+        for entry in json.loads((tmp_path / "out" / "summary.json").read_text())["comparison"]
+    ]
+    assert max(perplexities[1:]) < perplexities[0]
+
+
+def test_lda_can_be_skipped_and_beta_given(run, npz):
+    out = run(npz, "--skip-lda", "--beta", 0.9)
+    assert "LDA of scikit-learn" not in out
+    assert "EM at beta = 0.9, as asked" in out
+    assert "Temperature chosen" not in out
+
+
+def test_same_seed_same_report(run, npz):
+    def stripped(out):
+        lines = (line for line in out.splitlines() if "seconds:" not in line)
+        return [
+            line[: line.rfind(" ")] if line.startswith(("  EM", "  LDA")) else line
+            for line in lines
+        ]
+
+    assert stripped(run(npz)) == stripped(run(npz))
+
+
+def test_matrix_market(run, X, tmp_path):
+    scipy.io.mmwrite(tmp_path / "counts.mtx", X)
+    assert "30 rows, 20 columns, 3,000 observations" in run(tmp_path / "counts.mtx")
+
+
+def test_names_of_a_matrix(error, run, npz, tmp_path):
+    rows, columns = tmp_path / "rows.txt", tmp_path / "columns.txt"
+    rows.write_text("\n".join(f"site-{i}" for i in range(30)))
+    columns.write_text("\n".join(f"bin-{j}" for j in range(20)))
+    names = ["--row-names", rows, "--column-names", columns]
+    out = run(npz, *names, "--nearest", "site-7", "--nearest", "site-9")
+    assert "\n  site-7\n" in out
+    assert "\n  site-9\n" in out
+    assert "bin-" in out
+    assert "30 names, but the matrix has 20 columns" in error(npz, "--column-names", rows)
+    assert "there is no row 'site-7'" in error(npz, "--nearest", "site-7")
+
+
+@pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t")])
+def test_pairs(run, X, tmp_path, suffix, separator):
+    cells = sp.coo_array(X)
+    path = tmp_path / f"pairs.{suffix}"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=separator)
+        writer.writerow(["film", "user", "stars"])
+        writer.writerows(
+            (f"f{j}", f"u{i}", n) for i, j, n in zip(*cells.coords, cells.data, strict=True)
+        )
+    named = ["--row", "user", "--column", "film", "--count", "stars"]
+    out = run(path, *named)
+    n, m = (np.unique(positions).size for positions in cells.coords)
+    assert f"{n} distinct user, {m} distinct film, 3,000 observations" in out
+    once = run(path, *named[:4])
+    assert f"{cells.nnz:,} observations" in once
+
+
+def test_a_column_named_count_is_the_count(run, tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("x,y,count\na,c,60\na,d,40\nb,c,30\nb,d,70\nb,d,5\n")
+    assert "2 distinct x, 2 distinct y, 205 observations" in run(path)
+
+
+def test_quoted_names(run, tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text('x,y,count\r\n"a,\u2028b",c,60\r\n"d\ne",f,40\r\n', newline="")
+    assert "2 distinct x, 2 distinct y, 100 observations" in run(path)
+
+
+def test_collapse_is_noted(run, npz):
+    assert "the model has collapsed" in " ".join(run(npz, "--beta", 0.05).split())
+
+
+def test_lines_of_a_file(run, documents, tmp_path):
+    path = tmp_path / "documents.txt"
+    path.write_text("\n\n".join(documents))
+    out = run(path)
+    assert "30 documents, 15 words, 360 observations" in out
+    assert f"  1: {documents[0][:20]}" in out or f"  2: {documents[1][:20]}" in out
+
+
+def test_a_folder(run, documents, tmp_path):
+    (tmp_path / "sub").mkdir()
+    for i, text in enumerate(documents):
+        (tmp_path / ("sub" if i % 2 else ".") / f"{i}.txt").write_text(text)
+    (tmp_path / ".hidden").write_bytes(b"\xff")
+    out = run(tmp_path, "--nearest", os.path.join("sub", "1.txt"))
+    assert "30 documents, 15 words, 360 observations" in out
+
+
+def test_aspects_are_the_topics_of_the_documents(run, documents, tmp_path):
+    path = tmp_path / "documents.txt"
+    path.write_text("\n".join(documents))
+    out = run(path, "--top", "5", "--seed", "2")
+    aspects = [line.split("%  ")[1] for line in out.splitlines() if "%  " in line]
+    assert sorted(sorted(line.split()) for line in aspects) == sorted(
+        sorted(topic.split()) for topic in TOPICS
+    )
+
+
+def test_documents_without_words_are_counted(error, run, documents, tmp_path):
+    path = tmp_path / "documents.txt"
+    path.write_text("\n".join([*documents, "42 43 44"]))
+    assert "documents without any of these words: 1" in run(path)
+    assert "no observations" in error(path, "--nearest", "31: 42 43 44")
+
+
+def test_output_of_texts(run, documents, tmp_path):
+    path, output = tmp_path / "documents.txt", tmp_path / "new" / "folder"
+    path.write_text("\n".join(documents))
+    out = run(path, "--output", output)
+    assert f"Written to {output}: components.csv" in out
+    assert {file.name for file in output.iterdir()} == {
+        "components.csv",
+        "embedding.csv",
+        "summary.json",
+        "model.joblib",
+    }
+    pipeline = joblib.load(output / "model.joblib")
+    cat, dog = pipeline.transform(["cat dog cow", "dog sheep horse"])
+    np.testing.assert_allclose(cat, dog, atol=0.1)
+    model = pipeline[-1]
+    for name, values in (("components", model.components_.T), ("embedding", model.embedding_)):
+        with (output / f"{name}.csv").open(newline="") as file:
+            header, *lines = csv.reader(file)
+        assert header == ["name", *model.get_feature_names_out()]
+        written = np.array([line[1:] for line in lines], dtype=float)
+        np.testing.assert_allclose(written, values, rtol=1e-5)
+    summary = json.loads((output / "summary.json").read_text())
+    assert summary["n_observations"] == 360
+    assert summary["comparison"][0]["label"] == "unigram, add-one"
+    assert len(summary["top_features"]) == 3
+    assert len(summary["temperature_search"]) == 7
+
+
+def test_output_of_a_matrix_is_the_model_alone(run, npz, X, tmp_path):
+    run(npz, "-o", tmp_path / "out")
+    model = joblib.load(tmp_path / "out" / "model.joblib")
+    assert isinstance(model, AspectModel)
+    assert model.transform(X).shape == (30, 3)
+
+
+def test_output_folder_that_cannot_be_made(capsys, npz, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert main([str(npz), "-o", str(tmp_path / "file"), *FAST]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("skcooc: error: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("argument", "text"), [("--help", "--beta"), ("--version", "skcooc ")])
+def test_help_and_version(capsys, argument, text):
+    with pytest.raises(SystemExit) as exit:
+        main([argument])
+    assert exit.value.code == 0
+    assert text in capsys.readouterr().out
+
+
+def test_as_a_program(run, npz, tmp_path):
+    program = [sys.executable, "-m", "skcooc"]
+    done = subprocess.run([*program, str(npz), *FAST], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "Temperature chosen" in done.stdout
+    missing = subprocess.run([*program, "missing.npz"], capture_output=True, text=True, timeout=120)
+    assert missing.returncode == 2
+    assert missing.stderr == "skcooc: error: missing.npz: No such file or directory\n"
