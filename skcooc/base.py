@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,29 +16,21 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc import scoring
+from skcooc import attributes, scoring
 from skcooc.checks import check_same_table, check_table, check_training, n_threads
-from skcooc.counts import CSRCounts, thin
+from skcooc.counts import thin
 from skcooc.dyads import Dyads
-from skcooc.em import Record, State, TemperatureRange
-from skcooc.fitting import (
-    DEFAULT_SMOOTHING,
-    Fitted,
-    Settings,
-    add_one_unigram,
-    fit_table,
-    fold_in,
-)
+from skcooc.em import State, TemperatureRange
+from skcooc.fitting import fit_table, fold_in
 from skcooc.progress import Progress
-from skcooc.protocol import Array, Model, Rows
+from skcooc.protocol import Array, Model
+from skcooc.settings import Settings
 
 SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
-COLLAPSED = 1e-2  # total variation between every component and the unigram
 
 
 class CooccurrenceEstimator(
@@ -108,15 +98,17 @@ class CooccurrenceEstimator(
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table, sample_weight = check_training(new, X, sample_weight)
         new._table = X[:0] if isinstance(X, Dyads) else Dyads(sp.csr_array(table.shape))
-        start = self._warm_state(table) if self.warm_start and hasattr(self, "_params") else None
-        settings = self._settings(warm=start is not None)
+        start = self._warm_state(table) if self.warm_start and hasattr(self, "_state") else None
+        settings, model = self._settings(warm=start is not None), self._model()
+        at_iteration = attributes.at_iteration(
+            model, table, self.smoothing, new._input_attributes()
+        )
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        searching = settings.beta == "auto"
-        progress = Progress(self, searching, settings.seeds, new._interim(table), data)
-        new._keep(fit_table(self._model(), table, sample_weight, settings, progress, start))
-        new._warn(settings)
+        progress = Progress(self, settings, at_iteration, data)
+        fitted = fit_table(model, table, sample_weight, settings, progress, start)
         progress.end()
-        self._become(new)
+        self._become(known | attributes.of_fit(model, fitted))
+        attributes.warn_about(self)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -133,8 +125,7 @@ class CooccurrenceEstimator(
             ``transform(X) @ components_`` is P(y given x).
         """
         check_is_fitted(self)
-        rows = self._fold_in(check_table(self, X, reset=False))
-        return self._model().factors(self._params, rows)[0]
+        return self._fold_in(check_table(self, X, reset=False))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
         """Distributions over columns from mixtures.
@@ -217,21 +208,23 @@ class CooccurrenceEstimator(
         factors = self.row_distribution_, self.embedding_, self.components_
         return self._table.like(*scoring.draw(n_samples, *factors, rng))
 
-    def _fold_in(self, X: Any) -> Rows:
-        return fold_in(self._model(), self._params, self.beta_, X, n_threads(self.n_jobs))
+    def _fold_in(self, X: Any) -> Array:
+        """P(k given x) of rows of a checked table."""
+        model, params = self._model(), self._state.params
+        rows = fold_in(model, params, self.beta_, X, n_threads(self.n_jobs))
+        return model.factors(params, rows)[0]
 
     def _score_samples(self, X: Any) -> tuple[Array, Array]:
         """Log-likelihood of every sample, and its weight in the mean."""
         check_is_fitted(self)
-        model, smooth = self._model(), scoring.Smoothing(self.smoothing_, self.unigram_)
+        smooth, components = scoring.Smoothing(self.smoothing_, self.unigram_), self.components_.T
         if isinstance(X, Dyads):
             check_same_table(self._table, X, type(self).__name__)
-            factors = model.factors(self._params, self.embedding_)
             weights = np.ones(len(X)) if X.weights is None else X.weights
-            return scoring.score_pairs(X.rows, X.columns, *factors, smooth), weights
+            pairs = X.rows, X.columns
+            return scoring.score_pairs(*pairs, self.embedding_, components, smooth), weights
         known, scored = thin(check_table(self, X, reset=False), 0.5, SPLIT_SEED, occupied=True)
-        factors = model.factors(self._params, self._fold_in(known))
-        return scoring.score_rows(scored, *factors, smooth)
+        return scoring.score_rows(scored, self._fold_in(known), components, smooth)
 
     def _settings(self, warm: bool) -> Settings:
         return Settings(
@@ -253,107 +246,30 @@ class CooccurrenceEstimator(
     def _warm_state(self, table: Any) -> State:
         """Where a warm start goes on: the rows' states too, if the number of rows is the same."""
         shape = table.shape[1], self.n_components
-        if self._params.components.shape != shape:
+        if self._state.params.components.shape != shape:
             raise ValueError(
                 f"warm_start=True goes on from components_ of shape "
                 f"{self.components_.shape}, but X and n_components ask for {shape[::-1]}. "
                 "Set warm_start=False to start anew."
             )
-        if len(self.embedding_) == table.shape[0]:
-            return State(self._params, [self.embedding_.astype(table.dtype)])
-        return State(self._params, [np.tile(self.weights_, (table.shape[0], 1))])
+        params, (rows,) = self._state
+        if len(rows) != table.shape[0]:
+            rows = np.tile(params.weights, (table.shape[0], 1))
+        return State(params, [rows.astype(table.dtype)])
 
-    def _interim(self, table: Any) -> Callable[[Record, Any, Sequence[Rows]], dict[str, Any]]:
-        """What turns an iteration into the attributes of an estimator that stopped there."""
-        counts = CSRCounts(table)
-        smoothing = DEFAULT_SMOOTHING if self.smoothing == "auto" else self.smoothing
+    def _input_attributes(self) -> dict[str, Any]:
+        """What is known of the columns and of the table."""
+        names = ("n_features_in_", "feature_names_in_", "_table")
+        return {name: vars(self)[name] for name in names if name in vars(self)}
 
-        def attributes(record: Record, params: Any, rows: Sequence[Rows]) -> dict[str, Any]:
-            unigram, row_sums = add_one_unigram(counts), counts.row_sums
-            return {
-                **{
-                    name: vars(self)[name]
-                    for name in vars(self)
-                    if name.endswith(("_in_", "_table"))
-                },
-                **self._attributes(params, rows[0], record.beta, smoothing, unigram, row_sums),
-            }
-
-        return attributes
-
-    def _attributes(
-        self,
-        params: Any,
-        rows: Rows,
-        beta: float,
-        smoothing: float,
-        unigram: Array,
-        row_sums: Array,
-    ) -> dict[str, Any]:
-        """The attributes which all that is done with a fitted estimator needs."""
-        embedding, components = self._model().factors(params, rows)
-        return {
-            "_params": params,
-            "components_": components.T,
-            "weights_": params.weights,
-            "embedding_": embedding,
-            "row_distribution_": row_sums / row_sums.sum(),
-            "unigram_": unigram,
-            "beta_": beta,
-            "smoothing_": smoothing,
-        }
-
-    def _keep(self, fitted: Fitted) -> None:
-        fit = fitted.fit
-        self.__dict__.update(
-            self._attributes(
-                fit.params,
-                fit.rows[0],
-                fitted.beta,
-                fitted.smoothing,
-                fitted.unigram,
-                fitted.row_sums,
-            ),
-            temperature_search_=fitted.probes,
-            n_iter_=len(fit.history),
-            converged_=fit.converged,
-            objective_=fit.objective,
-            history_=fit.history,
-        )
-
-    def _warn(self, settings: Settings) -> None:
-        if self.n_iter_ == settings.max_iter and not self.converged_ and not self.early_stopping:
-            warnings.warn(
-                f"EM did not converge within max_iter={self.max_iter} iterations. Increase "
-                "max_iter, or the tolerance tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        if self._collapsed():
-            warnings.warn(
-                f"All {len(self.components_)} components are the unigram: at beta={self.beta_:.3g} "
-                "the model has collapsed, or rows and columns are independent. Use a larger beta, "
-                "or beta='auto'.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _collapsed(self) -> bool:
-        """Whether no component differs from the distribution of the columns."""
-        if 1 in (*self._table.table_shape, len(self.components_)):
-            return False
-        mean = self.weights_ @ self.components_
-        return bool((np.abs(self.components_ - mean).sum(axis=1) / 2 < COLLAPSED).all())
-
-    def _become(self, new: CooccurrenceEstimator) -> None:
+    def _become(self, fitted: dict[str, Any]) -> None:
         """Take over the attributes of a finished fit, and none of an earlier one."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        fitted = {name for name in vars(new) if name.endswith("_")} | {"_params", "_table"}
-        self.__dict__.update({name: vars(new)[name] for name in fitted})
+        self.__dict__.update(fitted)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_params")
+        return hasattr(self, "_state")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

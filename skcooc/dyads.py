@@ -209,7 +209,7 @@ def _repeat(rows: Any, columns: Any, counts: Any) -> tuple[Any, Any, Any]:
             f"one by one ({MAX_OBSERVATIONS}). Use the count matrix itself."
         )
     repeats = repeats.astype(np.int64)
-    unit = counts / np.maximum(repeats, 1)
+    unit = counts / np.maximum(repeats, 1).astype(np.result_type(counts, np.float32))
     whole = counts.dtype != np.float32 and bool((unit[counts > 0] == 1).all())
     weights = None if whole else np.repeat(unit, repeats)
     return np.repeat(rows, repeats), np.repeat(columns, repeats), weights

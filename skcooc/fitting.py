@@ -5,48 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 
 from skcooc.counts import CSRCounts, NewRows, thin
-from skcooc.em import EM, Fit, HeldOut, State, TemperatureRange, Validation
+from skcooc.em import Fit, HeldOut, State, Validation
 from skcooc.em.schedules import BURN_IN, burn_in, constant
 from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Model, Rows
+from skcooc.settings import Settings
 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
 FOLD_IN_ITERATIONS = 200
 DEFAULT_SMOOTHING = 1e-3  # where nothing is held out to estimate it
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The parameters of an estimator that concern fitting, checked; see CooccurrenceEstimator."""
-
-    beta: float | Literal["auto"]
-    temperatures: TemperatureRange
-    max_iter: int
-    tol: float
-    relaxation: float
-    smoothing: float | Literal["auto"]
-    validation_fraction: float
-    early_stopping: bool
-    n_threads: int
-    seeds: tuple[int, ...]  # one for each restart
-
-    @property
-    def holds_out(self) -> bool:
-        """Whether a part of the observations is held out."""
-        return self.beta == "auto" or self.early_stopping
-
-    def em(self, schedule: Any, heldout: HeldOut | None = None) -> EM:
-        """The EM driver with these settings."""
-        return EM(schedule, self.tol, self.relaxation, heldout)
 
 
 class Fitted(NamedTuple):

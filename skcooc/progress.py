@@ -9,6 +9,7 @@ from typing import Any
 from skcooc.em.driver import Observe, Record, ignore
 from skcooc.em.temperature import N_PROBES, Probe
 from skcooc.protocol import Rows
+from skcooc.settings import Settings
 
 
 class Progress:
@@ -17,10 +18,8 @@ class Progress:
     Parameters
     ----------
     estimator : estimator with callback support, not yet changed by its fit
-    searching : bool
-        Whether there is a temperature search.
-    seeds : sequence of int
-        One for each restart.
+    settings : Settings
+        Tell whether there is a search, and how many restarts.
     attributes : callable
         (record, params, rows) -> dict of fitted attributes, with which a callback that asks for
         the fitted estimator gets one as if the fit had ended there.
@@ -31,15 +30,15 @@ class Progress:
     def __init__(
         self,
         estimator: Any,
-        searching: bool,
-        seeds: Sequence[int],
+        settings: Settings,
         attributes: Callable[[Record, Any, Sequence[Rows]], dict[str, Any]],
         data: dict[str, Any],
     ) -> None:
         self._attributes = attributes
         self._data = {"estimator": estimator, **data}
         self._silent = not hasattr(estimator, "_skl_callbacks")
-        self._root = estimator._init_callback_context(max_subtasks=int(searching) + len(seeds))
+        n_tasks = int(settings.beta == "auto") + len(settings.seeds)
+        self._root = estimator._init_callback_context(max_subtasks=n_tasks)
         self._root.call_on_fit_task_begin(**self._data)
         self._restarts: list[Any] = []
 

@@ -16,7 +16,6 @@ from skcooc.em.sweep import sweep
 from skcooc.model_selection import split_observations
 from tests.tables import planted, random_table
 
-
 # ---- memo, eqs. (1)-(9) and (65), word for word
 
 

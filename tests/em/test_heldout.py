@@ -16,7 +16,7 @@ def literal_perplexity(X, P, s, b):
 
 def state(X, k=3, seed=0):
     model = Aspects(k)
-    params, rows = model.start([CSRCounts(X)], np.random.default_rng(seed))
+    params, _ = model.start([CSRCounts(X)], np.random.default_rng(seed))
     return model, params, [np.random.default_rng(1).dirichlet(np.ones(k), X.shape[0])]
 
 

@@ -1,0 +1,152 @@
+"""The attributes of a fitted estimator, made from what a fit found."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from skcooc.counts import CSRCounts
+from skcooc.em import Record, State
+from skcooc.fitting import DEFAULT_SMOOTHING, Fitted, add_one_unigram
+from skcooc.protocol import Array, Model, Rows
+
+COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
+
+
+def usable(
+    model: Model, state: State, beta: float, smoothing: float, unigram: Array, row_sums: Array
+) -> dict[str, Any]:
+    """What transform, score and sample need.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Of one block.
+    beta, smoothing : float
+    unigram : (M,) array
+    row_sums : (N,) array
+
+    Returns
+    -------
+    attributes : dict
+    """
+    embedding, components = model.factors(state.params, state.rows[0])
+    return {
+        "_state": state,
+        "components_": components.T,
+        "weights_": state.params.weights,
+        "embedding_": embedding,
+        "row_distribution_": row_sums / row_sums.sum(),
+        "unigram_": unigram,
+        "beta_": beta,
+        "smoothing_": smoothing,
+    }
+
+
+def of_fit(model: Model, fitted: Fitted) -> dict[str, Any]:
+    """All attributes of a finished fit.
+
+    Parameters
+    ----------
+    model : Model
+    fitted : Fitted
+
+    Returns
+    -------
+    attributes : dict
+    """
+    fit, beta, smoothing, unigram, row_sums, probes = fitted
+    return {
+        **usable(model, State(fit.params, fit.rows), beta, smoothing, unigram, row_sums),
+        "temperature_search_": probes,
+        "n_iter_": len(fit.history),
+        "converged_": fit.converged,
+        "objective_": fit.objective,
+        "history_": fit.history,
+    }
+
+
+def at_iteration(
+    model: Model, table: Any, smoothing: Any, known: dict[str, Any]
+) -> Callable[[Record, Any, Sequence[Rows]], dict[str, Any]]:
+    """What turns an iteration into the attributes of an estimator that stopped there.
+
+    Parameters
+    ----------
+    model : Model
+    table : CSR array or matrix of shape (N, M)
+    smoothing : float or "auto"
+    known : dict
+        Attributes known before the fit.
+
+    Returns
+    -------
+    attributes : callable
+        (record, params, rows) -> dict.
+    """
+    counts = CSRCounts(table)
+    s = DEFAULT_SMOOTHING if smoothing == "auto" else smoothing
+
+    def attributes(record: Record, params: Any, rows: Sequence[Rows]) -> dict[str, Any]:
+        state = State(params, list(rows))
+        unigram = add_one_unigram(counts)
+        return {**known, **usable(model, state, record.beta, s, unigram, counts.row_sums)}
+
+    return attributes
+
+
+def warn_about(estimator: Any) -> None:
+    """Warn where a fit ended before it converged, or in the unigram.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    """
+    exhausted = estimator.n_iter_ == estimator.max_iter and not estimator.converged_
+    if exhausted and not estimator.early_stopping:
+        _warn(
+            f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
+            "max_iter, or the tolerance tol."
+        )
+    if collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
+        _warn(
+            f"All {len(estimator.components_)} components are the unigram: at "
+            f"beta={estimator.beta_:.3g} the model has collapsed, or rows and columns are "
+            "independent. Use a larger beta, or beta='auto'."
+        )
+
+
+def collapsed(components: Array, weights: Array, n_rows: int) -> bool:
+    """Whether no component differs from the mean of all, though the data would let it.
+
+    Parameters
+    ----------
+    components : (K, M) array
+    weights : (K,) array
+    n_rows : int
+
+    Returns
+    -------
+    collapsed : bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> collapsed(np.array([[0.3, 0.7], [0.3, 0.7]]), np.array([0.5, 0.5]), n_rows=9)
+    True
+    >>> collapsed(np.array([[0.3, 0.7], [0.6, 0.4]]), np.array([0.5, 0.5]), n_rows=9)
+    False
+    """
+    if 1 in (*components.shape, n_rows):
+        return False
+    distances = np.abs(components - weights @ components).sum(axis=1) / 2
+    return bool((distances < COLLAPSED).all())
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ConvergenceWarning, stacklevel=5)

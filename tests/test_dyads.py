@@ -1,0 +1,92 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.model_selection import KFold, train_test_split
+from sklearn.utils import resample
+
+from skcooc import Dyads
+from tests.tables import random_table
+
+COUNTS = random_table().toarray()
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix, sp.coo_array, pd.DataFrame])
+def test_lists_every_observation(container):
+    dyads = Dyads(container(COUNTS.astype(int)))
+    assert dyads.shape == (COUNTS.sum(), 2)
+    assert len(dyads) == COUNTS.sum()
+    np.testing.assert_array_equal(dyads.to_csr().toarray(), COUNTS)
+    np.testing.assert_array_equal(np.bincount(dyads.rows, minlength=12), COUNTS.sum(axis=1))
+
+
+def test_indexing_keeps_the_table():
+    dyads = Dyads(COUNTS, row_names=np.arange(12))
+    for key in (np.array([0, 5, 5]), slice(2, 9), np.arange(len(dyads)) < 7, [1, 2]):
+        part = dyads[key]
+        assert part.same_table(dyads)
+        np.testing.assert_array_equal(part.rows, dyads.rows[key])
+        np.testing.assert_array_equal(np.asarray(part), np.asarray(dyads)[key])
+    assert dyads[3] == (dyads.rows[3], dyads.columns[3])
+
+
+def test_scikit_learn_splits_observations():
+    dyads = Dyads(COUNTS)
+    total = sum(dyads[test].to_csr() for _, test in KFold(3).split(dyads))
+    np.testing.assert_array_equal(total.toarray(), COUNTS)
+    train, test = train_test_split(dyads, random_state=0)
+    np.testing.assert_array_equal((train.to_csr() + test.to_csr()).toarray(), COUNTS)
+    assert len(resample(dyads, n_samples=9, random_state=0)) == 9
+
+
+def test_pairs_and_frames():
+    pairs = {"adjective": ["old", "new", "old"], "noun": ["man", "car", "man"], "n": [2, 1, 3]}
+    expected = Dyads.from_pairs(pairs["adjective"], pairs["noun"], pairs["n"])
+    assert list(expected.row_names) == ["new", "old"]
+    np.testing.assert_array_equal(expected.to_csr().toarray(), [[1, 0], [0, 5]])
+    for frame in (pairs, pd.DataFrame(pairs), pl.DataFrame(pairs)):
+        dyads = Dyads.from_frame(frame, "adjective", "noun", count="n")
+        assert dyads.same_table(expected)
+        np.testing.assert_array_equal(np.asarray(dyads), np.asarray(expected))
+    assert len(Dyads.from_frame(pairs, "adjective", "noun")) == 3
+
+
+def test_fractional_counts_keep_their_weight():
+    table = np.array([[2.5, 0.0], [0.25, 3.0]])
+    dyads = Dyads(table)
+    assert len(dyads) == 7
+    np.testing.assert_allclose(dyads.to_csr().toarray(), table)
+    half = dyads.reweighted(np.full(7, 0.5))
+    np.testing.assert_allclose(half.to_csr().toarray(), table / 2)
+
+
+def test_float32_stays_float32():
+    assert Dyads(COUNTS.astype(np.float32))[:5].to_csr().dtype == np.float32
+    assert Dyads(COUNTS.astype(np.int64))[:5].to_csr().dtype == np.float64
+
+
+def test_tables_are_told_apart():
+    dyads = Dyads(COUNTS, column_names=list("abcdefghi"))
+    assert dyads.same_table(Dyads(COUNTS))
+    assert not dyads.same_table(Dyads(COUNTS[:5]))
+    assert not dyads.same_table(Dyads(COUNTS, column_names=list("abcdefghx")))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Dyads([[-1, 2]]), "Negative values"),
+        (lambda: Dyads([[np.nan, 2]]), "NaN"),
+        (lambda: Dyads([[1e12]]), "Use the count matrix itself"),
+        (lambda: Dyads([[1, 2]], column_names=["a"]), r"column_names has shape \(1,\)"),
+        (lambda: Dyads.from_pairs(["a"], ["b", "c"]), "inconsistent numbers of samples"),
+    ],
+)
+def test_bad_input_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_repr():
+    assert repr(Dyads([[2, 1]])) == "<Dyads: 3 observations of a table of shape (1, 2)>"
