@@ -111,7 +111,11 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     def score(mixtures: Any, components: Any) -> float:
         return perplexity(test, mixtures, components, background=b, smoothing=SMOOTHING)
 
-    results: dict[str, Any] = {"data": options.data, "K": options.components}
+    results: dict[str, Any] = {
+        "data": options.data,
+        "K": options.components,
+        "quick": options.quick,
+    }
     for name, beta in (("untempered", 1.0), ("auto", "auto")):
         results[name] = aspect_curve(train, score, beta, options)
         reporting.progress(name, results[name]["curve"][-1])
@@ -125,9 +129,10 @@ def draw(results: dict[str, Any], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     auto, n_last = results["auto"], results["auto"]["curve"][-1][0]
+    tuning = "not tuned" if results["quick"] else "tuned"
     labels = [
         ("untempered", "pLSA, untempered", VERMILION, 2.2),
-        ("lda", "scikit-learn LDA,\npriors tuned", GREEN, 2.2),
+        ("lda", f"scikit-learn LDA,\npriors {tuning}", GREEN, 2.2),
         ("auto", f"AspectModel, it found\nβ = {auto['beta']:.2f} by itself", BLUE, 3.2),
     ]
     plt.rcParams.update({"font.size": 13, "axes.spines.top": False, "axes.spines.right": False})

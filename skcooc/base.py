@@ -100,9 +100,8 @@ class CooccurrenceEstimator(
         new._table = X[:0] if isinstance(X, Dyads) else Dyads(sp.csr_array(table.shape))
         start = self._warm_state(table) if self.warm_start and hasattr(self, "_state") else None
         settings, model = self._settings(warm=start is not None), self._model()
-        at_iteration = attributes.at_iteration(
-            model, table, self.smoothing, new._input_attributes()
-        )
+        known = new._input_attributes()
+        at_iteration = attributes.at_iteration(model, table, self.smoothing, known)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = Progress(self, settings, at_iteration, data)
         fitted = fit_table(model, table, sample_weight, settings, progress, start)

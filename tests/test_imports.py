@@ -13,13 +13,6 @@ ROOT = Path(skcooc.__file__).parent
 
 # layer -> the parts of the package it may import; a part is a module or a subpackage
 GLUE = {"attributes", "checks", "fitting", "progress", "scoring", "settings"}  # parts of base
-    "attributes",
-    "checks",
-    "fitting",
-    "progress",
-    "scoring",
-    "settings",
-}  # what base is made of
 MODELS = {"aspect"}
 ALLOWED = {
     "simplex": set(),
