@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from skcooc.aspect import Aspects
 from skcooc.counts import CSRCounts
@@ -54,3 +55,16 @@ def test_impossible_observations_are_infinitely_surprising_unless_smoothed():
     b = np.full(X.shape[1], 1 / X.shape[1])
     assert HeldOut([CSRCounts(X)], b, smoothing=0.0)(model, params, rows).perplexity == np.inf
     assert np.isfinite(HeldOut([CSRCounts(X)], b)(model, params, rows).perplexity)
+
+
+def test_the_number_of_blas_threads_changes_no_digit():
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        X = random_table(n_rows=300, n_columns=400, seed=seed)
+        model, params, rows = state(X)
+        heldout = HeldOut([CSRCounts(X)], rng.dirichlet(np.ones(X.shape[1])))
+        found = []
+        for threads in (1, 2, 4):
+            with threadpool_limits(threads):
+                found.append(heldout(model, params, rows))
+        assert found[0] == found[1] == found[2]
