@@ -91,7 +91,7 @@ def lda_curve(
     """One fit for each number of iterations, with the priors that validation prefers."""
     effort = (tuned.quick if options.quick else tuned.Effort)(options.components, options.jobs)
     chosen = tuned.variational_lda(tuned.divide(X, 0), effort, 0).settings
-    prior = min(chosen["alpha sum"] / options.components, 1.0)
+    prior = chosen["alpha sum"] / options.components
     curve: Curve = []
     for n_iter in _about_evenly_on_a_log_axis(options.max_iter):
         factors = peers.variational_lda(

@@ -48,7 +48,7 @@ def print_table(rows: Sequence[Row], columns: Iterable[str] | None = None) -> No
     --------
     >>> print_table([{"K": 8, "perplexity": 480.1234}, {"K": 128, "perplexity": 331.0}])
       K  perplexity
-      8       480.1
+      8      480.12
     128         331
     """
     if not rows:

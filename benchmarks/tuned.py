@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ class Effort:
     nmf_steps: tuple[int, ...] = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 220, 300)
     gibbs_sweeps: int = 500
     gibbs_samples: int = 10
-    document_priors: tuple[float, ...] = (2.0, 5.0, 10.0)  # sum over the components
+    document_priors: tuple[float, ...] = (2.0, 5.0, 10.0, 20.0)  # sum over the components
     word_priors: tuple[float, ...] = (0.05, 0.1, 0.2)
 
 
@@ -111,9 +111,10 @@ def variational_lda(split: Split, effort: Effort, seed: int) -> Outcome:
 
     def fit(X: Any, alpha: float, eta: float) -> Factors:
         rest = effort.lda_iterations, effort.n_jobs, seed
-        return peers.variational_lda(X, K, min(alpha / K, 1.0), eta, *rest)
+        return peers.variational_lda(X, K, alpha / K, eta, *rest)
 
-    return _on_grid(split, effort, fit)
+    allowed = sorted({min(alpha, float(K)) for alpha in effort.document_priors})
+    return _on_grid(split, replace(effort, document_priors=tuple(allowed)), fit)
 
 
 def gibbs_lda(split: Split, effort: Effort, seed: int) -> Outcome:
