@@ -33,14 +33,13 @@ Row = dict[str, Any]
 
 def runs(options: argparse.Namespace) -> Iterator[Row]:
     """One row for each data set, number of components, method and seed."""
-    effort = tuned.quick if options.quick else tuned.Effort
     for data in options.data:
         X = DATA[data]().X.astype(np.float32)
         splits = {seed: _split(X, seed) for seed in range(options.seeds)}
         for K in options.components or COMPONENTS[data]:
             for method in options.methods:
                 for seed, (split, test) in splits.items():
-                    outcome = tuned.METHODS[method](split, effort(K, options.jobs), seed)
+                    outcome = tuned.METHODS[method](split, _effort(K, options), seed)
                     yield {
                         "data": data,
                         "K": K,
@@ -52,6 +51,19 @@ def runs(options: argparse.Namespace) -> Iterator[Row]:
                         "fit_seconds": outcome.fit_seconds,
                         "settings": outcome.settings,
                     }
+
+
+def _effort(K: int, options: argparse.Namespace) -> tuned.Effort:
+    """The work that goes into each fit; the options about LDA shorten a run on large data."""
+    if options.quick:
+        return tuned.quick(K, options.jobs)
+    return tuned.Effort(
+        K,
+        options.jobs,
+        lda_iterations=options.lda_iterations,
+        document_priors=tuple(options.document_priors),
+        word_priors=tuple(options.word_priors),
+    )
 
 
 def _split(X: Any, seed: int) -> tuple[tuned.Split, Any]:
@@ -88,16 +100,22 @@ def main() -> None:
     parser.add_argument("--methods", choices=tuned.METHODS, nargs="+", default=list(tuned.METHODS))
     parser.add_argument("--seeds", type=int, default=3, help="number of splits")
     parser.add_argument("--jobs", type=int, default=2, help="threads or processes of every model")
+    usual = tuned.Effort(1)
+    parser.add_argument("--lda-iterations", type=int, default=usual.lda_iterations)
+    priors: dict[str, Any] = {"type": float, "nargs": "+"}
+    parser.add_argument("--document-priors", default=usual.document_priors, **priors)
+    parser.add_argument("--word-priors", default=usual.word_priors, **priors)
     parser.add_argument("--quick", action="store_true", help="too little work, as a smoke test")
     options = parser.parse_args()
+    facts = {key: value for key, value in vars(options).items() if key != "output"}
     rows: list[Row] = []
     for row in runs(options):
         rows.append(row)
         reporting.progress(*(row[name] for name in ("data", "K", "method", "seed", "perplexity")))
-        reporting.save(options.output, {"quick": options.quick, "runs": rows})
+        reporting.save(options.output, {"options": facts, "runs": rows})
     lines = summary(rows)
     reporting.print_table(lines)
-    reporting.save(options.output, {"quick": options.quick, "runs": rows, "summary": lines})
+    reporting.save(options.output, {"options": facts, "runs": rows, "summary": lines})
 
 
 if __name__ == "__main__":
