@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import CooccurrenceEstimator
 from skcooc.em import TemperatureRange
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.simplex import normalise
+from skcooc.simplex import normalise, sums
 
 
 class Params(NamedTuple):
@@ -60,21 +60,29 @@ class Aspects:
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo eqs. (6), (8), (9)."""
-        A, B = rows**beta, params.components**beta
+
+        def temper(P: Array, out: Array) -> None:
+            np.power(P, beta, out=out)
+
+        def mix(A: Array, products: Array, out: Array) -> None:
+            np.multiply(A, products, out=out)
+            normalise(out, axis=1, otherwise=params.weights, out=out)
+
+        A, B = X.rowwise(temper, rows), X.rowwise(temper, params.components)
         if self.tempering == "likelihood":
             A *= params.weights ** (1 - beta)
         mixture = X.mixture(A, B)
-        expected = np.multiply(A, mixture.rows, out=A)
-        mixtures = normalise(expected, axis=1, otherwise=params.weights)
-        components = np.multiply(B, mixture.columns, out=B)
-        return mixtures, Statistics(components, -mixture.log_likelihood / beta)
+        mixtures = X.rowwise(mix, A, mixture.rows, out=A)
+        expected = X.rowwise(np.multiply, B, mixture.columns, out=B)
+        return mixtures, Statistics(expected, -mixture.log_likelihood / beta)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """M-step for the components and their weights: memo eqs. (7), (9)."""
-        mass = stats.components.sum(axis=0)
-        components = normalise(
-            stats.components + self.component_prior, axis=0, otherwise=params.components
-        )
+        mass = sums(stats.components, axis=0)
+        expected = stats.components
+        if self.component_prior:
+            expected = expected + self.component_prior
+        components = normalise(expected, axis=0, otherwise=params.components)
         return Params(components, mass / mass.sum())
 
     def log_prior(self, params: Params, beta: float) -> float:
@@ -82,6 +90,10 @@ class Aspects:
         if not self.component_prior:
             return 0.0
         return self.component_prior * float(np.log(params.components).sum(dtype=np.float64))
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The rows of the components that belong to these columns, not normalised anew."""
+        return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(z given x) and P(y given z): memo eq. (11)."""

@@ -119,7 +119,8 @@ def fold_in(
     rows : (n, k) array
     """
     rows = np.tile(params.weights.astype(X.dtype), (X.shape[0], 1)) if start is None else start
-    active = np.arange(X.shape[0])
+    active, columns = np.arange(X.shape[0]), np.unique(X.indices)
+    X, params = sp.csr_array(X)[:, columns], model.restrict(params, columns)
     with threads(n_threads) as map:
         counts: CSRCounts = NewRows(X, n_threads=n_threads, map=map)
         for _ in range(FOLD_IN_ITERATIONS):

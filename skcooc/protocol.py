@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -57,6 +57,11 @@ class Counts(Protocol):
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""
 
+    def rowwise(
+        self, function: Callable[..., Any], *arrays: Array, out: Array | None = None
+    ) -> Array:
+        """Fill an array with function(*arrays, out), range of rows by range of rows."""
+
 
 class Model(Protocol):
     """A mixture model: its equations as pure functions, which change neither arguments nor self."""
@@ -72,6 +77,9 @@ class Model(Protocol):
 
     def log_prior(self, params: Any, beta: float) -> float:
         """Terms of the objective in the parameters alone; free energy minus it never rises."""
+
+    def restrict(self, params: Any, columns: Array) -> Any:
+        """Parameters for the given columns alone, which is all that new rows with these need."""
 
     def factors(self, params: Any, rows: Rows) -> tuple[Array, Array]:
         """A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""

@@ -19,6 +19,9 @@ Array = NDArray[Any]
 Map = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
 
 
+RANGES_PER_THREAD = 4
+
+
 class Mixture(NamedTuple):
     """What one pass over the non-zeros yields; w_ij = n_ij / (A[i] @ B[j])."""
 
@@ -43,7 +46,7 @@ class CSRCounts:
     X : CSR array or matrix of shape (n, M), float32 or float64
         Not copied and never written to. Indices need not be sorted; entries may be zero.
     n_threads : int, default=1
-        Number of ranges, balanced by non-zeros, into which a pass is cut.
+        Number of threads behind ``map``: a pass is cut into a few ranges for each.
     map : callable, default=the built-in map
         Runs a function over the ranges; the ``map`` of a thread pool runs them side by side.
         Results are bitwise the same for any ``n_threads`` and ``map``.
@@ -129,6 +132,29 @@ class CSRCounts:
         )
         return cells
 
+    def rowwise(
+        self, function: Callable[..., Any], *arrays: Array, out: Array | None = None
+    ) -> Array:
+        """Call a function on ranges of rows of arrays, side by side where there are threads.
+
+        Parameters
+        ----------
+        function : callable
+            (*arrays, out) -> anything; fills its last argument, row by row.
+        *arrays : arrays of shape (m, k), any m
+        out : (m, k) array, default=None
+            What is filled; a new array like the first one if None.
+
+        Returns
+        -------
+        out : (m, k) array
+        """
+        out = np.empty_like(arrays[0]) if out is None else out
+        ranges = [np.array_split(array, self._n_ranges) for array in (*arrays, out)]
+        for _ in self._map(lambda parts: function(*parts), zip(*ranges, strict=True)):
+            pass
+        return out
+
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, shared, with passes cut into ranges for these threads."""
         self._columns  # noqa: B018 - computed once, for all that share it
@@ -151,8 +177,14 @@ class CSRCounts:
         return products
 
     def _over(self, indptr: Array, loop: Callable[[int, int], None]) -> None:
-        for _ in self._map(lambda limits: loop(*limits), balanced_ranges(indptr, self.n_threads)):
+        ranges = balanced_ranges(indptr, self._n_ranges)
+        for _ in self._map(lambda limits: loop(*limits), ranges):
             pass
+
+    @property
+    def _n_ranges(self) -> int:
+        """Several for each thread: one that is held up leaves its share to the others."""
+        return 1 if self.n_threads == 1 else RANGES_PER_THREAD * self.n_threads
 
 
 class NewRows(CSRCounts):

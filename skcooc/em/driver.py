@@ -128,7 +128,8 @@ class _Run:
         start: State,
     ) -> None:
         self.em, self.model, self.blocks, self.observe, self.map = em, model, blocks, observe, map
-        self.state = self.best = start
+        self.state = start
+        self.best: State | None = None  # kept only where something is held out
         self.validation: Validation | None = None
         self.history: list[Record] = []
         self.since_best = 0
@@ -153,7 +154,7 @@ class _Run:
         return False
 
     def result(self, converged: bool) -> Fit:
-        params, rows = self.state if self.em.heldout is None else self.best
+        params, rows = self.best or self.state
         objective = self.history[-1].free_energy
         return Fit(params, rows, objective, self.history, converged, self.validation)
 
