@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--betas", type=float, nargs="+", default=BETAS, help="of 'fixed'")
     parser.add_argument("--splits", type=int, default=10, help="folds of 'memo'")
     parser.add_argument("--folds", type=int, default=5, help="how many of these 'folds' visits")
-    parser.add_argument("--max-iter", type=int, default=300)
+    parser.add_argument("--max-iter", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=2, help="fits side by side")
     parser.add_argument("--verbose", action="store_true", help="show the progress of each batch")
     options = parser.parse_args()

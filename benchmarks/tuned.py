@@ -54,7 +54,7 @@ class Effort:
 
     n_components: int
     n_jobs: int = 2
-    em_iterations: int = 300
+    em_iterations: int = 500
     lda_iterations: int = 50
     nmf_steps: tuple[int, ...] = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 220, 300)
     gibbs_sweeps: int = 500

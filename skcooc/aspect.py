@@ -127,17 +127,19 @@ class AspectModel(CooccurrenceEstimator):
         Pseudo-count added to the expected count of every column in every aspect. .01 helps where
         data are thin, such as word pairs seen once.
 
-    max_iter : int, default=300
+    max_iter : int, default=500
         Largest number of EM iterations.
 
-    tol : float, default=1e-5
-        EM stops when the free energy falls by less than this, relative to its size.
+    tol : float, default=3e-6
+        EM stops when the free energy falls by less than this, relative to its size. With 1e-5
+        it stops too early: that costs up to half a per cent of the perplexity.
 
     n_init : int, default=1
         Number of random starts; the one with the least free energy is kept.
 
-    relaxation : float in (0, 2), default=1.0
-        Step size eta of over-relaxed EM; 1.0 is plain EM, 1.8 is often faster.
+    relaxation : float in (0, 2), default=1.8
+        Step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A step that
+        raises the free energy is undone.
 
     smoothing : float in [0, 1) or "auto", default="auto"
         Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
@@ -229,10 +231,10 @@ class AspectModel(CooccurrenceEstimator):
         beta: float | Literal["auto"] = "auto",
         tempering: Literal["joint", "likelihood"] = "joint",
         component_prior: float = 0.0,
-        max_iter: int = 300,
-        tol: float = 1e-5,
+        max_iter: int = 500,
+        tol: float = 3e-6,
         n_init: int = 1,
-        relaxation: float = 1.0,
+        relaxation: float = 1.8,
         smoothing: float | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         early_stopping: bool = False,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import BaseCrossValidator, train_test_split
 from sklearn.utils import check_array, check_random_state
 
-from skcooc.counts import thin
+from skcooc.counts import divide
 from skcooc.dyads import Dyads
 from skcooc.protocol import Array
 
@@ -23,10 +23,10 @@ def split_observations(X: Any, test_size: float = 0.1, random_state: Any = None)
     X : Dyads, or array-like, sparse array or matrix of shape (N, M)
         Observations or counts.
     test_size : float in (0, 1), default=0.1
-        Share of the observations that goes to the second part.
+        Share of the observations that goes to the second part. In expectation, for a matrix: each
+        observation is drawn by itself.
     random_state : int, RandomState instance or None, default=None
-        Seed. Equal rows of a matrix are divided equally, so that no duplicate tells what is held
-        out.
+        Seed.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def split_observations(X: Any, test_size: float = 0.1, random_state: Any = None)
     X = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
     )
-    seed = int(check_random_state(random_state).randint(2**31))
-    return thin(sp.csr_array(X), test_size, seed)
+    X = sp.csr_array(X)
+    return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
 
 
 class ObservationSplit(BaseCrossValidator):

@@ -160,9 +160,9 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
     group.add_argument(
         "--max-iter",
         type=_positive,
-        default=300,
+        default=500,
         metavar="N",
-        help="largest number of EM iterations (default: 300)",
+        help="largest number of EM iterations (default: 500)",
     )
     group.add_argument(
         "--test-size",

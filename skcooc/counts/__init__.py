@@ -1,6 +1,6 @@
 """Counts: the storage of co-occurrence tables and the products that mixture models need of it."""
 
 from skcooc.counts.csr import CSRCounts, Mixture, NewRows
-from skcooc.counts.thinning import thin
+from skcooc.counts.thinning import divide, thin
 
-__all__ = ["CSRCounts", "Mixture", "NewRows", "thin"]
+__all__ = ["CSRCounts", "Mixture", "NewRows", "divide", "thin"]

@@ -44,6 +44,24 @@ def thin(X: Any, fraction: float, seed: int, *, occupied: bool = False) -> tuple
     """
     uniforms = np.empty(X.data.size, dtype=np.float32)
     content_uniforms(X.indptr, X.indices, X.data, np.uint64(seed), uniforms)
+    return divide(X, fraction, uniforms, occupied=occupied)
+
+
+def divide(X: Any, fraction: float, uniforms: Any, *, occupied: bool = False) -> tuple[Any, Any]:
+    """Divide observations as ``thin`` does, by numbers of the caller's.
+
+    Parameters
+    ----------
+    X : CSR array or matrix of shape (n, M)
+    fraction : float in (0, 1)
+    uniforms : (nnz,) array
+        A number in [0, 1) for each non-zero, from which its binomial draw is made by inversion.
+    occupied : bool, default=False
+
+    Returns
+    -------
+    rest, drawn : CSR arrays of shape (n, M)
+    """
     drawn = _binomial(X.data, fraction, uniforms)
     _occupy(X.data, uniforms, drawn, X.indptr if occupied else np.array([0, X.data.size]))
     return _compact(X, X.data - drawn), _compact(X, drawn)
