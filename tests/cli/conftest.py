@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from skcooc.cli import main
 from skcooc.datasets import make_cooccurrences
 
-FAST = ["-k", "3", "--max-iter", "30", "--jobs", "1"]
+FAST = ["-k", "3", "--max-iter", "10", "--jobs", "1"]
 TOPICS = ("cat dog horse cow sheep", "bread cheese wine apple soup", "piano violin flute drum harp")
 
 
