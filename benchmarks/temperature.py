@@ -7,7 +7,8 @@ fixed     beta="auto" against every fixed beta in .60(.02)1.00, all fitted to al
           are the best *on the test observations*, an oracle. "auto" chooses both inside ``fit``.
           Iterations are counted, and given as multiples of the fit at the best fixed beta.
 memo      Table 2 of the memo: Cranfield, its (K, beta) pairs, ten folds of observations in
-          GridSearchCV, the mean over the seeds; beside them the unigram, and K = 128 at beta = 1 run to the end.
+          GridSearchCV, the mean over the seeds; beside them the unigram, and K = 128 at beta = 1
+          run to the end.
 folds     beta="auto" on the first five of these folds, the mean scaled to a unigram of 696.
 prior     beta="auto" with a pseudo-count of .01 on thin data: Brown pairs, K = 128.
 """

@@ -163,7 +163,8 @@ def _search(
     model: Model, train: CSRCounts, heldout: HeldOut, settings: Settings, progress: Progress
 ) -> list[Probe]:
     """Probe temperatures with short fits that all continue one burn-in."""
-    n_iter = min(PROBE_ITERATIONS, settings.max_iter)
+    # Over-relaxed steps are about eta times as long as plain ones.
+    n_iter = min(round(PROBE_ITERATIONS / settings.relaxation), settings.max_iter)
     rng = np.random.default_rng(settings.seeds[0])
     with threads(settings.n_threads) as map:
         blocks = [train.spread(settings.n_threads, map)]

@@ -11,7 +11,7 @@ from skcooc.em.heldout import Validation
 
 GOLDEN = (np.sqrt(5) - 1) / 2
 N_PROBES = 7  # leave .06 of the interval
-PROBE_ITERATIONS = 60  # with 30 or 40, too large a beta wins where components are many
+PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
 
 
 class TemperatureRange(NamedTuple):

@@ -31,7 +31,7 @@ def run(capsys):
     """Run with these arguments; what is printed."""
 
     def printed(*arguments):
-        code = main([*map(str, arguments), *FAST])
+        code = main([*FAST, *map(str, arguments)])
         out, err = capsys.readouterr()
         assert err == ""
         assert code == 0
@@ -45,7 +45,7 @@ def error(capsys):
     """Run with bad input; the one line that is said of it."""
 
     def said(*arguments):
-        code = main([*map(str, arguments), *FAST])
+        code = main([*FAST, *map(str, arguments)])
         out, err = capsys.readouterr()
         assert code == 2
         assert out == ""
