@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 
 from skcooc.counts import CSRCounts, NewRows, thin
 from skcooc.em import Fit, HeldOut, State, Validation
-from skcooc.em.schedules import BURN_IN, burn_in, constant
+from skcooc.em.schedules import burn_in, constant
 from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Model, Rows
@@ -162,22 +162,18 @@ def _hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[
 def _search(
     model: Model, train: CSRCounts, heldout: HeldOut, settings: Settings, progress: Progress
 ) -> list[Probe]:
-    """Probe temperatures with short fits that all continue one burn-in."""
+    """Probe temperatures with short fits from one and the same start."""
     # Over-relaxed steps are about eta times as long as plain ones.
     n_iter = min(round(PROBE_ITERATIONS / settings.relaxation), settings.max_iter)
-    rng = np.random.default_rng(settings.seeds[0])
-    with threads(settings.n_threads) as map:
+
+    def evaluate(beta: float) -> Validation:
+        rng = np.random.default_rng(settings.seeds[0])
+        fit = settings.em(burn_in(beta, n_iter)).fit(model, blocks, rng)
+        return heldout(model, fit.params, fit.rows)
+
+    with threads(settings.n_threads) as map, progress.searching() as observe:
         blocks = [train.spread(settings.n_threads, map)]
-        burnt = settings.em(constant(1.0, min(BURN_IN, n_iter))).fit(model, blocks, rng)
-        start = State(burnt.params, burnt.rows)
-
-        def evaluate(beta: float) -> Validation:
-            em = settings.em(constant(beta, max(n_iter - BURN_IN, 1)))
-            fit = em.fit(model, blocks, rng, start=start)
-            return heldout(model, fit.params, fit.rows)
-
-        with progress.searching() as observe:
-            return search(evaluate, settings.temperatures, observe=observe)
+        return search(evaluate, settings.temperatures, observe=observe)
 
 
 def _best_restart(

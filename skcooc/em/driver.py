@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from builtins import map as serial_map
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skcooc.em.heldout import HeldOut, Validation
-from skcooc.em.relaxation import relax
+from skcooc.em.relaxation import OverRelaxation
 from skcooc.em.schedules import Schedule, Stage
 from skcooc.em.sweep import Map, Sweep, sweep
 from skcooc.protocol import Counts, Model, Rows
@@ -110,10 +110,6 @@ class EM:
         outcomes = [run.stage(stage) for stage in self.schedule if not run.stopped]
         return run.result(converged=outcomes[-1] and not run.stopped)
 
-    def after(self, schedule: Schedule) -> EM:
-        """The same settings with another schedule."""
-        return replace(self, schedule=schedule)
-
 
 class _Run:
     """The moving parts of one call of EM.fit."""
@@ -137,20 +133,19 @@ class _Run:
 
     def stage(self, stage: Stage) -> bool:
         """Iterate at one temperature; return whether it converged."""
-        plain: Sweep | None = None  # the last plain sweep
-        taken: Sweep | None = None  # what over-relaxation made of it
+        relaxation, before = OverRelaxation(self.em.relaxation), np.inf
         for _ in range(stage.max_iter):
             began = perf_counter()
             step = self._sweep(stage.beta)
-            if plain is not None and taken is not plain and step.objective > plain.objective:
-                self.state = self._advance(plain, stage.beta)
+            if (plain := relaxation.undo(step)) is not None:
+                self._advance(plain, stage.beta)
                 step = self._sweep(stage.beta)
-                taken = plain
-            before, plain = plain, step
-            taken = step if taken is None else self._relaxed(taken, step)
-            self._finish_iteration(taken, stage.beta, began)
-            if self.stopped or (before is not None and self._settled(before, step)):
+            self._advance(relaxation.take(step), stage.beta)
+            self._record(stage.beta, step.objective, began)
+            if self.stopped or self._settled(before, step.objective):
                 return True
+            before = step.objective
+            del step, plain  # memory is shortest in the E-step
         return False
 
     def result(self, converged: bool) -> Fit:
@@ -161,18 +156,12 @@ class _Run:
     def _sweep(self, beta: float) -> Sweep:
         return sweep(self.model, self.blocks, *self.state, beta, self.map)
 
-    def _relaxed(self, taken: Sweep, step: Sweep) -> Sweep:
-        if self.em.relaxation == 1.0:
-            return step
-        return relax(taken, step, self.em.relaxation)
+    def _advance(self, step: Sweep, beta: float) -> None:
+        params = self.model.maximize(step.stats, self.state.params, beta)
+        self.state = State(params, step.rows)
 
-    def _advance(self, step: Sweep, beta: float) -> State:
-        return State(self.model.maximize(step.stats, self.state.params, beta), step.rows)
-
-    def _finish_iteration(self, step: Sweep, beta: float, began: float) -> None:
-        self.state = self._advance(step, beta)
-        perplexity = self._validate()
-        record = Record(beta, step.objective, perplexity, perf_counter() - began)
+    def _record(self, beta: float, objective: float, began: float) -> None:
+        record = Record(beta, objective, self._validate(), perf_counter() - began)
         self.history.append(record)
         self.stopped |= bool(self.observe(record, *self.state))
 
@@ -185,7 +174,7 @@ class _Run:
             self.validation, self.best, self.since_best = validation, self.state, 0
         return validation.perplexity
 
-    def _settled(self, before: Sweep, step: Sweep) -> bool:
+    def _settled(self, before: float, now: float) -> bool:
         if self.em.heldout is not None and self.since_best >= self.em.patience:
             return True
-        return before.objective - step.objective <= self.em.tol * abs(step.objective)
+        return before - now <= self.em.tol * abs(now)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,46 @@ import numpy as np
 from skcooc.em.sweep import Sweep
 
 FLOOR = 1e-3  # of the plain step: a probability that reached zero could never come back
+
+
+class OverRelaxation:
+    """Makes every plain step a longer one, and knows the way back where the objective rises.
+
+    Parameters
+    ----------
+    eta : float in (0, 2)
+        Step size; with 1, the plain step, nothing is kept.
+    """
+
+    def __init__(self, eta: float) -> None:
+        self.eta = eta
+        self._plain: Sweep | None = None  # the last plain sweep
+        self._taken: Sweep | None = None  # what was made of it
+
+    def undo(self, step: Sweep) -> Sweep | None:
+        """The plain sweep to go back to, if the step that led to this sweep raised the objective.
+
+        Parameters
+        ----------
+        step : Sweep
+
+        Returns
+        -------
+        plain : Sweep or None
+        """
+        plain, relaxed = self._plain, self._taken is not self._plain
+        if plain is None or not relaxed or step.objective <= plain.objective:
+            return None
+        self._taken = plain
+        return plain
+
+    def take(self, step: Sweep) -> Sweep:
+        """The sweep on which the M-step is to work instead of a plain one."""
+        if self.eta == 1.0:
+            return step
+        self._plain = step  # first, so that the plain sweep before it is free when memory is short
+        self._taken = step if self._taken is None else relax(self._taken, step, self.eta)
+        return self._taken
 
 
 def relax(previous: Sweep, step: Sweep, relaxation: float) -> Sweep:
@@ -32,21 +71,18 @@ def relax(previous: Sweep, step: Sweep, relaxation: float) -> Sweep:
     relaxed : Sweep
         With the objective of ``step``.
     """
-    stats = type(step.stats)(
-        *(
-            _beyond(old, new, relaxation)
-            for old, new in zip(previous.stats, step.stats, strict=True)
-        )
-    )
-    return step._replace(stats=stats, rows=_relax_rows(previous.rows, step.rows, relaxation))
-
-
-def _relax_rows(old: Sequence[Any], new: Sequence[Any], relaxation: float) -> list[Any]:
-    beyond = [_beyond(a, b, relaxation) for a, b in zip(old, new, strict=True)]
-    return [state / state.sum(axis=1, keepdims=True) for state in beyond]
+    pairs = zip(previous.stats, step.stats, strict=True)
+    stats = type(step.stats)(*(_beyond(*pair, relaxation) for pair in pairs))
+    rows = [_beyond(*pair, relaxation) for pair in zip(previous.rows, step.rows, strict=True)]
+    for state in rows:
+        state /= state.sum(axis=1, keepdims=True)
+    return step._replace(stats=stats, rows=rows)
 
 
 def _beyond(old: Any, new: Any, relaxation: float) -> Any:
     if np.ndim(new) == 0:  # the free energy
         return new
-    return np.maximum((1 - relaxation) * old + relaxation * new, FLOOR * new)
+    beyond = new - old
+    beyond *= relaxation
+    beyond += old
+    return np.maximum(beyond, FLOOR * new, out=beyond)
