@@ -52,7 +52,10 @@ def split_observations(X: Any, test_size: float = 0.1, random_state: Any = None)
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
     )
     X = sp.csr_array(X)
-    return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
+    train, test = divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
+    train = train.copy()  # its indices are those of X
+    train.eliminate_zeros()
+    return train, test
 
 
 class ObservationSplit(BaseCrossValidator):

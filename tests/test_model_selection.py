@@ -12,6 +12,7 @@ X = planted().X
 def test_matrices_are_divided_cell_by_cell():
     train, test = split_observations(X, test_size=0.2, random_state=0)
     np.testing.assert_array_equal((train + test).toarray(), X.toarray())
+    assert (train.data > 0).all()
     assert test.sum() / X.sum() == pytest.approx(0.2, abs=0.03)
     again = split_observations(X, test_size=0.2, random_state=0)[1]
     other = split_observations(X, test_size=0.2, random_state=1)[1]

@@ -32,7 +32,8 @@ def thin(X: Any, fraction: float, seed: int, *, occupied: bool = False) -> tuple
     Returns
     -------
     rest, drawn : CSR arrays of shape (n, M)
-        They add up to X; neither stores zeros. Where X has observations, ``drawn`` has some too.
+        They add up to X. ``rest`` shares the indices of X and so may store zeros; ``drawn`` stores
+        none. Where X has observations, ``drawn`` has some too.
 
     Examples
     --------
@@ -64,7 +65,8 @@ def divide(X: Any, fraction: float, uniforms: Any, *, occupied: bool = False) ->
     """
     drawn = _binomial(X.data, fraction, uniforms)
     _occupy(X.data, uniforms, drawn, X.indptr if occupied else np.array([0, X.data.size]))
-    return _compact(X, X.data - drawn), _compact(X, drawn)
+    rest = sp.csr_array((X.data - drawn, X.indices, X.indptr), shape=X.shape)
+    return rest, _compact(X, drawn)
 
 
 def _binomial(counts: Any, fraction: float, uniforms: Any) -> Any:
