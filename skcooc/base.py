@@ -226,13 +226,19 @@ class CooccurrenceEstimator(
         return scoring.score_rows(scored, self._fold_in(known), components, smooth)
 
     def _settings(self, warm: bool) -> Settings:
+        """Of a fit; a warm start keeps what an earlier one found by itself."""
+
+        def known(name: str) -> Any:
+            given = getattr(self, name)
+            return getattr(self, name + "_") if warm and given == "auto" else given
+
         return Settings(
-            beta=self.beta_ if warm and self.beta == "auto" else self.beta,
+            beta=known("beta"),
             temperatures=self._temperatures,
             max_iter=self.max_iter,
             tol=self.tol,
             relaxation=self.relaxation,
-            smoothing=self.smoothing,
+            smoothing=known("smoothing"),
             validation_fraction=self.validation_fraction,
             early_stopping=self.early_stopping,
             n_threads=n_threads(self.n_jobs),

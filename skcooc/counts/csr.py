@@ -20,6 +20,7 @@ Map = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
 
 
 RANGES_PER_THREAD = 4
+WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 
 
 class Mixture(NamedTuple):
@@ -86,6 +87,7 @@ class CSRCounts:
         products = np.empty((self.shape[0], D.shape[1]), dtype=self.dtype)
         self._over(
             self.indptr,
+            D.shape[1],
             lambda start, stop: kernels.row_products(
                 self.indptr, self.indices, self.data, D, start, stop, products
             ),
@@ -114,6 +116,7 @@ class CSRCounts:
         rows = np.empty((self.shape[0], A.shape[1]), dtype=self.dtype)
         self._over(
             self.indptr,
+            A.shape[1],
             lambda start, stop: kernels.mixture_rows(
                 self.indptr, self.indices, self.data, A, B, start, stop, ratio, rows, log_likelihood
             ),
@@ -126,6 +129,7 @@ class CSRCounts:
         cells = np.empty_like(self.data)
         self._over(
             self.indptr,
+            A.shape[1],
             lambda start, stop: kernels.cell_products(
                 self.indptr, self.indices, A, B, start, stop, cells
             ),
@@ -150,9 +154,9 @@ class CSRCounts:
         out : (m, k) array
         """
         out = np.empty_like(arrays[0]) if out is None else out
-        ranges = [np.array_split(array, self._n_ranges) for array in (*arrays, out)]
-        for _ in self._map(lambda parts: function(*parts), zip(*ranges, strict=True)):
-            pass
+        n_ranges = self._n_ranges(out.size)
+        ranges = [np.array_split(array, n_ranges) for array in (*arrays, out)]
+        self._each(function, list(zip(*ranges, strict=True)))
         return out
 
     def spread(self, n_threads: int, map: Map) -> Self:
@@ -172,19 +176,25 @@ class CSRCounts:
         products = np.empty((self.shape[1], D.shape[1]), dtype=self.dtype)
         self._over(
             columns.indptr,
+            D.shape[1],
             lambda start, stop: kernels.column_products(*columns, data, D, start, stop, products),
         )
         return products
 
-    def _over(self, indptr: Array, loop: Callable[[int, int], None]) -> None:
-        ranges = balanced_ranges(indptr, self._n_ranges)
-        for _ in self._map(lambda limits: loop(*limits), ranges):
-            pass
+    def _over(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
+        n_ranges = self._n_ranges(len(self.data) * n_components)
+        self._each(loop, balanced_ranges(indptr, n_ranges))
 
-    @property
-    def _n_ranges(self) -> int:
-        """Several for each thread: one that is held up leaves its share to the others."""
-        return 1 if self.n_threads == 1 else RANGES_PER_THREAD * self.n_threads
+    def _n_ranges(self, work: int) -> int:
+        """Several for each thread, so that one that is held up leaves its share to the others."""
+        if self.n_threads == 1:
+            return 1
+        return max(1, min(RANGES_PER_THREAD * self.n_threads, work // WORTH_A_THREAD))
+
+    def _each(self, function: Callable[..., Any], arguments: list[Any]) -> None:
+        run = serial_map if len(arguments) == 1 else self._map
+        for _ in run(lambda these: function(*these), arguments):
+            pass
 
 
 class NewRows(CSRCounts):

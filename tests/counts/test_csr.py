@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc.counts import CSRCounts, NewRows
+from skcooc.counts import CSRCounts, NewRows, csr
 from skcooc.counts.csr import balanced_ranges
 from tests.tables import random_table
 
@@ -59,14 +59,26 @@ def test_impossible_cells_carry_no_information():
 
 
 @pytest.mark.parametrize("n_threads", [2, 3, 7])
-def test_threads_give_bitwise_the_same(n_threads):
+def test_threads_give_bitwise_the_same(n_threads, monkeypatch):
+    monkeypatch.setattr(csr, "WORTH_A_THREAD", 1)
     X = random_table(200, 50, dtype=np.float32)
     A, B = factors(X)
     alone = CSRCounts(X).mixture(A, B)
     with ThreadPoolExecutor(n_threads) as pool:
-        together = CSRCounts(X).spread(n_threads, pool.map).mixture(A, B)
+        counts = CSRCounts(X).spread(n_threads, pool.map)
+        together = counts.mixture(A, B)
+        squares = counts.rowwise(np.multiply, A, A)
     for mine, its in zip(alone, together, strict=True):
         np.testing.assert_array_equal(mine, its)
+    np.testing.assert_array_equal(squares, A * A)
+
+
+def test_little_work_is_not_divided():
+    def fail(function, ranges):
+        raise AssertionError
+
+    X = random_table()
+    CSRCounts(X).spread(2, fail).mixture(*factors(X))
 
 
 def test_ranges_cover_all_rows_and_balance_non_zeros():
