@@ -180,7 +180,7 @@ def main() -> None:
     parser.add_argument("--components", type=int, nargs="+", default=[16, 64, 256])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--peers", choices=PEERS, nargs="*", default=list(PEERS))
-    parser.add_argument("--repeats", type=int, default=7, help="iterations of ours to time")
+    parser.add_argument("--repeats", type=int, default=40, help="iterations of ours to time")
     parser.add_argument("--no-memory", action="store_true", help="leave out the peak memory")
     options = parser.parse_args()
     X = fit_memory.DATA[options.data]().X.astype(np.float32)

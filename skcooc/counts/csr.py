@@ -19,7 +19,6 @@ Array = NDArray[Any]
 Map = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
 
 
-RANGES_PER_THREAD = 4
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 
 
@@ -47,7 +46,7 @@ class CSRCounts:
     X : CSR array or matrix of shape (n, M), float32 or float64
         Not copied and never written to. Indices need not be sorted; entries may be zero.
     n_threads : int, default=1
-        Number of threads behind ``map``: a pass is cut into a few ranges for each.
+        Number of threads behind ``map``: a pass is cut into a range for each.
     map : callable, default=the built-in map
         Runs a function over the ranges; the ``map`` of a thread pool runs them side by side.
         Results are bitwise the same for any ``n_threads`` and ``map``.
@@ -186,10 +185,8 @@ class CSRCounts:
         self._each(loop, balanced_ranges(indptr, n_ranges))
 
     def _n_ranges(self, work: int) -> int:
-        """Several for each thread, so that one that is held up leaves its share to the others."""
-        if self.n_threads == 1:
-            return 1
-        return max(1, min(RANGES_PER_THREAD * self.n_threads, work // WORTH_A_THREAD))
+        """One for each thread that is worth its while."""
+        return max(1, min(self.n_threads, work // WORTH_A_THREAD))
 
     def _each(self, function: Callable[..., Any], arguments: list[Any]) -> None:
         run = serial_map if len(arguments) == 1 else self._map
