@@ -135,7 +135,8 @@ class AspectModel(CooccurrenceEstimator):
         it stops too early: that costs up to half a per cent of the perplexity.
 
     n_init : int, default=1
-        Number of random starts; the one with the least free energy is kept.
+        Number of random starts; the one with the least free energy is kept, or with the least
+        validation perplexity where ``early_stopping=True``.
 
     relaxation : float in (0, 2), default=1.8
         Step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A step that
@@ -156,8 +157,9 @@ class AspectModel(CooccurrenceEstimator):
         Number of threads, in joblib's conventions. Results do not depend on it.
 
     warm_start : bool, default=False
-        Whether a further call of ``fit`` goes on from the parameters and the temperature found
-        before.
+        Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
+        an earlier call found, once, without further random starts. Rows keep their mixtures by
+        position where X has as many as before.
 
     random_state : int, RandomState instance or None, default=None
         Seed of the starts and of the division into training and held-out observations.
@@ -169,7 +171,8 @@ class AspectModel(CooccurrenceEstimator):
     weights_ : (K,) array
         P(z_k).
     embedding_ : (N, K) array
-        P(z_k given x_i) of the rows fitted.
+        P(z_k given x_i) of the rows fitted, as EM left them; ``transform`` of the same rows folds
+        them in anew and agrees but for tolerances.
     row_distribution_ : (N,) array
         P(x_i).
     unigram_ : (M,) array
@@ -179,11 +182,11 @@ class AspectModel(CooccurrenceEstimator):
     smoothing_ : float
         Smoothing used.
     temperature_search_ : list of Probe
-        The temperatures tried and their validation; empty where beta was given.
+        The temperatures tried and their validation; empty where none was searched.
     n_iter_ : int
-        Number of EM iterations of the final fit.
+        Number of EM iterations of the final fit, including those that early stopping discards.
     converged_ : bool
-        Whether ``tol`` was reached.
+        Whether ``tol`` was reached, or early stopping stopped.
     objective_ : float
         Free energy, less the log prior, at the last E-step, in nats.
     history_ : list of Record

@@ -107,8 +107,7 @@ def warn_about(estimator: Any) -> None:
     ----------
     estimator : fitted estimator
     """
-    exhausted = estimator.n_iter_ == estimator.max_iter and not estimator.converged_
-    if exhausted and not estimator.early_stopping:
+    if estimator.n_iter_ == estimator.max_iter and not estimator.converged_:
         _warn(
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
             "max_iter, or the tolerance tol."

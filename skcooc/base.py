@@ -16,7 +16,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +25,7 @@ from skcooc.checks import check_same_table, check_table, check_training, n_threa
 from skcooc.counts import thin
 from skcooc.dyads import Dyads
 from skcooc.em import State, TemperatureRange
-from skcooc.fitting import fit_table, fold_in
+from skcooc.fitting import fit_table, fold_in, weighted
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Model
 from skcooc.settings import Settings
@@ -96,16 +96,22 @@ class CooccurrenceEstimator(
             Where X is negative, not finite, empty or all zero, or a parameter has no valid value.
         """
         new = copy.copy(self)  # a fit that fails leaves self as it was
-        table, sample_weight = check_training(new, X, sample_weight)
-        new._table = X[:0] if isinstance(X, Dyads) else Dyads(sp.csr_array(table.shape))
+        table, row_weights = check_training(new, X, sample_weight)
+        names = getattr(new, "feature_names_in_", None)
+        empty = sp.csr_array(table.shape)
+        new._table = X[:0] if isinstance(X, Dyads) else Dyads(empty, column_names=names)
         start = self._warm_state(table) if self.warm_start and hasattr(self, "_state") else None
         settings, model = self._settings(warm=start is not None), self._model()
         known = new._input_attributes()
-        at_iteration = attributes.at_iteration(model, table, self.smoothing, known)
+        at_iteration = attributes.at_iteration(
+            model, weighted(table, row_weights), self.smoothing, known
+        )
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = Progress(self, settings, at_iteration, data)
-        fitted = fit_table(model, table, sample_weight, settings, progress, start)
+        fitted = fit_table(model, table, row_weights, settings, progress, start)
         progress.end()
+        if start is not None and not fitted.probes:
+            fitted = fitted._replace(probes=self.temperature_search_)
         self._become(known | attributes.of_fit(model, fitted))
         attributes.warn_about(self)
         return self
@@ -139,7 +145,13 @@ class CooccurrenceEstimator(
             Z @ components_.
         """
         check_is_fitted(self)
-        return np.asarray(Z) @ self.components_
+        mixtures: Array = check_array(Z, dtype=[np.float64, np.float32])
+        if mixtures.shape[1] != len(self.components_):
+            raise ValueError(
+                f"Z has {mixtures.shape[1]} components, but {type(self).__name__} has "
+                f"{len(self.components_)}."
+            )
+        return mixtures @ self.components_
 
     def score_samples(self, X: Any) -> Array:
         """Log-likelihood of held-out observations, in nats for each.
@@ -175,7 +187,8 @@ class CooccurrenceEstimator(
         samples, weights = self._score_samples(X)
         if not weights.any():
             raise ValueError("X holds no observations to score: all entries are zero.")
-        return float(np.average(samples.astype(np.float64), weights=weights))
+        counted = weights > 0  # an impossible observation of weight zero would give NaN
+        return float(np.average(samples[counted], weights=weights[counted]))
 
     def perplexity(self, X: Any) -> float:
         """exp(-score(X)): among how many columns the model seems to guess.
@@ -200,7 +213,7 @@ class CooccurrenceEstimator(
         Returns
         -------
         dyads : Dyads
-            Of the table fitted.
+            Of the table fitted, in random order.
         """
         check_is_fitted(self)
         rng = np.random.default_rng(self._seeds(1)[0])
@@ -226,19 +239,19 @@ class CooccurrenceEstimator(
         return scoring.score_rows(scored, self._fold_in(known), components, smooth)
 
     def _settings(self, warm: bool) -> Settings:
-        """Of a fit; a warm start keeps what an earlier one found by itself."""
-
-        def known(name: str) -> Any:
-            given = getattr(self, name)
-            return getattr(self, name + "_") if warm and given == "auto" else given
-
+        """Of a fit; a warm start keeps the temperature that an earlier one found by itself."""
+        searched = warm and bool(self.temperature_search_)
+        beta = self.beta_ if self.beta == "auto" and searched else self.beta
+        smoothing = self.smoothing
+        if smoothing == "auto" and searched and not (beta == "auto" or self.early_stopping):
+            smoothing = self.smoothing_
         return Settings(
-            beta=known("beta"),
+            beta=beta,
             temperatures=self._temperatures,
             max_iter=self.max_iter,
             tol=self.tol,
             relaxation=self.relaxation,
-            smoothing=known("smoothing"),
+            smoothing=smoothing,
             validation_fraction=self.validation_fraction,
             early_stopping=self.early_stopping,
             n_threads=n_threads(self.n_jobs),
@@ -258,8 +271,16 @@ class CooccurrenceEstimator(
                 "Set warm_start=False to start anew."
             )
         params, (rows,) = self._state
+        possible = np.flatnonzero(params.components.any(axis=1))
+        if (new := np.setdiff1d(table.indices, possible)).size:
+            raise ValueError(
+                f"warm_start=True cannot go on with X: {new.size} of its columns, such as "
+                f"{new[0]}, have probability zero in components_. Set warm_start=False to start "
+                "anew."
+            )
         if len(rows) != table.shape[0]:
             rows = np.tile(params.weights, (table.shape[0], 1))
+        params = type(params)(*(array.astype(table.dtype) for array in params))
         return State(params, [rows.astype(table.dtype)])
 
     def _input_attributes(self) -> dict[str, Any]:

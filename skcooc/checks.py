@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numba import config
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
 from skcooc.dyads import Dyads
 from skcooc.protocol import Array
@@ -35,18 +35,36 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     ValueError
         Where counts are negative, not finite, or have another number of columns than fitted.
     """
-    names = X.column_names if isinstance(X, Dyads) else None
+    if isinstance(X, Dyads):
+        table = X.to_csr()
+        _check_n_features(estimator, table, reset=reset)
+        _check_names(estimator, X.column_names, reset)
+        return table
     table = validate_data(
         estimator,
-        X.to_csr() if isinstance(X, Dyads) else X,
+        X,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         ensure_non_negative=True,
         reset=reset,
     )
-    if reset and names is not None and all(isinstance(name, str) for name in names):
-        estimator.feature_names_in_ = np.asarray(names, dtype=object)
     return table if sp.issparse(table) else sp.csr_array(table)
+
+
+def _check_names(estimator: Any, names: Array | None, reset: bool) -> None:
+    """Keep the column names of Dyads if they are strings, or compare them with those kept."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if names is None or not all(isinstance(name, str) for name in names):
+        names = None
+    if reset and known is not None:
+        del estimator.feature_names_in_
+    if reset and names is not None:
+        estimator.feature_names_in_ = names.astype(object)
+    if not reset and not (names is None or known is None or np.array_equal(known, names)):
+        raise ValueError(
+            "The feature names should match those that were passed during fit: the column names "
+            "of X are others."
+        )
 
 
 def check_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, Array | None]:

@@ -26,7 +26,7 @@ class Dyads:
         Counts. An entry n becomes ceil(n) observations of weight n / ceil(n): of weight one where
         counts are integers.
     row_names, column_names : sequence of length N or M, default=None
-        Names; the columns of a DataFrame are its column names.
+        Names; the columns of a DataFrame have names of their own, its index is not used.
 
     Attributes
     ----------
@@ -99,7 +99,8 @@ class Dyads:
         Returns
         -------
         dyads : Dyads
-            The rows and columns of its table are the distinct names, sorted.
+            In the order of the pairs, each repeated by its count. The rows and columns of the table
+            are the distinct names, sorted.
         """
         row_names, i = np.unique(np.asarray(rows), return_inverse=True)
         column_names, j = np.unique(np.asarray(columns), return_inverse=True)
@@ -109,8 +110,9 @@ class Dyads:
                 "Found input variables with inconsistent numbers of samples: "
                 f"{[len(i), len(j), len(n)]}"
             )
-        X = sp.coo_array((n, (i, j)), shape=(len(row_names), len(column_names)))
-        return cls(X, row_names=row_names, column_names=column_names)
+        n = check_array(n, ensure_2d=False, ensure_non_negative=True, input_name="counts")
+        table = sp.csr_array((len(row_names), len(column_names)))
+        return cls(table, row_names=row_names, column_names=column_names).like(*_repeat(i, j, n))
 
     @classmethod
     def from_frame(cls, frame: Any, row: str, column: str, count: str | None = None) -> Dyads:
@@ -140,10 +142,14 @@ class Dyads:
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple):  # dyads[positions, ...], as scikit-learn indexes arrays
-            key = key[0]
+            key, *rest = key
+            if rest and rest[0] not in (Ellipsis, slice(None)):
+                raise IndexError("Dyads are indexed by observations; see rows and columns.")
         if isinstance(key, (int, np.integer)):
             return self.rows[key], self.columns[key]
-        key = key if isinstance(key, slice) else np.asarray(key)
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            key = key if key.size else key.astype(np.intp)
         weights = None if self.weights is None else self.weights[key]
         return self.like(self.rows[key], self.columns[key], weights)
 
@@ -174,9 +180,9 @@ class Dyads:
 
     def reweighted(self, sample_weight: ArrayLike) -> Dyads:
         """The same observations with their weights multiplied by (L,) factors."""
-        weights = (
-            np.asarray(sample_weight) if self.weights is None else self.weights * sample_weight
-        )
+        weights = np.asarray(sample_weight)
+        if self.weights is not None:
+            weights = (self.weights * weights).astype(self.weights.dtype)
         return self.like(self.rows, self.columns, weights)
 
     def to_csr(self) -> sp.csr_array:

@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 
 from skcooc.counts import CSRCounts, NewRows, thin
 from skcooc.em import Fit, HeldOut, State, Validation
+from skcooc.em.heldout import LEAST_SMOOTHING
 from skcooc.em.schedules import burn_in, constant
 from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search
 from skcooc.progress import Progress
@@ -155,7 +156,8 @@ def _hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[
             f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
             "or early_stopping=True. Give beta a number, or change validation_fraction."
         )
-    smoothing = None if settings.smoothing == "auto" else settings.smoothing
+    # Without any smoothing a single impossible observation would make all validations infinite.
+    smoothing = None if settings.smoothing == "auto" else max(settings.smoothing, LEAST_SMOOTHING)
     return rest, HeldOut([drawn], add_one_unigram(rest), smoothing)
 
 
@@ -199,6 +201,7 @@ def _best_restart(
         with threads(n_inner) as map:
             return em.fit(model, [train.spread(n_inner, map)], rng, observe, start=start)
 
+    train = train.spread(n_inner, map)  # prepared once for all restarts
     observers = [progress.restart(settings.max_iter) for _ in seeds]
     if n_outer == 1:
         fits = [run(*arguments) for arguments in zip(seeds, observers, strict=True)]

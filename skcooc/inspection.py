@@ -94,16 +94,16 @@ def nearest_rows(
     array([[0.1 , 0.63]])
     """
     P = check_array(embedding, dtype=[np.float64, np.float32], ensure_non_negative=True)
-    rows = np.asarray(rows)
+    positions = np.arange(len(P))[np.atleast_1d(rows)]
     if not 1 <= n_neighbors < len(P):
         raise ValueError(f"n_neighbors={n_neighbors} should be in [1, {len(P) - 1}] for N={len(P)}")
     points = np.sqrt(P / 2)  # their Euclidean distance is the Hellinger distance
     search = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(points)
-    distances, neighbors = search.kneighbors(points[rows])
-    other = neighbors != rows[:, None]
+    distances, neighbors = search.kneighbors(points[positions])
+    other = neighbors != positions[:, None]
     # Among many equal rows, a row need not find itself: then the last one is one too many.
     other[other.all(axis=1), -1] = False
-    shape = len(rows), n_neighbors
+    shape = len(positions), n_neighbors
     return distances[other].reshape(shape), neighbors[other].reshape(shape)
 
 

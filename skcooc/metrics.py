@@ -74,6 +74,8 @@ def perplexity(
     2.0
     """
     X, A, B = _factorisation(X, mixtures, components)
+    if not 0 <= smoothing <= 1:
+        raise ValueError(f"smoothing={smoothing} should be in the [0, 1] range")
     b = np.zeros(X.shape[1]) if background is None else np.asarray(background, dtype=np.float64)
     means, counts = scoring.score_rows(X, A, B, scoring.Smoothing(smoothing, b))
     return float(np.exp(-np.average(means, weights=counts)))
@@ -110,7 +112,10 @@ def best_smoothing(
 
 
 def _counts(X: Any) -> Any:
-    return sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64))
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
+    X = sp.csr_array(X, copy=True)
+    X.eliminate_zeros()
+    return X
 
 
 def _factorisation(X: Any, mixtures: ArrayLike, components: ArrayLike) -> tuple[Any, Array, Array]:
@@ -121,4 +126,6 @@ def _factorisation(X: Any, mixtures: ArrayLike, components: ArrayLike) -> tuple[
             f"X of shape {X.shape} does not match mixtures of shape {A.shape} and components of "
             f"shape {B.T.shape}"
         )
+    if not X.nnz:
+        raise ValueError("X holds no observations to score: all entries are zero.")
     return X, A, B

@@ -20,7 +20,7 @@ def split_observations(X: Any, test_size: float = 0.1, random_state: Any = None)
 
     Parameters
     ----------
-    X : Dyads, or array-like, sparse array or matrix of shape (N, M)
+    X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (N, M)
         Observations or counts.
     test_size : float in (0, 1), default=0.1
         Share of the observations that goes to the second part. In expectation, for a matrix: each
@@ -30,7 +30,12 @@ def split_observations(X: Any, test_size: float = 0.1, random_state: Any = None)
 
     Returns
     -------
-    X_train, X_test : Dyads, or CSR arrays of shape (N, M)
+    X_train, X_test : Dyads, or CSR arrays of floats of shape (N, M)
+
+    Raises
+    ------
+    ValueError
+        Where counts are negative or not finite, or ``test_size`` is not in (0, 1).
 
     Examples
     --------

@@ -93,7 +93,8 @@ def draw(
         rng.choice(len(p), size=n, p=p)
         for p, n in zip(_exactly(components), per_component.sum(axis=0), strict=True)
     ]
-    return np.concatenate(rows), np.concatenate(columns)
+    order = rng.permutation(n_samples)
+    return np.concatenate(rows)[order], np.concatenate(columns)[order]
 
 
 def _exactly(P: Array) -> Array:

@@ -52,15 +52,3 @@ def sums(P: Array, axis: int) -> Array:
     array([1. , 3.5])
     """
     return np.einsum("ik->k" if axis == 0 else "ik->i", P)
-
-
-def entropy(p: Array, axis: int | None = None) -> Any:
-    """Entropy -sum p log p along an axis, in nats; zero probabilities contribute nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(float(entropy(np.array([0.5, 0.5, 0.0]))), 4)
-    0.6931
-    """
-    return -(p * np.log(np.where(p > 0, p, 1))).sum(axis=axis)

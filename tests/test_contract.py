@@ -204,6 +204,55 @@ def test_warm_start_goes_on(estimator):
 
 
 @every_estimator
+def test_warm_starts_keep_only_what_was_found(estimator):
+    warm = {"warm_start": True, "n_init": 1, "early_stopping": False}
+    model = fitted(estimator, beta=1.0, **warm)
+    assert not model.temperature_search_
+    model.set_params(beta="auto").fit(X)
+    assert model.beta_ < 1
+    searched = model.temperature_search_
+    assert searched
+    model.fit(X)
+    assert model.temperature_search_ is searched
+    single = model.fit(X.astype(np.float32))
+    assert single.components_.dtype == single.embedding_.dtype == np.float32
+
+
+@every_estimator
+def test_warm_starts_refuse_columns_that_they_exclude(estimator):
+    narrow = X.toarray()
+    narrow[:, :2] = 0
+    model = fitted(estimator, narrow, warm_start=True, component_prior=0)
+    with pytest.raises(ValueError, match="of its columns, such as 0, have probability zero"):
+        model.fit(X)
+
+
+@every_estimator
+def test_no_smoothing_still_finds_a_temperature(estimator):
+    sparse = planted(n_observations=1500, n_columns=300).X
+    model = fitted(estimator, sparse, smoothing=0.0, beta="auto")
+    assert model.smoothing_ == 0
+    assert all(np.isfinite(probe.validation.perplexity) for probe in model.temperature_search_)
+
+
+@every_estimator
+def test_names_of_dyads_are_compared(estimator):
+    names = np.array([f"w{j}" for j in range(X.shape[1])])
+    dyads = Dyads(X, column_names=names)
+    model = fitted(estimator, dyads)
+    assert list(model.feature_names_in_) == list(names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.transform(dyads)
+    other = Dyads(X, column_names=names[::-1])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(other)
+    frame = pd.DataFrame(X.toarray(), columns=names)
+    with pytest.raises(ValueError, match="or with other names"):
+        fitted(estimator, frame).score(other)
+
+
+@every_estimator
 def test_restarts_keep_the_best(estimator):
     options = {"n_init": 1, "early_stopping": False, "beta": 0.95}
     seeds = clone(estimator).set_params(**{**FAST, **options, "n_init": 4}).fit(X)

@@ -52,6 +52,21 @@ def test_pairs_and_frames():
     assert len(Dyads.from_frame(pairs, "adjective", "noun")) == 3
 
 
+def test_pairs_keep_their_order():
+    dyads = Dyads.from_pairs(["b", "a", "b"], ["x", "y", "w"], [1, 2, 1])
+    assert [dyads.row_names[i] for i in dyads.rows] == ["b", "a", "a", "b"]
+    assert [dyads.column_names[j] for j in dyads.columns] == ["x", "y", "y", "w"]
+    with pytest.raises(ValueError, match="Negative values"):
+        Dyads.from_pairs(["a"], ["b"], [-1])
+
+
+def test_odd_indices():
+    dyads = Dyads(COUNTS)
+    assert len(dyads[[]]) == 0
+    with pytest.raises(IndexError, match="see rows and columns"):
+        dyads[:, 0]
+
+
 def test_fractional_counts_keep_their_weight():
     table = np.array([[2.5, 0.0], [0.25, 3.0]])
     dyads = Dyads(table)

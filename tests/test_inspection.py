@@ -84,3 +84,8 @@ def test_a_row_is_no_neighbour_of_itself_among_equal_rows():
 def test_wrong_number_of_neighbors(n_neighbors):
     with pytest.raises(ValueError, match="n_neighbors"):
         nearest_rows(np.eye(3), [0], n_neighbors)
+
+
+def test_negative_positions_count_from_the_end():
+    P = [[0.9, 0.1], [0.1, 0.9], [0.8, 0.2]]
+    np.testing.assert_array_equal(nearest_rows(P, [-1], 1)[1], nearest_rows(P, [2], 1)[1])

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads, metrics
 from skcooc.model_selection import split_observations
@@ -44,3 +45,21 @@ def test_impossible_observations_and_wrong_shapes():
     assert metrics.perplexity([[1, 1]], [[1.0]], [[1.0, 0.0]]) == np.inf
     with pytest.raises(ValueError, match="does not match"):
         metrics.perplexity([[1, 1]], [[1.0]], [[0.5, 0.25, 0.25]])
+
+
+def test_stored_zeros_are_no_observations():
+    X = sp.csr_array(([2.0, 0.0], ([0, 0], [0, 1])), shape=(1, 2))
+    assert metrics.perplexity(X, [[1.0]], [[1.0, 0.0]]) == 1
+
+
+@pytest.mark.parametrize(
+    ("X", "smoothing", "message"),
+    [
+        ([[0, 0]], 0.0, "no observations"),
+        ([[-1, 2]], 0.0, "Negative"),
+        ([[1, 1]], 7, "smoothing=7"),
+    ],
+)
+def test_bad_input_is_refused(X, smoothing, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.perplexity(X, [[1.0]], [[0.5, 0.5]], smoothing=smoothing)

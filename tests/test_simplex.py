@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skcooc.simplex import entropy, normalise
+from skcooc.simplex import normalise
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -18,8 +18,3 @@ def test_slices_without_mass_become_the_alternative():
     Q = normalise(P, 0, otherwise=np.array([[0.3, 0], [0.7, 0]]))
     np.testing.assert_allclose(Q, [[0.3, 0.5], [0.7, 0.5]], rtol=1e-6)
     assert Q.dtype == np.float32
-
-
-def test_entropy():
-    assert entropy(np.full(8, 1 / 8)) == pytest.approx(np.log(8))
-    np.testing.assert_array_equal(entropy(np.eye(3), axis=1), 0)

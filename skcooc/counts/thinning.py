@@ -64,7 +64,11 @@ def divide(X: Any, fraction: float, uniforms: Any, *, occupied: bool = False) ->
     rest, drawn : CSR arrays of shape (n, M)
     """
     drawn = _binomial(X.data, fraction, uniforms)
-    _occupy(X.data, uniforms, drawn, X.indptr if occupied else np.array([0, X.data.size]))
+    if occupied:
+        _occupy(X, uniforms, drawn)
+    elif X.data.any() and not drawn.any():
+        largest = np.argmax(np.where(X.data > 0, uniforms, -1))
+        drawn[largest] = X.data[largest] / np.ceil(X.data[largest])
     rest = sp.csr_array((X.data - drawn, X.indices, X.indptr), shape=X.shape)
     return rest, _compact(X, drawn)
 
@@ -80,18 +84,18 @@ def _binomial(counts: Any, fraction: float, uniforms: Any) -> Any:
     return drawn
 
 
-def _occupy(counts: Any, uniforms: Any, drawn: Any, limits: Any) -> None:
-    """Draw the observation with the largest uniform in each segment where none was drawn."""
-    lengths = np.diff(limits)
-    starts, lengths = limits[:-1][lengths > 0], lengths[lengths > 0]
+def _occupy(X: Any, uniforms: Any, drawn: Any) -> None:
+    """Draw the observation with the largest uniform of each row where none was drawn."""
+    lengths = np.diff(X.indptr)
+    starts, lengths = X.indptr[:-1][lengths > 0], lengths[lengths > 0]
     if not starts.size:
         return
     # Stored zeros have nothing to draw.
-    keys = np.where(counts > 0, uniforms, -1)
+    keys = np.where(X.data > 0, uniforms, -1)
     vacant = np.add.reduceat(drawn, starts) == 0
     largest = keys == np.repeat(np.maximum.reduceat(keys, starts), lengths)
     moved = np.flatnonzero(largest & np.repeat(vacant, lengths) & (keys >= 0))
-    drawn[moved] = counts[moved] / np.ceil(counts[moved])
+    drawn[moved] = X.data[moved] / np.ceil(X.data[moved])
 
 
 def _compact(X: Any, data: Any) -> Any:

@@ -49,10 +49,11 @@ TESTS = frozenset({"conftest", "testing", "tests"})
 # Shorter texts only refer to another one ("Scalar method identical to `ndarray.fill`.").
 MIN_WORDS = 8
 
-# SciPy fills such lines of its distributions with unseeded random numbers at import.
 EXPERIMENTAL = {  # public in processes that imported sklearn.experimental
     "HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer",
 }  # fmt: skip
+
+# SciPy fills such lines of its distributions with unseeded random numbers at import.
 VARYING = "# may vary"
 
 # Part of the name of the cache file: raise it when the selection of documents changes.

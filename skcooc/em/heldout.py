@@ -10,7 +10,7 @@ import numpy as np
 
 from skcooc.protocol import Array, Counts, Model, Rows
 
-SMOOTHING_RANGE = (1e-3, 0.95)  # in which smoothing is estimated
+LEAST_SMOOTHING, LARGEST_SMOOTHING = 1e-3, 0.95  # between which smoothing is estimated
 BISECTIONS = 16
 
 
@@ -81,7 +81,7 @@ def estimate_smoothing(P: Array, b: Array, counts: Array) -> float:
     """
     # Sums, not dot products: BLAS divides a dot product among threads, which on a busy machine wait
     # for each other 50 times longer than the sum takes, and whose number changes the last digits.
-    low, high = SMOOTHING_RANGE
+    low, high = LEAST_SMOOTHING, LARGEST_SMOOTHING
     for _ in range(BISECTIONS):
         s = (low + high) / 2
         slope = (counts * ((b - P) / ((1 - s) * P + s * b))).sum()
