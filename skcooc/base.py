@@ -24,8 +24,8 @@ from skcooc import attributes, scoring
 from skcooc.checks import check_same_table, check_table, check_training, n_threads
 from skcooc.counts import thin
 from skcooc.dyads import Dyads
-from skcooc.em import State, TemperatureRange
-from skcooc.fitting import fit_table, fold_in, weighted
+from skcooc.em import TemperatureRange
+from skcooc.fitting import continued, fit_table, fold_in, weighted
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Model
 from skcooc.settings import Settings
@@ -100,8 +100,9 @@ class CooccurrenceEstimator(
         names = getattr(new, "feature_names_in_", None)
         empty = sp.csr_array(table.shape)
         new._table = X[:0] if isinstance(X, Dyads) else Dyads(empty, column_names=names)
-        start = self._warm_state(table) if self.warm_start and hasattr(self, "_state") else None
-        settings, model = self._settings(warm=start is not None), self._model()
+        warm = self.warm_start and hasattr(self, "_state")
+        start = continued(self._state, table, self.n_components) if warm else None
+        settings, model = self._settings(warm), self._model()
         known = new._input_attributes()
         at_iteration = attributes.at_iteration(
             model, weighted(table, row_weights), self.smoothing, known
@@ -260,28 +261,6 @@ class CooccurrenceEstimator(
 
     def _seeds(self, n: int) -> tuple[int, ...]:
         return tuple(check_random_state(self.random_state).randint(2**31, size=n).tolist())
-
-    def _warm_state(self, table: Any) -> State:
-        """Where a warm start goes on: the rows' states too, if the number of rows is the same."""
-        shape = table.shape[1], self.n_components
-        if self._state.params.components.shape != shape:
-            raise ValueError(
-                f"warm_start=True goes on from components_ of shape "
-                f"{self.components_.shape}, but X and n_components ask for {shape[::-1]}. "
-                "Set warm_start=False to start anew."
-            )
-        params, (rows,) = self._state
-        possible = np.flatnonzero(params.components.any(axis=1))
-        if (new := np.setdiff1d(table.indices, possible)).size:
-            raise ValueError(
-                f"warm_start=True cannot go on with X: {new.size} of its columns, such as "
-                f"{new[0]}, have probability zero in components_. Set warm_start=False to start "
-                "anew."
-            )
-        if len(rows) != table.shape[0]:
-            rows = np.tile(params.weights, (table.shape[0], 1))
-        params = type(params)(*(array.astype(table.dtype) for array in params))
-        return State(params, [rows.astype(table.dtype)])
 
     def _input_attributes(self) -> dict[str, Any]:
         """What is known of the columns and of the table."""

@@ -135,6 +135,46 @@ def fold_in(
     return rows
 
 
+def continued(state: State, table: Any, n_components: int) -> State:
+    """Where a warm start goes on; rows keep their states if there are as many as before.
+
+    Parameters
+    ----------
+    state : State
+        Of one block.
+    table : CSR array or matrix of shape (N, M)
+    n_components : int
+        Number K of components that is asked for.
+
+    Returns
+    -------
+    state : State
+        Of the floating point type of the table.
+
+    Raises
+    ------
+    ValueError
+        Where the shape is another, or the table has columns that the parameters exclude.
+    """
+    params, (rows,) = state
+    shape, asked = params.components.shape[::-1], (n_components, table.shape[1])
+    if shape != asked:
+        raise ValueError(
+            f"warm_start=True goes on from components_ of shape {shape}, but X and n_components "
+            f"ask for {asked}. Set warm_start=False to start anew."
+        )
+    new = np.setdiff1d(table.indices, np.flatnonzero(params.components.any(axis=1)))
+    if new.size:
+        raise ValueError(
+            f"warm_start=True cannot go on with X: {new.size} of its columns, such as {new[0]}, "
+            "have probability zero in components_. Set warm_start=False to start anew."
+        )
+    if len(rows) != table.shape[0]:
+        rows = np.tile(params.weights, (table.shape[0], 1))
+    params = type(params)(*(array.astype(table.dtype) for array in params))
+    return State(params, [rows.astype(table.dtype)])
+
+
 @contextmanager
 def threads(n_threads: int) -> Iterator[Any]:
     """A map over ranges of rows; plain where one thread is wanted."""
