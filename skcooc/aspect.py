@@ -116,7 +116,7 @@ class AspectModel(CooccurrenceEstimator):
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. 1 is maximum likelihood (untempered pLSA), which overfits. Below a
-        critical value, for texts about .65, all aspects become the unigram. "auto" chooses it on
+        critical value, on texts about .6, all aspects become the unigram. "auto" chooses it on
         observations held out inside ``fit``, and then fits all observations.
 
     tempering : {"joint", "likelihood"}, default="joint"

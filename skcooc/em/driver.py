@@ -149,6 +149,7 @@ class _Run:
         return False
 
     def result(self, converged: bool) -> Fit:
+        """The last state, or the best one where observations are held out."""
         params, rows = self.best or self.state
         objective = self.history[-1].free_energy
         return Fit(params, rows, objective, self.history, converged, self.validation)
