@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skcooc import fitting, scoring
 from skcooc.counts import CSRCounts
 from skcooc.em.heldout import cell_probabilities, estimate_smoothing
+from skcooc.metrics.validation import check_counts
 from skcooc.protocol import Array
 
 
@@ -33,7 +33,7 @@ def unigram(X: Any) -> Array:
     >>> unigram([[2, 0], [1, 0]])
     array([0.8, 0.2])
     """
-    return fitting.add_one_unigram(CSRCounts(_counts(X)))
+    return fitting.add_one_unigram(CSRCounts(check_counts(X)))
 
 
 def perplexity(
@@ -111,15 +111,8 @@ def best_smoothing(
     return estimate_smoothing(cell_probabilities(CSRCounts(X), A, B), b, X.data)
 
 
-def _counts(X: Any) -> Any:
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
-    X = sp.csr_array(X, copy=True)
-    X.eliminate_zeros()
-    return X
-
-
 def _factorisation(X: Any, mixtures: ArrayLike, components: ArrayLike) -> tuple[Any, Array, Array]:
-    X = _counts(X)
+    X = check_counts(X)
     A, B = check_array(mixtures, dtype=np.float64), check_array(components, dtype=np.float64).T
     if A.shape != (X.shape[0], B.shape[1]) or B.shape[0] != X.shape[1]:
         raise ValueError(
