@@ -1,5 +1,23 @@
-"""Quality of factorisations, whatever estimator they come from."""
+"""Quality of factorisations and of clusterings, whatever estimator they come from.
 
+Normalised mutual information and the adjusted Rand index of one partition are scikit-learn's:
+:func:`sklearn.metrics.normalized_mutual_info_score`, :func:`sklearn.metrics.adjusted_rand_score`.
+"""
+
+from skcooc.metrics.coclustering import (
+    clustering_accuracy,
+    coclustering_adjusted_rand,
+    mutual_information,
+    mutual_information_kept,
+)
 from skcooc.metrics.factorisations import best_smoothing, perplexity, unigram
 
-__all__ = ["best_smoothing", "perplexity", "unigram"]
+__all__ = [
+    "best_smoothing",
+    "clustering_accuracy",
+    "coclustering_adjusted_rand",
+    "mutual_information",
+    "mutual_information_kept",
+    "perplexity",
+    "unigram",
+]

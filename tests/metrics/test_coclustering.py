@@ -1,0 +1,259 @@
+from itertools import permutations
+from math import comb, log
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
+
+from skcooc.datasets import make_cooccurrences
+from skcooc.metrics import (
+    clustering_accuracy,
+    coclustering_adjusted_rand,
+    mutual_information,
+    mutual_information_kept,
+)
+from tests.tables import random_table
+
+
+def labelling(n, k, seed):
+    return np.random.default_rng(seed).integers(k, size=n)
+
+
+def noisy(labels, share, seed):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(len(labels)) < share, rng.permutation(labels), labels)
+
+
+def four(n_rows=15, n_columns=11, share=0.4, seed=0):
+    """True and predicted labels of rows and columns, in the order of the arguments."""
+    rows, columns = labelling(n_rows, 3, seed), labelling(n_columns, 4, seed + 1)
+    return rows, columns, noisy(rows, share, seed + 2), noisy(columns, share, seed + 3)
+
+
+def cells(rows, columns):
+    """Labels of the N x M cells, a row after the other."""
+    return np.array([f"{row}|{column}" for row in rows for column in columns])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.4, 1.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_adjusted_rand_of_all_cells(share, seed):
+    rows_true, columns_true, rows_pred, columns_pred = labels = four(share=share, seed=seed)
+    expected = adjusted_rand_score(cells(rows_true, columns_true), cells(rows_pred, columns_pred))
+    assert coclustering_adjusted_rand(*labels) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("rows_true", "columns_true", "rows_pred", "columns_pred"),
+    [
+        ([0], [0], [1], [2]),
+        ([0, 0], [0, 0], [0, 1], [0, 1]),
+        ([0, 1], [0, 1], [0, 1], [1, 0]),
+        ([0, 1], [0, 0], [0, 0], [0, 1]),
+        ([0, 0, 1], [0, 0], [0, 0, 0], [0, 0]),
+    ],
+)
+def test_adjusted_rand_of_trivial_partitions(rows_true, columns_true, rows_pred, columns_pred):
+    expected = adjusted_rand_score(cells(rows_true, columns_true), cells(rows_pred, columns_pred))
+    ours = coclustering_adjusted_rand(rows_true, columns_true, rows_pred, columns_pred)
+    assert ours == pytest.approx(expected)
+
+
+def test_adjusted_rand_of_many_cells_is_exact():
+    """N = M = 20000 in halves and quarters: squared numbers of pairs are beyond 64 bits."""
+    n = 20_000
+    halves, quarters = np.arange(n) * 2 // n, np.arange(n) * 4 // n
+    pairs = 16 * comb(n * n // 16, 2)  # together in the finer partition, thus in both
+    coarse, possible = 4 * comb(n * n // 4, 2), comb(n * n, 2)
+    expected = (pairs * possible - pairs * coarse) * 2
+    expected /= (pairs + coarse) * possible - 2 * pairs * coarse
+    assert coclustering_adjusted_rand(halves, halves, quarters, quarters) == expected
+
+
+@pytest.mark.parametrize("n", [50, 800])
+def test_adjusted_rand_of_chance_falls_with_the_size(n):
+    """Rows and columns at random are not cells at random: what remains is of the order 1/n."""
+    values = [
+        coclustering_adjusted_rand(*(labelling(n, 4, 10 * seed + side) for side in range(4)))
+        for seed in range(30)
+    ]
+    assert 0.5 / n < np.mean(values) < 2 / n
+
+
+def test_adjusted_rand_is_one_for_identical_partitions_only():
+    rows, columns, _, other = four()
+    assert coclustering_adjusted_rand(rows, columns, rows, columns) == 1
+    assert coclustering_adjusted_rand(rows, columns, rows, other) < 1
+
+
+def test_adjusted_rand_ignores_names_order_and_sides():
+    rows_true, columns_true, rows_pred, columns_pred = labels = four()
+    value = coclustering_adjusted_rand(*labels)
+    names = np.array(["d", "c", "b", "a"])
+    renamed = rows_true, columns_true, names[rows_pred], -columns_pred
+    assert coclustering_adjusted_rand(*renamed) == value
+    order = np.random.default_rng(9).permutation(len(rows_true))
+    permuted = rows_true[order], columns_true, rows_pred[order], columns_pred
+    assert coclustering_adjusted_rand(*permuted) == value
+    transposed = columns_true, rows_true, columns_pred, rows_pred
+    assert coclustering_adjusted_rand(*transposed) == value
+    swapped = rows_pred, columns_pred, rows_true, columns_true
+    assert coclustering_adjusted_rand(*swapped) == value
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (([0, 1], [0], [0], [0]), "rows_true and rows_pred: Found input variables with incons"),
+        (([0], [0, 1], [0], [0]), "columns_true and columns_pred: Found"),
+        (([[0, 1], [1, 0]], [0], [0, 1], [0]), "rows_true: y should be a 1d array"),
+        (([0], [0], [0], []), "columns_pred: Found array with 0 sample"),
+        (([0], [0], [float("nan")], [0]), "rows_pred: Input contains NaN"),
+    ],
+)
+def test_adjusted_rand_refuses_bad_labels(labels, message):
+    with pytest.raises(ValueError, match=message):
+        coclustering_adjusted_rand(*labels)
+
+
+def information_by_loops(X):
+    n = np.asarray(X, dtype=float)
+    total, information = n.sum(), 0.0
+    for i in range(n.shape[0]):
+        for j in range(n.shape[1]):
+            if n[i, j]:
+                independent = n[i].sum() / total * (n[:, j].sum() / total)
+                information += n[i, j] / total * log(n[i, j] / total / independent)
+    return information
+
+
+def merged(X, rows, columns):
+    table = np.zeros((max(rows) + 1, max(columns) + 1))
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            table[row, column] += X[i, j]
+    return table
+
+
+def test_information_is_the_definition():
+    X = random_table()
+    expected = information_by_loops(X.toarray())
+    assert mutual_information(X) == pytest.approx(expected)
+    assert mutual_information(X.toarray()) == pytest.approx(expected)
+    assert mutual_information(X.tocsc().T) == pytest.approx(expected)
+    assert mutual_information(1e200 * X) == pytest.approx(expected)
+
+
+def test_information_of_the_identity_is_a_logarithm():
+    assert mutual_information(np.eye(7)) == pytest.approx(log(7))
+
+
+def test_information_kept_is_the_definition():
+    X = random_table()
+    n, rows, columns = X.toarray(), labelling(12, 3, 0), labelling(9, 4, 1)
+    all_rows, all_columns = range(12), range(9)
+    whole = information_by_loops(n)
+    for given, table in [
+        ({"row_labels": rows, "column_labels": columns}, merged(n, rows, columns)),
+        ({"row_labels": rows}, merged(n, rows, all_columns)),
+        ({"column_labels": columns}, merged(n, all_rows, columns)),
+    ]:
+        expected = information_by_loops(table) / whole
+        assert mutual_information_kept(X, **given) == pytest.approx(expected)
+        assert mutual_information_kept(n, **given) == pytest.approx(expected)
+
+
+def test_information_kept_has_its_limits():
+    X = random_table()
+    ones = {"row_labels": np.zeros(12), "column_labels": np.zeros(9)}
+    assert mutual_information_kept(X, **ones) == 0
+    assert mutual_information_kept(X, row_labels=ones["row_labels"]) == pytest.approx(0)
+    assert mutual_information_kept(X) == 1
+    singles = {"row_labels": np.arange(12), "column_labels": np.arange(9)}
+    assert mutual_information_kept(X, **singles) == pytest.approx(1)
+
+
+def test_a_finer_clustering_keeps_no_less():
+    X = random_table()
+    fine = labelling(12, 6, 3)
+    values = [mutual_information_kept(X, row_labels=fine // step) for step in (1, 2, 3, 6)]
+    assert values == sorted(values, reverse=True)
+    assert values[0] < 1
+
+
+def test_information_kept_ignores_names_order_and_sides():
+    X = random_table()
+    rows, columns = labelling(12, 3, 0), labelling(9, 4, 1)
+    value = mutual_information_kept(X, rows, columns)
+    assert mutual_information_kept(X, np.array(["c", "a", "b"])[rows], columns - 7) == (
+        pytest.approx(value)
+    )
+    assert mutual_information_kept(X.T, columns, rows) == pytest.approx(value)
+    order = np.random.default_rng(2).permutation(12)
+    assert mutual_information_kept(X[order], rows[order], columns) == pytest.approx(value)
+
+
+def test_planted_clusters_keep_nearly_all_the_information_that_there_is():
+    data = make_cooccurrences(60, 40, 3, n_observations=200_000, kind="clusters", random_state=0)
+    assert mutual_information_kept(data.X, data.labels) > 0.97
+    assert mutual_information_kept(data.X, noisy(data.labels, 0.3, 0)) < 0.9
+
+
+def test_independent_rows_and_columns_lose_nothing():
+    X = np.outer([0.1, 0.7, 1.3], [0.3, 0.11, 2.9, 0.2])
+    assert mutual_information(X) < 1e-14
+    assert mutual_information_kept(X, [0, 0, 0], [0, 1, 0, 1]) == 1
+
+
+def test_information_does_not_need_the_dense_table():
+    n = 300_000
+    X = sp.csr_array((np.ones(n), (np.arange(n), np.arange(n))), shape=(n, n))
+    assert mutual_information(X) == pytest.approx(log(n))
+    labels = np.arange(n) * 10 // n
+    assert mutual_information_kept(X, labels, labels) == pytest.approx(log(10) / log(n))
+
+
+def test_stored_zeros_and_repeated_entries_change_nothing():
+    X = random_table()
+    twice = sp.coo_array((np.tile(X.data / 2, 2), np.tile(X.nonzero(), 2)), shape=X.shape)
+    padded = X.copy()
+    padded.data[0] = 0
+    assert mutual_information(twice) == pytest.approx(mutual_information(X))
+    assert mutual_information(padded) == pytest.approx(information_by_loops(padded.toarray()))
+
+
+@pytest.mark.parametrize(
+    ("X", "labels", "message"),
+    [
+        ([[0, 0]], {}, "X holds no observations"),
+        ([[-1, 2]], {}, "Negative"),
+        ([[1, 2]], {"row_labels": [0, 1]}, "row_labels has 2 labels, but X has 1"),
+        ([[1, 2]], {"column_labels": [0]}, "column_labels has 1 labels, but X has 2"),
+        ([[1, 2]], {"column_labels": [[0, 1], [1, 0]]}, "column_labels: y should be a 1d"),
+    ],
+)
+def test_information_kept_refuses_bad_input(X, labels, message):
+    with pytest.raises(ValueError, match=message):
+        mutual_information_kept(X, **labels)
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 4])
+def test_accuracy_is_that_of_the_best_matching(n_clusters):
+    true, pred = labelling(40, 3, 5), labelling(40, n_clusters, 6)
+    names = range(max(3, n_clusters))
+    best = max(np.mean(true == np.array(order)[pred]) for order in permutations(names))
+    assert clustering_accuracy(true, pred) == pytest.approx(best)
+    assert clustering_accuracy(pred, true) == pytest.approx(best)
+
+
+def test_accuracy_of_single_clusters_and_of_equal_partitions():
+    true = np.repeat(["a", "b", "c"], [5, 3, 2])
+    assert clustering_accuracy(true, np.zeros(10)) == 0.5
+    assert clustering_accuracy(true, np.arange(10)) == 0.3
+    assert clustering_accuracy(true, np.repeat([2, 0, 1], [5, 3, 2])) == 1
+
+
+def test_accuracy_refuses_labels_of_different_lengths():
+    with pytest.raises(ValueError, match="labels_true and labels_pred: Found"):
+        clustering_accuracy([0, 1], [0, 1, 1])
