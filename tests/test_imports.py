@@ -29,6 +29,7 @@ ALLOWED = {
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
     "metrics": {"counts", "em", "fitting", "protocol", "scoring"},
     "model_selection": {"counts", "dyads", "protocol"},
+    "image": set(),
     "inspection": {"protocol"},
     "datasets": set(),
     **{model: {"base", "em", "protocol", "simplex"} for model in MODELS},
