@@ -9,9 +9,9 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,9 +28,14 @@ FILES = (
     "newsgroups20_counts.npz",
     "newsgroups20_labels.tsv.gz",
     "newsgroups20_vocab.txt.gz",
+    "newsgroups4.jsonl.gz",
+    "reuters5.jsonl.gz",
+    *(f"textures/D{number}.png" for number in (4, 16, 19, 21, 29, 55, 68, 84)),
 )
 
 TOKEN = re.compile(r"[a-z]+(?:[-'][a-z]+)*")
+WORD = re.compile(r"[a-z]+")
+LONGER_WORD = re.compile(r"[a-z]{2,}")
 
 
 class Corpus(NamedTuple):
@@ -60,11 +65,9 @@ def cranfield() -> Corpus:
     Porter's original algorithm, document frequency at least five: N=1400, M=1728, L=110940.
     Needs snowballstemmer.
     """
-    documents = [json.loads(line) for line in _lines("cranfield_docs.jsonl.gz")]
-    vectorizer = CountVectorizer(analyzer=_stems, min_df=5)
-    X = vectorizer.fit_transform(document["text"] for document in documents)
-    ids = np.array([document["id"] for document in documents])
-    return Corpus(sp.csr_array(X), ids, None, vectorizer.get_feature_names_out())
+    documents = _records("cranfield_docs.jsonl.gz")
+    X, words = _stemmed((document["text"] for document in documents), TOKEN)
+    return Corpus(X, np.array([document["id"] for document in documents]), None, words)
 
 
 def classic3() -> Corpus:
@@ -91,18 +94,65 @@ def newsgroups20() -> Corpus:
     return Corpus(_counts("newsgroups20_counts.npz"), rows, labels, words)
 
 
+def newsgroups4() -> Corpus:
+    """Read 1000 messages of each of four newsgroups, labelled by group.
+
+    Two groups are about sports and two about vehicles. Subject and text in lower case, words of
+    two letters or more; stop list, stems and document frequency as in ``cranfield``: N=4000,
+    M=7675, L=403019. Needs snowballstemmer.
+    """
+    messages = _records("newsgroups4.jsonl.gz")
+    texts = (f"{message['subject']} {message['text']}" for message in messages)
+    X, words = _stemmed(texts, LONGER_WORD)
+    rows, labels = (np.array([message[key] for message in messages]) for key in ("id", "group"))
+    return Corpus(X, rows, labels, words)
+
+
+def reuters5() -> Corpus:
+    """Read Reuters-21578 stories with a body and just one of five categories, which is the label.
+
+    The categories are acq, grain, interest, money-fx and ship. Title and body in lower case, words
+    of one letter or more; stop list, stems and document frequency as in ``cranfield``: N=3516,
+    M=3824, L=306729. Needs snowballstemmer.
+    """
+    stories = [
+        story
+        for story in _records("reuters5.jsonl.gz")
+        if story["text"].strip() and len(story["categories"]) == 1
+    ]
+    X, words = _stemmed((f"{story['title']} {story['text']}" for story in stories), WORD)
+    labels = np.array([story["categories"][0] for story in stories])
+    return Corpus(X, np.array([story["id"] for story in stories]), labels, words)
+
+
+def textures() -> dict[str, np.ndarray]:
+    """Read eight Brodatz textures by name, grey levels of shape (256, 256); needs matplotlib."""
+    from matplotlib.image import imread  # only the textures need it
+
+    names = [name for name in FILES if name.startswith("textures/")]
+    images = {Path(name).stem: imread(_path(name)) for name in names}
+    return {name: np.rint(255 * image).astype(np.uint8) for name, image in images.items()}
+
+
 def bible() -> Corpus:
     """Read the word bigrams of the King James Bible, one column empty: N=M=12842, L=913309."""
     words = _words("bible_vocab.txt.gz")
     return Corpus(_counts("bible_bigrams.npz"), words, None, words)
 
 
-def _stems(text: str) -> Iterator[str]:
-    """Yield the stems of the words of a text that are not on the stop list."""
-    from snowballstemmer import stemmer  # only this corpus needs it
+def _stemmed(texts: Iterable[str], token: re.Pattern[str]) -> tuple[sp.csr_array, np.ndarray]:
+    """Count stems that are in five texts or more; the words on the stop list are left out."""
+    from snowballstemmer import stemmer  # only texts need it
 
-    words = [word for word in TOKEN.findall(text.lower()) if word not in ENGLISH_STOP_WORDS]
-    return iter(stemmer("porter").stemWords(words))
+    porter = stemmer("porter")
+
+    def stems(text: str) -> list[str]:
+        words = [word for word in token.findall(text.lower()) if word not in ENGLISH_STOP_WORDS]
+        return porter.stemWords(words)
+
+    vectorizer = CountVectorizer(analyzer=stems, min_df=5)
+    X = vectorizer.fit_transform(texts)
+    return sp.csr_array(X), vectorizer.get_feature_names_out()
 
 
 def _path(name: str) -> Path:
@@ -117,6 +167,10 @@ def _path(name: str) -> Path:
 def _lines(name: str) -> list[str]:
     with gzip.open(_path(name), "rt", encoding="utf-8") as file:
         return file.read().splitlines()
+
+
+def _records(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _lines(name)]
 
 
 def _words(name: str) -> np.ndarray:

@@ -44,6 +44,55 @@ def test_documented_figures(name, shape, total, nnz, classes):
 
 
 @requires_data
+@pytest.mark.parametrize(
+    ("name", "shape", "total", "nnz", "classes"),
+    [
+        (
+            "reuters5",
+            (3516, 3824),
+            306_729,
+            188_472,
+            {"acq": 2126, "grain": 494, "interest": 221, "money-fx": 432, "ship": 243},
+        ),
+        (
+            "newsgroups4",
+            (4000, 7675),
+            403_019,
+            279_879,
+            {
+                "rec.autos": 1000,
+                "rec.motorcycles": 1000,
+                "rec.sport.baseball": 1000,
+                "rec.sport.hockey": 1000,
+            },
+        ),
+    ],
+)
+def test_stemmed_texts_with_classes(name, shape, total, nnz, classes):
+    pytest.importorskip("snowballstemmer")
+    X, rows, labels, columns = getattr(corpora, name)()
+    assert X.shape == shape
+    assert columns.shape == (shape[1],)
+    assert X.sum() == total
+    assert X.nnz == nnz
+    assert X.sum(axis=1).min() > 0
+    assert len(set(rows)) == shape[0]
+    assert dict(zip(*np.unique(labels, return_counts=True), strict=True)) == classes
+
+
+@requires_data
+def test_textures_are_grey_and_differ():
+    pytest.importorskip("matplotlib")
+    textures = corpora.textures()
+    assert set(textures) == {"D4", "D16", "D19", "D21", "D29", "D55", "D68", "D84"}
+    for image in textures.values():
+        assert image.shape == (256, 256)
+        assert image.dtype == np.uint8
+        assert len(np.unique(image)) > 80
+    assert len({image.tobytes() for image in textures.values()}) == 8
+
+
+@requires_data
 def test_brown_keeps_null_as_a_word():
     corpus = corpora.brown_pairs()
     assert "null" in corpus.rows
@@ -67,7 +116,19 @@ def test_token_pattern_keeps_hyphenated_words_whole():
     ]
 
 
-@pytest.mark.parametrize("name", ["cranfield", "classic3", "brown_pairs", "newsgroups20", "bible"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cranfield",
+        "classic3",
+        "brown_pairs",
+        "newsgroups4",
+        "newsgroups20",
+        "reuters5",
+        "bible",
+        "textures",
+    ],
+)
 def test_missing_folder(name, tmp_path, monkeypatch):
     monkeypatch.setenv("SKCOOC_DATA", str(tmp_path))
     assert corpora.folder() == tmp_path
