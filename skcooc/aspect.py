@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -55,7 +55,7 @@ class Aspects:
         n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.n_components)).astype(dtype)
         weights = np.full(self.n_components, 1 / self.n_components, dtype=dtype)
-        rows = [np.tile(weights, (X.shape[0], 1)) for X in blocks]
+        rows = [np.broadcast_to(weights, (X.shape[0], len(weights))) for X in blocks]
         return Params(normalise(noise, axis=0, otherwise=0.0), weights), rows
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
@@ -222,10 +222,10 @@ class AspectModel(CooccurrenceEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CooccurrenceEstimator._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
         "tempering": [StrOptions({"joint", "likelihood"})],
         "component_prior": [Interval(Real, 0, None, closed="left")],
     }
-    _temperatures = TemperatureRange(0.5, 1.0)
 
     def __init__(
         self,
@@ -259,6 +259,9 @@ class AspectModel(CooccurrenceEstimator):
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.random_state = random_state
+
+    def _temperatures(self, X: Counts) -> TemperatureRange:
+        return TemperatureRange(0.5, 1.0)
 
     def _model(self) -> Aspects:
         return Aspects(self.n_components, self.tempering, self.component_prior)

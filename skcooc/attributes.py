@@ -18,7 +18,7 @@ COLLAPSED = 1e-2  # total variation between every component and the distribution
 
 
 def usable(
-    model: Model, state: State, beta: float, smoothing: float, unigram: Array, row_sums: Array
+    model: Model, state: State, beta: float, smoothing: float, unigram: Array, row_mass: Array
 ) -> dict[str, Any]:
     """What transform, score and sample need.
 
@@ -29,7 +29,8 @@ def usable(
         Of one block.
     beta, smoothing : float
     unigram : (M,) array
-    row_sums : (N,) array
+    row_mass : (N,) array
+        Observations of each row.
 
     Returns
     -------
@@ -41,7 +42,7 @@ def usable(
         "components_": components.T,
         "weights_": state.params.weights,
         "embedding_": embedding,
-        "row_distribution_": row_sums / row_sums.sum(),
+        "row_distribution_": row_mass / row_mass.sum(),
         "unigram_": unigram,
         "beta_": beta,
         "smoothing_": smoothing,
@@ -60,26 +61,27 @@ def of_fit(model: Model, fitted: Fitted) -> dict[str, Any]:
     -------
     attributes : dict
     """
-    fit, beta, smoothing, unigram, row_sums, probes = fitted
+    fit, beta, smoothing, unigram, row_mass, probes = fitted
     return {
-        **usable(model, State(fit.params, fit.rows), beta, smoothing, unigram, row_sums),
+        **usable(model, State(fit.params, fit.rows), beta, smoothing, unigram, row_mass),
         "temperature_search_": probes,
         "n_iter_": len(fit.history),
         "converged_": fit.converged,
         "objective_": fit.objective,
         "history_": fit.history,
+        "splits_": list(fit.splits),
     }
 
 
 def at_iteration(
-    model: Model, table: Any, smoothing: Any, known: dict[str, Any]
+    model: Model, counts: CSRCounts, smoothing: Any, known: dict[str, Any]
 ) -> Callable[[Record, Any, Sequence[Rows]], dict[str, Any]]:
     """What turns an iteration into the attributes of an estimator that stopped there.
 
     Parameters
     ----------
     model : Model
-    table : CSR array or matrix of shape (N, M)
+    counts : CSRCounts of shape (N, M)
     smoothing : float or "auto"
     known : dict
         Attributes known before the fit.
@@ -89,13 +91,12 @@ def at_iteration(
     attributes : callable
         (record, params, rows) -> dict.
     """
-    counts = CSRCounts(table)
     s = DEFAULT_SMOOTHING if smoothing == "auto" else smoothing
 
     def attributes(record: Record, params: Any, rows: Sequence[Rows]) -> dict[str, Any]:
         state = State(params, list(rows))
-        unigram = add_one_unigram(counts)
-        return {**known, **usable(model, state, record.beta, s, unigram, counts.row_sums)}
+        unigram, row_mass = add_one_unigram(counts), counts.row_sums * counts.row_weights
+        return {**known, **usable(model, state, record.beta, s, unigram, row_mass)}
 
     return attributes
 

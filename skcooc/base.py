@@ -21,11 +21,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc import attributes, scoring
-from skcooc.checks import check_same_table, check_table, check_training, n_threads
-from skcooc.counts import thin
+from skcooc.checks import check_coarsening, check_same_table, check_table, check_training, n_threads
+from skcooc.counts import CSRCounts, thin
 from skcooc.dyads import Dyads
-from skcooc.em import TemperatureRange
-from skcooc.fitting import continued, fit_table, fold_in, weighted
+from skcooc.em import State, TemperatureRange
+from skcooc.em.schedules import Schedule, burn_in
+from skcooc.fitting import continued, fit_table, fold_in
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Model
 from skcooc.settings import Settings
@@ -38,7 +39,6 @@ class CooccurrenceEstimator(
 ):
     """Base class of the estimators: a subclass is a constructor, a docstring and its model."""
 
-    n_components: int
     beta: Any
     max_iter: int
     tol: float
@@ -52,7 +52,6 @@ class CooccurrenceEstimator(
     random_state: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
         "beta": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -65,11 +64,19 @@ class CooccurrenceEstimator(
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
-    _temperatures: ClassVar[TemperatureRange]
+    _structure: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that shape the model
 
     def _model(self) -> Model:
         """The equations, with the hyper-parameters of this estimator."""
         raise NotImplementedError
+
+    def _temperatures(self, X: CSRCounts) -> TemperatureRange:
+        """Where the best inverse temperature for these counts is looked for."""
+        raise NotImplementedError
+
+    def _schedule(self, beta: float, max_iter: int) -> Schedule:
+        """The inverse temperatures that a random start goes through."""
+        return burn_in(beta, max_iter)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -101,12 +108,11 @@ class CooccurrenceEstimator(
         empty = sp.csr_array(table.shape)
         new._table = X[:0] if isinstance(X, Dyads) else Dyads(empty, column_names=names)
         warm = self.warm_start and hasattr(self, "_state")
-        start = continued(self._state, table, self.n_components) if warm else None
-        settings, model = self._settings(warm), self._model()
+        model, counts = self._model(), CSRCounts(table, row_weights)
+        start = self._continued(model, table) if warm else None
+        settings = self._settings(counts, warm)
         known = new._input_attributes()
-        at_iteration = attributes.at_iteration(
-            model, weighted(table, row_weights), self.smoothing, known
-        )
+        at_iteration = attributes.at_iteration(model, counts, self.smoothing, known)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = Progress(self, settings, at_iteration, data)
         fitted = fit_table(model, table, row_weights, settings, progress, start)
@@ -239,33 +245,55 @@ class CooccurrenceEstimator(
         known, scored = thin(check_table(self, X, reset=False), 0.5, SPLIT_SEED, occupied=True)
         return scoring.score_rows(scored, self._fold_in(known), components, smooth)
 
-    def _settings(self, warm: bool) -> Settings:
+    def _procedure(self, X: CSRCounts) -> dict[str, Any]:
+        """Settings of a fit beyond those that all estimators share."""
+        return {}
+
+    def _continued(self, model: Model, table: Any) -> State:
+        """Where a warm start goes on."""
+        fitted = tuple(zip(self._structure, self._fitted_structure, strict=True))
+        asked = tuple((name, getattr(self, name)) for name in self._structure)
+        if fitted != asked:
+            raise ValueError(
+                f"warm_start=True goes on from a model fitted with {dict(fitted)}, but "
+                f"{dict(asked)} is asked for. Set warm_start=False to start anew."
+            )
+        return continued(model, self._state, table)
+
+    def _settings(self, X: CSRCounts, warm: bool) -> Settings:
         """Of a fit; a warm start keeps the temperature that an earlier one found by itself."""
+        procedure = self._procedure(X)
+        if procedure.get("coarsening") is not None:
+            procedure["coarsening"] = check_coarsening(procedure["coarsening"], X.shape[0])
         searched = warm and bool(self.temperature_search_)
         beta = self.beta_ if self.beta == "auto" and searched else self.beta
         smoothing = self.smoothing
         if smoothing == "auto" and searched and not (beta == "auto" or self.early_stopping):
             smoothing = self.smoothing_
         return Settings(
-            beta=beta,
-            temperatures=self._temperatures,
+            beta=self._temperatures(X) if beta == "auto" else beta,
             max_iter=self.max_iter,
             tol=self.tol,
-            relaxation=self.relaxation,
             smoothing=smoothing,
             validation_fraction=self.validation_fraction,
             early_stopping=self.early_stopping,
             n_threads=n_threads(self.n_jobs),
             seeds=self._seeds(1 if warm else self.n_init),
+            schedule=self._schedule,
+            **{"relaxation": self.relaxation, **procedure},
         )
 
     def _seeds(self, n: int) -> tuple[int, ...]:
         return tuple(check_random_state(self.random_state).randint(2**31, size=n).tolist())
 
     def _input_attributes(self) -> dict[str, Any]:
-        """What is known of the columns and of the table."""
+        """What is known of the columns, of the table and of the shape of the model."""
         names = ("n_features_in_", "feature_names_in_", "_table")
-        return {name: vars(self)[name] for name in names if name in vars(self)}
+        known = {name: vars(self)[name] for name in names if name in vars(self)}
+        return {
+            **known,
+            "_fitted_structure": tuple(getattr(self, name) for name in self._structure),
+        }
 
     def _become(self, fitted: dict[str, Any]) -> None:
         """Take over the attributes of a finished fit, and none of an earlier one."""

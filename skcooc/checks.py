@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numba import config
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
 from skcooc.dyads import Dyads
@@ -100,6 +103,39 @@ def check_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, Arr
             f"required by {type(estimator).__name__}: all counts, or their weights, are zero."
         )
     return table, sample_weight
+
+
+def check_coarsening(coarsening: Sequence[Any], n_rows: int) -> list[Array]:
+    """Labels of nested groups of rows, finest grouping first.
+
+    Parameters
+    ----------
+    coarsening : sequence of array-likes of shape (n_rows,)
+    n_rows : int
+
+    Returns
+    -------
+    coarsening : list of (n_rows,) arrays of int
+
+    Raises
+    ------
+    ValueError
+        Where a grouping has another length, or divides a group of the one before.
+    """
+    groupings: list[Array] = [column_or_1d(labels) for labels in coarsening]
+    for labels in groupings:
+        if len(labels) != n_rows:
+            raise ValueError(
+                f"coarsening has a grouping of {len(labels)} rows, but X has {n_rows} sample(s)."
+            )
+    for finer, coarser in pairwise(groupings):
+        n_pairs = len(np.unique(np.stack([finer, coarser]), axis=1).T)
+        if n_pairs != len(np.unique(finer)):
+            raise ValueError(
+                "coarsening should be nested, finest grouping first: a grouping divides a group of "
+                "the one before it."
+            )
+    return groupings
 
 
 def check_same_table(fitted: Dyads, X: Dyads, name: str) -> None:

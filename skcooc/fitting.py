@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 
 from skcooc.counts import CSRCounts, NewRows, thin
-from skcooc.em import Fit, HeldOut, State, Validation
+from skcooc.em import Fit, HeldOut, State, TemperatureRange, Validation
 from skcooc.em.heldout import LEAST_SMOOTHING
-from skcooc.em.schedules import burn_in, constant
+from skcooc.em.multiscale import coarser_levels
+from skcooc.em.schedules import constant
 from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Model, Rows
@@ -32,7 +33,7 @@ class Fitted(NamedTuple):
     beta: float
     smoothing: float
     unigram: Array  # (M,): add-one, of the observations fitted
-    row_sums: Array  # (N,)
+    row_mass: Array  # (N,): observations of each row, weights included
     probes: list[Probe]
 
 
@@ -65,14 +66,15 @@ def fit_table(
     heldout: HeldOut | None = None
     if settings.holds_out:
         train, heldout = _hold_out(X, sample_weight, settings)
-        if settings.beta == "auto":
-            probes = _search(model, train, heldout, settings, progress)
+        if isinstance(settings.beta, TemperatureRange):
+            probes = _search(model, train, heldout, settings.beta, settings, progress)
     if not settings.early_stopping:
-        train, heldout = CSRCounts(weighted(X, sample_weight)), None
-    beta = float(best(probes).beta if probes else settings.beta)
+        train, heldout = CSRCounts(X, sample_weight), None
+    beta = best(probes).beta if probes else float(settings.beta)  # type: ignore[arg-type]
     fit = _best_restart(model, train, heldout, beta, settings, progress, start)
     smoothing = _smoothing(settings, probes, fit)
-    return Fitted(fit, beta, smoothing, add_one_unigram(train), train.row_sums, probes)
+    row_mass = train.row_sums * train.row_weights
+    return Fitted(fit, beta, smoothing, add_one_unigram(train), row_mass, probes)
 
 
 def _smoothing(settings: Settings, probes: list[Probe], fit: Fit) -> float:
@@ -88,14 +90,6 @@ def add_one_unigram(counts: CSRCounts) -> Array:
     """The distribution (m_j + 1) / (L + M) of the columns, (M,), in float64."""
     m = counts.tdot(np.ones((counts.shape[0], 1), dtype=counts.dtype))[:, 0].astype(np.float64)
     return (m + 1) / (m.sum() + len(m))
-
-
-def weighted(X: Any, sample_weight: Array | None) -> Any:
-    """The table with its rows multiplied by weights; X itself where there are none."""
-    if sample_weight is None:
-        return X
-    factors = np.repeat(sample_weight, np.diff(X.indptr)).astype(X.dtype)
-    return sp.csr_array((X.data * factors, X.indices, X.indptr), shape=X.shape)
 
 
 def fold_in(
@@ -135,16 +129,15 @@ def fold_in(
     return rows
 
 
-def continued(state: State, table: Any, n_components: int) -> State:
+def continued(model: Model, state: State, table: Any) -> State:
     """Where a warm start goes on; rows keep their states if there are as many as before.
 
     Parameters
     ----------
+    model : Model
     state : State
         Of one block.
     table : CSR array or matrix of shape (N, M)
-    n_components : int
-        Number K of components that is asked for.
 
     Returns
     -------
@@ -154,16 +147,16 @@ def continued(state: State, table: Any, n_components: int) -> State:
     Raises
     ------
     ValueError
-        Where the shape is another, or the table has columns that the parameters exclude.
+        Where the number of columns is another, or the parameters exclude columns of the table.
     """
     params, (rows,) = state
-    shape, asked = params.components.shape[::-1], (n_components, table.shape[1])
-    if shape != asked:
+    components = model.factors(params, rows)[1]
+    if len(components) != table.shape[1]:
         raise ValueError(
-            f"warm_start=True goes on from components_ of shape {shape}, but X and n_components "
-            f"ask for {asked}. Set warm_start=False to start anew."
+            f"warm_start=True goes on from components_ of {len(components)} columns, but X has "
+            f"{table.shape[1]}. Set warm_start=False to start anew."
         )
-    new = np.setdiff1d(table.indices, np.flatnonzero(params.components.any(axis=1)))
+    new = np.setdiff1d(table.indices, np.flatnonzero(components.any(axis=1)))
     if new.size:
         raise ValueError(
             f"warm_start=True cannot go on with X: {new.size} of its columns, such as {new[0]}, "
@@ -187,10 +180,10 @@ def threads(n_threads: int) -> Iterator[Any]:
 
 def _hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[CSRCounts, HeldOut]:
     rest, drawn = (
-        CSRCounts(weighted(part, sample_weight))
+        CSRCounts(part, sample_weight)
         for part in thin(X, settings.validation_fraction, settings.seeds[0])
     )
-    if not (rest.row_sums.any() and drawn.row_sums.any()):
+    if not (rest.observations.any() and drawn.observations.any()):
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) and {X.sum():g} observation(s), too few to "
             f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
@@ -202,20 +195,27 @@ def _hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[
 
 
 def _search(
-    model: Model, train: CSRCounts, heldout: HeldOut, settings: Settings, progress: Progress
+    model: Model,
+    train: CSRCounts,
+    heldout: HeldOut,
+    within: TemperatureRange,
+    settings: Settings,
+    progress: Progress,
 ) -> list[Probe]:
     """Probe temperatures with short fits from one and the same start."""
     # Over-relaxed steps are about eta times as long as plain ones.
     n_iter = min(round(PROBE_ITERATIONS / settings.relaxation), settings.max_iter)
 
     def evaluate(beta: float) -> Validation:
-        rng = np.random.default_rng(settings.seeds[0])
-        fit = settings.em(burn_in(beta, n_iter)).fit(model, blocks, rng)
+        fit = settings.probe(beta, n_iter, levels).fit(model, blocks, rng, map=map, start=start)
         return heldout(model, fit.params, fit.rows)
 
+    rng = np.random.default_rng(settings.seeds[0])
     with threads(settings.n_threads) as map, progress.searching() as observe:
-        blocks = [train.spread(settings.n_threads, map)]
-        return search(evaluate, settings.temperatures, observe=observe)
+        X = train.spread(settings.n_threads, map)
+        blocks, levels = [X], coarser_levels(X, settings.coarsening or ())
+        start = settings.probe(1.0, n_iter, levels).begin(model, blocks, rng)
+        return search(evaluate, within, observe=observe)
 
 
 def _best_restart(
@@ -228,10 +228,6 @@ def _best_restart(
     start: State | None,
 ) -> Fit:
     """The best of several random starts, run side by side where there are threads for it."""
-    schedule = (
-        burn_in(beta, settings.max_iter) if start is None else constant(beta, settings.max_iter)
-    )
-    em = settings.em(schedule, heldout)
     seeds = settings.seeds if start is None else settings.seeds[:1]
     n_outer = min(settings.n_threads, len(seeds))
     n_inner = settings.n_threads // n_outer
@@ -239,7 +235,14 @@ def _best_restart(
     def run(seed: int, observe: Any) -> Fit:
         rng = np.random.default_rng(seed)
         with threads(n_inner) as map:
-            return em.fit(model, [train.spread(n_inner, map)], rng, observe, start=start)
+            X = train.spread(n_inner, map)
+            if start is not None:
+                em = settings.em(constant(beta, settings.max_iter), heldout)
+                return em.fit(model, [X], rng, observe, start=start)
+            optimiser = settings.optimiser(
+                beta, coarser_levels(X, settings.coarsening or ()), heldout
+            )
+            return optimiser.fit(model, [X], rng, observe)
 
     train = train.spread(n_inner, map)  # prepared once for all restarts
     observers = [progress.restart(settings.max_iter) for _ in seeds]

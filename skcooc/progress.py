@@ -37,7 +37,7 @@ class Progress:
         self._attributes = attributes
         self._data = {"estimator": estimator, **data}
         self._silent = not hasattr(estimator, "_skl_callbacks")
-        n_tasks = int(settings.beta == "auto") + len(settings.seeds)
+        n_tasks = int(settings.searches) + len(settings.seeds)
         self._root = estimator._init_callback_context(max_subtasks=n_tasks)
         self._root.call_on_fit_task_begin(**self._data)
         self._restarts: list[Any] = []

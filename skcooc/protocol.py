@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-Params = NamedTuple  # has a field `weights` (k,): the distribution of a row without observations
+Params = NamedTuple  # arrays; `weights` (k,) is the distribution of a row without observations
 Statistics = NamedTuple  # has a field `free_energy`: the block's part of the objective, in nats
 Rows = Array  # (n, k): the state of the rows of a block; each row is a distribution
 
@@ -23,15 +23,18 @@ class Mixture(Protocol):
 
     @property
     def columns(self) -> Array:
-        """w.T @ A, (M, k)."""
+        """w.T @ A, rows counted by their weights, (M, k)."""
 
     @property
     def log_likelihood(self) -> float:
-        """sum n_ij log(A[i] @ B[j]), in nats."""
+        """sum n_ij log(A[i] @ B[j]), rows counted by their weights, in nats."""
 
 
 class Counts(Protocol):
-    """A block of rows of a count matrix, whatever its storage or device."""
+    """A block of rows of a count matrix, whatever its storage or device.
+
+    A row may stand for several: what is summed over rows counts each by its weight.
+    """
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -43,19 +46,26 @@ class Counts(Protocol):
 
     @property
     def row_sums(self) -> Array:
-        """Observations of each row, (n,)."""
+        """Observations of each row, (n,), without its weight."""
+
+    @property
+    def row_weights(self) -> Array:
+        """How many rows each row stands for, (n,)."""
 
     def dot(self, D: Array) -> Array:
         """X @ D: (M, k) -> (n, k)."""
 
     def tdot(self, D: Array) -> Array:
-        """X.T @ D: (n, k) -> (M, k)."""
+        """X.T @ D, rows counted by their weights: (n, k) -> (M, k)."""
 
     def mixture(self, A: Array, B: Array) -> Mixture:
         """Products of the ratios with both factors; the caller multiplies them by A and B."""
 
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""
+
+    def coarsen(self, labels: Array) -> Counts:
+        """Tie rows: each group becomes its mean row, with the weight of all its members."""
 
     def rowwise(
         self, function: Callable[..., Any], *arrays: Array, out: Array | None = None

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from skcooc.em import EM, HeldOut, TemperatureRange
+from skcooc.em.annealing import Annealing
+from skcooc.em.multiscale import Level, Multiscale
+from skcooc.em.schedules import MakeSchedule, Schedule
+from skcooc.protocol import Array
 
 
 @dataclass(frozen=True)
 class Settings:
     """The parameters of an estimator that concern fitting, checked; see CooccurrenceEstimator."""
 
-    beta: float | Literal["auto"]
-    temperatures: TemperatureRange
+    beta: float | TemperatureRange  # a number, or where to look for it
     max_iter: int
     tol: float
     relaxation: float
@@ -22,12 +26,34 @@ class Settings:
     early_stopping: bool
     n_threads: int
     seeds: tuple[int, ...]  # one for each restart
+    schedule: MakeSchedule
+    coarsening: Sequence[Array] | None = None  # groups of rows, finest grouping first
+    cooling: Callable[[float], Sequence[float]] | None = None  # the path to a temperature
 
     @property
     def holds_out(self) -> bool:
         """Whether a part of the observations is held out."""
-        return self.beta == "auto" or self.early_stopping
+        return self.searches or self.early_stopping
 
-    def em(self, schedule: Any, heldout: HeldOut | None = None) -> EM:
+    @property
+    def searches(self) -> bool:
+        """Whether the temperature is chosen on observations held out."""
+        return isinstance(self.beta, TemperatureRange)
+
+    def em(self, schedule: Schedule, heldout: HeldOut | None = None) -> EM:
         """The EM driver with these settings."""
         return EM(schedule, self.tol, self.relaxation, heldout)
+
+    def probe(self, beta: float, max_iter: int, levels: Sequence[Level]) -> EM | Multiscale:
+        """What tries a temperature."""
+        em = self.em(self.schedule(beta, max_iter))
+        return Multiscale(em, levels) if levels else em
+
+    def optimiser(
+        self, beta: float, levels: Sequence[Level], heldout: HeldOut | None
+    ) -> EM | Multiscale | Annealing:
+        """What fits the model at the temperature chosen."""
+        em = self.em(self.schedule(beta, self.max_iter), heldout)
+        if self.cooling is not None:
+            return Annealing(em, self.cooling(beta))
+        return Multiscale(em, levels) if levels else em

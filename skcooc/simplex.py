@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+LEAST = 1e-30  # a probability of zero has the logarithm of this one: a float32 can hold it
+
 
 def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None = None) -> Array:
     """Divide by the sums along an axis.
@@ -52,3 +54,77 @@ def sums(P: Array, axis: int) -> Array:
     array([1. , 3.5])
     """
     return np.einsum("ik->k" if axis == 0 else "ik->i", P)
+
+
+def log(P: Array, out: Array | None = None) -> Array:
+    """Logarithms of probabilities, finite also for zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log(np.array([1.0, 0.0])).round(1)
+    array([  0. , -69.1])
+    """
+    return np.log(np.maximum(P, LEAST, out=out), out=out)
+
+
+def entropy(P: Array) -> float:
+    """Sum over the rows of -sum_k P_ik log P_ik, in nats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(entropy(np.array([[0.5, 0.5], [1.0, 0.0]])), 3)
+    0.693
+    """
+    return -float(np.sum(P * log(P), dtype=np.float64))
+
+
+def softmax(scores: Array, log_sums: Array) -> None:
+    """Replace log weights by the distributions that they determine.
+
+    Parameters
+    ----------
+    scores : array of shape (n, k)
+        Log weights; overwritten with exp(scores) divided by its row sums.
+    log_sums : array of shape (n, 1)
+        Filled with the logarithms of these sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores, log_sums = np.array([[1000.0, 1000.0]]), np.empty((1, 1))
+    >>> softmax(scores, log_sums)
+    >>> scores, log_sums.round(2)
+    (array([[0.5, 0.5]]), array([[1000.69]]))
+    """
+    largest = scores.max(axis=1, keepdims=True)
+    scores -= largest
+    np.exp(scores, out=scores)
+    total = sums(scores, axis=1)[:, None]
+    scores /= total
+    log_sums[:] = largest + np.log(total)
+
+
+def hardmax(scores: Array, largest: Array) -> None:
+    """Replace log weights by indicators of the largest: softmax where the weights are very large.
+
+    Parameters
+    ----------
+    scores : array of shape (n, k)
+        Overwritten.
+    largest : array of shape (n, 1)
+        Filled with the largest log weight of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores, largest = np.array([[1.0, 3.0]]), np.empty((1, 1))
+    >>> hardmax(scores, largest)
+    >>> scores, largest
+    (array([[0., 1.]]), array([[3.]]))
+    """
+    best = scores.argmax(axis=1)[:, None]
+    largest[:] = np.take_along_axis(scores, best, axis=1)
+    scores[:] = 0
+    np.put_along_axis(scores, best, 1, axis=1)

@@ -1,6 +1,6 @@
 """The estimators, each in the forms that the shared tests try: one line for a new model."""
 
-from skcooc import AspectModel
+from skcooc import AspectModel, AsymmetricClustering
 
 FAST = {"max_iter": 40, "tol": 1e-3, "random_state": 0}
 
@@ -10,4 +10,10 @@ ESTIMATORS = [
     AspectModel(3, early_stopping=True),
     AspectModel(3, beta=0.9, tempering="likelihood", n_init=2, relaxation=1.5),
     AspectModel(3, component_prior=0.01, smoothing=0.1),
+    AsymmetricClustering(),
+    AsymmetricClustering(3, beta=0.2, object_weights="equal", proportions="estimated"),
+    AsymmetricClustering(3, hard=True),
+    AsymmetricClustering(3, beta=0.3, cooling=1.5),
+    AsymmetricClustering(3, axis="columns", beta=0.2),
+    AsymmetricClustering(3, axis="columns", hard=True, object_weights="equal"),
 ]

@@ -45,6 +45,8 @@ class CSRCounts:
     ----------
     X : CSR array or matrix of shape (n, M), float32 or float64
         Not copied and never written to. Indices need not be sorted; entries may be zero.
+    row_weights : (n,) array or None, default=None
+        How many rows each row stands for: sums over rows count it so many times. None is one.
     n_threads : int, default=1
         Number of threads behind ``map``: a pass is cut into a range for each.
     map : callable, default=the built-in map
@@ -52,9 +54,17 @@ class CSRCounts:
         Results are bitwise the same for any ``n_threads`` and ``map``.
     """
 
-    def __init__(self, X: Any, *, n_threads: int = 1, map: Map = serial_map) -> None:
+    def __init__(
+        self,
+        X: Any,
+        row_weights: Array | None = None,
+        *,
+        n_threads: int = 1,
+        map: Map = serial_map,
+    ) -> None:
         self.shape: tuple[int, int] = X.shape
         self.indptr, self.indices, self.data = X.indptr, X.indices, X.data
+        self._weights = row_weights
         self.n_threads = n_threads
         self._map = map
 
@@ -71,6 +81,19 @@ class CSRCounts:
         if occupied.size:
             sums[occupied] = np.add.reduceat(self.data, self.indptr[occupied], dtype=np.float64)
         return sums
+
+    @property
+    def row_weights(self) -> Array:
+        """How many rows each row stands for, (n,)."""
+        return np.ones(self.shape[0]) if self._weights is None else self._weights
+
+    @property
+    def observations(self) -> Array:
+        """How many observations each non-zero stands for, row weights included, (nnz,), float64."""
+        counts = self.data.astype(np.float64)
+        if self._weights is None:
+            return counts
+        return counts * np.repeat(self._weights, np.diff(self.indptr))
 
     @cached_property
     def _columns(self) -> ColumnView:
@@ -94,8 +117,8 @@ class CSRCounts:
         return products
 
     def tdot(self, D: Array) -> Array:
-        """X.T @ D: (n, k) -> (M, k)."""
-        return self._column_products(self.data, np.ascontiguousarray(D, dtype=self.dtype))
+        """X.T @ D, rows counted by their weights: (n, k) -> (M, k)."""
+        return self._column_products(self.data, self._weighted(D))
 
     def mixture(self, A: Array, B: Array) -> Mixture:
         """The products of the ratios w_ij = n_ij / (A[i] @ B[j]) with both factors.
@@ -109,6 +132,7 @@ class CSRCounts:
         -------
         mixture : Mixture
             The caller multiplies ``rows`` by A and ``columns`` by B to get expected counts.
+            ``columns`` and the log-likelihood count rows by their weights.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
         ratio, log_likelihood = np.empty_like(self.data), np.empty(self.shape[0])
@@ -120,7 +144,10 @@ class CSRCounts:
                 self.indptr, self.indices, self.data, A, B, start, stop, ratio, rows, log_likelihood
             ),
         )
-        return Mixture(rows, self._column_products(ratio, A), float(log_likelihood.sum()))
+        if self._weights is not None:
+            log_likelihood *= self._weights
+        columns = self._column_products(ratio, self._weighted(A))
+        return Mixture(rows, columns, float(log_likelihood.sum()))
 
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""
@@ -167,8 +194,37 @@ class CSRCounts:
 
     def take(self, rows: Array) -> Self:
         """The block of the given rows, in that order."""
-        X = sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)[rows]
-        return type(self)(X, n_threads=self.n_threads, map=self._map)
+        weights = None if self._weights is None else self._weights[rows]
+        return self._like(self._matrix()[rows], weights)
+
+    def coarsen(self, labels: Array) -> Self:
+        """Tie rows: each group becomes its mean row, with the weight of all its members.
+
+        Parameters
+        ----------
+        labels : (n,) array of int
+            Group of each row, numbered from zero.
+
+        Returns
+        -------
+        groups : CSRCounts of shape (n_groups, M)
+        """
+        mass = np.bincount(labels, weights=self.row_weights)
+        shares = self.row_weights / np.where(mass > 0, mass, 1)[labels]
+        members = (shares.astype(self.dtype), (labels, np.arange(self.shape[0])))
+        mean = sp.csr_array(members, shape=(len(mass), self.shape[0])) @ self._matrix()
+        return self._like(mean, mass)
+
+    def _matrix(self) -> Any:
+        return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+
+    def _like(self, X: Any, row_weights: Array | None) -> Self:
+        return type(self)(X, row_weights, n_threads=self.n_threads, map=self._map)
+
+    def _weighted(self, D: Array) -> Array:
+        if self._weights is not None:
+            D = D * self._weights[:, None].astype(self.dtype)
+        return np.ascontiguousarray(D, dtype=self.dtype)
 
     def _column_products(self, data: Array, D: Array) -> Array:
         columns = self._columns

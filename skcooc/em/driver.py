@@ -33,6 +33,13 @@ class State(NamedTuple):
     rows: list[Rows]
 
 
+class Split(NamedTuple):
+    """A phase transition of an annealed run: one cluster becomes several."""
+
+    beta: float  # inverse temperature at which they first differ
+    parts: tuple[tuple[int, ...], ...]  # the components of each part; together those of the whole
+
+
 class Fit(NamedTuple):
     """The outcome of a run of EM."""
 
@@ -42,6 +49,7 @@ class Fit(NamedTuple):
     history: list[Record]
     converged: bool
     validation: Validation | None  # of the parameters returned; None where nothing is held out
+    splits: Sequence[Split] = ()  # of an annealed run
 
 
 Observe = Callable[[Record, Any, Sequence[Rows]], bool]
@@ -50,6 +58,18 @@ Observe = Callable[[Record, Any, Sequence[Rows]], bool]
 def ignore(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
     """Observe nothing, never stop."""
     return False
+
+
+class Watch:
+    """An observer that remembers whether it has stopped the run."""
+
+    def __init__(self, observe: Observe) -> None:
+        self.observe, self.stopped = observe, False
+
+    def __call__(self, record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+        """Pass the call on."""
+        self.stopped = bool(self.observe(record, params, rows))
+        return self.stopped
 
 
 @dataclass(frozen=True)
@@ -78,6 +98,10 @@ class EM:
     heldout: HeldOut | None = None
     patience: int = 10
 
+    def begin(self, model: Model, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
+        """Where ``fit`` begins, unless it is told."""
+        return State(*model.start(blocks, rng))
+
     def fit(
         self,
         model: Model,
@@ -100,13 +124,13 @@ class EM:
         map : callable, default=the built-in map
             Runs the E-step over the blocks.
         start : State or None, default=None
-            Where to begin instead of ``model.start``.
+            Where to begin instead of ``begin(model, blocks, rng)``.
 
         Returns
         -------
         fit : Fit
         """
-        run = _Run(self, model, blocks, observe, map, start or State(*model.start(blocks, rng)))
+        run = _Run(self, model, blocks, observe, map, start or self.begin(model, blocks, rng))
         outcomes = [run.stage(stage) for stage in self.schedule if not run.stopped]
         return run.result(converged=outcomes[-1] and not run.stopped)
 

@@ -28,7 +28,8 @@ class HeldOut:
     Parameters
     ----------
     blocks : sequence of Counts
-        Held-out counts, row by row beside the blocks fitted. Each has ``data`` and ``indices``.
+        Held-out counts, row by row beside the blocks fitted. Each has ``observations``, counts of
+        its non-zeros, and their column ``indices``.
     background : (M,) array
         Distribution with which the model is smoothed: the unigram of the training observations.
     smoothing : float or None, default=None
@@ -46,7 +47,7 @@ class HeldOut:
             for X, state in zip(self.blocks, rows, strict=True)
         ]
         P = np.concatenate(cells)
-        counts = np.concatenate([X.data for X in self.blocks]).astype(np.float64)
+        counts = np.concatenate([X.observations for X in self.blocks])
         b = np.concatenate([self.background[X.indices] for X in self.blocks])
         s = estimate_smoothing(P, b, counts) if self.smoothing is None else self.smoothing
         with np.errstate(divide="ignore"):

@@ -85,4 +85,5 @@ def _beyond(old: Any, new: Any, relaxation: float) -> Any:
     beyond = new - old
     beyond *= relaxation
     beyond += old
-    return np.maximum(beyond, FLOOR * new, out=beyond)
+    # Expected counts stay positive; logarithms, which are sums of the column models, may go down.
+    return np.maximum(beyond, FLOOR * new, out=beyond, where=new >= 0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 BURN_IN = 8  # iterations at beta = 1: enough to break the symmetry, too few to overfit
@@ -16,6 +17,7 @@ class Stage(NamedTuple):
 
 
 Schedule = tuple[Stage, ...]
+MakeSchedule = Callable[[float, int], Schedule]  # (beta, max_iter) -> Schedule
 
 
 def constant(beta: float, max_iter: int) -> Schedule:
@@ -47,6 +49,22 @@ def burn_in(beta: float, max_iter: int, n_burn_in: int = BURN_IN) -> Schedule:
     n_burn_in = min(n_burn_in, max_iter - 1)
     stages = (Stage(1.0, n_burn_in), Stage(beta, max_iter - n_burn_in))
     return tuple(stage for stage in stages if stage.max_iter)
+
+
+def rising(low: float, high: float, factor: float) -> list[float]:
+    """Inverse temperatures from low to high, each at most ``factor`` times the one before.
+
+    Examples
+    --------
+    >>> rising(0.1, 0.4, 2.0)
+    [0.1, 0.2, 0.4]
+    >>> rising(0.5, 0.4, 2.0)
+    [0.4]
+    """
+    if low >= high:
+        return [high]
+    n_steps = math.ceil(math.log(high / low) / math.log(factor) - 1e-9)
+    return [low * (high / low) ** (step / n_steps) for step in range(n_steps)] + [high]
 
 
 def annealing(betas: Iterable[float], max_iter: int) -> Schedule:

@@ -42,6 +42,7 @@ def search(
     evaluate : callable
         beta -> Validation.
     within : TemperatureRange
+        One probe is all that an interval of length zero needs.
     n_probes : int, default=7
         Number of evaluations.
     observe : callable, default=never stops
@@ -62,6 +63,9 @@ def search(
     low, high = to_scale(within.low), to_scale(within.high)
     probes: list[Probe] = []
     known: dict[float, float] = {}
+    if low == high:
+        n_probes, probes = 1, [Probe(within.low, evaluate(within.low))]
+        observe(probes[0])
     while len(probes) < n_probes:
         left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         for point in (left, right):

@@ -1,0 +1,242 @@
+"""Asymmetric clustering: clusters of rows, or of columns, and what each predicts of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skcooc.base import CooccurrenceEstimator
+from skcooc.clustering import RowClusterMixin, temperatures
+from skcooc.column_clusters import ColumnClusters
+from skcooc.em import TemperatureRange
+from skcooc.em.schedules import Schedule, burn_in, rising
+from skcooc.protocol import Array, Counts
+from skcooc.row_clusters import RowClusters
+
+
+class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
+    """Asymmetric clustering model (ACM): every row belongs to one of K clusters.
+
+    All observations of a row, say the words of a document, come from the one distribution that its
+    cluster has over the columns. Which cluster it is, is known up to a posterior probability. With
+    ``axis="columns"`` it is the columns that are clustered: a row is then a mixture of clusters of
+    columns.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number K of clusters.
+
+    hard : bool, default=False
+        Whether every object belongs to one cluster alone: the limit of the soft model where the
+        objects have very many observations. It does not depend on beta, begins with a few steps of
+        the soft model, and starts empty clusters again with the object explained worst.
+
+    axis : {"rows", "columns"}, default="rows"
+        What is clustered.
+
+    object_weights : {"counts", "equal"}, default="counts"
+        Whether an object counts by its observations, which is maximum likelihood, or all objects
+        count the same: distributional clustering.
+
+    proportions : {"uniform", "estimated"}, default="uniform"
+        Prior probabilities of the clusters. At small beta estimated ones starve clusters.
+
+    beta : float in (0, 1] or "auto", default="auto"
+        Inverse temperature. Since the likelihood of an object is a product over all its
+        observations, the best value is the smaller the more it has; for abstracts it is less than
+        .1. "auto" chooses it on observations held out inside ``fit``, between the critical
+        value below which all clusters are the same and 1, on a logarithmic scale.
+
+    cooling : float > 1 or None, default=None
+        Where a number is given, EM starts at the critical temperature with all clusters the same,
+        and the inverse temperature is multiplied by this until it is beta. ``splits_`` records
+        where clusters come apart. None starts at random, at beta.
+
+    coarsening : sequence of (N,) arrays of int or None, default=None
+        Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
+        multiscale optimisation. EM begins with the rows of a group tied to one posterior, and
+        reaches the single rows last. For pixels see ``skcooc.image.grid_coarsening``.
+
+    max_iter : int, default=200
+        Largest number of EM iterations at each temperature and scale.
+
+    tol : float, default=3e-6
+        EM stops when the free energy falls by less than this, relative to its size.
+
+    n_init : int, default=1
+        Number of random starts; the one with the least free energy is kept, or with the least
+        validation perplexity where ``early_stopping=True``.
+
+    relaxation : float in (0, 2), default=1.8
+        Step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A step that
+        raises the free energy is undone. Hard clusterings take plain steps.
+
+    smoothing : float in [0, 1) or "auto", default="auto"
+        Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
+        where observations are held out in ``fit``, and takes .001 elsewhere. It matters much where
+        clusters are many.
+
+    validation_fraction : float in (0, 1), default=0.1
+        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``.
+
+    early_stopping : bool, default=False
+        Whether to stop when the perplexity of held-out observations no longer falls, and to
+        return to the best parameters. These have not seen the held-out observations.
+
+    n_jobs : int, default=None
+        Number of threads, in joblib's conventions. Results do not depend on it.
+
+    warm_start : bool, default=False
+        Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
+        an earlier call found, once, without further random starts.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts and of the division into training and held-out observations.
+
+    Attributes
+    ----------
+    labels_ : (N,) array, or (M,) where columns are clustered
+        Most probable cluster of each object.
+    posteriors_ : (N, K) array, or (M, K) where columns are clustered
+        P(cluster given object).
+    components_ : (K, M) array
+        P(y_j given c).
+    weights_ : (K,) array
+        P(c); share of the observations where columns are clustered.
+    embedding_ : (N, K) array
+        P(c given x_i) of the rows fitted.
+    splits_ : sequence of Split
+        Of an annealed fit: the inverse temperature, and the parts into which a cluster came apart.
+    row_distribution_ : (N,) array
+        P(x_i).
+    unigram_ : (M,) array
+        Add-one distribution of the columns, used for smoothing.
+    beta_, smoothing_ : float
+        Inverse temperature and smoothing used.
+    temperature_search_ : list of Probe
+        The temperatures tried and their validation; empty where none was searched.
+    n_iter_ : int
+        Number of EM iterations of the final fit, on all temperatures and scales.
+    converged_ : bool
+        Whether ``tol`` was reached, or early stopping stopped.
+    objective_ : float
+        Free energy at the last E-step, in nats.
+    history_ : list of Record
+        Inverse temperature, free energy, validation perplexity and seconds of every iteration.
+    n_features_in_ : int
+        Number M of columns.
+    feature_names_in_ : (M,) array of str
+        Names of the columns, where the data has names that are strings.
+
+    References
+    ----------
+    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
+    sections 3.1, 3.2, 5.1 and 5.4.
+
+    F. Pereira, N. Tishby and L. Lee, Distributional clustering of English words, ACL 1993.
+
+    Examples
+    --------
+    >>> from skcooc import AsymmetricClustering
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> data = make_cooccurrences(60, 40, n_components=3, kind="clusters", random_state=0)
+    >>> model = AsymmetricClustering(n_clusters=3, n_init=3, random_state=0).fit(data.X)
+    >>> model.labels_.shape, model.predict(data.X[:5]).shape
+    ((60,), (5,))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CooccurrenceEstimator._parameter_constraints,
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "hard": ["boolean"],
+        "axis": [StrOptions({"rows", "columns"})],
+        "object_weights": [StrOptions({"counts", "equal"})],
+        "proportions": [StrOptions({"uniform", "estimated"})],
+        "cooling": [Interval(Real, 1, None, closed="neither"), None],
+        "coarsening": [list, tuple, None],
+    }
+    _structure = ("n_clusters", "axis")
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        hard: bool = False,
+        axis: Literal["rows", "columns"] = "rows",
+        object_weights: Literal["counts", "equal"] = "counts",
+        proportions: Literal["uniform", "estimated"] = "uniform",
+        beta: float | Literal["auto"] = "auto",
+        cooling: float | None = None,
+        coarsening: Sequence[ArrayLike] | None = None,
+        max_iter: int = 200,
+        tol: float = 3e-6,
+        n_init: int = 1,
+        relaxation: float = 1.8,
+        smoothing: float | Literal["auto"] = "auto",
+        validation_fraction: float = 0.1,
+        early_stopping: bool = False,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.hard = hard
+        self.axis = axis
+        self.object_weights = object_weights
+        self.proportions = proportions
+        self.beta = beta
+        self.cooling = cooling
+        self.coarsening = coarsening
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.relaxation = relaxation
+        self.smoothing = smoothing
+        self.validation_fraction = validation_fraction
+        self.early_stopping = early_stopping
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @property
+    def posteriors_(self) -> Array:
+        """P(cluster given object)."""
+        return self.embedding_ if self.axis == "rows" else self._state.params.memberships
+
+    @property
+    def labels_(self) -> Array:
+        """Most probable cluster of each object."""
+        labels: Array = self.posteriors_.argmax(axis=1)
+        return labels
+
+    def _model(self) -> RowClusters | ColumnClusters:
+        kind = RowClusters if self.axis == "rows" else ColumnClusters
+        return kind(self.n_clusters, self.hard, self.object_weights, self.proportions)
+
+    def _temperatures(self, X: Counts) -> TemperatureRange:
+        return temperatures(self._model(), X, self.hard)
+
+    def _schedule(self, beta: float, max_iter: int) -> Schedule:
+        return burn_in(beta, max_iter, n_burn_in=1)
+
+    def _procedure(self, X: Counts) -> dict[str, Any]:
+        if self.coarsening is not None and (self.axis == "columns" or self.cooling is not None):
+            raise ValueError(
+                "coarsening groups rows that are clustered at one temperature: it needs "
+                "axis='rows' and cooling=None."
+            )
+        return {
+            "relaxation": 1.0 if self.hard else self.relaxation,
+            "coarsening": self.coarsening,
+            "cooling": None if self.cooling is None else self._cooling(X, self.cooling),
+        }
+
+    def _cooling(self, X: Counts, factor: float) -> Callable[[float], list[float]]:
+        """The path of inverse temperatures, from the critical one to any other."""
+        hottest = self._model().critical_beta(X)
+        return lambda beta: rising(hottest, beta, factor)

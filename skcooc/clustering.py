@@ -1,0 +1,229 @@
+"""What models of clusters share: posteriors of objects, the critical temperature, predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClusterMixin
+from sklearn.utils.metaestimators import available_if
+
+from skcooc.em import EM, State, TemperatureRange
+from skcooc.em.schedules import burn_in
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.simplex import hardmax, log, softmax, sums
+
+POWER_ITERATIONS = 20
+START_ITERATIONS, START_TOL = 30, 1e-5
+# Times the mean number of observations of an object: on texts, word pairs and newsgroups the best
+# inverse temperature is 4 to 8, as if an object had so few observations that are independent.
+USUAL, LEAST, LARGEST = 6.0, 2.0, 20.0
+
+
+def posteriors(
+    X: Counts, scores: Array, factors: Array, weights: Array, hard: bool
+) -> tuple[Rows, Array]:
+    """P(c given object) ~ weights_c exp(factor * score_c), or the largest of these alone.
+
+    Parameters
+    ----------
+    X : Counts
+        Lends its threads.
+    scores : (n, K) array
+        Log-likelihoods of objects under clusters; overwritten.
+    factors : (n, 1) array
+    weights : (K,) array
+    hard : bool
+
+    Returns
+    -------
+    posteriors : (n, K) array
+    evidence : (n,) array, float64
+        log sum_c weights_c exp(factor * score_c); the largest term where hard.
+    """
+    log_weights, choose = log(weights), hardmax if hard else softmax
+
+    def fill(factors: Array, evidence: Array, out: Array) -> None:
+        out *= factors
+        out += log_weights
+        choose(out, evidence)
+
+    evidence = np.empty((len(scores), 1), dtype=scores.dtype)
+    X.rowwise(fill, factors, evidence, out=scores)
+    return scores, evidence[:, 0].astype(np.float64)
+
+
+def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
+    """P(c given object) ~ weights_c exp(score_c), or the largest of these alone.
+
+    Parameters
+    ----------
+    scores : (M, K) array
+        Overwritten.
+    weights : (K,) array
+    hard : bool
+
+    Returns
+    -------
+    posteriors : (M, K) array
+    """
+    scores += log(weights)
+    (hardmax if hard else softmax)(scores, np.empty((len(scores), 1), dtype=scores.dtype))
+    return scores
+
+
+def worst_explained(posteriors: Array, quality: Array) -> int | None:
+    """The object with which an empty cluster may start again.
+
+    Parameters
+    ----------
+    posteriors : (n, K) array
+    quality : (n,) array
+        Mean log-likelihood of the observations of each object; infinite where it has none.
+
+    Returns
+    -------
+    object : int or None
+        None where no cluster is empty, or every object is alone in its own.
+    """
+    sizes = sums(posteriors, axis=0)
+    if sizes.all():
+        return None
+    quality = np.where(posteriors @ (sizes <= 1) > 0, np.inf, quality)
+    worst = int(quality.argmin())
+    return worst if np.isfinite(quality[worst]) else None
+
+
+def soft_start(soft: Any, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
+    """A few steps of a soft model, at the temperature that is usually best.
+
+    A hard model that starts at random keeps most of what chance has put together.
+
+    Parameters
+    ----------
+    soft : Model with a method ``object_size``
+    blocks : sequence of Counts
+    rng : numpy Generator
+
+    Returns
+    -------
+    state : State
+    """
+    beta = min(1.0, USUAL / soft.object_size(blocks))
+    fit = EM(burn_in(beta, START_ITERATIONS), START_TOL).fit(soft, blocks, rng)
+    return State(fit.params, fit.rows)
+
+
+def temperatures(model: Any, X: Counts, hard: bool) -> TemperatureRange:
+    """Where the best temperature of a model is looked for, on a logarithmic scale.
+
+    Parameters
+    ----------
+    model : Model with methods ``object_size`` and ``critical_beta``
+    X : Counts
+    hard : bool
+        A hard model does not depend on the temperature.
+
+    Returns
+    -------
+    range : TemperatureRange
+    """
+    if hard:
+        return TemperatureRange(1.0, 1.0)
+    scale = 1 / model.object_size([X])
+    high = min(1.0, max(LARGEST * scale, 2 * model.critical_beta(X)))
+    return TemperatureRange(min(LEAST * scale, high / 2), high, "log")
+
+
+def critical_beta(
+    X: Counts, row_factors: Array, column_factors: Array, expected: tuple[Array, Array]
+) -> float:
+    """The inverse temperature at which a single cluster becomes unstable.
+
+    With all clusters the same, a small change of them grows under EM by beta times the largest
+    eigenvalue of Z'Z, where Z_ij = row_factor_i (n_ij - u_i v_j) column_factor_j and u_i v_j is
+    what a single cluster predicts. It is found by power iteration.
+
+    Parameters
+    ----------
+    X : Counts of shape (N, M)
+    row_factors : (N,) array
+    column_factors : (M,) array
+    expected : (N,) array u and (M,) array v
+
+    Returns
+    -------
+    beta : float
+        Infinite where rows and columns are independent.
+    """
+    f, g, w = row_factors[:, None], column_factors[:, None], X.row_weights[:, None]
+    u, v = expected[0][:, None], expected[1][:, None]
+    x = np.random.default_rng(0).standard_normal(g.shape)
+    growth = 0.0
+    for _ in range(POWER_ITERATIONS):
+        x *= g / np.sqrt(np.sum(x**2))
+        z = f**2 * (X.dot(x) - u * np.sum(v * x))
+        x = g * (X.tdot(z) - v * np.sum(w * u * z))
+        growth = float(np.sqrt(np.sum(x**2)))
+        if growth < 1e-9:
+            return float("inf")
+    return 1 / growth
+
+
+def column_totals(X: Counts) -> Array:
+    """Observations of each column, (M,), in float64."""
+    return X.tdot(np.ones((X.shape[0], 1)))[:, 0].astype(np.float64)
+
+
+def reciprocals(totals: Array) -> Array:
+    """1 / totals, and zero where there is nothing."""
+    return np.divide(1, totals, out=np.zeros_like(totals), where=totals > 0)
+
+
+def _clusters_rows(estimator: Any) -> bool:
+    if getattr(estimator, "axis", "rows") == "columns":
+        raise AttributeError("rows have no cluster where axis='columns'; see transform")
+    return True
+
+
+class RowClusterMixin(ClusterMixin):
+    """Labels and predictions of estimators whose ``transform`` is P(cluster given row)."""
+
+    embedding_: Array
+    transform: Any
+
+    @property
+    def labels_(self) -> Array:
+        """Most probable cluster of each row fitted, (N,)."""
+        labels: Array = self.embedding_.argmax(axis=1)
+        return labels
+
+    @available_if(_clusters_rows)
+    def predict(self, X: Any) -> Array:
+        """Most probable cluster of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        labels : (n,) array of int
+        """
+        labels: Array = self.transform(X).argmax(axis=1)
+        return labels
+
+    @available_if(_clusters_rows)
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior probabilities of the clusters of rows; the same as ``transform``.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        posteriors : (n, K) array
+        """
+        return self.transform(X)

@@ -1,0 +1,161 @@
+"""Clusters of columns: the asymmetric clustering model with rows and columns interchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from skcooc.clustering import (
+    column_posteriors,
+    column_totals,
+    critical_beta,
+    reciprocals,
+    soft_start,
+    worst_explained,
+)
+from skcooc.em import State
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.simplex import entropy, log, normalise, sums
+
+
+class Params(NamedTuple):
+    """Parameters of clusters of columns, all of them on the side of the columns."""
+
+    memberships: Array  # (M, K): P(c given y_j)
+    totals: Array  # (M,): observations of each column
+    weights: Array  # (K,): share of the observations in each cluster
+    proportions: Array  # (K,): P(c)
+
+
+class Statistics(NamedTuple):
+    """Sums over the rows of a block."""
+
+    scores: Array  # (M, K): sum_i n_ij log P(x_i given c)
+    totals: Array  # (M,): sum_i n_ij
+    free_energy: float  # -sum_ij n_ij sum_c P(c given y_j) log P(x_i given c), nats
+
+
+@dataclass(frozen=True)
+class ColumnClusters:
+    """Equations of the asymmetric clustering model for the second set: memo, section 3.1.
+
+    All observations of a column come from one cluster. At inverse temperature beta
+
+        P(c given y_j) = J_jc ~ rho_c exp(beta sum_i n_ij log p_ic),   p_ic ~ sum_j J_jc n_ij.
+
+    J is kept in the parameters and p is made of it row by row, so that blocks of rows add up: the
+    M-step for p comes first, and the posteriors J follow from the sums. A row is then a mixture of
+    clusters of columns, P(c given x_i) = sum_j J_jc n_ij / n_i, and P(y_j given c) ~ J_jc m_j.
+    """
+
+    n_clusters: int
+    hard: bool = False
+    object_weights: Literal["counts", "equal"] = "counts"
+    proportions: Literal["uniform", "estimated"] = "uniform"
+
+    def start(
+        self, blocks: Sequence[Counts], rng: np.random.Generator
+    ) -> State | tuple[Params, list[Rows]]:
+        """Random posteriors; a hard model begins with a few steps of the soft one."""
+        if self.hard:
+            return soft_start(replace(self, hard=False), blocks, rng)
+        n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
+        J = rng.dirichlet(np.ones(self.n_clusters), n_columns).astype(dtype)
+        totals = _totals(blocks).astype(dtype)
+        uniform = np.full(self.n_clusters, 1 / self.n_clusters, dtype=dtype)
+        rows = [np.broadcast_to(uniform, (X.shape[0], len(uniform))) for X in blocks]
+        return Params(J, totals, _shares(J, totals), uniform), rows
+
+    def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
+        """Parameters with noise of this relative size."""
+        noise = rng.uniform(1 - amount, 1 + amount, params.memberships.shape)
+        noisy = params.memberships * noise.astype(params.memberships.dtype)
+        return params._replace(memberships=normalise(noisy, axis=1, otherwise=0.0))
+
+    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        """Distributions of the clusters over rows, and what they say of the columns."""
+        J, factors = params.memberships, self._factors(params.totals)
+        counted = X.dot(J)
+        objects = counted if self.object_weights == "counts" else X.dot(J * factors)
+        mass = sums(J * factors * params.totals[:, None], axis=0)
+        log_p = X.rowwise(log, objects * reciprocals(mass))
+        likelihood = np.sum(X.row_weights * sums(objects * log_p, axis=1), dtype=np.float64)
+        rows = normalise(counted, axis=1, otherwise=params.weights)
+        return rows, Statistics(X.tdot(log_p), column_totals(X), -float(likelihood))
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        """Posteriors of the columns and proportions: memo, eqs. (29), (30)."""
+        totals = stats.totals.astype(params.totals.dtype)
+        scores = stats.scores * self._factors(totals)
+        J = column_posteriors(beta * scores, params.proportions, self.hard)
+        if self.hard:
+            J[totals == 0] = params.proportions
+            _reseed(J, scores, totals)
+        estimated = self.proportions == "estimated"
+        proportions = sums(J, axis=0) / len(J) if estimated else params.proportions
+        return Params(J, totals, _shares(J, totals), proportions)
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """Entropy and prior of the posteriors: the part of the free energy without observations."""
+        J = params.memberships
+        prior = float(np.sum(J * log(params.proportions), dtype=np.float64))
+        return (entropy(J) + prior) / beta
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The posteriors of these columns alone."""
+        return params._replace(
+            memberships=params.memberships[columns], totals=params.totals[columns]
+        )
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        """P(c given x) and P(y given c)."""
+        joint = params.memberships * params.totals[:, None]
+        return rows, normalise(joint, axis=0, otherwise=_unigram(params.totals)[:, None])
+
+    def object_size(self, blocks: Sequence[Counts]) -> float:
+        """Mean number of observations of the columns that have any."""
+        return float(_mean_positive(_totals(blocks)))
+
+    def critical_beta(self, X: Counts) -> float:
+        """The inverse temperature below which all clusters are the same."""
+        totals = column_totals(X)
+        factors = self._factors(totals)
+        counted = X.dot(factors)[:, 0].astype(np.float64)
+        mass = np.sum(counted * X.row_weights)
+        expected = counted / mass, totals
+        return critical_beta(X, np.sqrt(reciprocals(counted)), factors[:, 0], expected)
+
+    def _factors(self, totals: Array) -> Array:
+        """What the counts of each column are multiplied by, (M, 1)."""
+        if self.object_weights == "counts":
+            return np.ones((len(totals), 1), dtype=totals.dtype)
+        return (_mean_positive(totals) * reciprocals(totals))[:, None]
+
+
+def _reseed(J: Array, scores: Array, totals: Array) -> None:
+    """Move the column that is explained worst to a cluster that is empty."""
+    quality = sums(J * scores, axis=1) * reciprocals(totals)
+    worst = worst_explained(J, np.where(totals > 0, quality, np.inf))
+    if worst is not None:
+        J[worst] = np.arange(J.shape[1]) == sums(J, axis=0).argmin()
+
+
+def _shares(J: Array, totals: Array) -> Array:
+    """Share of the observations in each cluster, (K,)."""
+    mass = sums(J * totals[:, None], axis=0)
+    return mass / mass.sum()
+
+
+def _totals(blocks: Sequence[Counts]) -> Array:
+    return np.sum([column_totals(X) for X in blocks], axis=0)
+
+
+def _mean_positive(totals: Array) -> Array:
+    return totals.sum() / max(1, int(np.count_nonzero(totals)))
+
+
+def _unigram(totals: Array) -> Array:
+    return totals / totals.sum()

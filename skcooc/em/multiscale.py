@@ -1,0 +1,105 @@
+"""Multiscale optimisation: coarse tables first, in which neighbouring rows are tied (memo, 5.4)."""
+
+from __future__ import annotations
+
+from builtins import map as serial_map
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skcooc.em.driver import EM, Fit, Observe, Record, State, Watch, ignore
+from skcooc.em.sweep import Map
+from skcooc.protocol import Array, Counts, Model, Rows
+
+
+class Level(NamedTuple):
+    """A table in which rows are tied."""
+
+    X: Counts
+    groups: Array  # (N,): for each row of the finest table, its row in this one
+    members: Array  # for each row of the next finer table, its row in this one
+
+
+def coarser_levels(X: Counts, coarsening: Sequence[Array]) -> list[Level]:
+    """The tables that a nested sequence of groupings makes of one.
+
+    Parameters
+    ----------
+    X : Counts of shape (N, M)
+    coarsening : sequence of (N,) arrays of int
+        Group of each row, finest grouping first; each must join groups of the one before.
+
+    Returns
+    -------
+    levels : list of Level
+        In the order of ``coarsening``.
+    """
+    levels: list[Level] = []
+    finer = np.arange(X.shape[0])
+    for labels in coarsening:
+        groups = np.unique(labels, return_inverse=True)[1]
+        members = groups[np.unique(finer, return_index=True)[1]]
+        X = X.coarsen(members)
+        levels.append(Level(X, groups, members))
+        finer = groups
+    return levels
+
+
+def observed_from(level: Level, observe: Observe) -> Observe:
+    """An observer of a coarse table that tells one of the finest table what happens."""
+
+    def prolonged(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+        return observe(record, params, [rows[0][level.groups]])
+
+    return observe if observe is ignore else prolonged
+
+
+@dataclass(frozen=True)
+class Multiscale:
+    """EM from the coarsest table to the finest, each started from the solution before.
+
+    Tying the rows of a group in one posterior restricts the free energy to a subspace: a group acts
+    as its mean row, counted as often as it has members. So the objective is the same on all levels,
+    it never rises from one to the next, and one temperature is right for all.
+
+    Parameters
+    ----------
+    em : EM
+        What is run on every level. Held-out observations belong to the finest table, on which alone
+        they are looked at.
+    levels : sequence of Level
+        Finest first, without the finest table itself.
+    """
+
+    em: EM
+    levels: Sequence[Level]
+
+    def begin(self, model: Model, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
+        """Where ``fit`` begins on the coarsest table, unless it is told."""
+        return self.em.begin(model, [self.levels[-1].X], rng)
+
+    def fit(
+        self,
+        model: Model,
+        blocks: Sequence[Counts],
+        rng: np.random.Generator,
+        observe: Observe = ignore,
+        map: Map = serial_map,
+        start: State | None = None,
+    ) -> Fit:
+        """Run EM on every level; see EM.fit. The finest table is a single block."""
+        tied, state = replace(self.em, heldout=None), start or self.begin(model, blocks, rng)
+        history: list[Record] = []
+        for level in reversed(self.levels):
+            watch = Watch(observed_from(level, observe))
+            fit = tied.fit(model, [level.X], rng, watch, map, start=state)
+            history += fit.history
+            if watch.stopped:
+                return fit._replace(rows=[fit.rows[0][level.groups]], history=history)
+            state = State(fit.params, [fit.rows[0][level.members]])
+            tied = replace(tied, schedule=self.em.schedule[-1:])
+        em = replace(self.em, schedule=self.em.schedule[-1:])
+        fit = em.fit(model, blocks, rng, observe, map, start=state)
+        return fit._replace(history=history + fit.history)

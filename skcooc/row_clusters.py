@@ -1,0 +1,142 @@
+"""Clusters of rows: the equations of the asymmetric clustering model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from skcooc.clustering import (
+    critical_beta,
+    posteriors,
+    reciprocals,
+    soft_start,
+    worst_explained,
+)
+from skcooc.em import State
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.simplex import log, normalise, sums
+
+
+class Params(NamedTuple):
+    """Parameters of clusters of rows."""
+
+    components: Array  # (M, K): P(y_j given c); columns sum to one
+    weights: Array  # (K,): P(c)
+    unit: Array  # (): observations that a row counts for where all count the same
+
+
+class Statistics(NamedTuple):
+    """Sums over the rows of a block."""
+
+    components: Array  # (M, K): sum_i I_ic n_ij
+    sizes: Array  # (K,): sum_i I_ic
+    spare: Array  # (M,): counts of a badly explained row, for a cluster that is empty
+    free_energy: float  # -(1/beta) sum_i log sum_c P(c) prod_j P(y_j given c)^(beta n_ij), nats
+
+
+@dataclass(frozen=True)
+class RowClusters:
+    """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(30).
+
+    All observations of a row come from one cluster. At inverse temperature beta
+
+        P(c given x_i) = I_ic ~ rho_c exp(beta sum_j n_ij log q_jc),   q_jc ~ sum_i I_ic n_ij,
+
+    and the hard model takes the largest term alone: eqs. (23), (24). Where objects have equal
+    weights, n_ij is replaced by n_ij / n_i times the mean number of observations of a row:
+    distributional clustering, eq. (25).
+    """
+
+    n_clusters: int
+    hard: bool = False
+    object_weights: Literal["counts", "equal"] = "counts"
+    proportions: Literal["uniform", "estimated"] = "uniform"
+
+    def start(
+        self, blocks: Sequence[Counts], rng: np.random.Generator
+    ) -> State | tuple[Params, list[Rows]]:
+        """Random clusters; a hard model begins with a few steps of the soft one."""
+        if self.hard:
+            return soft_start(replace(self, hard=False), blocks, rng)
+        n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
+        noise = rng.uniform(0.5, 1.5, (n_columns, self.n_clusters)).astype(dtype)
+        weights = np.full(self.n_clusters, 1 / self.n_clusters, dtype=dtype)
+        rows = [np.broadcast_to(weights, (X.shape[0], len(weights))) for X in blocks]
+        unit = np.array(self.object_size(blocks), dtype=dtype)
+        return Params(normalise(noise, axis=0, otherwise=0.0), weights, unit), rows
+
+    def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
+        """Parameters with noise of this relative size."""
+        noise = rng.uniform(1 - amount, 1 + amount, params.components.shape)
+        noisy = params.components * noise.astype(params.components.dtype)
+        return params._replace(components=normalise(noisy, axis=0, otherwise=0.0))
+
+    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        """Posteriors of the rows: memo, eqs. (23), (29)."""
+        factors = self._factors(X, params.unit)
+        scores = X.dot(X.rowwise(log, params.components))
+        rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
+        spare = np.zeros(X.shape[1], dtype=X.dtype)
+        if self.hard:
+            rows[X.row_sums == 0] = params.weights
+            spare = _spare(X, rows, evidence)
+        weights = X.row_weights
+        energy = -float(np.sum(weights * evidence)) / beta
+        sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
+        expected = X.tdot(rows if self.object_weights == "counts" else rows * factors)
+        return rows, Statistics(expected, sizes, spare, energy)
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        """Centroids and proportions: memo, eqs. (24), (30). An empty cluster gets the spare row."""
+        expected, sizes = stats.components, stats.sizes
+        empty = np.flatnonzero(sums(expected, axis=0) <= 0)[:1]
+        if empty.size and stats.spare.any():
+            expected, sizes = expected.copy(), sizes.copy()
+            expected[:, empty[0]], sizes[empty[0]] = stats.spare, 1
+        components = normalise(expected, axis=0, otherwise=params.components)
+        weights = sizes / sizes.sum() if self.proportions == "estimated" else params.weights
+        return params._replace(components=components, weights=weights)
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """None: maximum likelihood."""
+        return 0.0
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The rows of the components that belong to these columns, not normalised anew."""
+        return params._replace(components=params.components[columns])
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        """P(c given x) and P(y given c)."""
+        return rows, params.components
+
+    def object_size(self, blocks: Sequence[Counts]) -> float:
+        """Mean number of observations of the rows that have any."""
+        observations = sum(float(np.sum(X.row_sums * X.row_weights)) for X in blocks)
+        rows = sum(float(np.sum((X.row_sums > 0) * X.row_weights)) for X in blocks)
+        return observations / rows if rows else 1.0
+
+    def critical_beta(self, X: Counts) -> float:
+        """The inverse temperature below which all clusters are the same."""
+        unit = np.array(self.object_size([X]), dtype=X.dtype)
+        factors = self._factors(X, unit).astype(np.float64)
+        totals = X.tdot(factors)[:, 0].astype(np.float64)
+        expected = X.row_sums, totals / totals.sum()
+        return critical_beta(X, factors[:, 0], np.sqrt(reciprocals(totals)), expected)
+
+    def _factors(self, X: Counts, unit: Array) -> Array:
+        """What the counts of each row are multiplied by, (n, 1)."""
+        if self.object_weights == "counts":
+            return np.ones((X.shape[0], 1), dtype=X.dtype)
+        return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
+
+
+def _spare(X: Counts, rows: Rows, evidence: Array) -> Array:
+    """Counts of the row that is explained worst, if a cluster is empty; else zeros."""
+    quality = np.where(X.row_sums > 0, evidence * reciprocals(X.row_sums), np.inf)
+    worst = worst_explained(rows, quality)
+    if worst is None:
+        return np.zeros(X.shape[1], dtype=X.dtype)
+    return X.tdot(np.eye(1, len(rows), worst, dtype=X.dtype).T)[:, 0]
