@@ -1,9 +1,11 @@
 """Mixture models for co-occurrence data, compatible with scikit-learn."""
 
-from skcooc import datasets, inspection, metrics, model_selection
+from skcooc import datasets, image, inspection, metrics, model_selection
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.dyads import Dyads
+from skcooc.product_space import ProductSpaceMixture
+from skcooc.symmetric import SymmetricClustering
 
 __version__ = "0.1.0"
 
@@ -11,7 +13,10 @@ __all__ = [
     "AspectModel",
     "AsymmetricClustering",
     "Dyads",
+    "ProductSpaceMixture",
+    "SymmetricClustering",
     "datasets",
+    "image",
     "inspection",
     "metrics",
     "model_selection",

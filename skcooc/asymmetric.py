@@ -16,6 +16,7 @@ from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, burn_in, rising
 from skcooc.protocol import Array, Counts
 from skcooc.row_clusters import RowClusters
+from skcooc.simplex import first_largest
 
 
 class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
@@ -211,15 +212,14 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     @property
     def labels_(self) -> Array:
         """Most probable cluster of each object."""
-        labels: Array = self.posteriors_.argmax(axis=1)
-        return labels
+        return first_largest(self.posteriors_)
 
     def _model(self) -> RowClusters | ColumnClusters:
         kind = RowClusters if self.axis == "rows" else ColumnClusters
         return kind(self.n_clusters, self.hard, self.object_weights, self.proportions)
 
     def _temperatures(self, X: Counts) -> TemperatureRange:
-        return temperatures(self._model(), X, self.hard)
+        return temperatures(self._model(), X)
 
     def _schedule(self, beta: float, max_iter: int) -> Schedule:
         return burn_in(beta, max_iter, n_burn_in=1)

@@ -70,6 +70,10 @@ class CooccurrenceEstimator(
         """The equations, with the hyper-parameters of this estimator."""
         raise NotImplementedError
 
+    def _prediction_model(self) -> Model:
+        """The equations by which new rows are folded in."""
+        return self._model()
+
     def _temperatures(self, X: CSRCounts) -> TemperatureRange:
         """Where the best inverse temperature for these counts is looked for."""
         raise NotImplementedError
@@ -229,7 +233,7 @@ class CooccurrenceEstimator(
 
     def _fold_in(self, X: Any) -> Array:
         """P(k given x) of rows of a checked table."""
-        model, params = self._model(), self._state.params
+        model, params = self._prediction_model(), self._state.params
         rows = fold_in(model, params, self.beta_, X, n_threads(self.n_jobs))
         return model.factors(params, rows)[0]
 

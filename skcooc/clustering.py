@@ -12,13 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from skcooc.em import EM, State, TemperatureRange
 from skcooc.em.schedules import burn_in
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.simplex import hardmax, log, softmax, sums
+from skcooc.simplex import first_largest, hardmax, log, softmax, sums
 
 POWER_ITERATIONS = 20
 START_ITERATIONS, START_TOL = 30, 1e-5
-# Times the mean number of observations of an object: on texts, word pairs and newsgroups the best
-# inverse temperature is 4 to 8, as if an object had so few observations that are independent.
-USUAL, LEAST, LARGEST = 6.0, 2.0, 20.0
+# Inverse temperatures, times the mean number of observations of an object. On abstracts, word pairs
+# and newsgroups the best one is 4 to 8, as if so few of its observations were independent.
+USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
 
 
 def posteriors(
@@ -115,25 +115,27 @@ def soft_start(soft: Any, blocks: Sequence[Counts], rng: np.random.Generator) ->
     return State(fit.params, fit.rows)
 
 
-def temperatures(model: Any, X: Counts, hard: bool) -> TemperatureRange:
+def temperatures(
+    model: Any, X: Counts, within: tuple[float, float] = ASYMMETRIC
+) -> TemperatureRange:
     """Where the best temperature of a model is looked for, on a logarithmic scale.
 
     Parameters
     ----------
-    model : Model with methods ``object_size`` and ``critical_beta``
+    model : Model with ``hard``, ``object_size`` and ``critical_beta``
     X : Counts
-    hard : bool
-        A hard model does not depend on the temperature.
+    within : tuple of float
+        Range, times the mean number of observations of an object.
 
     Returns
     -------
     range : TemperatureRange
     """
-    if hard:
+    if model.hard:  # it does not depend on the temperature
         return TemperatureRange(1.0, 1.0)
-    scale = 1 / model.object_size([X])
-    high = min(1.0, max(LARGEST * scale, 2 * model.critical_beta(X)))
-    return TemperatureRange(min(LEAST * scale, high / 2), high, "log")
+    low, high = (factor / model.object_size([X]) for factor in within)
+    high = min(1.0, max(high, 2 * model.critical_beta(X)))
+    return TemperatureRange(min(low, high / 2), high, "log")
 
 
 def critical_beta(
@@ -196,8 +198,7 @@ class RowClusterMixin(ClusterMixin):
     @property
     def labels_(self) -> Array:
         """Most probable cluster of each row fitted, (N,)."""
-        labels: Array = self.embedding_.argmax(axis=1)
-        return labels
+        return first_largest(self.embedding_)
 
     @available_if(_clusters_rows)
     def predict(self, X: Any) -> Array:
@@ -211,8 +212,7 @@ class RowClusterMixin(ClusterMixin):
         -------
         labels : (n,) array of int
         """
-        labels: Array = self.transform(X).argmax(axis=1)
-        return labels
+        return first_largest(self.transform(X))
 
     @available_if(_clusters_rows)
     def predict_proba(self, X: Any) -> Array:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
+from threadpoolctl import ThreadpoolController
 
 from skcooc.counts import CSRCounts, NewRows, thin
 from skcooc.em import Fit, HeldOut, State, TemperatureRange, Validation
@@ -170,12 +172,21 @@ def continued(model: Model, state: State, table: Any) -> State:
 
 @contextmanager
 def threads(n_threads: int) -> Iterator[Any]:
-    """A map over ranges of rows; plain where one thread is wanted."""
-    if n_threads == 1:
-        yield map
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        yield pool.map
+    """A map over ranges of rows; plain where one thread is wanted. BLAS keeps to one thread.
+
+    Its threads would contend with these for the cores, and their number changes the last digits.
+    """
+    with _thread_pools().limit(limits=1, user_api="blas"):
+        if n_threads == 1:
+            yield map
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield pool.map
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def _hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[CSRCounts, HeldOut]:

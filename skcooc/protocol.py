@@ -73,6 +73,13 @@ class Counts(Protocol):
         """Fill an array with function(*arrays, out), range of rows by range of rows."""
 
 
+class Exchangeable(Protocol):
+    """Counts of a whole square table, of which rows and columns are the same objects."""
+
+    def exchange(self, labels: Array, n_clusters: int) -> Array:
+        """Labels after every object, in turn, went where it raises the mutual information most."""
+
+
 class Model(Protocol):
     """A mixture model: its equations as pure functions, which change neither arguments nor self."""
 

@@ -107,7 +107,7 @@ def softmax(scores: Array, log_sums: Array) -> None:
 
 
 def hardmax(scores: Array, largest: Array) -> None:
-    """Replace log weights by indicators of the largest: softmax where the weights are very large.
+    """Replace log weights by indicators of the largest: softmax where they are very different.
 
     Parameters
     ----------
@@ -124,7 +124,30 @@ def hardmax(scores: Array, largest: Array) -> None:
     >>> scores, largest
     (array([[0., 1.]]), array([[3.]]))
     """
-    best = scores.argmax(axis=1)[:, None]
-    largest[:] = np.take_along_axis(scores, best, axis=1)
+    largest[:] = scores.max(axis=1, keepdims=True)
+    best = first_largest(scores)
     scores[:] = 0
-    np.put_along_axis(scores, best, 1, axis=1)
+    np.put_along_axis(scores, best[:, None], 1, axis=1)
+
+
+def first_largest(scores: Array) -> Array:
+    """Where each row is largest; the first place of those that are equal but for rounding.
+
+    Parameters
+    ----------
+    scores : array of shape (n, k)
+
+    Returns
+    -------
+    places : (n,) array of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first_largest(np.array([[0.3, 0.1 + 0.2], [0.1 + 0.2, 0.3], [0.2, 0.8]]))
+    array([0, 0, 1])
+    """
+    largest = scores.max(axis=1, keepdims=True)
+    slack = 100 * np.finfo(scores.dtype).eps * (1 + np.abs(largest))
+    places: Array = (scores >= largest - slack).argmax(axis=1)
+    return places

@@ -1,6 +1,11 @@
 """The estimators, each in the forms that the shared tests try: one line for a new model."""
 
-from skcooc import AspectModel, AsymmetricClustering
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ProductSpaceMixture,
+    SymmetricClustering,
+)
 
 FAST = {"max_iter": 40, "tol": 1e-3, "random_state": 0}
 
@@ -16,4 +21,9 @@ ESTIMATORS = [
     AsymmetricClustering(3, beta=0.3, cooling=1.5),
     AsymmetricClustering(3, axis="columns", beta=0.2),
     AsymmetricClustering(3, axis="columns", hard=True, object_weights="equal"),
+    SymmetricClustering(),
+    SymmetricClustering(3, 4, beta=0.7, proportions="estimated"),
+    SymmetricClustering(3, 2, hard=True),
+    ProductSpaceMixture(),
+    ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),
 ]

@@ -13,8 +13,9 @@ ROOT = Path(skcooc.__file__).parent
 
 # layer -> the parts of the package it may import; a part is a module or a subpackage
 GLUE = {"attributes", "checks", "fitting", "progress", "scoring", "settings"}  # parts of base
-MODELS = {"aspect", "asymmetric"}  # each an estimator
-EQUATIONS = {"row_clusters", "column_clusters"}  # of models that have a file of their own
+MODELS = {"aspect", "asymmetric", "product_space", "symmetric"}  # each an estimator
+# The equations of models that have a file of their own.
+EQUATIONS = {"row_clusters", "column_clusters", "coclusters", "class_bigrams"}
 ALLOWED = {
     "simplex": set(),
     "protocol": set(),
@@ -34,8 +35,11 @@ ALLOWED = {
     "inspection": {"protocol"},
     "datasets": set(),
     "clustering": {"em", "protocol", "simplex"},
-    **{model: {"clustering", "em", "protocol", "simplex"} for model in EQUATIONS},
-    **{model: {"base", "clustering", "em", "protocol", "simplex"} | EQUATIONS for model in MODELS},
+    **{part: {"clustering", "em", "protocol", "simplex"} | EQUATIONS for part in EQUATIONS},
+    **{
+        part: {"aspect", "base", "clustering", "em", "protocol", "simplex"} | EQUATIONS
+        for part in MODELS
+    },
 }
 ANYTHING = {"__init__", "__main__", "cli"}
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skcooc.counts import kernels
+from skcooc.counts.exchange import exchange_sweep
 
 Array = NDArray[Any]
 Map = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
@@ -184,6 +185,25 @@ class CSRCounts:
         ranges = [np.array_split(array, n_ranges) for array in (*arrays, out)]
         self._each(function, list(zip(*ranges, strict=True)))
         return out
+
+    def exchange(self, labels: Array, n_clusters: int) -> Array:
+        """Move each object of a square table to the best cluster, one after the other.
+
+        Parameters
+        ----------
+        labels : (n,) array of int
+        n_clusters : int
+
+        Returns
+        -------
+        labels : (n,) array of int
+            The mutual information of the clusters of rows and columns is at least what it was.
+        """
+        labels, counts = labels.copy(), self.observations
+        joint = np.zeros((n_clusters, n_clusters))
+        np.add.at(joint, (np.repeat(labels, np.diff(self.indptr)), labels[self.indices]), counts)
+        exchange_sweep(self.indptr, self.indices, counts, *self._columns, labels, joint)
+        return labels
 
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, shared, with passes cut into ranges for these threads."""

@@ -1,0 +1,169 @@
+"""Clusters of rows and of columns at once: the equations of the symmetric clustering model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from skcooc.clustering import (
+    column_posteriors,
+    posteriors,
+    reciprocals,
+    soft_start,
+    worst_explained,
+)
+from skcooc.column_clusters import ColumnClusters
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.row_clusters import RowClusters
+from skcooc.simplex import entropy, log, normalise, sums
+
+
+class Params(NamedTuple):
+    """Parameters of the symmetric clustering model; P(c given x_i) is the state of the rows."""
+
+    memberships: Array  # (M, D): J_jd, P(d given y_j)
+    shares: Array  # (M,): share of the observations in each column
+    joint: Array  # (C, D): pi_cd, share of the observations in each pair of clusters
+    weights: Array  # (C,): prior probability of each cluster of rows
+    column_weights: Array  # (D,): prior probability of each cluster of columns
+
+
+class Statistics(NamedTuple):
+    """Sums over the rows of a block."""
+
+    profiles: Array  # (M, C): sum_i I_ic n_ij
+    sizes: Array  # (C,): sum_i I_ic
+    spare: Array  # (D,): profile of a badly explained row, for a cluster that is empty
+    free_energy: float  # -(1/beta) sum_i log sum_c rho_c exp(beta sum_jd n_ij J_jd log c_cd), nats
+
+
+@dataclass(frozen=True)
+class CoClusters:
+    """Equations of the symmetric clustering model (SCM): memo, eqs. (34)-(49).
+
+    P(x_i, y_j) = P(x_i) P(y_j) sum_cd I_ic J_jd c_cd with associations c_cd = pi_cd / (pi_c pi_d).
+    In the mean-field approximation at inverse temperature beta
+
+        I_ic ~ rho_c exp(beta sum_j n_ij sum_d J_jd log c_cd),   J_jd likewise,
+
+    which are updated in the order I, c, J, c; the sign of the exponent, damaged in eq. (49), is
+    plus. The hard model takes the largest term: alternating maximisation of the mutual information
+    of the two clusterings. The rows come first in ``expect``, all else follows in ``maximize``.
+    """
+
+    n_row_clusters: int
+    n_column_clusters: int
+    hard: bool = False
+    proportions: Literal["uniform", "estimated"] = "uniform"
+
+    def start(
+        self, blocks: Sequence[Counts], rng: np.random.Generator
+    ) -> tuple[Params, list[Rows]]:
+        """Both sides from asymmetric clusterings; random ones would end at the unigram."""
+        rows = soft_start(RowClusters(self.n_row_clusters), blocks, rng).rows
+        J = soft_start(ColumnClusters(self.n_column_clusters), blocks, rng).params.memberships
+        profiles = np.sum([X.tdot(I) for X, I in zip(blocks, rows, strict=True)], axis=0)
+        uniform = [np.full(k, 1 / k, dtype=J.dtype) for k in (profiles.shape[1], J.shape[1])]
+        return Params(J, _shares(profiles), _joint(profiles, J), *uniform), rows
+
+    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        """Posteriors of the rows: memo, eqs. (44), (49)."""
+        profiles = X.dot(params.memberships)
+        scores = profiles @ log_association(params.joint).T
+        factors = np.full((X.shape[0], 1), beta, dtype=X.dtype)
+        rows, evidence = posteriors(X, scores, factors, params.weights, self.hard)
+        spare = np.zeros(profiles.shape[1], dtype=X.dtype)
+        if self.hard:
+            rows[X.row_sums == 0] = params.weights
+            worst = worst_explained(rows, _quality(evidence, X.row_sums))
+            spare = spare if worst is None else profiles[worst]
+        weights = X.row_weights
+        energy = -float(np.sum(weights * evidence)) / beta
+        sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
+        return rows, Statistics(X.tdot(rows), sizes, spare, energy)
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        """Association, posteriors of the columns, association: memo, eqs. (42), (43), (49)."""
+        profiles, shares = stats.profiles, _shares(stats.profiles)
+        joint = _reseeded(_joint(profiles, params.memberships), stats.spare)
+        scores = profiles @ log_association(joint)
+        J = column_posteriors(beta * scores, params.column_weights, self.hard)
+        if self.hard:
+            J[shares == 0] = params.column_weights
+            _reseed(J, scores, sums(profiles, axis=1))
+        joint = _reseeded(_joint(profiles, J), stats.spare)
+        weights, column_weights = params.weights, params.column_weights
+        if self.proportions == "estimated":
+            weights, column_weights = stats.sizes / stats.sizes.sum(), sums(J, axis=0) / len(J)
+        return Params(J, shares, joint, weights, column_weights)
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """Entropy and prior of the columns' posteriors: their part of the free energy."""
+        J = params.memberships
+        prior = float(np.sum(J * log(params.column_weights), dtype=np.float64))
+        return (entropy(J) + prior) / beta
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The posteriors of these columns alone."""
+        return params._replace(
+            memberships=params.memberships[columns], shares=params.shares[columns]
+        )
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        """P(c given x) and P(y given c) = sum_d P(d given c) P(y given d): memo, eq. (47)."""
+        of_columns = sums(params.joint, axis=0)
+        columns = params.memberships * params.shares[:, None] * reciprocals(of_columns)
+        blocks = normalise(params.joint, axis=1, otherwise=of_columns)
+        return rows, normalise(columns @ blocks.T, axis=0, otherwise=params.shares[:, None])
+
+    def object_size(self, blocks: Sequence[Counts]) -> float:
+        """Mean number of observations of the rows, or of the columns, whichever have fewer."""
+        rows, columns = RowClusters(self.n_row_clusters), ColumnClusters(self.n_column_clusters)
+        return min(rows.object_size(blocks), columns.object_size(blocks))
+
+    def critical_beta(self, X: Counts) -> float:
+        """Below it neither side has clusters of its own."""
+        rows, columns = RowClusters(self.n_row_clusters), ColumnClusters(self.n_column_clusters)
+        return min(rows.critical_beta(X), columns.critical_beta(X))
+
+
+def log_association(joint: Array) -> Array:
+    """log c_cd = log pi_cd / (pi_c pi_d), (C, D); zero where a cluster is empty."""
+    return log(joint) - log(sums(joint, axis=1))[:, None] - log(sums(joint, axis=0))
+
+
+def mutual_information(joint: Array) -> float:
+    """sum_cd pi_cd log c_cd, in nats."""
+    return float(np.sum(joint * log_association(joint), dtype=np.float64))
+
+
+def _joint(profiles: Array, J: Array) -> Array:
+    joint = profiles.T @ J
+    return joint / joint.sum()
+
+
+def _shares(profiles: Array) -> Array:
+    totals = sums(profiles, axis=1)
+    return totals / totals.sum()
+
+
+def _quality(scores: Array, totals: Array) -> Array:
+    return np.where(totals > 0, scores * reciprocals(totals), np.inf)
+
+
+def _reseeded(joint: Array, spare: Array) -> Array:
+    """The joint distribution in which an empty cluster of rows looks like the spare row."""
+    empty = np.flatnonzero(sums(joint, axis=1) <= 0)[:1]
+    if empty.size and spare.any():
+        joint[empty[0]] = spare * (1e-12 / spare.sum())  # a shape; it counts for nothing
+    return joint
+
+
+def _reseed(J: Array, scores: Array, totals: Array) -> None:
+    """Move the column that is explained worst to a cluster that is empty."""
+    worst = worst_explained(J, _quality(sums(J * scores, axis=1), totals))
+    if worst is not None:
+        J[worst] = np.arange(J.shape[1]) == sums(J, axis=0).argmin()

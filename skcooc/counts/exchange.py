@@ -1,0 +1,69 @@
+"""Exchange moves: objects go, one after the other, to the cluster that raises the information most.
+
+Kneser and Ney, Improved clustering techniques for class-based statistical language modelling,
+Eurospeech 1993; Martin, Liermann and Ney, Algorithms for bigram and trigram word clustering, Speech
+Communication 24, 1998.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skcooc.counts.kernels import compiled
+
+
+@compiled
+def x_log_x(x):  # type: ignore[no-untyped-def]
+    """x log x, zero at zero and for what rounding leaves below it."""
+    return x * np.log(x) if x > 0 else 0.0
+
+
+@compiled
+def gain(b, to, back, own, n, m, joint, first, second):  # type: ignore[no-untyped-def]
+    """What an object adds to sum n_cd log n_cd - sum n_c log n_c - sum m_d log m_d in cluster b."""
+    total = x_log_x(joint[b, b] + to[b] + back[b] + own) - x_log_x(joint[b, b])
+    for d in range(len(to)):
+        if d != b:
+            if to[d] > 0:
+                total += x_log_x(joint[b, d] + to[d]) - x_log_x(joint[b, d])
+            if back[d] > 0:
+                total += x_log_x(joint[d, b] + back[d]) - x_log_x(joint[d, b])
+    total -= x_log_x(first[b] + n) - x_log_x(first[b])
+    return total - (x_log_x(second[b] + m) - x_log_x(second[b]))
+
+
+@compiled
+def exchange_sweep(indptr, indices, data, column_indptr, column_indices, order, labels, joint):  # type: ignore[no-untyped-def]
+    """Move every object once; ``labels`` and the counts ``joint`` of cluster pairs follow."""
+    n_clusters = joint.shape[0]
+    first, second = joint.sum(axis=1), joint.sum(axis=0)
+    to, back = np.empty(n_clusters), np.empty(n_clusters)
+    for i in range(len(labels)):
+        to[:], back[:], own = 0, 0, 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            if indices[p] == i:
+                own += data[p]
+            else:
+                to[labels[indices[p]]] += data[p]
+        for p in range(column_indptr[i], column_indptr[i + 1]):
+            if column_indices[p] != i:
+                back[labels[column_indices[p]]] += data[order[p]]
+        n, m, home = to.sum() + own, back.sum() + own, labels[i]
+        joint[home] -= to
+        joint[:, home] -= back
+        joint[home, home] -= own
+        first[home] -= n
+        second[home] -= m
+        best, most = home, gain(home, to, back, own, n, m, joint, first, second)
+        least = 1e-12 * (n + m)  # no move for what is rounding
+        for b in range(n_clusters):
+            if b != home:
+                this = gain(b, to, back, own, n, m, joint, first, second)
+                if this > most + least:
+                    best, most = b, this
+        labels[i] = best
+        joint[best] += to
+        joint[:, best] += back
+        joint[best, best] += own
+        first[best] += n
+        second[best] += m

@@ -1,0 +1,321 @@
+"""The product-space mixture model: aspects of rows and aspects of columns, in all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skcooc.aspect import Aspects
+from skcooc.base import CooccurrenceEstimator
+from skcooc.em import EM, TemperatureRange
+from skcooc.em.schedules import Schedule, burn_in, constant
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.simplex import normalise, sums
+
+# The aspect model that is the start: at a temperature that suits most data, not to the end.
+START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
+INDEPENDENT = 0.05  # share of the start in which row and column aspects are independent
+
+
+class Params(NamedTuple):
+    """Parameters of the product-space mixture model; P(c given x) is the state of the rows."""
+
+    components: Array  # (M, D): P(y_j given d); columns sum to one
+    joint: Array  # (C, D): P(c, d)
+    weights: Array  # (C,): P(c)
+
+
+class Statistics(NamedTuple):
+    """Sums over the observations of a block."""
+
+    components: Array  # (M, D): sum_ic n_ij r_ij(cd)
+    joint: Array  # (C, D): sum_ij n_ij r_ij(cd)
+    free_energy: float  # -(1/beta) sum n_ij log sum_cd prior (likelihood)^beta, nats
+
+
+@dataclass(frozen=True)
+class ProductAspects:
+    """Equations of the product-space mixture model (PMM): memo, eqs. (15)-(19).
+
+    P(x, y) = sum_cd P(c, d) P(x given c) P(y given d). At inverse temperature beta an observation
+    has the posterior
+
+        joint:       r_ij(cd) ~ [P(c, d) P(x_i given c) P(y_j given d)]^beta
+        likelihood:  r_ij(cd) ~ P(c, d) [P(x_i given c) P(y_j given d)]^beta   (memo, eq. 65)
+
+    The C x D posteriors of an observation are never formed. With T_cd the power of P(d given c) and
+    A' = A T, where A is the power of P(c given x), the sums over d come from the product that the
+    aspect model needs for D aspects, and those over c from two small matrix products.
+    """
+
+    n_row_components: int
+    n_column_components: int
+    tempering: Literal["joint", "likelihood"] = "likelihood"
+
+    def start(
+        self, blocks: Sequence[Counts], rng: np.random.Generator
+    ) -> tuple[Params, list[Rows]]:
+        """An aspect model, its aspects merged on the side that has fewer.
+
+        At random, components would end at the unigram for all but the largest beta.
+        """
+        n_aspects = max(self.n_row_components, self.n_column_components)
+        em = EM(burn_in(START_BETA, START_ITERATIONS), START_TOL, START_RELAXATION)
+        fit = em.fit(Aspects(n_aspects), blocks, rng)
+        B, weights = fit.params
+        into_rows = _merged(B, self.n_row_components)
+        into_columns = _merged(B, self.n_column_components)
+        joint = (into_rows * weights[:, None]).T @ into_columns
+        independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+        joint = (1 - INDEPENDENT) * joint + INDEPENDENT * independent
+        components = normalise(
+            (B * weights) @ into_columns, axis=0, otherwise=(B @ weights)[:, None]
+        )
+        return Params(components, joint, sums(joint, axis=1)), [A @ into_rows for A in fit.rows]
+
+    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        """E-step, and the part of the M-step that concerns the rows: memo, eqs. (6), (18)."""
+
+        def temper(P: Array, out: Array) -> None:
+            np.power(P, beta, out=out)
+
+        def mix(A: Array, products: Array, out: Array) -> None:
+            np.multiply(A, products, out=out)
+            normalise(out, axis=1, otherwise=params.weights, out=out)
+
+        A, B = X.rowwise(temper, rows), X.rowwise(temper, params.components)
+        T = self._transitions(params, beta)
+        mixture = X.mixture(A @ T, B)
+        weights = X.row_weights[:, None].astype(X.dtype)
+        joint = T * ((A * weights).T @ mixture.rows)
+        mixtures = X.rowwise(mix, A, mixture.rows @ T.T, out=A)
+        expected = X.rowwise(np.multiply, B, mixture.columns, out=B)
+        return mixtures, Statistics(expected, joint, -mixture.log_likelihood / beta)
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        """M-step for columns and pairs: memo, eqs. (7), (19)."""
+        components = normalise(stats.components, axis=0, otherwise=params.components)
+        joint = stats.joint / stats.joint.sum()
+        return Params(components, joint, sums(joint, axis=1))
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """None: maximum likelihood."""
+        return 0.0
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The rows of the components that belong to these columns, not normalised anew."""
+        return params._replace(components=params.components[columns])
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        """P(c given x) and P(y given c)."""
+        return rows, params.components @ _given_rows(params).T
+
+    def _transitions(self, params: Params, beta: float) -> Array:
+        """What stands between the powers of P(c given x) and of P(y given d), (C, D)."""
+        if self.tempering == "joint":
+            return _given_rows(params) ** beta
+        weights = params.weights[:, None]
+        return np.divide(
+            params.joint, weights**beta, out=np.zeros_like(params.joint), where=weights > 0
+        )
+
+
+def _given_rows(params: Params) -> Array:
+    """P(d given c), (C, D)."""
+    return normalise(params.joint, axis=1, otherwise=sums(params.joint, axis=0))
+
+
+def _merged(B: Array, n_groups: int) -> Array:
+    """Indicators (K, n_groups) of groups of similar components: Ward's method on their roots."""
+    n_components = B.shape[1]
+    if n_groups == n_components:
+        return np.eye(n_components, dtype=B.dtype)
+    labels = fcluster(linkage(np.sqrt(B.T), "ward"), n_groups, "maxclust") - 1
+    return np.eye(n_groups, dtype=B.dtype)[labels]
+
+
+class ProductSpaceMixture(CooccurrenceEstimator):
+    """Product-space mixture model (PMM): an aspect of the row meets an aspect of the column.
+
+    An aspect model whose aspects are pairs: a row has a distribution over C aspects of rows, an
+    aspect of rows one over D aspects of columns, an aspect of columns one over the columns. It
+    groups both sides at once and has fewer parameters than an aspect model with C times D aspects.
+
+    Parameters
+    ----------
+    n_row_components : int, default=10
+        Number C of aspects of rows.
+
+    n_column_components : int, default=10
+        Number D of aspects of columns.
+
+    beta : float in (0, 1] or "auto", default="auto"
+        Inverse temperature. 1 is maximum likelihood, which overfits. "auto" chooses it on
+        observations held out inside ``fit``, and then fits all observations.
+
+    tempering : {"joint", "likelihood"}, default="likelihood"
+        What beta is the exponent of: P(c, d) P(x given c) P(y given d), or, as in the memo, only
+        P(x given c) P(y given d). The second keeps its structure down to smaller beta and predicts
+        better.
+
+    max_iter : int, default=500
+        Largest number of EM iterations.
+
+    tol : float, default=3e-6
+        EM stops when the free energy falls by less than this, relative to its size. With 1e-5
+        it stops too early: that costs up to half a per cent of the perplexity.
+
+    n_init : int, default=1
+        Number of random starts; the one with the least free energy is kept, or with the least
+        validation perplexity where ``early_stopping=True``.
+
+    relaxation : float in (0, 2), default=1.8
+        Step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A step that
+        raises the free energy is undone.
+
+    smoothing : float in [0, 1) or "auto", default="auto"
+        Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
+        where observations are held out in ``fit``, and takes .001 elsewhere.
+
+    validation_fraction : float in (0, 1), default=0.1
+        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``.
+
+    early_stopping : bool, default=False
+        Whether to stop when the perplexity of held-out observations no longer falls, and to
+        return to the best parameters. These have not seen the held-out observations.
+
+    n_jobs : int, default=None
+        Number of threads, in joblib's conventions. Results do not depend on it.
+
+    warm_start : bool, default=False
+        Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
+        an earlier call found, once, without further random starts. Rows keep their mixtures by
+        position where X has as many as before.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts and of the division into training and held-out observations.
+
+    Attributes
+    ----------
+    components_ : (C, M) array
+        P(y_j given c) = sum_d P(d given c) P(y_j given d).
+    column_components_ : (D, M) array
+        P(y_j given d).
+    joint_ : (C, D) array
+        P(c, d).
+    weights_ : (C,) array
+        P(c).
+    embedding_ : (N, C) array
+        P(c given x_i) of the rows fitted, as EM left them; ``transform`` of the same rows folds
+        them in anew and agrees but for tolerances.
+    row_distribution_ : (N,) array
+        P(x_i).
+    unigram_ : (M,) array
+        Add-one distribution of the columns, used for smoothing.
+    beta_ : float
+        Inverse temperature used.
+    smoothing_ : float
+        Smoothing used.
+    temperature_search_ : list of Probe
+        The temperatures tried and their validation; empty where none was searched.
+    n_iter_ : int
+        Number of EM iterations of the final fit, including those that early stopping discards.
+    converged_ : bool
+        Whether ``tol`` was reached, or early stopping stopped.
+    objective_ : float
+        Free energy at the last E-step, in nats.
+    history_ : list of Record
+        Inverse temperature, free energy, validation perplexity and seconds of every iteration.
+    n_features_in_ : int
+        Number M of columns.
+    feature_names_in_ : (M,) array of str
+        Names of the columns, where the data has names that are strings.
+
+    See Also
+    --------
+    skcooc.AspectModel : One set of aspects for both sides; also faster.
+    skcooc.SymmetricClustering : Every row and every column belongs to one cluster.
+
+    References
+    ----------
+    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
+    section 2.5.
+
+    Examples
+    --------
+    >>> from skcooc import ProductSpaceMixture
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> model = ProductSpaceMixture(3, 4, random_state=0).fit(X)
+    >>> model.transform(X[:2]).shape, model.joint_.shape
+    ((2, 3), (3, 4))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CooccurrenceEstimator._parameter_constraints,
+        "n_row_components": [Interval(Integral, 1, None, closed="left")],
+        "n_column_components": [Interval(Integral, 1, None, closed="left")],
+        "tempering": [StrOptions({"joint", "likelihood"})],
+    }
+    _structure = ("n_row_components", "n_column_components")
+
+    def __init__(
+        self,
+        n_row_components: int = 10,
+        n_column_components: int = 10,
+        *,
+        beta: float | Literal["auto"] = "auto",
+        tempering: Literal["joint", "likelihood"] = "likelihood",
+        max_iter: int = 500,
+        tol: float = 3e-6,
+        n_init: int = 1,
+        relaxation: float = 1.8,
+        smoothing: float | Literal["auto"] = "auto",
+        validation_fraction: float = 0.1,
+        early_stopping: bool = False,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_row_components = n_row_components
+        self.n_column_components = n_column_components
+        self.beta = beta
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.relaxation = relaxation
+        self.smoothing = smoothing
+        self.validation_fraction = validation_fraction
+        self.early_stopping = early_stopping
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @property
+    def column_components_(self) -> Array:
+        """P(y_j given d), (D, M)."""
+        components: Array = self._state.params.components.T
+        return components
+
+    @property
+    def joint_(self) -> Array:
+        """P(c, d), (C, D)."""
+        joint: Array = self._state.params.joint
+        return joint
+
+    def _temperatures(self, X: Counts) -> TemperatureRange:
+        return TemperatureRange(0.5, 1.0)
+
+    def _schedule(self, beta: float, max_iter: int) -> Schedule:
+        return constant(beta, max_iter)
+
+    def _model(self) -> ProductAspects:
+        sizes = self.n_row_components, self.n_column_components
+        return ProductAspects(*sizes, self.tempering)
