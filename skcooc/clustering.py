@@ -15,6 +15,7 @@ from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import first_largest, hardmax, log, softmax, sums
 
 POWER_ITERATIONS = 20
+LEAST_GAIN = 1e-3  # nats: less is rounding
 START_ITERATIONS, START_TOL = 30, 1e-5
 # Inverse temperatures, times the mean number of observations of an object. On abstracts, word pairs
 # and newsgroups the best one is 4 to 8, as if so few of its observations were independent.
@@ -73,26 +74,40 @@ def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
     return scores
 
 
-def worst_explained(posteriors: Array, quality: Array) -> int | None:
+def worst_explained(gains: Array) -> int | None:
     """The object with which an empty cluster may start again.
 
     Parameters
     ----------
-    posteriors : (n, K) array
-    quality : (n,) array
-        Mean log-likelihood of the observations of each object; infinite where it has none.
+    gains : (n,) array
+        Log-likelihood of each object in a cluster of its own, less that in its present one.
 
     Returns
     -------
     object : int or None
-        None where no cluster is empty, or every object is alone in its own.
+        None where a cluster of its own is better for none.
+    """
+    worst = int(first_largest(gains[None])[0])
+    return worst if gains[worst] > LEAST_GAIN else None
+
+
+def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
+    """Move the object that is explained worst to a cluster that is empty, if there is one.
+
+    Parameters
+    ----------
+    posteriors : (n, K) array of zeros and ones
+        Overwritten.
+    own : (n,) array
+        Log-likelihood of each object in a cluster of its own.
+    scores : (n, K) array
+        Log-likelihood of each object in each cluster.
     """
     sizes = sums(posteriors, axis=0)
-    if sizes.all():
-        return None
-    quality = np.where(posteriors @ (sizes <= 1) > 0, np.inf, quality)
-    worst = int(quality.argmin())
-    return worst if np.isfinite(quality[worst]) else None
+    if not sizes.all():
+        worst = worst_explained(own - sums(posteriors * scores, axis=1))
+        if worst is not None:
+            posteriors[worst] = np.arange(len(sizes)) == sizes.argmin()
 
 
 def soft_start(soft: Any, blocks: Sequence[Counts], rng: np.random.Generator) -> State:

@@ -10,6 +10,7 @@ import numpy as np
 
 from skcooc.clustering import (
     column_posteriors,
+    fill_empty_cluster,
     posteriors,
     reciprocals,
     soft_start,
@@ -78,8 +79,10 @@ class CoClusters:
         spare = np.zeros(profiles.shape[1], dtype=X.dtype)
         if self.hard:
             rows[X.row_sums == 0] = params.weights
-            worst = worst_explained(rows, _quality(evidence, X.row_sums))
-            spare = spare if worst is None else profiles[worst]
+            if not sums(rows, axis=0).all():
+                scores = evidence - sums(rows * log(params.weights), axis=1)
+                worst = worst_explained(beta * _own(profiles, params.joint.sum(axis=0)) - scores)
+                spare = spare if worst is None else profiles[worst]
         weights = X.row_weights
         energy = -float(np.sum(weights * evidence)) / beta
         sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
@@ -93,7 +96,7 @@ class CoClusters:
         J = column_posteriors(beta * scores, params.column_weights, self.hard)
         if self.hard:
             J[shares == 0] = params.column_weights
-            _reseed(J, scores, sums(profiles, axis=1))
+            fill_empty_cluster(J, _own(profiles, joint.sum(axis=1)), scores)
         joint = _reseeded(_joint(profiles, J), stats.spare)
         weights, column_weights = params.weights, params.column_weights
         if self.proportions == "estimated":
@@ -150,8 +153,10 @@ def _shares(profiles: Array) -> Array:
     return totals / totals.sum()
 
 
-def _quality(scores: Array, totals: Array) -> Array:
-    return np.where(totals > 0, scores * reciprocals(totals), np.inf)
+def _own(profiles: Array, shares: Array) -> Array:
+    """Log-likelihood of objects, given the clusters of the other side, in clusters of their own."""
+    totals = sums(profiles, axis=1)[:, None]
+    return sums(profiles * (log(profiles) - log(totals * shares)), axis=1)
 
 
 def _reseeded(joint: Array, spare: Array) -> Array:
@@ -160,10 +165,3 @@ def _reseeded(joint: Array, spare: Array) -> Array:
     if empty.size and spare.any():
         joint[empty[0]] = spare * (1e-12 / spare.sum())  # a shape; it counts for nothing
     return joint
-
-
-def _reseed(J: Array, scores: Array, totals: Array) -> None:
-    """Move the column that is explained worst to a cluster that is empty."""
-    worst = worst_explained(J, _quality(sums(J * scores, axis=1), totals))
-    if worst is not None:
-        J[worst] = np.arange(J.shape[1]) == sums(J, axis=0).argmin()

@@ -12,9 +12,9 @@ from skcooc.clustering import (
     column_posteriors,
     column_totals,
     critical_beta,
+    fill_empty_cluster,
     reciprocals,
     soft_start,
-    worst_explained,
 )
 from skcooc.em import State
 from skcooc.protocol import Array, Counts, Rows
@@ -35,6 +35,7 @@ class Statistics(NamedTuple):
 
     scores: Array  # (M, K): sum_i n_ij log P(x_i given c)
     totals: Array  # (M,): sum_i n_ij
+    n_log_n: Array  # (M,): sum_i n_ij log n_ij; only the hard model needs it
     free_energy: float  # -sum_ij n_ij sum_c P(c given y_j) log P(x_i given c), nats
 
 
@@ -84,7 +85,8 @@ class ColumnClusters:
         log_p = X.rowwise(log, objects * reciprocals(mass))
         likelihood = np.sum(X.row_weights * sums(objects * log_p, axis=1), dtype=np.float64)
         rows = normalise(counted, axis=1, otherwise=params.weights)
-        return rows, Statistics(X.tdot(log_p), column_totals(X), -float(likelihood))
+        n_log_n = X.n_log_n(0) if self.hard else np.zeros(X.shape[1])
+        return rows, Statistics(X.tdot(log_p), column_totals(X), n_log_n, -float(likelihood))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """Posteriors of the columns and proportions: memo, eqs. (29), (30)."""
@@ -93,7 +95,8 @@ class ColumnClusters:
         J = column_posteriors(beta * scores, params.proportions, self.hard)
         if self.hard:
             J[totals == 0] = params.proportions
-            _reseed(J, scores, totals)
+            own = stats.n_log_n - stats.totals * log(stats.totals)
+            fill_empty_cluster(J, own * self._factors(stats.totals)[:, 0], scores)
         estimated = self.proportions == "estimated"
         proportions = sums(J, axis=0) / len(J) if estimated else params.proportions
         return Params(J, totals, _shares(J, totals), proportions)
@@ -133,14 +136,6 @@ class ColumnClusters:
         if self.object_weights == "counts":
             return np.ones((len(totals), 1), dtype=totals.dtype)
         return (_mean_positive(totals) * reciprocals(totals))[:, None]
-
-
-def _reseed(J: Array, scores: Array, totals: Array) -> None:
-    """Move the column that is explained worst to a cluster that is empty."""
-    quality = sums(J * scores, axis=1) * reciprocals(totals)
-    worst = worst_explained(J, np.where(totals > 0, quality, np.inf))
-    if worst is not None:
-        J[worst] = np.arange(J.shape[1]) == sums(J, axis=0).argmin()
 
 
 def _shares(J: Array, totals: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,9 @@ class Counts(Protocol):
     @property
     def row_weights(self) -> Array:
         """How many rows each row stands for, (n,)."""
+
+    def n_log_n(self, axis: Literal[0, 1]) -> Array:
+        """Sums of n_ij log n_ij over each column (0), rows by their weights, or each row (1)."""
 
     def dot(self, D: Array) -> Array:
         """X @ D: (M, k) -> (n, k)."""

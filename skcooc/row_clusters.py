@@ -82,7 +82,10 @@ class RowClusters:
         spare = np.zeros(X.shape[1], dtype=X.dtype)
         if self.hard:
             rows[X.row_sums == 0] = params.weights
-            spare = _spare(X, rows, evidence)
+            if not sums(rows, axis=0).all():
+                spare = _spare(
+                    X, evidence - sums(rows * log(params.weights), axis=1), beta * factors
+                )
         weights = X.row_weights
         energy = -float(np.sum(weights * evidence)) / beta
         sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
@@ -133,10 +136,10 @@ class RowClusters:
         return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
 
 
-def _spare(X: Counts, rows: Rows, evidence: Array) -> Array:
-    """Counts of the row that is explained worst, if a cluster is empty; else zeros."""
-    quality = np.where(X.row_sums > 0, evidence * reciprocals(X.row_sums), np.inf)
-    worst = worst_explained(rows, quality)
+def _spare(X: Counts, scores: Array, factors: Array) -> Array:
+    """Counts of the row that is explained worst; zeros where none could be explained better."""
+    own = X.n_log_n(1) - X.row_sums * log(X.row_sums)
+    worst = worst_explained(own * factors[:, 0] - scores)
     if worst is None:
         return np.zeros(X.shape[1], dtype=X.dtype)
-    return X.tdot(np.eye(1, len(rows), worst, dtype=X.dtype).T)[:, 0]
+    return X.tdot(np.eye(1, len(own), worst, dtype=X.dtype).T)[:, 0]

@@ -7,7 +7,7 @@ from builtins import map as serial_map
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -95,6 +95,15 @@ class CSRCounts:
         if self._weights is None:
             return counts
         return counts * np.repeat(self._weights, np.diff(self.indptr))
+
+    def n_log_n(self, axis: Literal[0, 1]) -> Array:
+        """Sums of n_ij log n_ij over each column (0), rows by their weights, or each row (1)."""
+        counts = self.data.astype(np.float64)
+        terms = np.log(np.where(counts > 0, counts, 1))
+        terms *= self.observations if axis == 0 else counts
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+        places = self.indices if axis == 0 else rows
+        return np.bincount(places, weights=terms, minlength=self.shape[1 - axis])
 
     @cached_property
     def _columns(self) -> ColumnView:
