@@ -19,7 +19,7 @@ from skcooc.clustering import (
 from skcooc.column_clusters import ColumnClusters
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.row_clusters import RowClusters
-from skcooc.simplex import entropy, log, normalise, sums
+from skcooc.simplex import LEAST, entropy, log, normalise, sums
 
 
 class Params(NamedTuple):
@@ -135,7 +135,8 @@ class CoClusters:
 
 def log_association(joint: Array) -> Array:
     """log c_cd = log pi_cd / (pi_c pi_d), (C, D); zero where a cluster is empty."""
-    return log(joint) - log(sums(joint, axis=1))[:, None] - log(sums(joint, axis=0))
+    independent = sums(joint, axis=1)[:, None] * sums(joint, axis=0)
+    return log(np.divide(joint, independent, out=np.ones_like(joint), where=independent > LEAST))
 
 
 def mutual_information(joint: Array) -> float:
