@@ -13,7 +13,7 @@ from skcooc.base import CooccurrenceEstimator
 from skcooc.clustering import RowClusterMixin, temperatures
 from skcooc.column_clusters import ColumnClusters
 from skcooc.em import TemperatureRange
-from skcooc.em.schedules import Schedule, burn_in, rising
+from skcooc.em.schedules import Schedule, constant, rising
 from skcooc.protocol import Array, Counts
 from skcooc.row_clusters import RowClusters
 from skcooc.simplex import first_largest
@@ -222,7 +222,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         return temperatures(self._model(), X)
 
     def _schedule(self, beta: float, max_iter: int) -> Schedule:
-        return burn_in(beta, max_iter, n_burn_in=1)
+        return constant(beta, max_iter)
 
     def _procedure(self, X: Counts) -> dict[str, Any]:
         if self.coarsening is not None and (self.axis == "columns" or self.cooling is not None):

@@ -10,7 +10,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.metaestimators import available_if
 
 from skcooc.em import EM, State, TemperatureRange
-from skcooc.em.schedules import burn_in
+from skcooc.em.schedules import constant
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import first_largest, hardmax, log, softmax, sums
 
@@ -126,7 +126,7 @@ def soft_start(soft: Any, blocks: Sequence[Counts], rng: np.random.Generator) ->
     state : State
     """
     beta = min(1.0, USUAL / soft.object_size(blocks))
-    fit = EM(burn_in(beta, START_ITERATIONS), START_TOL).fit(soft, blocks, rng)
+    fit = EM(constant(beta, START_ITERATIONS), START_TOL).fit(soft, blocks, rng)
     return State(fit.params, fit.rows)
 
 
