@@ -188,11 +188,6 @@ def critical_beta(
     return 1 / growth
 
 
-def column_totals(X: Counts) -> Array:
-    """Observations of each column, (M,), in float64."""
-    return X.tdot(np.ones((X.shape[0], 1)))[:, 0].astype(np.float64)
-
-
 def reciprocals(totals: Array) -> Array:
     """1 / totals, and zero where there is nothing."""
     return np.divide(1, totals, out=np.zeros_like(totals), where=totals > 0)

@@ -10,7 +10,6 @@ import numpy as np
 
 from skcooc.clustering import (
     column_posteriors,
-    column_totals,
     critical_beta,
     fill_empty_cluster,
     reciprocals,
@@ -86,7 +85,7 @@ class ColumnClusters:
         likelihood = np.sum(X.row_weights * sums(objects * log_p, axis=1), dtype=np.float64)
         rows = normalise(counted, axis=1, otherwise=params.weights)
         n_log_n = X.n_log_n(0) if self.hard else np.zeros(X.shape[1])
-        return rows, Statistics(X.tdot(log_p), column_totals(X), n_log_n, -float(likelihood))
+        return rows, Statistics(X.tdot(log_p), X.column_sums, n_log_n, -float(likelihood))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """Posteriors of the columns and proportions: memo, eqs. (29), (30)."""
@@ -124,7 +123,7 @@ class ColumnClusters:
 
     def critical_beta(self, X: Counts) -> float:
         """The inverse temperature below which all clusters are the same."""
-        totals = column_totals(X)
+        totals = X.column_sums
         factors = self._factors(totals)
         counted = X.dot(factors)[:, 0].astype(np.float64)
         mass = np.sum(counted * X.row_weights)
@@ -145,7 +144,7 @@ def _shares(J: Array, totals: Array) -> Array:
 
 
 def _totals(blocks: Sequence[Counts]) -> Array:
-    return np.sum([column_totals(X) for X in blocks], axis=0)
+    return np.sum([X.column_sums for X in blocks], axis=0)
 
 
 def _mean_positive(totals: Array) -> Array:

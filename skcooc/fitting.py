@@ -90,7 +90,7 @@ def _smoothing(settings: Settings, probes: list[Probe], fit: Fit) -> float:
 
 def add_one_unigram(counts: CSRCounts) -> Array:
     """The distribution (m_j + 1) / (L + M) of the columns, (M,), in float64."""
-    m = counts.tdot(np.ones((counts.shape[0], 1), dtype=counts.dtype))[:, 0].astype(np.float64)
+    m = counts.column_sums
     return (m + 1) / (m.sum() + len(m))
 
 

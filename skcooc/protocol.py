@@ -49,6 +49,10 @@ class Counts(Protocol):
         """Observations of each row, (n,), without its weight."""
 
     @property
+    def column_sums(self) -> Array:
+        """Observations of each column, rows by their weights, (M,)."""
+
+    @property
     def row_weights(self) -> Array:
         """How many rows each row stands for, (n,)."""
 

@@ -31,12 +31,21 @@ class Mixture(NamedTuple):
     log_likelihood: float  # sum n_ij log(A[i] @ B[j]), nats
 
 
-class ColumnView(NamedTuple):
+class ColumnView:
     """The CSC structure of a CSR matrix; ``order`` finds its entries in the CSR data."""
 
-    indptr: Array  # (M + 1,)
-    indices: Array  # (nnz,)
-    order: Array  # (nnz,)
+    def __init__(self, X: Any) -> None:
+        # The order of 2^31 entries and more needs 64-bit numbers whatever type the indices have.
+        index = np.int32 if X.data.size < 2**31 else np.int64
+        order = np.arange(X.data.size, dtype=index)
+        view = sp.csr_array((order, X.indices, X.indptr), shape=X.shape).tocsc()
+        self.indptr, self.indices, self.order = view.indptr, view.indices, view.data
+        self._data = X.data
+
+    @cached_property
+    def data(self) -> Array:
+        """The counts in the order of the columns: twice as fast to read as through ``order``."""
+        return self._data[self.order]
 
 
 class CSRCounts:
@@ -106,12 +115,13 @@ class CSRCounts:
         return np.bincount(places, weights=terms, minlength=self.shape[1 - axis])
 
     @cached_property
+    def column_sums(self) -> Array:
+        """Number of observations of each column, rows by their weights, (M,), in float64."""
+        return np.bincount(self.indices, weights=self.observations, minlength=self.shape[1])
+
+    @cached_property
     def _columns(self) -> ColumnView:
-        # The order of 2^31 entries and more needs 64-bit numbers whatever type the indices have.
-        index = np.int32 if self.data.size < 2**31 else np.int64
-        order = np.arange(self.data.size, dtype=index)
-        view = sp.csr_array((order, self.indices, self.indptr), shape=self.shape).tocsc()
-        return ColumnView(view.indptr, view.indices, view.data)
+        return ColumnView(self)
 
     def dot(self, D: Array) -> Array:
         """X @ D: (M, k) -> (n, k)."""
@@ -128,7 +138,17 @@ class CSRCounts:
 
     def tdot(self, D: Array) -> Array:
         """X.T @ D, rows counted by their weights: (n, k) -> (M, k)."""
-        return self._column_products(self.data, self._weighted(D))
+        D, columns = self._weighted(D), self._columns
+        data = columns.data
+        products = np.empty((self.shape[1], D.shape[1]), dtype=self.dtype)
+        self._over(
+            columns.indptr,
+            D.shape[1],
+            lambda start, stop: kernels.row_products(
+                columns.indptr, columns.indices, data, D, start, stop, products
+            ),
+        )
+        return products
 
     def mixture(self, A: Array, B: Array) -> Mixture:
         """The products of the ratios w_ij = n_ij / (A[i] @ B[j]) with both factors.
@@ -211,7 +231,9 @@ class CSRCounts:
         labels, counts = labels.copy(), self.observations
         joint = np.zeros((n_clusters, n_clusters))
         np.add.at(joint, (np.repeat(labels, np.diff(self.indptr)), labels[self.indices]), counts)
-        exchange_sweep(self.indptr, self.indices, counts, *self._columns, labels, joint)
+        columns = self._columns
+        column_view = columns.indptr, columns.indices, columns.order
+        exchange_sweep(self.indptr, self.indices, counts, *column_view, labels, joint)
         return labels
 
     def spread(self, n_threads: int, map: Map) -> Self:
@@ -261,7 +283,9 @@ class CSRCounts:
         self._over(
             columns.indptr,
             D.shape[1],
-            lambda start, stop: kernels.column_products(*columns, data, D, start, stop, products),
+            lambda start, stop: kernels.column_products(
+                columns.indptr, columns.indices, columns.order, data, D, start, stop, products
+            ),
         )
         return products
 
@@ -281,6 +305,10 @@ class CSRCounts:
 
 class NewRows(CSRCounts):
     """Rows that are folded into a fitted model: they contribute nothing to its columns."""
+
+    def tdot(self, D: Array) -> Array:
+        """Zeros, (M, k)."""
+        return self._column_products(self.data, D)
 
     def _column_products(self, data: Array, D: Array) -> Array:
         return np.broadcast_to(np.zeros((), dtype=self.dtype), (self.shape[1], D.shape[1]))
