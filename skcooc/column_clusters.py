@@ -93,9 +93,10 @@ class ColumnClusters:
         scores = stats.scores * self._factors(totals)
         J = column_posteriors(beta * scores, params.proportions, self.hard)
         if self.hard:
-            J[totals == 0] = params.proportions
+            J[totals == 0] = 0
             own = stats.n_log_n - stats.totals * log(stats.totals)
             fill_empty_cluster(J, own * self._factors(stats.totals)[:, 0], scores)
+            J[totals == 0] = params.proportions
         estimated = self.proportions == "estimated"
         proportions = sums(J, axis=0) / len(J) if estimated else params.proportions
         return Params(J, totals, _shares(J, totals), proportions)

@@ -82,7 +82,8 @@ class RowClusters:
         spare = np.zeros(X.shape[1], dtype=X.dtype)
         if self.hard:
             rows[X.row_sums == 0] = params.weights
-            if not sums(rows, axis=0).all():
+            evidence[X.row_sums == 0] = 0
+            if not (X.row_weights * X.row_sums @ rows).all():
                 spare = _spare(
                     X, evidence - sums(rows * log(params.weights), axis=1), beta * factors
                 )
@@ -139,7 +140,7 @@ class RowClusters:
 def _spare(X: Counts, scores: Array, factors: Array) -> Array:
     """Counts of the row that is explained worst; zeros where none could be explained better."""
     own = X.n_log_n(1) - X.row_sums * log(X.row_sums)
-    worst = worst_explained(own * factors[:, 0] - scores)
+    worst = worst_explained((own * factors[:, 0] - scores) * X.row_weights)
     if worst is None:
         return np.zeros(X.shape[1], dtype=X.dtype)
     return X.tdot(np.eye(1, len(own), worst, dtype=X.dtype).T)[:, 0]
