@@ -37,6 +37,7 @@ def exchange_sweep(indptr, indices, data, column_indptr, column_indices, order, 
     """Move every object once; ``labels`` and the counts ``joint`` of cluster pairs follow."""
     n_clusters = joint.shape[0]
     first, second = joint.sum(axis=1), joint.sum(axis=0)
+    least = 1e-12 * first.sum()  # no move for what is rounding
     to, back = np.empty(n_clusters), np.empty(n_clusters)
     for i in range(len(labels)):
         to[:], back[:], own = 0, 0, 0.0
@@ -55,7 +56,6 @@ def exchange_sweep(indptr, indices, data, column_indptr, column_indices, order, 
         first[home] -= n
         second[home] -= m
         best, most = home, gain(home, to, back, own, n, m, joint, first, second)
-        least = 1e-12 * (n + m)  # no move for what is rounding
         for b in range(n_clusters):
             if b != home:
                 this = gain(b, to, back, own, n, m, joint, first, second)
