@@ -140,7 +140,7 @@ class RowClusters:
 def _spare(X: Counts, scores: Array, factors: Array) -> Array:
     """Counts of the row that is explained worst; zeros where none could be explained better."""
     own = X.n_log_n(1) - X.row_sums * log(X.row_sums)
-    worst = worst_explained((own * factors[:, 0] - scores) * X.row_weights)
+    worst = worst_explained((own * factors[:, 0] - scores) * (X.row_weights > 0))
     if worst is None:
         return np.zeros(X.shape[1], dtype=X.dtype)
     return X.tdot(np.eye(1, len(own), worst, dtype=X.dtype).T)[:, 0]
