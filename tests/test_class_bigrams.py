@@ -1,0 +1,373 @@
+"""The class bigram model: exchange moves against their definition, and tied estimators."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score, mutual_info_score
+
+from skcooc import AsymmetricClustering, Dyads, SymmetricClustering
+from skcooc.class_bigrams import ClassBigrams
+from skcooc.coclusters import Params, mutual_information
+from skcooc.counts import CSRCounts, csr
+from skcooc.em import EM, State
+from skcooc.em.schedules import constant
+from skcooc.metrics import mutual_information as information_of_table
+
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+
+# Classes 0 and 1 are followed by the same classes, 2 and 3 by different ones: by what follows
+# them, 0 and 1 cannot be told apart, nor 2 and 3 by what they follow.
+CYCLE = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [1, 0, 0, 0], [0, 1, 0, 0]])
+
+
+def bigrams(n_objects=60, n_observations=6000, seed=0):
+    """Counts of pairs of objects, with the classes that they were drawn from."""
+    rng = np.random.default_rng(seed)
+    classes = rng.permutation(np.arange(n_objects) % 4)
+    frequency = rng.uniform(0.5, 1.5, n_objects)
+    P = (0.9 * CYCLE + 0.1 / 4)[np.ix_(classes, classes)] * np.outer(frequency, frequency)
+    P /= P.sum()
+    counts = rng.multinomial(n_observations, P.ravel()).reshape(P.shape)
+    return sp.csr_array(counts.astype(float)), classes
+
+
+def noise(diagonal=0.0, seed=0):
+    """Counts of 14 objects, one of them never seen, with a heavy diagonal where wanted."""
+    counts = np.random.default_rng(seed).poisson(0.8, (14, 14)) + diagonal * np.eye(14)
+    counts[5], counts[:, 5] = 0, 0
+    return sp.csr_array(counts)
+
+
+# ---- the definition
+
+
+def literal_information(n, labels, n_clusters):
+    """Mutual information of the clusters of rows and columns, from scratch, in nats."""
+    joint = np.zeros((n_clusters, n_clusters))
+    for i, j in np.argwhere(n):
+        joint[labels[i], labels[j]] += n[i, j] / n.sum()
+    independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    seen = joint > 0
+    return (joint[seen] * np.log(joint[seen] / independent[seen])).sum()
+
+
+def literal_sweep(n, labels, n_clusters):
+    """Every object goes, in turn, where the information is largest; it stays where none gains."""
+    labels = labels.copy()
+    for i in range(len(labels)):
+        best, most = labels[i], literal_information(n, labels, n_clusters)
+        for c in range(n_clusters):
+            labels[i] = c
+            gained = literal_information(n, labels, n_clusters)
+            if gained > most + 1e-12:
+                best, most = c, gained
+        labels[i] = best
+    return labels
+
+
+def start(X, n_clusters=4, seed=0, weights=None):
+    labels = np.random.default_rng(seed).integers(n_clusters, size=X.shape[0])
+    I = np.eye(n_clusters, dtype=X.dtype)[labels]
+    n = X.toarray() if weights is None else X.toarray() * weights[:, None]
+    joint, uniform = I.T @ n @ I / n.sum(), np.full(n_clusters, 1 / n_clusters)
+    return State(Params(I, n.sum(axis=0) / n.sum(), joint, uniform, uniform), [I])
+
+
+def path(X, n_iter=10, n_clusters=4, seed=0, weights=None):
+    """Labels at the start and after every sweep, and the record of each."""
+    state = start(X, n_clusters, seed, weights)
+    labels, records = [state.rows[0].argmax(axis=1)], []
+
+    def observe(record, params, rows):
+        labels.append(params.memberships.argmax(axis=1))
+        records.append((record, params))
+        return False
+
+    em = EM(constant(1.0, n_iter), -np.inf)
+    em.fit(ClassBigrams(n_clusters), [CSRCounts(X, weights)], None, observe, start=state)
+    return labels, records
+
+
+TABLES = [noise(), noise(diagonal=5), bigrams(30, 800)[0], 0.37 * noise(diagonal=0.3, seed=1)]
+
+
+@pytest.mark.parametrize("X", TABLES, ids=["noise", "diagonal", "planted", "fractions"])
+@pytest.mark.parametrize("n_clusters", [1, 2, 4])
+def test_sweeps_equal_the_definition(X, n_clusters):
+    labels, _ = path(X, 3, n_clusters)
+    expected = labels[0]
+    for found in labels[1:]:
+        expected = literal_sweep(X.toarray(), expected, n_clusters)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_the_diagonal_matters():
+    n = noise(diagonal=5).toarray()
+    labels = start(sp.csr_array(n)).rows[0].argmax(axis=1)
+    without = literal_sweep(n - np.diag(np.diag(n)), labels, 4)
+    assert (literal_sweep(n, labels, 4) != without).any()
+
+
+@pytest.mark.parametrize("X", TABLES, ids=["noise", "diagonal", "planted", "fractions"])
+def test_the_joint_distribution_is_that_of_the_labels(X):
+    labels, records = path(X, 4)
+    for found, (_, params) in zip(labels[1:], records, strict=True):
+        I = np.eye(4)[found]
+        np.testing.assert_allclose(params.joint, I.T @ X @ I / X.sum(), atol=1e-15)
+        np.testing.assert_allclose(params.shares, np.asarray(X.sum(axis=0)) / X.sum())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_mutual_information_never_falls(seed):
+    for X in TABLES:
+        labels, records = path(X, seed=seed)
+        information = [literal_information(X.toarray(), found, 4) for found in labels]
+        assert (np.diff(information) >= 0).all()
+        assert information[-1] > information[0]
+        objectives = [record.free_energy for record, _ in records]
+        np.testing.assert_allclose(objectives, -X.sum() * np.array(information[:-1]), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_single_move_is_better_at_convergence(seed):
+    for X in TABLES[:3]:
+        labels = path(X, 30, seed=seed)[0][-1]
+        n, here = X.toarray(), literal_information(X.toarray(), labels, 4)
+        for i in range(len(labels)):
+            for c in range(4):
+                moved = labels.copy()
+                moved[i] = c
+                assert literal_information(n, moved, 4) <= here + 1e-12
+
+
+def test_before_convergence_some_move_is():
+    X = TABLES[0]
+    labels = path(X, 1)[0][-1]
+    assert (literal_sweep(X.toarray(), labels, 4) != labels).any()
+
+
+def test_weights_of_rows_are_factors_of_their_counts():
+    X = noise(diagonal=1)
+    weights = np.random.default_rng(0).uniform(0, 3, X.shape[0])
+    weighted, records = path(X, weights=weights)
+    scaled, others = path(sp.csr_array(X.toarray() * weights[:, None]))
+    np.testing.assert_array_equal(weighted, scaled)
+    for (record, params), (other, its) in zip(records, others, strict=True):
+        assert record.free_energy == pytest.approx(other.free_energy)
+        np.testing.assert_allclose(params.joint, its.joint)
+        np.testing.assert_allclose(params.shares, its.shares)
+
+
+def test_permuted_objects_take_their_clusters_along():
+    """At convergence, where the order of the moves does not matter."""
+    X, _ = bigrams()
+    labels = path(X, 20)[0][-1]
+    order = np.random.default_rng(0).permutation(len(labels))
+    counts = CSRCounts(sp.csr_array(X[order][:, order]))
+    np.testing.assert_array_equal(counts.exchange(labels[order], 4), labels[order])
+
+
+def test_transposing_changes_nothing():
+    X = noise(diagonal=2)
+    np.testing.assert_array_equal(path(X)[0], path(sp.csr_array(X.T))[0])
+
+
+# ---- the estimator
+
+
+def tied(n_clusters=4, **options):
+    options = {"hard": True, "tied": True, "random_state": 0} | options
+    return SymmetricClustering(n_clusters, n_clusters, **options)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_recovers_classes_that_one_side_does_not_show(seed):
+    X, classes = bigrams(seed=seed)
+    labels = tied(n_init=5).fit(X).labels_
+    assert adjusted_rand_score(classes, labels) == 1
+    by_row = AsymmetricClustering(4, hard=True, n_init=5, random_state=0).fit(X)
+    assert adjusted_rand_score(classes, by_row.labels_) < 0.8
+    untied = SymmetricClustering(4, 4, hard=True, n_init=5, random_state=0).fit(X)
+    assert adjusted_rand_score(classes, untied.row_labels_) < 0.8
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, _ = bigrams()
+    return tied(n_init=3).fit(X), X
+
+
+def test_rows_and_columns_have_the_same_clusters(fitted):
+    model, X = fitted
+    np.testing.assert_array_equal(model.row_labels_, model.column_labels_)
+    np.testing.assert_array_equal(model.embedding_, model.column_posteriors_)
+    i, j = (np.repeat(side, X.tocoo().data.astype(int)) for side in X.tocoo().coords)
+    by_labels = mutual_info_score(model.labels_[i], model.labels_[j])
+    assert model.mutual_information_ == pytest.approx(by_labels)
+    assert model.mutual_information_ < information_of_table(X)
+    assert model.objective_ == pytest.approx(-X.sum() * by_labels)
+    assert model.converged_
+
+
+def test_predicts_by_classes(fitted):
+    """P(y given x) = P(y given its class) P(class given class)."""
+    model, X = fitted
+    I, shares = model.embedding_, np.asarray(X.sum(axis=0)) / X.sum()
+    given_class = model.joint_ / model.joint_.sum(axis=1, keepdims=True)
+    within = I * shares[:, None] / (shares @ I)
+    np.testing.assert_allclose(I @ model.components_, I @ given_class @ within.T)
+
+
+def test_new_rows_go_to_the_cluster_that_explains_what_follows(fitted):
+    model, X = fitted
+    new = X[:20] + X[20:40]
+    scores = new @ model.column_posteriors_ @ np.log(model.association_).T
+    np.testing.assert_array_equal(model.predict(new), scores.argmax(axis=1))
+    np.testing.assert_array_equal(model.transform(new), np.eye(4)[scores.argmax(axis=1)])
+
+
+def test_a_new_row_without_observations_may_be_in_any_cluster(fitted):
+    model, X = fitted
+    np.testing.assert_allclose(model.transform(0 * X[:1]), 1 / 4)
+
+
+def test_scores_of_dyads_and_of_new_rows(fitted):
+    model, X = fitted
+    held_out = bigrams(n_observations=1000)[0]
+    shares = np.asarray(X.sum(axis=0)) / X.sum()
+    unigram = np.log(shares) @ np.asarray(held_out.sum(axis=0)) / held_out.sum()
+    assert unigram + 0.3 < model.score(Dyads(held_out)) < 0
+    assert unigram + 0.3 < model.score(X) < 0
+    rows, columns = Dyads(held_out).rows, Dyads(held_out).columns
+    s = model.smoothing_
+    P = (1 - s) * model.embedding_ @ model.components_ + s * model.unigram_
+    assert model.score(Dyads(held_out)) == pytest.approx(np.log(P[rows, columns]).mean())
+
+
+def test_samples_are_pairs_of_the_same_objects(fitted):
+    model, X = fitted
+    drawn = model.sample(5000).to_csr()
+    assert drawn.shape == X.shape
+    assert drawn.sum() == 5000
+    joint = model.embedding_.T @ drawn @ model.embedding_ / 5000
+    np.testing.assert_allclose(joint, model.joint_, atol=0.03)
+
+
+def test_pickles_and_clones(fitted):
+    model, X = fitted
+    copied = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copied.transform(X), model.transform(X))
+    assert copied.score(Dyads(X)) == model.score(Dyads(X))
+    with pytest.raises(NotFittedError):
+        clone(model).transform(X)
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_a_warm_start_goes_on():
+    X, _ = bigrams(seed=4)
+    whole = tied().fit(X)
+    model = tied(max_iter=1, warm_start=True).fit(X)
+    information = [model.mutual_information_]
+    for _ in range(whole.n_iter_):
+        information.append(model.fit(X).mutual_information_)
+    assert information == sorted(information)
+    assert information[-1] > information[0]
+    np.testing.assert_array_equal(model.labels_, whole.labels_)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_repeated_fits_are_bitwise_equal(n_jobs, monkeypatch):
+    monkeypatch.setattr(csr, "WORTH_A_THREAD", 1)
+    X, _ = bigrams(seed=4)
+    one, two = tied(n_init=3).fit(X), tied(n_init=3, n_jobs=n_jobs).fit(X)
+    assert one.objective_ == two.objective_
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    np.testing.assert_array_equal(one.components_, two.components_)
+    np.testing.assert_array_equal(one.joint_, two.joint_)
+
+
+def test_another_seed_is_another_start():
+    X = noise()
+    labels = {tuple(tied(random_state=seed).fit(X).labels_) for seed in range(4)}
+    assert len(labels) > 1
+
+
+def test_restarts_keep_the_best():
+    X, seeds = noise(), np.random.RandomState(0)
+    objectives = [tied(random_state=seeds).fit(X).objective_ for _ in range(5)]
+    assert len(set(objectives)) > 1
+    assert tied(n_init=5).fit(X).objective_ == min(objectives)
+
+
+def test_storage_and_type_do_not_matter():
+    X, classes = bigrams()
+    names = [f"w{i}" for i in range(len(classes))]
+    frame = pd.DataFrame(X.toarray().astype(int), index=names, columns=names)
+    reference = tied().fit(X)
+    for table in (X.toarray(), X.tocsc(), X.toarray().tolist(), frame, Dyads(X)):
+        model = tied().fit(table)
+        np.testing.assert_array_equal(model.labels_, reference.labels_)
+        np.testing.assert_allclose(model.components_, reference.components_)
+    assert tied().set_output(transform="pandas").fit(frame).transform(frame).shape == (60, 4)
+
+
+def test_single_precision_stays_single():
+    X, _ = bigrams()
+    double, single = tied().fit(X), tied().fit(X.astype(np.float32))
+    assert single.components_.dtype == single.embedding_.dtype == np.float32
+    np.testing.assert_array_equal(single.labels_, double.labels_)
+    np.testing.assert_allclose(single.components_, double.components_, rtol=1e-5)
+
+
+def test_sample_weight_scales_counts():
+    X, _ = bigrams()
+    one, two = tied().fit(X), tied().fit(X, sample_weight=np.full(X.shape[0], 0.3))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    np.testing.assert_allclose(two.joint_, one.joint_)
+    assert two.objective_ == pytest.approx(0.3 * one.objective_)
+
+
+def test_millions_of_observations_in_single_precision():
+    X, _ = bigrams()
+    few, many = tied().fit(X), tied().fit((X * 1_000_003).astype(np.float32))
+    np.testing.assert_array_equal(few.labels_, many.labels_)
+    np.testing.assert_allclose(few.joint_, many.joint_, rtol=1e-5)
+
+
+def test_one_cluster_is_the_unigram():
+    X, _ = bigrams()
+    model = tied(1).fit(X)
+    np.testing.assert_allclose(model.components_, np.asarray(X.sum(axis=0))[None] / X.sum())
+    assert model.mutual_information_ == pytest.approx(0)
+
+
+def test_more_clusters_than_objects_keep_all_information():
+    X = sp.csr_array(np.array([[5.0, 1, 0], [0, 2, 4], [3, 0, 1]]))
+    model = tied(5, n_init=5).fit(X)
+    assert model.mutual_information_ == pytest.approx(information_of_table(X))
+    assert mutual_information(model.joint_) == model.mutual_information_
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1)
+
+
+def test_unseen_objects_do_no_harm():
+    model = tied(3).fit(noise())
+    assert np.isfinite(model.components_).all()
+    np.testing.assert_array_equal(model.components_[:, 5], 0)
+
+
+def test_early_stopping_holds_out_observations():
+    X, classes = bigrams()
+    model = tied(early_stopping=True, n_init=3).fit(X)
+    assert adjusted_rand_score(classes, model.labels_) > 0.9
+    assert np.isfinite(model.history_[-1].validation_perplexity)
+
+
+def test_the_wrong_width_is_refused(fitted):
+    model, X = fitted
+    with pytest.raises(ValueError, match="60 features"):
+        model.transform(X[:, :30])
