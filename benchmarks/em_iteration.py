@@ -33,7 +33,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import fit_memory, peers, reporting
 from skcooc.aspect import Aspects
 from skcooc.counts import CSRCounts
-from skcooc.counts.csr import balanced_ranges
+from skcooc.counts.layout import balanced_ranges
 from skcooc.fitting import threads
 from skcooc.protocol import Array
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -61,7 +61,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
         multiscale optimisation. EM begins with the rows of a group tied to one posterior, and
-        reaches the single rows last. For pixels see ``skcooc.image.grid_coarsening``.
+        reaches the single rows last. Cooling concerns the coarsest groups. For pixels see
+        ``skcooc.image.grid_coarsening``.
 
     max_iter : int, default=200
         Largest number of EM iterations at each temperature and scale.
@@ -225,18 +226,14 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         return constant(beta, max_iter)
 
     def _procedure(self, X: Counts) -> dict[str, Any]:
-        if self.coarsening is not None and (self.axis == "columns" or self.cooling is not None):
-            raise ValueError(
-                "coarsening groups rows that are clustered at one temperature: it needs "
-                "axis='rows' and cooling=None."
-            )
+        if self.coarsening is not None and self.axis == "columns":
+            raise ValueError("coarsening groups the rows that are clustered: it needs axis='rows'.")
         return {
             "relaxation": 1.0 if self.hard else self.relaxation,
             "coarsening": self.coarsening,
-            "cooling": None if self.cooling is None else self._cooling(X, self.cooling),
+            "cooling": None if self.cooling is None else self._path,
         }
 
-    def _cooling(self, X: Counts, factor: float) -> Callable[[float], list[float]]:
-        """The path of inverse temperatures, from the critical one to any other."""
-        hottest = self._model().critical_beta(X)
-        return lambda beta: rising(hottest, beta, factor)
+    def _path(self, X: Counts, beta: float) -> list[float]:
+        """The inverse temperatures of an annealed fit, from the critical one."""
+        return rising(self._model().critical_beta(X), beta, cast(float, self.cooling))

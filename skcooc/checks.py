@@ -129,8 +129,8 @@ def check_coarsening(coarsening: Sequence[Any], n_rows: int) -> list[Array]:
                 f"coarsening has a grouping of {len(labels)} rows, but X has {n_rows} sample(s)."
             )
     for finer, coarser in pairwise(groupings):
-        n_pairs = len(np.unique(np.stack([finer, coarser]), axis=1).T)
-        if n_pairs != len(np.unique(finer)):
+        first, group = np.unique(finer, return_index=True, return_inverse=True)[1:]
+        if not np.array_equal(coarser[first][group], coarser):
             raise ValueError(
                 "coarsening should be nested, finest grouping first: a grouping divides a group of "
                 "the one before it."

@@ -250,9 +250,8 @@ def _best_restart(
             if start is not None:
                 em = settings.em(constant(beta, settings.max_iter), heldout)
                 return em.fit(model, [X], rng, observe, start=start)
-            optimiser = settings.optimiser(
-                beta, coarser_levels(X, settings.coarsening or ()), heldout
-            )
+            levels = coarser_levels(X, settings.coarsening or ())
+            optimiser = settings.optimiser(X, beta, levels, heldout)
             return optimiser.fit(model, [X], rng, observe)
 
     train = train.spread(n_inner, map)  # prepared once for all restarts

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from skcooc.em import EM, HeldOut, TemperatureRange
 from skcooc.em.annealing import Annealing
 from skcooc.em.multiscale import Level, Multiscale
 from skcooc.em.schedules import MakeSchedule, Schedule
-from skcooc.protocol import Array
+from skcooc.protocol import Array, Counts
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Settings:
     seeds: tuple[int, ...]  # one for each restart
     schedule: MakeSchedule
     coarsening: Sequence[Array] | None = None  # groups of rows, finest grouping first
-    cooling: Callable[[float], Sequence[float]] | None = None  # the path to a temperature
+    cooling: Callable[[Counts, float], Sequence[float]] | None = None  # the path to a temperature
 
     @property
     def holds_out(self) -> bool:
@@ -50,10 +50,13 @@ class Settings:
         return Multiscale(em, levels) if levels else em
 
     def optimiser(
-        self, beta: float, levels: Sequence[Level], heldout: HeldOut | None
+        self, X: Counts, beta: float, levels: Sequence[Level], heldout: HeldOut | None
     ) -> EM | Multiscale | Annealing:
         """What fits the model at the temperature chosen."""
         em = self.em(self.schedule(beta, self.max_iter), heldout)
-        if self.cooling is not None:
-            return Annealing(em, self.cooling(beta))
-        return Multiscale(em, levels) if levels else em
+        if self.cooling is None:
+            return Multiscale(em, levels) if levels else em
+        if not levels:
+            return Annealing(em, self.cooling(X, beta))
+        path = self.cooling(levels[-1].X, beta)
+        return Multiscale(em, levels, first=Annealing(replace(em, heldout=None), path))

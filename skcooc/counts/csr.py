@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 from builtins import map as serial_map
 from collections.abc import Callable, Iterable
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -15,12 +14,15 @@ from numpy.typing import NDArray
 
 from skcooc.counts import kernels
 from skcooc.counts.exchange import exchange_sweep
+from skcooc.counts.layout import ColumnView, balanced_ranges
 
 Array = NDArray[Any]
 Map = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
 
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
+CACHED = 2**15  # numbers that a core's cache holds besides what streams through it
+N_CHUNKS = 8  # of the rows, for sums that stay in the cache
 
 
 class Mixture(NamedTuple):
@@ -29,23 +31,6 @@ class Mixture(NamedTuple):
     rows: Array  # (n, k): w @ B
     columns: Array  # (M, k): w.T @ A
     log_likelihood: float  # sum n_ij log(A[i] @ B[j]), nats
-
-
-class ColumnView:
-    """The CSC structure of a CSR matrix; ``order`` finds its entries in the CSR data."""
-
-    def __init__(self, X: Any) -> None:
-        # The order of 2^31 entries and more needs 64-bit numbers whatever type the indices have.
-        index = np.int32 if X.data.size < 2**31 else np.int64
-        order = np.arange(X.data.size, dtype=index)
-        view = sp.csr_array((order, X.indices, X.indptr), shape=X.shape).tocsc()
-        self.indptr, self.indices, self.order = view.indptr, view.indices, view.data
-        self._data = X.data
-
-    @cached_property
-    def data(self) -> Array:
-        """The counts in the order of the columns: twice as fast to read as through ``order``."""
-        return self._data[self.order]
 
 
 class CSRCounts:
@@ -117,7 +102,9 @@ class CSRCounts:
     @cached_property
     def column_sums(self) -> Array:
         """Number of observations of each column, rows by their weights, (M,), in float64."""
-        return np.bincount(self.indices, weights=self.observations, minlength=self.shape[1])
+        sums = np.zeros(self.shape[1])
+        kernels.column_sums(self.indptr, self.indices, self.data, self.row_weights, sums)
+        return sums
 
     @cached_property
     def _columns(self) -> ColumnView:
@@ -138,17 +125,7 @@ class CSRCounts:
 
     def tdot(self, D: Array) -> Array:
         """X.T @ D, rows counted by their weights: (n, k) -> (M, k)."""
-        D, columns = self._weighted(D), self._columns
-        data = columns.data
-        products = np.empty((self.shape[1], D.shape[1]), dtype=self.dtype)
-        self._over(
-            columns.indptr,
-            D.shape[1],
-            lambda start, stop: kernels.row_products(
-                columns.indptr, columns.indices, data, D, start, stop, products
-            ),
-        )
-        return products
+        return self._column_products(self.data, self._weighted(D))
 
     def mixture(self, A: Array, B: Array) -> Mixture:
         """The products of the ratios w_ij = n_ij / (A[i] @ B[j]) with both factors.
@@ -231,9 +208,8 @@ class CSRCounts:
         labels, counts = labels.copy(), self.observations
         joint = np.zeros((n_clusters, n_clusters))
         np.add.at(joint, (np.repeat(labels, np.diff(self.indptr)), labels[self.indices]), counts)
-        columns = self._columns
-        column_view = columns.indptr, columns.indices, columns.order
-        exchange_sweep(self.indptr, self.indices, counts, *column_view, labels, joint)
+        structure = self._columns.structure
+        exchange_sweep(self.indptr, self.indices, counts, *structure, labels, joint)
         return labels
 
     def spread(self, n_threads: int, map: Map) -> Self:
@@ -278,16 +254,32 @@ class CSRCounts:
         return np.ascontiguousarray(D, dtype=self.dtype)
 
     def _column_products(self, data: Array, D: Array) -> Array:
+        size = self.shape[1] * D.shape[1]
+        if size <= CACHED and len(data) > N_CHUNKS * self.shape[1]:
+            return self._scattered(data, D)
         columns = self._columns
         products = np.empty((self.shape[1], D.shape[1]), dtype=self.dtype)
+        if data is self.data:
+            loop = partial(kernels.row_products, columns.indptr, columns.indices, columns.data)
+        else:
+            loop = partial(kernels.column_products, *columns.structure, data)
         self._over(
             columns.indptr,
             D.shape[1],
-            lambda start, stop: kernels.column_products(
-                columns.indptr, columns.indices, columns.order, data, D, start, stop, products
-            ),
+            lambda start, stop: loop(D, start, stop, products),
         )
         return products
+
+    def _scattered(self, data: Array, D: Array) -> Array:
+        """Column products that stay in the cache: row by row, the sums of each chunk apart."""
+        chunks = balanced_ranges(self.indptr, N_CHUNKS)  # whatever the number of threads
+        products = np.zeros((len(chunks), self.shape[1], D.shape[1]), dtype=self.dtype)
+
+        def loop(rows: tuple[int, int], sums: Array) -> None:
+            kernels.scattered_products(self.indptr, self.indices, data, D, *rows, sums)
+
+        self._each(loop, list(zip(chunks, products, strict=True)))
+        return products.sum(axis=0)
 
     def _over(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
         n_ranges = self._n_ranges(len(self.data) * n_components)
@@ -306,24 +298,5 @@ class CSRCounts:
 class NewRows(CSRCounts):
     """Rows that are folded into a fitted model: they contribute nothing to its columns."""
 
-    def tdot(self, D: Array) -> Array:
-        """Zeros, (M, k)."""
-        return self._column_products(self.data, D)
-
     def _column_products(self, data: Array, D: Array) -> Array:
         return np.broadcast_to(np.zeros((), dtype=self.dtype), (self.shape[1], D.shape[1]))
-
-
-def balanced_ranges(indptr: Array, n_ranges: int) -> list[tuple[int, int]]:
-    """Cut rows into at most ``n_ranges`` non-empty ranges with about equally many non-zeros.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> balanced_ranges(np.array([0, 6, 7, 8, 12]), 2)
-    [(0, 1), (1, 4)]
-    """
-    n_rows = len(indptr) - 1
-    goals = np.arange(1, n_ranges) * (float(indptr[-1]) / n_ranges)
-    limits = [0, *np.searchsorted(indptr, goals).tolist(), n_rows]
-    return [(start, stop) for start, stop in pairwise(limits) if start < stop]

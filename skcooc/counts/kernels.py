@@ -125,6 +125,26 @@ def column_products(indptr, indices, order, data, D, start, stop, products):  # 
 
 
 @compiled
+def scattered_products(indptr, indices, data, D, start, stop, products):  # type: ignore[no-untyped-def]
+    """Add X.T @ D of the rows start..stop to the products, which are few enough for the cache."""
+    n_components = D.shape[1]
+    for i in range(start, stop):
+        d = D[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            value, product = data[p], products[indices[p]]
+            for k in range(n_components):
+                product[k] += value * d[k]
+
+
+@compiled
+def column_sums(indptr, indices, data, row_weights, sums):  # type: ignore[no-untyped-def]
+    """Add the sums of the columns, rows counted by their weights, to ``sums``."""
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            sums[indices[p]] += row_weights[i] * data[p]
+
+
+@compiled
 def cell_products(indptr, indices, A, B, start, stop, cells):  # type: ignore[no-untyped-def]
     """A[i] @ B[j] at the non-zeros of rows start..stop."""
     n_components = A.shape[1]

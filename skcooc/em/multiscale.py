@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcooc.em.driver import EM, Fit, Observe, Record, State, Watch, ignore
+from skcooc.em.annealing import Annealing
+from skcooc.em.driver import EM, Fit, Observe, Record, Split, State, Watch, ignore
 from skcooc.em.sweep import Map
 from skcooc.protocol import Array, Counts, Model, Rows
 
@@ -71,10 +72,13 @@ class Multiscale:
         they are looked at.
     levels : sequence of Level
         Finest first, without the finest table itself.
+    first : EM, Annealing or None, default=None
+        What is run on the coarsest table instead.
     """
 
     em: EM
     levels: Sequence[Level]
+    first: EM | Annealing | None = None
 
     def begin(self, model: Model, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
         """Where ``fit`` begins on the coarsest table, unless it is told."""
@@ -90,16 +94,19 @@ class Multiscale:
         start: State | None = None,
     ) -> Fit:
         """Run EM on every level; see EM.fit. The finest table is a single block."""
-        tied, state = replace(self.em, heldout=None), start or self.begin(model, blocks, rng)
+        state = start or self.begin(model, blocks, rng)
+        last = replace(self.em, schedule=self.em.schedule[-1:])
+        tied = replace(last, heldout=None)
+        optimiser = self.first or replace(self.em, heldout=None)
         history: list[Record] = []
+        splits: Sequence[Split] = ()
         for level in reversed(self.levels):
             watch = Watch(observed_from(level, observe))
-            fit = tied.fit(model, [level.X], rng, watch, map, start=state)
-            history += fit.history
+            fit = optimiser.fit(model, [level.X], rng, watch, map, start=state)
+            optimiser, history, splits = tied, history + fit.history, splits or fit.splits
             if watch.stopped:
-                return fit._replace(rows=[fit.rows[0][level.groups]], history=history)
+                rows = [fit.rows[0][level.groups]]
+                return fit._replace(rows=rows, history=history, splits=splits)
             state = State(fit.params, [fit.rows[0][level.members]])
-            tied = replace(tied, schedule=self.em.schedule[-1:])
-        em = replace(self.em, schedule=self.em.schedule[-1:])
-        fit = em.fit(model, blocks, rng, observe, map, start=state)
-        return fit._replace(history=history + fit.history)
+        fit = last.fit(model, blocks, rng, observe, map, start=state)
+        return fit._replace(history=history + fit.history, splits=splits)
