@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from sklearn.base import is_clusterer
+
 from skcooc.cli.arguments import Options, parse
 from skcooc.cli.comparison import MODELS, compare, refit
 from skcooc.cli.progress import Screen
@@ -55,6 +57,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: Options) -> None:
+    if options.nearest and is_clusterer(MODELS[options.model](2)):
+        raise InputError(
+            f"--nearest needs mixtures of aspects, but --model {options.model} finds clusters: "
+            "choose --model aspect or product-space"
+        )
     table = read(options)
     for name in options.nearest:
         table.position(name)  # a wrong name shows before the long work

@@ -149,7 +149,7 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
         type=_positive,
         default=32,
         metavar="K",
-        help="number of aspects (default: %(default)s)",
+        help="number of aspects or clusters (default: %(default)s)",
     )
     group.add_argument(
         "--beta",
@@ -187,7 +187,7 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument(
-        "--top", type=_positive, default=10, metavar="N", help="words an aspect (default: 10)"
+        "--top", type=_positive, default=10, metavar="N", help="words of each (default: 10)"
     )
     group.add_argument(
         "--nearest",

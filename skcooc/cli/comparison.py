@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +15,28 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skcooc import metrics
 from skcooc.aspect import AspectModel
+from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cli.arguments import Options
 from skcooc.cli.progress import Screen
 from skcooc.cli.table import Table
 from skcooc.dyads import Dyads
 from skcooc.model_selection import split_observations
+from skcooc.product_space import ProductSpaceMixture
+from skcooc.symmetric import SymmetricClustering
+
+
+def _as_many_of_columns(estimator: Any) -> Callable[..., Any]:
+    """The estimator with as many components of columns as of rows."""
+    return lambda components, **parameters: estimator(components, components, **parameters)
+
 
 # Each takes the number of components first, and the parameters that all estimators share.
-MODELS: dict[str, Any] = {"aspect": AspectModel}
+MODELS: dict[str, Callable[..., Any]] = {
+    "aspect": AspectModel,
+    "product-space": _as_many_of_columns(ProductSpaceMixture),
+    "asymmetric": AsymmetricClustering,
+    "symmetric": _as_many_of_columns(SymmetricClustering),
+}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is printed: the comparison, the temperature, the aspects, and nearest rows."""
+"""What is printed: the comparison, the temperature, the components, and nearest rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_clusterer
 
 from skcooc.cli.arguments import Options
 from skcooc.cli.comparison import Comparison, Entry
@@ -38,9 +39,10 @@ def report(table: Table, comparison: Comparison, model: Any, options: Options) -
         _data(table, options),
         _perplexities(comparison, options),
         _temperature(comparison.chosen),
-        _aspects(table, model, options),
-        _neighbors(table, model, example_rows(table, model, options.nearest)),
+        _components(table, model, options),
     ]
+    if not is_clusterer(model):  # in one cluster all rows are equally near
+        sections.append(_neighbors(table, model, example_rows(table, model, options.nearest)))
     return "\n\n".join("\n".join(section) for section in map(list, sections) if section) + "\n"
 
 
@@ -64,8 +66,18 @@ def example_rows(table: Table, model: Any, wanted: list[str]) -> list[int]:
         return [table.position(name) for name in names]
     n_observations = table.X.sum(axis=1)
     dominant = model.embedding_.argmax(axis=1)
-    aspects = [k for k in np.argsort(-model.weights_) if n_observations[dominant == k].any()]
+    aspects = [k for k in np.argsort(-shares(model)) if n_observations[dominant == k].any()]
     return [int(np.where(dominant == k, n_observations, -1).argmax()) for k in aspects[:N_EXAMPLES]]
+
+
+def shares(model: Any) -> Array:
+    """Share of the observations in each component, (K,)."""
+    observations: Array = model.row_distribution_ @ model.embedding_
+    return observations
+
+
+def _noun(model: Any) -> str:
+    return "clusters" if is_clusterer(model) else "aspects"
 
 
 def _data(table: Table, options: Options) -> Iterator[str]:
@@ -81,7 +93,8 @@ def _data(table: Table, options: Options) -> Iterator[str]:
 
 
 def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:
-    yield f"Perplexity of the observations held out, {options.components} aspects"
+    kind = _noun(comparison.chosen)
+    yield f"Perplexity of the observations held out, {options.components} {kind}"
     yield ""
     lines = [HEADINGS, *(_cells(entry) for entry in comparison.entries)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -129,16 +142,16 @@ def _temperature(chosen: Any) -> Iterator[str]:
     yield "  perplexity  " + "".join(f"{probe.validation.perplexity:9.1f}" for probe in probes)
 
 
-def _aspects(table: Table, model: Any, options: Options) -> Iterator[str]:
+def _components(table: Table, model: Any, options: Options) -> Iterator[str]:
     yield (
-        f"Aspects, most frequent first, fitted to all observations: share, most probable "
-        f"{table.kinds[1]}"
+        f"{_noun(model).capitalize()}, most frequent first, fitted to all observations: share, "
+        f"most probable {table.kinds[1]}"
     )
     yield ""
-    features = top_features(model, options.top, table.column_names)
-    for k in np.argsort(-model.weights_):
+    features, share = top_features(model, options.top, table.column_names), shares(model)
+    for k in np.argsort(-share):
         words = textwrap.shorten(" ".join(features[k]), WIDTH - 9, placeholder="")
-        yield f"  {100 * model.weights_[k]:4.1f} %  {words}"
+        yield f"  {100 * share[k]:4.1f} %  {words}"
 
 
 def _neighbors(table: Table, model: Any, rows: list[int]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import joblib
 from sklearn.pipeline import Pipeline
 
 from skcooc.cli.comparison import Comparison
+from skcooc.cli.report import shares
 from skcooc.cli.table import Table
 from skcooc.inspection import top_features
 from skcooc.protocol import Array
@@ -85,7 +86,7 @@ def _summary(table: Table, comparison: Comparison, model: Any) -> dict[str, Any]
         ],
         "model": type(model).__name__,
         "parameters": model.get_params(),
-        "weights": model.weights_.tolist(),
+        "weights": shares(model).tolist(),
         "top_features": top_features(model, feature_names=table.column_names),
     }
 

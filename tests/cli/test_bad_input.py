@@ -119,3 +119,8 @@ def test_wrong_arguments(capsys, arguments):
     assert out == ""
     assert err.startswith("skcooc: error: ")
     assert err.count("\n") == 1
+
+
+def test_clusters_have_no_nearest_rows(error, npz):
+    message = error(npz, "--model", "asymmetric", "--nearest", "1")
+    assert "--nearest needs mixtures of aspects" in message

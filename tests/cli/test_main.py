@@ -33,6 +33,17 @@ def test_report(run, npz):
     assert "\x1b" not in out
 
 
+@pytest.mark.parametrize("model", ["product-space", "asymmetric", "symmetric"])
+def test_other_models(run, npz, tmp_path, model):
+    out = run(npz, "--model", model, "--skip-lda", "--output", tmp_path / "out")
+    kind = "aspects" if model == "product-space" else "clusters"
+    assert f"3 {kind}" in out
+    assert f"{kind.capitalize()}, most frequent first" in out
+    assert ("Nearest rows" in out) == (kind == "aspects")
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert sum(summary["weights"]) == pytest.approx(1)
+
+
 def test_the_table_holds_what_the_library_computes(run, npz, X, tmp_path):
     run(npz, "--output", tmp_path / "out", "--seed", 5)
     comparison = json.loads((tmp_path / "out" / "summary.json").read_text())["comparison"]
