@@ -1,143 +1,17 @@
-"""The product-space mixture model: aspects of rows and aspects of columns, in all pairs."""
+"""The product-space mixture model: an aspect of the row meets an aspect of the column."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
-import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.aspect import Aspects
 from skcooc.base import CooccurrenceEstimator
-from skcooc.em import EM, TemperatureRange
-from skcooc.em.schedules import Schedule, burn_in, constant
-from skcooc.protocol import Array, Counts, Rows
-from skcooc.simplex import normalise, sums
-
-# The aspect model that is the start: at a temperature that suits most data, not to the end.
-START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
-INDEPENDENT = 0.05  # share of the start in which row and column aspects are independent
-
-
-class Params(NamedTuple):
-    """Parameters of the product-space mixture model; P(c given x) is the state of the rows."""
-
-    components: Array  # (M, D): P(y_j given d); columns sum to one
-    joint: Array  # (C, D): P(c, d)
-    weights: Array  # (C,): P(c)
-
-
-class Statistics(NamedTuple):
-    """Sums over the observations of a block."""
-
-    components: Array  # (M, D): sum_ic n_ij r_ij(cd)
-    joint: Array  # (C, D): sum_ij n_ij r_ij(cd)
-    free_energy: float  # -(1/beta) sum n_ij log sum_cd prior (likelihood)^beta, nats
-
-
-@dataclass(frozen=True)
-class ProductAspects:
-    """Equations of the product-space mixture model (PMM): memo, eqs. (15)-(19).
-
-    P(x, y) = sum_cd P(c, d) P(x given c) P(y given d). At inverse temperature beta an observation
-    has the posterior
-
-        joint:       r_ij(cd) ~ [P(c, d) P(x_i given c) P(y_j given d)]^beta
-        likelihood:  r_ij(cd) ~ P(c, d) [P(x_i given c) P(y_j given d)]^beta   (memo, eq. 65)
-
-    The C x D posteriors of an observation are never formed. With T_cd the power of P(d given c) and
-    A' = A T, where A is the power of P(c given x), the sums over d come from the product that the
-    aspect model needs for D aspects, and those over c from two small matrix products.
-    """
-
-    n_row_components: int
-    n_column_components: int
-    tempering: Literal["joint", "likelihood"] = "likelihood"
-
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
-        """An aspect model, its aspects merged on the side that has fewer.
-
-        At random, components would end at the unigram for all but the largest beta.
-        """
-        n_aspects = max(self.n_row_components, self.n_column_components)
-        em = EM(burn_in(START_BETA, START_ITERATIONS), START_TOL, START_RELAXATION)
-        fit = em.fit(Aspects(n_aspects), blocks, rng)
-        B, weights = fit.params
-        into_rows = _merged(B, self.n_row_components)
-        into_columns = _merged(B, self.n_column_components)
-        joint = (into_rows * weights[:, None]).T @ into_columns
-        independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
-        joint = (1 - INDEPENDENT) * joint + INDEPENDENT * independent
-        components = normalise(
-            (B * weights) @ into_columns, axis=0, otherwise=(B @ weights)[:, None]
-        )
-        return Params(components, joint, sums(joint, axis=1)), [A @ into_rows for A in fit.rows]
-
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        """E-step, and the part of the M-step that concerns the rows: memo, eqs. (6), (18)."""
-
-        def temper(P: Array, out: Array) -> None:
-            np.power(P, beta, out=out)
-
-        def mix(A: Array, products: Array, out: Array) -> None:
-            np.multiply(A, products, out=out)
-            normalise(out, axis=1, otherwise=params.weights, out=out)
-
-        A, B = X.rowwise(temper, rows), X.rowwise(temper, params.components)
-        T = self._transitions(params, beta)
-        mixture = X.mixture(A @ T, B)
-        weights = X.row_weights[:, None].astype(X.dtype)
-        joint = T * ((A * weights).T @ mixture.rows)
-        mixtures = X.rowwise(mix, A, mixture.rows @ T.T, out=A)
-        expected = X.rowwise(np.multiply, B, mixture.columns, out=B)
-        return mixtures, Statistics(expected, joint, -mixture.log_likelihood / beta)
-
-    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """M-step for columns and pairs: memo, eqs. (7), (19)."""
-        components = normalise(stats.components, axis=0, otherwise=params.components)
-        joint = stats.joint / stats.joint.sum()
-        return Params(components, joint, sums(joint, axis=1))
-
-    def log_prior(self, params: Params, beta: float) -> float:
-        """None: maximum likelihood."""
-        return 0.0
-
-    def restrict(self, params: Params, columns: Array) -> Params:
-        """The rows of the components that belong to these columns, not normalised anew."""
-        return params._replace(components=params.components[columns])
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """P(c given x) and P(y given c)."""
-        return rows, params.components @ _given_rows(params).T
-
-    def _transitions(self, params: Params, beta: float) -> Array:
-        """What stands between the powers of P(c given x) and of P(y given d), (C, D)."""
-        if self.tempering == "joint":
-            return _given_rows(params) ** beta
-        weights = params.weights[:, None]
-        return np.divide(
-            params.joint, weights**beta, out=np.zeros_like(params.joint), where=weights > 0
-        )
-
-
-def _given_rows(params: Params) -> Array:
-    """P(d given c), (C, D)."""
-    return normalise(params.joint, axis=1, otherwise=sums(params.joint, axis=0))
-
-
-def _merged(B: Array, n_groups: int) -> Array:
-    """Indicators (K, n_groups) of groups of similar components: Ward's method on their roots."""
-    n_components = B.shape[1]
-    if n_groups == n_components:
-        return np.eye(n_components, dtype=B.dtype)
-    labels = fcluster(linkage(np.sqrt(B.T), "ward"), n_groups, "maxclust") - 1
-    return np.eye(n_groups, dtype=B.dtype)[labels]
+from skcooc.em import TemperatureRange
+from skcooc.em.schedules import Schedule, constant
+from skcooc.product_aspects import ProductAspects
+from skcooc.protocol import Array, Counts
 
 
 class ProductSpaceMixture(CooccurrenceEstimator):

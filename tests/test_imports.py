@@ -15,7 +15,7 @@ ROOT = Path(skcooc.__file__).parent
 GLUE = {"attributes", "checks", "fitting", "progress", "scoring", "settings"}  # parts of base
 MODELS = {"aspect", "asymmetric", "product_space", "symmetric"}  # each an estimator
 # The equations of models that have a file of their own.
-EQUATIONS = {"row_clusters", "column_clusters", "coclusters", "class_bigrams"}
+EQUATIONS = {"row_clusters", "column_clusters", "coclusters", "class_bigrams", "product_aspects"}
 ALLOWED = {
     "simplex": set(),
     "protocol": set(),
@@ -35,11 +35,11 @@ ALLOWED = {
     "inspection": {"protocol"},
     "datasets": set(),
     "clustering": {"em", "protocol", "simplex"},
-    **{part: {"clustering", "em", "protocol", "simplex"} | EQUATIONS for part in EQUATIONS},
     **{
-        part: {"aspect", "base", "clustering", "em", "protocol", "simplex"} | EQUATIONS
-        for part in MODELS
+        part: {"aspect", "clustering", "em", "protocol", "simplex"} | EQUATIONS
+        for part in EQUATIONS
     },
+    **{part: {"base", "clustering", "em", "protocol", "simplex"} | EQUATIONS for part in MODELS},
 }
 ANYTHING = {"__init__", "__main__", "cli"}
 

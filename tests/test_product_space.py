@@ -16,7 +16,7 @@ from skcooc.em import EM, State
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import sweep
 from skcooc.model_selection import split_observations
-from skcooc.product_space import Params, ProductAspects
+from skcooc.product_aspects import Params, ProductAspects
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -1,0 +1,228 @@
+"""How well do the clustering models predict, and how fast are they?
+
+Parts, any of which can be left out:
+
+memo        Table 2 of the memo: Cranfield, ten folds of observations, ``beta="auto"``, one seed a
+            fold; mean and standard deviation over the folds beside the figures of the memo. The
+            temperature and the smoothing are chosen on training observations alone.
+speed       An EM iteration of AsymmetricClustering on 20 Newsgroups, 64 clusters, float32, one and
+            two threads, beside the two sparse products alone by scipy; the least of several, taken
+            in turns.
+multiscale  A mosaic of eight Brodatz textures, 128 x 128 sites with histograms of 480 bins:
+            AsymmetricClustering with and without multiscale optimisation, annealed and from random
+            starts, at two temperatures; seconds of a whole fit with one thread, and by how much
+            the final free energies differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from scipy.ndimage import uniform_filter
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.model_selection import KFold
+
+from benchmarks import corpora, reporting, tuned
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    Dyads,
+    ProductSpaceMixture,
+    SymmetricClustering,
+)
+from skcooc.counts import CSRCounts
+from skcooc.fitting import threads
+from skcooc.image import grid_coarsening
+from skcooc.metrics import unigram
+from skcooc.protocol import Array
+from skcooc.row_clusters import RowClusters
+from skcooc.simplex import log
+
+Row = dict[str, Any]
+
+ESTIMATORS: dict[str, Callable[..., Any]] = {
+    "AsymmetricClustering": AsymmetricClustering,
+    "SymmetricClustering": lambda K, **parameters: SymmetricClustering(K, K, **parameters),
+    "ProductSpaceMixture": lambda K, **parameters: ProductSpaceMixture(K, K, **parameters),
+    "AspectModel": AspectModel,
+}
+MEMO = {
+    "AsymmetricClustering": {8: 527, 16: 482, 32: 452, 64: 527, 128: 663},
+    "SymmetricClustering": {8: 615, 16: 543, 32: 506, 64: 477, 128: 462},
+    "AspectModel": {8: 482, 16: 431, 32: 386, 64: 360, 128: 353},
+}
+SITES, SEGMENTS, CELLS, WINDOW = 128, 8, 16, 9
+FREQUENCIES, ORIENTATIONS, BINS = (0.25, 0.125, 0.0625), 4, 40
+
+
+def memo(options: argparse.Namespace) -> Iterator[Row]:
+    """Ten folds of Cranfield."""
+    dyads = Dyads(corpora.cranfield().X.astype(float))
+    folds = list(KFold(10, shuffle=True, random_state=0).split(dyads))
+    base = [_unigram(dyads, *fold) for fold in folds]
+    yield {"model": "unigram", "K": 1, "perplexity": mean(base), "sd": stdev(base), "memo": 685}
+    for name, estimator in ESTIMATORS.items():
+        for K in options.components:
+            runs = Parallel(n_jobs=options.jobs)(
+                delayed(_on_fold)(estimator(K, random_state=seed), dyads, *fold)
+                for seed, fold in enumerate(folds)
+            )
+            perplexities, betas, smoothing = zip(*runs, strict=True)
+            yield {
+                "model": name,
+                "K": K,
+                "perplexity": mean(perplexities),
+                "sd": stdev(perplexities),
+                "memo": MEMO.get(name, {}).get(K, ""),
+                "beta": mean(betas),
+                "smoothing": mean(smoothing),
+            }
+
+
+def _on_fold(model: Any, dyads: Dyads, train: Any, test: Any) -> tuple[float, float, float]:
+    tuned.silence()
+    model.fit(dyads[train])
+    return model.perplexity(dyads[test]), model.beta_, model.smoothing_
+
+
+def _unigram(dyads: Dyads, train: Any, test: Any) -> float:
+    b = unigram(dyads[train].to_csr())
+    return float(np.exp(-np.log(b[dyads[test].columns]).mean()))
+
+
+def speed(options: argparse.Namespace) -> Iterator[Row]:
+    """One iteration beside scipy's products."""
+    X = corpora.newsgroups20().X.astype(np.float32)
+    model, beta = RowClusters(64), 0.05
+    counts = CSRCounts(X)
+    params, (rows,) = model.start([counts], np.random.default_rng(0))
+    posteriors, _ = model.expect(counts, params, rows, beta)
+    log_q = log(params.components)
+
+    def iteration(counts: CSRCounts) -> None:
+        model.maximize(model.expect(counts, params, rows, beta)[1], params, beta)
+
+    with threads(1) as one, threads(2) as two:
+        actions: dict[str, Callable[[], Any]] = {
+            "scipy.sparse, the two products": lambda: (X @ log_q, X.T @ posteriors),
+            "iteration, one thread": lambda: iteration(counts.spread(1, one)),
+            "iteration, two threads": lambda: iteration(counts.spread(2, two)),
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in actions}
+        for _ in range(options.repeats):
+            for name, action in actions.items():
+                seconds[name].append(clock(action))
+    peer = min(seconds["scipy.sparse, the two products"])
+    for name, times in seconds.items():
+        yield {"what": name, "ms": 1e3 * min(times), "times faster": peer / min(times)}
+
+
+def clock(action: Callable[[], Any]) -> float:
+    """Seconds that an action takes."""
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def multiscale(options: argparse.Namespace) -> Iterator[Row]:
+    """The mosaic with and without tied sites."""
+    X, labels = mosaic()
+    groups = grid_coarsening((SITES, SITES))
+    yield {"what": f"{X.nnz} non-zeros, {X.sum() / X.shape[0]:.0f} observations a site"}
+    for cooling in (1.1, None):
+        for beta in (0.018, 0.05):
+            for seed in range(options.seeds):
+                model = {"beta": beta, "cooling": cooling, "random_state": seed}
+                single, tied = (_timed(X, labels, g, model) for g in (None, groups))
+                yield {
+                    "start": "random" if cooling is None else "annealed",
+                    "beta": beta,
+                    "seed": seed,
+                    "single, s": single["seconds"],
+                    "multiscale, s": tied["seconds"],
+                    "times faster": single["seconds"] / tied["seconds"],
+                    "energy, %": 100 * (tied["energy"] / single["energy"] - 1),
+                    "single, NMI": single["NMI"],
+                    "multiscale, NMI": tied["NMI"],
+                }
+
+
+def _timed(X: Any, labels: Array, coarsening: Any, parameters: dict[str, Any]) -> Row:
+    model = AsymmetricClustering(SEGMENTS, coarsening=coarsening, **parameters)
+    seconds = clock(lambda: model.fit(X))
+    nmi = normalized_mutual_info_score(labels, model.labels_)
+    return {"seconds": seconds, "energy": model.objective_, "NMI": nmi}
+
+
+def mosaic() -> tuple[Any, Array]:
+    """Histograms of Gabor moduli at the sites of a mosaic of textures, and the textures.
+
+    Moduli are cut into bins of equal numbers of pixels, counted in a window around each site.
+    """
+    place = np.random.default_rng(0).uniform(0, SITES, (CELLS, 2))
+    y, x = np.mgrid[:SITES, :SITES]
+    nearest = (y[..., None] - place[:, 0]) ** 2 + (x[..., None] - place[:, 1]) ** 2
+    labels = nearest.argmin(axis=-1) % SEGMENTS
+    textures = corpora.textures()
+    parts = [_ranks(textures[name]) for name in sorted(textures)[:SEGMENTS]]
+    image = np.choose(labels, [part[:SITES, :SITES] for part in parts])
+    columns = [
+        np.rint(WINDOW**2 * uniform_filter((bins == b).astype(float), WINDOW, mode="nearest"))
+        for bins in map(_binned, _gabor_moduli(image))
+        for b in range(BINS)
+    ]
+    X = sp.csr_array(np.stack([column.ravel() for column in columns], axis=1, dtype=np.float32))
+    return X, labels.ravel()
+
+
+def _gabor_moduli(image: Array) -> Iterator[Array]:
+    y, x = np.fft.fftfreq(SITES)[:, None], np.fft.fftfreq(SITES)[None]
+    spectrum = np.fft.fft2(image - image.mean())
+    for frequency in FREQUENCIES:
+        for angle in np.pi * np.arange(ORIENTATIONS) / ORIENTATIONS:
+            off = (x - frequency * np.cos(angle)) ** 2 + (y - frequency * np.sin(angle)) ** 2
+            yield np.abs(np.fft.ifft2(spectrum * np.exp(-off / (2 * (frequency / 2.5) ** 2))))
+
+
+def _ranks(image: Array) -> Array:
+    """Grey levels made uniform in [0, 1)."""
+    order = image.ravel().argsort(kind="stable").argsort(kind="stable")
+    return order.reshape(image.shape) / image.size
+
+
+def _binned(modulus: Array) -> Array:
+    return (BINS * _ranks(modulus)).astype(int)
+
+
+PARTS = {"memo": memo, "speed": speed, "multiscale": multiscale}
+
+
+def main() -> None:
+    """Run the parts asked for."""
+    tuned.silence()
+    parser = reporting.options(str(__doc__))
+    parser.add_argument("--parts", choices=PARTS, nargs="+", default=list(PARTS))
+    parser.add_argument("--components", type=int, nargs="+", default=[8, 16, 32, 64, 128])
+    parser.add_argument("--seeds", type=int, default=3, help="of 'multiscale'")
+    parser.add_argument("--repeats", type=int, default=20, help="of 'speed'")
+    parser.add_argument("--jobs", type=int, default=2, help="fits of 'memo' side by side")
+    options = parser.parse_args()
+    results: dict[str, list[Row]] = {}
+    for part in options.parts:
+        rows = results.setdefault(part, [])
+        for row in PARTS[part](options):
+            rows.append(row)
+            reporting.progress(*(f"{key}={value}" for key, value in row.items()))
+            reporting.save(options.output, results)
+        reporting.print_table(rows, rows[-1])
+
+
+if __name__ == "__main__":
+    main()
