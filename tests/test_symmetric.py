@@ -582,6 +582,22 @@ def test_empty_clusters_start_again(hard, empty):
     assert after > 1.1 * before
 
 
+@pytest.mark.parametrize("joined", ["rows", "columns"])
+def test_an_empty_cluster_starts_again_though_no_object_is_badly_off(joined):
+    """The second and third of three blocks are joined, and still better off than by chance."""
+    X = np.kron([[8, 4, 1], [1, 8, 1], [1, 1, 8]], np.ones((4, 4)))
+    X = sp.csr_array(X if joined == "rows" else X.T)
+    whole = np.eye(3)[np.repeat(range(3), 4)]
+    parts = np.eye(3)[np.repeat([0, 1, 1], 4)]
+    state = state_of(X, *((parts, whole) if joined == "rows" else (whole, parts)))
+    n, sides = (X.toarray(), (0, 1)) if joined == "rows" else (X.toarray().T, (1, 0))
+    scores = n @ whole @ log_association(state.params.joint.transpose(sides)).T
+    assert ((scores * parts).sum(axis=1) > 0).all()
+    fit = run(CoClusters(3, 3, hard=True), X, state, beta=1.0, n_iter=5)
+    np.testing.assert_array_equal(fit.rows[0].sum(axis=0), [4, 4, 4])
+    np.testing.assert_array_equal(fit.params.memberships.sum(axis=0), [4, 4, 4])
+
+
 @pytest.mark.parametrize("sizes", [(4, 4), (10, 10)])
 @pytest.mark.parametrize("options", [{"hard": True}, {"beta": 1.0}], ids=repr)
 def test_more_clusters_than_distinct_objects(options, sizes):
