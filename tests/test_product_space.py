@@ -16,7 +16,7 @@ from skcooc.em import EM, State
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import sweep
 from skcooc.model_selection import split_observations
-from skcooc.product_aspects import Params, ProductAspects
+from skcooc.product_aspects import Params, ProductAspects, _merged
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -133,6 +133,18 @@ def test_a_diagonal_joint_is_the_aspect_model(tempering, beta):
         np.testing.assert_allclose(rows[0], same[0], atol=1e-12)
         np.testing.assert_allclose(params.components, alike.components, atol=1e-12)
         np.testing.assert_allclose(params.joint, np.diag(alike.weights), atol=1e-12)
+
+
+@both_temperings
+def test_components_without_observations_stay_as_they_are(tempering):
+    X = random_table()
+    _, _, q, (params, rows) = joint_start(X.toarray())
+    joint = params.joint * [1, 0]
+    state = State(Params(q, joint / joint.sum(), joint.sum(axis=1) / joint.sum()), rows)
+    fit = run(ProductAspects(3, 2, tempering), X, state)
+    np.testing.assert_array_equal(fit.params.components[:, 1], q[:, 1])
+    np.testing.assert_array_equal(fit.params.joint[:, 1], 0)
+    np.testing.assert_allclose(fit.params.components[:, 0], shares_of(X))
 
 
 # ---- twins that are broken on purpose
@@ -316,6 +328,14 @@ def test_starts_are_distributions(sizes):
     np.testing.assert_allclose(params.weights, params.joint.sum(axis=1))
     np.testing.assert_allclose(params.components.sum(axis=0), 1)
     np.testing.assert_allclose(A.sum(axis=1), 1)
+
+
+def test_starts_merge_the_aspects_that_are_alike():
+    one, other = np.random.default_rng(0).dirichlet(np.ones(9), 2)
+    groups = _merged(np.stack([one, 0.9 * one + 0.1 * other, other], axis=1), 2)
+    np.testing.assert_array_equal(groups.sum(axis=1), 1)
+    np.testing.assert_array_equal(groups[0], groups[1])
+    assert (groups[0] != groups[2]).any()
 
 
 # ---- recovery
