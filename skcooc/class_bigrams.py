@@ -36,7 +36,7 @@ class ClassBigrams:
 
     @property
     def untied(self) -> CoClusters:
-        """The model that predicts, and assigns new rows to the clusters found."""
+        """The model with the same predictions whose two clusterings may differ."""
         return CoClusters(self.n_clusters, self.n_clusters, hard=True)
 
     def start(

@@ -91,7 +91,7 @@ class CoClusters:
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """Association, posteriors of the columns, association: memo, eqs. (42), (43), (49)."""
         profiles, shares = stats.profiles, _shares(stats.profiles)
-        joint = _reseeded(_joint(profiles, params.memberships), stats.spare)
+        joint = _joint(profiles, params.memberships)
         scores = profiles @ log_association(joint)
         J = column_posteriors(beta * scores, params.column_weights, self.hard)
         if self.hard:

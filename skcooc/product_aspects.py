@@ -60,7 +60,7 @@ class ProductAspects:
     ) -> tuple[Params, list[Rows]]:
         """An aspect model, its aspects merged on the side that has fewer.
 
-        At random, components would end at the unigram for all but the largest beta.
+        At random, components would end at the unigram for all but large beta.
         """
         n_aspects = max(self.n_row_components, self.n_column_components)
         em = EM(burn_in(START_BETA, START_ITERATIONS), START_TOL, START_RELAXATION)
