@@ -177,8 +177,9 @@ def _draw(
     N, M = len(mixtures), components.shape[1]
     totals = rng.multinomial(L, np.full(N, 1 / N))
     usage = rng.multinomial(totals, mixtures)
-    rows = np.repeat(np.tile(np.arange(N), usage.shape[1]), usage.T.ravel())
-    columns = np.empty(L, dtype=np.int64)
+    index = np.int32 if max(N, M) < 2**31 else np.int64  # many of scikit-learn's estimators ask it
+    rows = np.repeat(np.tile(np.arange(N, dtype=index), usage.shape[1]), usage.T.ravel())
+    columns = np.empty(L, dtype=index)
     stop = 0
     for n, p in zip(usage.sum(axis=0), components, strict=True):
         start, stop = stop, stop + n

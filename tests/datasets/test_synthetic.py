@@ -135,3 +135,8 @@ def test_large_tables_stay_sparse():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         make_cooccurrences(**parameters)
+
+
+def test_indices_are_those_that_scikit_learn_takes():
+    X = make_cooccurrences(random_state=0).X
+    assert X.indices.dtype == X.indptr.dtype == np.int32
