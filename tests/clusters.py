@@ -1,0 +1,117 @@
+"""The equations of asymmetric clustering, memo 3.1, 3.2 and 5.1, word for word, on dense tables.
+
+They speak of clusters of rows: for clusters of columns give them the transposed table.
+"""
+
+from itertools import product
+from math import exp, log
+
+import numpy as np
+
+from skcooc.column_clusters import ColumnClusters
+from skcooc.column_clusters import Params as ColumnParams
+from skcooc.em import State
+from skcooc.row_clusters import Params as RowParams
+from skcooc.row_clusters import RowClusters
+
+KINDS = {"rows": RowClusters, "columns": ColumnClusters}
+LEAST = 1e-30  # zeros are taken for this in logarithms, in the library too
+
+
+def ln(p):
+    return log(max(p, LEAST))
+
+
+def factors(n, object_weights):
+    """What each object is multiplied by to get from eq. (26) to eq. (25), up to a constant."""
+    sizes = n.sum(axis=1)
+    if object_weights == "counts":
+        return np.ones(len(n))
+    return np.array([sizes[sizes > 0].mean() / size if size else 0 for size in sizes])
+
+
+def divergence(row, q):
+    """n_i D[n_j|i || q_j|c] of one object and one cluster."""
+    total = row.sum()
+    return sum(
+        count * (ln(count / total) - ln(p)) for count, p in zip(row, q, strict=True) if count
+    )
+
+
+def entropy(row):
+    """n_i H[n_j|i], the part of -log-likelihood that no cluster can change."""
+    return -sum(count * ln(count / row.sum()) for count in row if count)
+
+
+def exponents(n, q, rho, beta, weights):
+    """log rho_c - beta n_i D[n_j|i || q_j|c] of eqs. (30) and (60); (N, K)."""
+    scores = np.empty((len(n), len(rho)))
+    for i, c in np.ndindex(scores.shape):
+        scores[i, c] = ln(rho[c]) - beta * weights[i] * divergence(n[i], q[:, c])
+    return scores
+
+
+def posteriors(n, q, rho, beta, weights, hard):
+    """Eq. (23) where hard, else eqs. (30) and (60)."""
+    scores, posteriors = exponents(n, q, rho, beta, weights), np.zeros((len(n), len(rho)))
+    for i, row in enumerate(scores):
+        if not n[i].any():
+            posteriors[i] = rho
+        elif hard:
+            posteriors[i, row.argmax()] = 1
+        else:
+            terms = [exp(score - max(row)) for score in row]
+            posteriors[i] = [term / sum(terms) for term in terms]
+    return posteriors
+
+
+def centroids(n, posteriors, weights):
+    """Eq. (24)."""
+    q = np.zeros((n.shape[1], posteriors.shape[1]))
+    for i, j, c in product(*map(range, (*n.shape, posteriors.shape[1]))):
+        q[j, c] += posteriors[i, c] * weights[i] * n[i, j]
+    return q / q.sum(axis=0)
+
+
+def proportions(posteriors):
+    """Eq. (31)."""
+    return posteriors.mean(axis=0)
+
+
+def row_energy(n, q, rho, beta, weights, hard):
+    """-(1/beta) sum_i log sum_c rho_c exp(beta log-likelihood), or the largest terms alone.
+
+    An object without observations, whose posterior is rho, contributes nothing in either case.
+    """
+    total = 0.0
+    for i, row in enumerate(exponents(n, q, rho, beta, weights)):
+        evidence = max(row) + (0 if hard else log(sum(exp(s - max(row)) for s in row)))
+        evidence *= n[i].any()
+        total += weights[i] * entropy(n[i]) - evidence / beta
+    return total
+
+
+def column_energy(n, posteriors, rho, beta, weights):
+    """Its variational form at given posteriors: expected costs and relative entropy."""
+    q, total = centroids(n, posteriors, weights), 0.0
+    for i, c in np.ndindex(posteriors.shape):
+        if p := posteriors[i, c]:
+            total += p * weights[i] * (entropy(n[i]) + divergence(n[i], q[:, c]))
+            total += p * (ln(p) - ln(rho[c])) / beta
+    return total
+
+
+def random_posteriors(n_objects, k, seed=0):
+    return np.random.default_rng(seed).dirichlet(np.ones(k), n_objects)
+
+
+def start_of(axis, n, posteriors, rho):
+    """The state of the model in which objects have these posteriors; n is the table as it is."""
+    k = posteriors.shape[1]
+    if axis == "columns":
+        totals = n.sum(axis=0)
+        shares = totals @ posteriors / totals.sum()
+        return State(ColumnParams(posteriors, totals, shares, rho), [np.full((len(n), k), 1 / k)])
+    sizes = n.sum(axis=1)
+    q = centroids(n, posteriors, np.ones(len(n)))
+    return State(RowParams(q, rho, np.array(sizes[sizes > 0].mean())), [posteriors])

@@ -1,0 +1,553 @@
+"""Clusters of rows and of columns against a literal transcription of their equations."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics import adjusted_rand_score
+
+from skcooc import AsymmetricClustering
+from skcooc.column_clusters import ColumnClusters
+from skcooc.counts import CSRCounts
+from skcooc.em import EM
+from skcooc.em.schedules import constant
+from skcooc.em.sweep import sweep
+from skcooc.row_clusters import RowClusters
+from tests import clusters as literal
+from tests.clusters import KINDS, random_posteriors, start_of
+from tests.tables import planted, random_table
+
+every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
+every_hard = pytest.mark.parametrize("hard", [False, True])
+every_weights = pytest.mark.parametrize("object_weights", ["counts", "equal"])
+every_proportions = pytest.mark.parametrize("proportions", ["uniform", "estimated"])
+
+
+def oriented(X, axis):
+    """From a table with the objects along its rows to one for this axis, and back."""
+    return sp.csr_array(X if axis == "rows" else X.T)
+
+
+def random_start(axis, X, k, seed=0):
+    n_objects = X.shape[0] if axis == "rows" else X.shape[1]
+    rho = np.random.default_rng(seed + 1).dirichlet(np.full(k, 5.0))
+    return start_of(axis, X.toarray(), random_posteriors(n_objects, k, seed), rho)
+
+
+# ---- memo, eqs. (20)-(31) and (60), step by step
+
+
+def model_step(model, X, state, beta):
+    step = sweep(model, [CSRCounts(X)], *state, beta, map)
+    return model.maximize(step.stats, state.params, beta), step
+
+
+@every_hard
+@every_weights
+@every_proportions
+@pytest.mark.parametrize("beta", [1.0, 0.3])
+def test_clusters_of_rows_equal_the_literal_equations(hard, object_weights, proportions, beta):
+    X = random_table()
+    n, state = X.toarray(), random_start("rows", X, 2)
+    model = RowClusters(2, hard, object_weights, proportions)
+    (q, rho, _), weights = state.params, literal.factors(n, object_weights)
+    for _ in range(4):
+        energy = literal.row_energy(n, q, rho, beta, weights, hard)
+        I = literal.posteriors(n, q, rho, beta, weights, hard)
+        q = literal.centroids(n, I, weights)
+        rho = literal.proportions(I) if proportions == "estimated" else rho
+        params, step = model_step(model, X, state, beta)
+        state = state._replace(params=params, rows=step.rows)
+        assert step.objective == pytest.approx(energy, rel=1e-12)
+        np.testing.assert_allclose(step.rows[0], I, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(params.components, q, rtol=1e-9)
+        np.testing.assert_allclose(params.weights, rho, rtol=1e-9)
+
+
+@every_hard
+@every_weights
+@every_proportions
+@pytest.mark.parametrize("beta", [1.0, 0.3])
+def test_clusters_of_columns_equal_the_literal_equations(hard, object_weights, proportions, beta):
+    X = random_table()
+    n, state = X.toarray(), random_start("columns", X, 2)
+    model = ColumnClusters(2, hard, object_weights, proportions)
+    (J, totals, _, rho), weights = state.params, literal.factors(n.T, object_weights)
+    for _ in range(4):
+        energy = literal.column_energy(n.T, J, rho, beta, weights)
+        params, step = model_step(model, X, state, beta)
+        mixtures = n @ J / n.sum(axis=1, keepdims=True).clip(1)
+        np.testing.assert_allclose(step.rows[0][n.any(axis=1)], mixtures[n.any(axis=1)])
+        J = literal.posteriors(n.T, literal.centroids(n.T, J, weights), rho, beta, weights, hard)
+        rho = literal.proportions(J) if proportions == "estimated" else rho
+        state = state._replace(params=params, rows=step.rows)
+        assert step.objective == pytest.approx(energy, rel=1e-12)
+        np.testing.assert_allclose(params.memberships, J, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(params.proportions, rho, rtol=1e-9)
+        np.testing.assert_allclose(params.weights, totals @ J / totals.sum())
+
+
+def test_clusters_of_columns_predict_what_they_should():
+    X = random_table()
+    n, state = X.toarray(), random_start("columns", X, 3)
+    A, B = ColumnClusters(3).factors(state.params, state.rows[0])
+    joint = state.params.memberships * n.sum(axis=0)[:, None]
+    np.testing.assert_allclose(B, joint / joint.sum(axis=0))
+    assert A is state.rows[0]
+
+
+# ---- the free energy never rises, and is stationary where it ends
+
+
+def fuzzy(axis, seed=0):
+    """Two clusters that overlap, of objects of very different size."""
+    sizes = {"n_rows": 20, "n_columns": 12, "concentration": 1.0}
+    n = planted(2, 600, kind="clusters", seed=seed, **sizes).X.toarray().astype(float)
+    return oriented(n * (1 + np.arange(20) % 4)[:, None], axis)
+
+
+def converged(model, X, axis, beta):
+    em, start = EM(constant(beta, 3000), 1e-14), random_start(axis, X, model.n_clusters, seed=3)
+    return em.fit(model, [CSRCounts(X)], None, start=start)
+
+
+def energies(model, axis, beta):
+    fit = converged(model, planted(3, 3000).X.astype(float), axis, beta)
+    return np.array([record.free_energy for record in fit.history])
+
+
+@every_axis
+@pytest.mark.parametrize(("hard", "beta"), [(False, 1.0), (False, 0.08), (True, 1.0)])
+@every_weights
+@every_proportions
+def test_free_energy_never_rises(axis, hard, beta, object_weights, proportions):
+    F = energies(KINDS[axis](5, hard, object_weights, proportions), axis, beta)
+    assert (np.diff(F) <= 1e-12 * F[0]).all()
+    assert F[-1] < 0.99 * F[0]
+
+
+def largest_slope(f, P):
+    """Of a function of distributions, the rows of P, along their simplices: central differences."""
+    h, slopes = 1e-6, []
+    for i, row in enumerate(P):
+        for k, other in pairwise(np.flatnonzero(row > 0.02)):
+            direction = np.zeros_like(P)
+            direction[i, k], direction[i, other] = h, -h
+            slopes.append((f(P + direction) - f(P - direction)) / (2 * h))
+    assert slopes
+    return np.abs(slopes).max()
+
+
+def slope_at_convergence(model, axis, beta):
+    """Largest slope of the literal free energy, relative to its size, where EM ends."""
+    X = fuzzy(axis)
+    fit = converged(model, X, axis, beta)
+    n = oriented(X, axis).toarray()
+    weights = literal.factors(n, model.object_weights)
+    if axis == "rows":
+        P, rho = fit.params.components.T, fit.params.weights
+
+        def energy(P, rho):
+            return literal.row_energy(n, P.T, rho, beta, weights, False)
+    else:
+        P, rho = fit.params.memberships, fit.params.proportions
+
+        def energy(P, rho):
+            return literal.column_energy(n, P, rho, beta, weights)
+
+    slope = largest_slope(lambda P: energy(P, rho), P)
+    if model.proportions == "estimated":
+        slope = max(slope, largest_slope(lambda rho: energy(P, rho[0]), rho[None]))
+    return slope / abs(energy(P, rho))
+
+
+STATIONARY = 1e-6
+
+
+@every_axis
+@every_weights
+@every_proportions
+def test_stationary_at_convergence(axis, object_weights, proportions):
+    model = KINDS[axis](2, False, object_weights, proportions)
+    assert slope_at_convergence(model, axis, 0.08) < STATIONARY
+
+
+class RowsWithFlatCentroids(RowClusters):
+    """Broken: an M-step to a wrong place."""
+
+    def maximize(self, stats, params, beta):
+        right = super().maximize(stats, params, beta)
+        return right._replace(components=0.9 * right.components + 0.1 / len(right.components))
+
+
+class RowsThatMistakeBeta(RowClusters):
+    """Broken: the rows are at a temperature of their own."""
+
+    def expect(self, X, params, rows, beta):
+        return super().expect(X, params, rows, 1.2 * beta)
+
+
+class RowsThatForgetProportions(RowClusters):
+    """Broken: posteriors under a uniform prior, though another one is estimated."""
+
+    def expect(self, X, params, rows, beta):
+        uniform = np.full_like(params.weights, 1 / self.n_clusters)
+        return super().expect(X, params._replace(weights=uniform), rows, beta)
+
+
+class RowsThatForgetTheirWeights(RowClusters):
+    """Broken: objects count the same in the E-step alone."""
+
+    def expect(self, X, params, rows, beta):
+        rows, stats = super().expect(X, params, rows, beta)
+        return rows, stats._replace(components=X.tdot(rows))
+
+
+class ColumnsWithFlatPosteriors(ColumnClusters):
+    """Broken: an M-step to a wrong place."""
+
+    def maximize(self, stats, params, beta):
+        right = super().maximize(stats, params, beta)
+        return right._replace(memberships=0.9 * right.memberships + 0.1 / self.n_clusters)
+
+
+class ColumnsThatMistakeBeta(ColumnClusters):
+    """Broken: the columns are at a temperature of their own."""
+
+    def maximize(self, stats, params, beta):
+        return super().maximize(stats, params, 1.2 * beta)
+
+
+class ColumnsThatForgetProportions(ColumnClusters):
+    """Broken: posteriors under a uniform prior, though another one is estimated."""
+
+    def maximize(self, stats, params, beta):
+        uniform = np.full_like(params.proportions, 1 / self.n_clusters)
+        return super().maximize(stats, params._replace(proportions=uniform), beta)
+
+
+class ColumnsThatForgetTheirWeights(ColumnClusters):
+    """Broken: objects count the same in the centroids alone."""
+
+    def maximize(self, stats, params, beta):
+        unweighted = ColumnClusters(self.n_clusters, self.hard, "counts", self.proportions)
+        return unweighted.maximize(stats, params, beta)
+
+
+@pytest.mark.parametrize(
+    ("axis", "broken"),
+    [
+        ("rows", RowsWithFlatCentroids),
+        ("rows", RowsThatMistakeBeta),
+        ("rows", RowsThatForgetProportions),
+        ("rows", RowsThatForgetTheirWeights),
+        ("columns", ColumnsWithFlatPosteriors),
+        ("columns", ColumnsThatMistakeBeta),
+        ("columns", ColumnsThatForgetProportions),
+        ("columns", ColumnsThatForgetTheirWeights),
+    ],
+)
+def test_broken_twins_are_not_stationary(axis, broken):
+    model = broken(2, False, "equal", "estimated")
+    assert slope_at_convergence(model, axis, 0.08) > 10 * STATIONARY
+
+
+def test_broken_twins_raise_the_free_energy():
+    for axis, broken in (("rows", RowsWithFlatCentroids), ("columns", ColumnsWithFlatPosteriors)):
+        F = energies(broken(5), axis, 0.08)
+        assert (np.diff(F) > 1e-9 * F[0]).any()
+
+
+# ---- blocks and limits
+
+
+@every_axis
+@every_weights
+def test_statistics_add_up_over_blocks_and_weights(axis, object_weights):
+    X = planted(3, 2000).X.astype(float)
+    weights = np.random.default_rng(0).integers(0, 4, X.shape[0]).astype(float)
+    model = KINDS[axis](3, False, object_weights, "estimated")
+    params, (rows,) = random_start(axis, X, 3)
+    whole = CSRCounts(sp.csr_array(X[np.repeat(np.arange(len(weights)), weights.astype(int))]))
+    parts = [CSRCounts(X[:30], weights[:30]), CSRCounts(X[30:], weights[30:])]
+    one = sweep(model, [whole], params, [rows], 0.2, map)
+    two = sweep(model, parts, params, [rows[:30], rows[30:]], 0.2, map)
+    for mine, its in zip(one.stats, two.stats, strict=True):
+        np.testing.assert_allclose(mine, its)
+    assert one.objective == pytest.approx(two.objective)
+    np.testing.assert_allclose(
+        np.repeat(np.vstack(two.rows), weights.astype(int), axis=0), one.rows[0]
+    )
+
+
+@every_axis
+@every_weights
+def test_hot_models_collapse_to_the_unigram_and_say_so(axis, object_weights):
+    X = planted(3, 3000, kind="clusters").X
+    model = AsymmetricClustering(3, axis=axis, object_weights=object_weights, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="All 3 components are the unigram.*larger beta"):
+        model.set_params(beta=1e-4).fit(X)
+    n = X.toarray()
+    if axis == "rows" and object_weights == "equal":
+        n = n / n.sum(axis=1, keepdims=True)
+    shares = n.sum(axis=0) / n.sum()
+    np.testing.assert_allclose(model.components_, np.tile(shares, (3, 1)), atol=1e-3)
+    np.testing.assert_allclose(model.posteriors_, 1 / 3, atol=1e-2)
+
+
+@every_axis
+@every_hard
+def test_one_cluster_is_the_unigram(axis, hard):
+    X = planted(3, 3000, kind="clusters").X
+    model = AsymmetricClustering(1, axis=axis, hard=hard, random_state=0).fit(X)
+    shares = np.asarray(X.sum(axis=0)).ravel() / X.sum()
+    np.testing.assert_allclose(model.components_, shares[None])
+    np.testing.assert_array_equal(model.posteriors_, 1)
+
+
+@every_axis
+@every_weights
+@every_proportions
+def test_hard_clusters_are_soft_ones_of_very_many_observations(axis, object_weights, proportions):
+    X = planted(3, 3000, kind="clusters", seed=1).X.astype(float) * 1e4
+    start, em = random_start(axis, X, 3), EM(constant(1.0, 50), 1e-12)
+    ends = []
+    for hard in (True, False):
+        model = KINDS[axis](3, hard, object_weights, proportions)
+        fit = em.fit(model, [CSRCounts(X)], None, start=start)
+        ends.append(fit.rows[0] if axis == "rows" else fit.params.memberships)
+    observed = X.sum(axis=1 if axis == "rows" else 0) > 0
+    assert set(np.unique(ends[0][observed])) == {0, 1}
+    np.testing.assert_allclose(*(posteriors[observed] for posteriors in ends), atol=1e-12)
+
+
+# ---- planted clusters, invariances
+
+
+def clusters(n_clusters=4, n_observations=6000, seed=1, **sizes):
+    sizes = {"n_rows": 60, "n_columns": 40} | sizes
+    return planted(n_clusters, n_observations, seed, kind="clusters", **sizes)
+
+
+def found(truth, X, axis, **options):
+    """Adjusted Rand index of the clusters found in a table, its rows being planted."""
+    options = {"n_init": 3, "random_state": 0} | options
+    model = AsymmetricClustering(4, axis=axis, **options).fit(oriented(X, axis))
+    return adjusted_rand_score(truth.labels, model.labels_)
+
+
+@every_axis
+@every_hard
+@every_weights
+@every_proportions
+def test_recovers_planted_clusters(axis, hard, object_weights, proportions):
+    options = {"hard": hard, "object_weights": object_weights, "proportions": proportions}
+    truth = clusters()
+    assert found(truth, truth.X, axis, **options) == 1
+
+
+@every_axis
+@every_hard
+def test_weights_that_are_no_counts(axis, hard):
+    truth = clusters()
+    for X in (truth.X * 0.37, TfidfTransformer().fit_transform(truth.X) * 10):
+        assert found(truth, X, axis, hard=hard) > 0.95
+
+
+@every_axis
+@every_hard
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("factor", [1e4, 1e7])
+def test_huge_counts(axis, hard, dtype, factor):
+    """Rows of 1e6 to 1e9 observations."""
+    truth = clusters()
+    X = (truth.X * factor).astype(dtype)
+    model = AsymmetricClustering(4, axis=axis, hard=hard, n_init=3, random_state=0)
+    model.fit(oriented(X, axis))
+    assert adjusted_rand_score(truth.labels, model.labels_) == 1
+    for array in (model.components_, model.embedding_, model.posteriors_, model.weights_):
+        assert array.dtype == dtype
+        assert np.isfinite(array).all()
+    assert np.isfinite(model.objective_)
+    assert np.isfinite(model.score(oriented(X, axis)))
+
+
+@every_axis
+@every_hard
+@every_weights
+def test_permuting_rows_and_columns_permutes_the_result(axis, hard, object_weights):
+    X = clusters().X.astype(float)
+    rng = np.random.default_rng(0)
+    places = [rng.permutation(size) for size in X.shape]
+    objects = places[0 if axis == "rows" else 1]
+    J, rho = random_posteriors(len(objects), 3), np.full(3, 1 / 3)
+    model, em = KINDS[axis](3, hard, object_weights), EM(constant(0.1, 20), 0.0)
+
+    def factors_of(X, J):
+        fit = em.fit(model, [CSRCounts(X)], None, start=start_of(axis, X.toarray(), J, rho))
+        return model.factors(fit.params, fit.rows[0])
+
+    A, B = factors_of(X, J)
+    moved_A, moved_B = factors_of(X[places[0]][:, places[1]], J[objects])
+    np.testing.assert_allclose(moved_A, A[places[0]], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(moved_B, B[places[1]], rtol=1e-6, atol=1e-12)
+
+
+@every_axis
+@every_hard
+@every_weights
+@every_proportions
+def test_a_weight_is_a_repetition(axis, hard, object_weights, proportions):
+    X = clusters().X
+    weights = np.random.default_rng(0).integers(0, 4, X.shape[0])
+    model = AsymmetricClustering(4, axis=axis, hard=hard, beta=0.1, random_state=0)
+    model.set_params(object_weights=object_weights, proportions=proportions)
+    weighted = model.fit(X, sample_weight=weights)
+    components, objective = weighted.components_, weighted.objective_
+    repeated = model.fit(X[np.repeat(np.arange(len(weights)), weights)])
+    np.testing.assert_allclose(repeated.components_, components, rtol=1e-5, atol=1e-12)
+    assert repeated.objective_ == pytest.approx(objective)
+
+
+@every_axis
+@every_weights
+def test_scaled_counts_are_another_temperature(axis, object_weights):
+    X = clusters().X.astype(float)
+    model, ends = KINDS[axis](3, False, object_weights, "estimated"), []
+    for factor in (1.0, 0.37):
+        em, start = EM(constant(0.1 / factor, 20), 0.0), random_start(axis, X * factor, 3)
+        fit = em.fit(model, [CSRCounts(X * factor)], None, start=start)
+        ends.append((fit.objective / factor, *model.factors(fit.params, fit.rows[0])))
+    for mine, its in zip(*ends, strict=True):
+        np.testing.assert_allclose(mine, its, rtol=1e-6)
+
+
+# ---- predictions
+
+
+@every_hard
+def test_predictions_agree(hard):
+    truth = clusters()
+    model = AsymmetricClustering(4, hard=hard, n_init=3, random_state=0)
+    labels = model.fit_predict(truth.X)
+    np.testing.assert_array_equal(labels, model.labels_)
+    np.testing.assert_array_equal(labels, model.posteriors_.argmax(axis=1))
+    np.testing.assert_array_equal(labels, model.predict(truth.X))
+    np.testing.assert_array_equal(model.predict_proba(truth.X), model.transform(truth.X))
+    np.testing.assert_array_equal(model.posteriors_, model.embedding_)
+    np.testing.assert_allclose(model.predict_proba(truth.X), model.posteriors_, atol=1e-3)
+
+
+def test_clusters_of_columns_predict_no_rows():
+    truth = clusters()
+    X = oriented(truth.X, "columns")
+    model = AsymmetricClustering(4, axis="columns", n_init=3, random_state=0)
+    np.testing.assert_array_equal(model.fit_predict(X), model.labels_)
+    np.testing.assert_array_equal(model.posteriors_.argmax(axis=1), model.labels_)
+    assert model.posteriors_.shape == (60, 4)
+    assert model.transform(X).shape == (40, 4)
+    for name in ("predict", "predict_proba"):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=name) as error:
+            getattr(model, name)
+        assert "axis='columns'" in str(error.value.__cause__)
+
+
+# ---- temperatures
+
+
+@every_axis
+def test_the_best_temperature_is_looked_for_around_six_effective_observations(axis):
+    truth = clusters()
+    models = []
+    for factor in (1, 10):
+        model = AsymmetricClustering(4, axis=axis, random_state=0)
+        models.append(model.fit(oriented(truth.X * factor, axis)))
+        size = factor * truth.X.sum() / 60
+        betas = np.array([probe.beta for probe in model.temperature_search_])
+        assert (betas > 2 / size).all()
+        assert (betas < 20 / size).all()
+        assert betas[0] * betas[1] == pytest.approx(2 * 20 / size**2)  # symmetric in the logarithm
+        assert model.beta_ in betas
+        assert np.ptp(model.components_, axis=0).max() > 0.05  # not collapsed
+    assert 4 < models[0].beta_ / models[1].beta_ < 25
+
+
+@every_axis
+def test_hard_clusters_search_no_temperature(axis):
+    model = AsymmetricClustering(4, axis=axis, hard=True, random_state=0).fit(clusters().X)
+    assert [probe.beta for probe in model.temperature_search_] == [1.0]
+    assert model.beta_ == 1
+
+
+@every_axis
+@every_weights
+def test_cooling_splits_clusters_until_all_are_apart(axis, object_weights):
+    X = oriented(clusters().X, axis)
+    options = {"axis": axis, "object_weights": object_weights, "beta": 0.2, "random_state": 0}
+    annealed = AsymmetricClustering(4, cooling=1.2, tol=1e-9, max_iter=500, **options).fit(X)
+    critical = annealed._model().critical_beta(CSRCounts(X.astype(float)))
+    parts = {(0, 1, 2, 3)}
+    for split in annealed.splits_:
+        whole = tuple(sorted(sum(split.parts, ())))
+        assert whole in parts
+        parts = parts - {whole} | set(split.parts)
+    assert parts == {(0,), (1,), (2,), (3,)}
+    splits = [split.beta for split in annealed.splits_]
+    assert splits == sorted(splits)
+    assert critical <= splits[0]
+    betas = np.unique([record.beta for record in annealed.history_])
+    assert (betas[0], betas[-1]) == (pytest.approx(critical), 0.2)
+    assert (betas[1:] / betas[:-1]).max() < 1.2 + 1e-9
+
+
+@every_axis
+@every_weights
+def test_cooling_ends_as_low_as_the_best_of_random_starts(axis, object_weights):
+    X = oriented(clusters().X, axis)
+    options = {"axis": axis, "object_weights": object_weights, "beta": 0.2, "random_state": 0}
+    annealed = AsymmetricClustering(4, cooling=1.5, **options).fit(X)
+    random = AsymmetricClustering(4, n_init=5, **options).fit(X)
+    assert annealed.objective_ == pytest.approx(random.objective_, rel=1e-3)
+    assert annealed.beta_ == random.beta_
+    assert annealed.splits_
+    assert random.splits_ == []
+
+
+# ---- parameters that are refused
+
+
+NESTED = [np.arange(60) // 2, np.arange(60) // 4]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"coarsening": [np.arange(59)]}, "grouping of 59 rows, but X has 60"),
+        ({"coarsening": NESTED[::-1]}, "nested, finest grouping first"),
+        ({"coarsening": [NESTED[0], np.arange(60) // 3]}, "nested, finest grouping first"),
+        ({"coarsening": [np.zeros((60, 2))]}, "1d array"),
+        ({"coarsening": NESTED, "axis": "columns"}, "needs axis='rows'"),
+        ({"coarsening": "pixels"}, "'coarsening' parameter"),
+        ({"cooling": 1}, "'cooling' parameter"),
+        ({"axis": 0}, "'axis' parameter"),
+        ({"axis": "both"}, "'axis' parameter"),
+        ({"object_weights": "sizes"}, "'object_weights' parameter"),
+        ({"proportions": "equal"}, "'proportions' parameter"),
+        ({"n_clusters": 0}, "'n_clusters' parameter"),
+    ],
+)
+def test_bad_parameters_are_refused_before_any_work(options, message, monkeypatch):
+    def fail(*arguments):
+        raise AssertionError
+
+    for model in KINDS.values():
+        monkeypatch.setattr(model, "start", fail)
+        monkeypatch.setattr(model, "expect", fail)
+    model = AsymmetricClustering(**{"n_clusters": 4, "beta": 0.1} | options)
+    with pytest.raises(ValueError, match=message):
+        model.fit(clusters().X)
+    assert not hasattr(model, "components_")

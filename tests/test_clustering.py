@@ -1,0 +1,186 @@
+"""What models of clusters share: the critical temperature, and clusters that are empty."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skcooc import AsymmetricClustering
+from skcooc.counts import CSRCounts
+from skcooc.em import EM
+from skcooc.em.schedules import constant
+from tests import clusters as literal
+from tests.clusters import KINDS, random_posteriors, start_of
+from tests.tables import planted
+
+every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
+every_weights = pytest.mark.parametrize("object_weights", ["counts", "equal"])
+every_proportions = pytest.mark.parametrize("proportions", ["uniform", "estimated"])
+
+
+# ---- the critical temperature
+
+
+def uneven_table(n_clusters=2):
+    """Rows and columns of very different size, an empty row and an empty column."""
+    X = planted(n_clusters, 2000, kind="clusters", n_rows=30, n_columns=20).X.toarray()
+    X = X * (1 + np.arange(30) % 5)[:, None] * (1 + np.arange(20) % 3)
+    X[3], X[:, 4] = 0, 0
+    return sp.csr_array(X.astype(float))
+
+
+def literal_critical_beta(n, object_weights):
+    """1 / the largest growth of a small change of equal centroids, by a dense Jacobian.
+
+    The centroids q (1 + e_c), with changes e_c that sum to zero over c, become after one step
+    q (1 + beta J e_c): J_jl = (sum_i w_i^2 n_ij n_il / T_j) less its mean under q.
+    """
+    weights = literal.factors(n, object_weights)
+    T = weights @ n
+    n, T = n[:, T > 0], T[T > 0]
+    J = (n * weights[:, None] ** 2).T @ n / T[:, None]
+    J -= T / T.sum() @ J
+    mean = np.eye(len(T)) - T / T.sum()  # changes keep the sum of q
+    return 1 / np.linalg.eigvals(J @ mean).real.max()
+
+
+@every_axis
+@every_weights
+def test_critical_beta_is_that_of_a_dense_computation(axis, object_weights):
+    X = uneven_table()
+    n = X.toarray() if axis == "rows" else X.toarray().T
+    expected = literal_critical_beta(n, object_weights)
+    model = KINDS[axis](2, object_weights=object_weights)
+    assert model.critical_beta(CSRCounts(X)) == pytest.approx(expected, rel=1e-3)
+    assert literal_critical_beta(n, "counts") != pytest.approx(
+        literal_critical_beta(n, "equal"), rel=0.1
+    )
+
+
+@every_axis
+@every_weights
+def test_critical_beta_counts_rows_by_their_weights(axis, object_weights):
+    X, weights = uneven_table(), np.random.default_rng(0).integers(0, 4, 30)
+    model = KINDS[axis](2, object_weights=object_weights)
+    weighted = model.critical_beta(CSRCounts(X, weights.astype(float)))
+    repeated = model.critical_beta(CSRCounts(X[np.repeat(np.arange(30), weights)]))
+    assert weighted == pytest.approx(repeated, rel=1e-3)
+
+
+@every_axis
+@every_weights
+def test_small_differences_decay_above_the_critical_temperature_and_grow_below(
+    axis, object_weights
+):
+    X = uneven_table()
+    model = KINDS[axis](2, object_weights=object_weights)
+    critical = model.critical_beta(CSRCounts(X))
+    n_objects = X.shape[0 if axis == "rows" else 1]
+    equal = start_of(axis, X.toarray(), np.full((n_objects, 2), 0.5), np.full(2, 0.5))
+    params = model.perturb(equal.params, np.random.default_rng(0), 1e-3)
+
+    def differences(beta):
+        em = EM(constant(beta, 60), -np.inf)
+        found = []
+
+        def observe(record, params, rows):
+            found.append(np.ptp(model.factors(params, rows[0])[1], axis=1).max())
+
+        em.fit(model, [CSRCounts(X)], None, observe, start=equal._replace(params=params))
+        return found
+
+    decaying, growing = differences(0.9 * critical), differences(1.1 * critical)
+    assert decaying[-1] < 0.05 * decaying[20]
+    assert growing[-1] > 20 * growing[20]
+
+
+@every_axis
+def test_independent_rows_and_columns_never_split(axis):
+    X = sp.csr_array(np.outer([1.0, 2.0, 3.0], [4.0, 1.0, 2.0, 2.0]))
+    assert KINDS[axis](2).critical_beta(CSRCounts(X)) == np.inf
+
+
+# ---- empty clusters of hard models
+
+
+def overlapping(axis, empty_object):
+    """A table of 40 objects in which a feature, and perhaps an object, has no observations."""
+    n = planted(3, 3000, kind="clusters", n_rows=40, n_columns=30, concentration=0.5).X.toarray()
+    n[:, 4] = 0
+    n[3] *= not empty_object
+    return sp.csr_array((n if axis == "rows" else n.T).astype(float))
+
+
+def start_with_an_empty_cluster(axis, X, k):
+    """No object is best explained by the first cluster, which has the feature that never occurs."""
+    n, J = X.toarray(), np.pad(random_posteriors(40, k - 1), [(0, 0), (1, 0)])
+    if axis == "columns":
+        return start_of(axis, n, J, np.full(k, 1 / k))
+    J[:, 0] = 1
+    state = start_of(axis, n, J, np.full(k, 1 / k))
+    state.params.components[:, 0] = np.arange(30) == 4
+    return state
+
+
+def members(axis, fit):
+    """How many objects that have observations each cluster has."""
+    posteriors = fit.rows[0] if axis == "rows" else fit.params.memberships
+    return (posteriors == 1).sum(axis=0)
+
+
+def hard_fit(model, X, start, max_iter=50):
+    fit = EM(constant(1.0, max_iter), -np.inf).fit(model, [CSRCounts(X)], None, start=start)
+    energies = np.array([record.free_energy for record in fit.history])
+    assert (np.diff(energies) <= 1e-12 * energies[0]).all()
+    for array in (*fit.params, *fit.rows):
+        assert np.isfinite(array).all()
+    return fit
+
+
+@every_axis
+@every_weights
+@every_proportions
+@pytest.mark.parametrize("empty_object", [False, True])
+def test_an_empty_cluster_starts_again(axis, object_weights, proportions, empty_object):
+    X = overlapping(axis, empty_object)
+    start = start_with_an_empty_cluster(axis, X, 4)
+    model = KINDS[axis](4, True, object_weights, proportions)
+    assert members(axis, hard_fit(model, X, start, max_iter=1))[0] <= 1
+    fit = hard_fit(model, X, start)
+    assert members(axis, fit).all()
+    assert members(axis, fit).sum() == 40 - empty_object
+
+
+@every_axis
+@every_weights
+def test_more_clusters_than_different_objects(axis, object_weights):
+    distinct = np.random.default_rng(0).poisson(3, (3, 6)).astype(float)
+    n = np.repeat(distinct, 4, axis=0)
+    X = sp.csr_array(n if axis == "rows" else n.T)
+    model = KINDS[axis](7, True, object_weights)
+    start = start_of(axis, X.toarray(), random_posteriors(12, 7), np.full(7, 1 / 7))
+    fit = hard_fit(model, X, start)
+    posteriors = fit.rows[0] if axis == "rows" else fit.params.memberships
+    np.testing.assert_array_equal(posteriors, np.repeat(posteriors[::4], 4, axis=0))
+    assert len(np.unique(posteriors.argmax(axis=1))) == 3
+
+
+@every_axis
+@every_proportions
+def test_more_clusters_than_objects(axis, proportions):
+    X = np.random.default_rng(0).poisson(2, (4, 9))
+    model = AsymmetricClustering(10, axis=axis, hard=True, proportions=proportions, random_state=0)
+    model.fit(X if axis == "rows" else X.T)
+    assert len(set(model.labels_)) == 4 or proportions == "estimated"
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1)
+    assert np.isfinite(model.objective_)
+
+
+@pytest.mark.parametrize("column", [4, 5])
+def test_rows_without_weight_do_not_occupy_a_cluster(column):
+    n = overlapping("rows", False).toarray()
+    n[7] = 1000 * (np.arange(30) == column)  # alone in the first cluster, or badly explained in any
+    X, weights = sp.csr_array(n), (np.arange(40) != 7).astype(float)
+    start = start_with_an_empty_cluster("rows", X, 4)
+    model = KINDS["rows"](4, True)
+    fit = EM(constant(1.0, 20), -np.inf).fit(model, [CSRCounts(X, weights)], None, start=start)
+    assert (fit.rows[0][weights > 0] == 1).any(axis=0).all()
