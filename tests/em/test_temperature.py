@@ -31,3 +31,21 @@ def test_observer_ends_the_search():
         lambda beta: Validation(beta, 0.0), TemperatureRange(0.5, 1.0), observe=lambda probe: True
     )
     assert len(probes) == 1
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_a_range_of_length_zero_has_one_probe(scale):
+    asked, observed = [], []
+
+    def loss(beta):
+        asked.append(beta)
+        return Validation(2.0, 0.0)
+
+    def observe(probe):
+        observed.append(probe)
+        return False
+
+    probes = search(loss, TemperatureRange(0.7, 0.7, scale), observe=observe)
+    assert asked == [0.7]
+    assert probes == observed == [best(probes)]
+    assert probes[0].beta == 0.7
