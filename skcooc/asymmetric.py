@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CooccurrenceEstimator
-from skcooc.clustering import RowClusterMixin, temperatures
+from skcooc.clustering import RowClusterMixin, check_proportions, temperatures
 from skcooc.column_clusters import ColumnClusters
 from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant, rising
@@ -45,7 +45,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         count the same: distributional clustering.
 
     proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. At small beta estimated ones starve clusters.
+        Prior probabilities of the clusters. At small beta estimated ones starve clusters. Hard
+        clusterings have none: they need "uniform".
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. Since the likelihood of an object is a product over all its
@@ -228,6 +229,14 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     def _procedure(self, X: Counts) -> dict[str, Any]:
         if self.coarsening is not None and self.axis == "columns":
             raise ValueError("coarsening groups the rows that are clustered: it needs axis='rows'.")
+        if self.coarsening is not None and self.object_weights == "equal":
+            raise ValueError(
+                "coarsening ties rows with their observations: it needs object_weights='counts', "
+                "which is the same as 'equal' where all rows have equally many."
+            )
+        if self.hard and self.cooling is not None:
+            raise ValueError("hard=True does not depend on the temperature: it needs cooling=None.")
+        check_proportions(self)
         return {
             "relaxation": 1.0 if self.hard else self.relaxation,
             "coarsening": self.coarsening,

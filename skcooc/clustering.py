@@ -14,7 +14,7 @@ from skcooc.em.schedules import constant
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import first_largest, hardmax, log, softmax, sums
 
-POWER_ITERATIONS = 20
+POWER_ITERATIONS = 50
 LEAST_GAIN = 1e-3  # nats: less is rounding
 START_ITERATIONS, START_TOL = 30, 1e-5
 # Inverse temperatures, times the mean number of observations of an object. On abstracts, word pairs
@@ -197,6 +197,14 @@ def _clusters_rows(estimator: Any) -> bool:
     if getattr(estimator, "axis", "rows") == "columns":
         raise AttributeError("rows have no cluster where axis='columns'; see transform")
     return True
+
+
+def check_proportions(estimator: Any) -> None:
+    """Raise ValueError where a hard clustering is to estimate prior probabilities."""
+    if estimator.hard and estimator.proportions == "estimated":
+        raise ValueError(
+            "hard=True has no prior probabilities of clusters: it needs proportions='uniform'."
+        )
 
 
 class RowClusterMixin(ClusterMixin):

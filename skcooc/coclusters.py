@@ -79,7 +79,7 @@ class CoClusters:
         spare = np.zeros(profiles.shape[1], dtype=X.dtype)
         if self.hard:
             rows[X.row_sums == 0] = params.weights
-            if not sums(rows, axis=0).all():
+            if not (X.row_weights * X.row_sums @ rows).all():
                 scores = evidence - sums(rows * log(params.weights), axis=1)
                 worst = worst_explained(beta * _own(profiles, params.joint.sum(axis=0)) - scores)
                 spare = spare if worst is None else profiles[worst]
@@ -95,8 +95,9 @@ class CoClusters:
         scores = profiles @ log_association(joint)
         J = column_posteriors(beta * scores, params.column_weights, self.hard)
         if self.hard:
-            J[shares == 0] = params.column_weights
+            J[shares == 0] = 0
             fill_empty_cluster(J, _own(profiles, joint.sum(axis=1)), scores)
+            J[shares == 0] = params.column_weights
         joint = _reseeded(_joint(profiles, J), stats.spare)
         weights, column_weights = params.weights, params.column_weights
         if self.proportions == "estimated":

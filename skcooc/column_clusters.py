@@ -69,6 +69,11 @@ class ColumnClusters:
         rows = [np.broadcast_to(uniform, (X.shape[0], len(uniform))) for X in blocks]
         return Params(J, totals, _shares(J, totals), uniform), rows
 
+    def alike(self, params: Params) -> Params:
+        """Parameters with all clusters the same."""
+        J = np.tile(params.proportions, (len(params.memberships), 1))
+        return params._replace(memberships=J, weights=params.proportions)
+
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
         """Parameters with noise of this relative size."""
         noise = rng.uniform(1 - amount, 1 + amount, params.memberships.shape)

@@ -107,3 +107,13 @@ class Model(Protocol):
 
     def factors(self, params: Any, rows: Rows) -> tuple[Array, Array]:
         """A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
+
+
+class Annealable(Model, Protocol):
+    """A model whose components may be the same, and split while the temperature falls."""
+
+    def alike(self, params: Any) -> Any:
+        """Parameters with all components the same."""
+
+    def perturb(self, params: Any, rng: np.random.Generator, amount: float) -> Any:
+        """Parameters with noise of this relative size."""

@@ -68,6 +68,11 @@ class RowClusters:
         unit = np.array(self.object_size(blocks), dtype=dtype)
         return Params(normalise(noise, axis=0, otherwise=0.0), weights, unit), rows
 
+    def alike(self, params: Params) -> Params:
+        """Parameters with all clusters the same."""
+        mean = params.components @ params.weights
+        return params._replace(components=np.tile(mean[:, None], (1, self.n_clusters)))
+
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
         """Parameters with noise of this relative size."""
         noise = rng.uniform(1 - amount, 1 + amount, params.components.shape)

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CooccurrenceEstimator
 from skcooc.class_bigrams import ClassBigrams
-from skcooc.clustering import RowClusterMixin, temperatures
+from skcooc.clustering import RowClusterMixin, check_proportions, temperatures
 from skcooc.coclusters import CoClusters, log_association, mutual_information
 from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant
@@ -50,8 +50,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         fitted by moving one object at a time.
 
     proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. At small beta estimated ones starve clusters. A tied
-        model has none.
+        Prior probabilities of the clusters. At small beta estimated ones starve clusters. Hard
+        clusterings have none: they need "uniform".
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. The best value is the smaller the more observations an object has; for
@@ -275,6 +275,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         return constant(beta, max_iter)
 
     def _procedure(self, X: Counts) -> dict[str, Any]:
+        check_proportions(self)
         if self.tied:
             self._check_tied(X)
         return {

@@ -23,6 +23,9 @@ from tests.tables import planted, random_table
 every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
 every_hard = pytest.mark.parametrize("hard", [False, True])
 every_weights = pytest.mark.parametrize("object_weights", ["counts", "equal"])
+every_prior = pytest.mark.parametrize(  # hard clusterings have no prior to estimate
+    ("hard", "proportions"), [(False, "uniform"), (False, "estimated"), (True, "uniform")]
+)
 every_proportions = pytest.mark.parametrize("proportions", ["uniform", "estimated"])
 
 
@@ -340,9 +343,8 @@ def found(truth, X, axis, **options):
 
 
 @every_axis
-@every_hard
+@every_prior
 @every_weights
-@every_proportions
 def test_recovers_planted_clusters(axis, hard, object_weights, proportions):
     options = {"hard": hard, "object_weights": object_weights, "proportions": proportions}
     truth = clusters()
@@ -397,9 +399,8 @@ def test_permuting_rows_and_columns_permutes_the_result(axis, hard, object_weigh
 
 
 @every_axis
-@every_hard
+@every_prior
 @every_weights
-@every_proportions
 def test_a_weight_is_a_repetition(axis, hard, object_weights, proportions):
     X = clusters().X
     weights = np.random.default_rng(0).integers(0, 4, X.shape[0])
@@ -488,7 +489,7 @@ def test_hard_clusters_search_no_temperature(axis):
 def test_cooling_splits_clusters_until_all_are_apart(axis, object_weights):
     X = oriented(clusters().X, axis)
     options = {"axis": axis, "object_weights": object_weights, "beta": 0.2, "random_state": 0}
-    annealed = AsymmetricClustering(4, cooling=1.2, tol=1e-9, max_iter=500, **options).fit(X)
+    annealed = AsymmetricClustering(4, cooling=1.2, **options).fit(X)
     critical = annealed._model().critical_beta(CSRCounts(X.astype(float)))
     parts = {(0, 1, 2, 3)}
     for split in annealed.splits_:
@@ -532,6 +533,9 @@ NESTED = [np.arange(60) // 2, np.arange(60) // 4]
         ({"coarsening": [np.zeros((60, 2))]}, "1d array"),
         ({"coarsening": NESTED, "axis": "columns"}, "needs axis='rows'"),
         ({"coarsening": "pixels"}, "'coarsening' parameter"),
+        ({"coarsening": NESTED, "object_weights": "equal"}, "needs object_weights='counts'"),
+        ({"hard": True, "cooling": 1.5}, "needs cooling=None"),
+        ({"hard": True, "proportions": "estimated"}, "needs proportions='uniform'"),
         ({"cooling": 1}, "'cooling' parameter"),
         ({"axis": 0}, "'axis' parameter"),
         ({"axis": "both"}, "'axis' parameter"),

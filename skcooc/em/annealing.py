@@ -14,11 +14,12 @@ from scipy.spatial.distance import pdist
 from skcooc.em.driver import EM, Fit, Observe, Record, Split, State, Watch, ignore
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import Map
-from skcooc.protocol import Array, Counts, Model
+from skcooc.protocol import Array, Counts
 
 Parts = tuple[tuple[int, ...], ...]
 
 PERTURBATION = 1e-2  # relative size of the noise that breaks the symmetry of equal components
+PATIENCE = 1e-2  # of the tolerance: small differences, from which splits grow, hardly move it
 DISTINCT = 5e-2  # total variation between components from which they count as different
 
 
@@ -41,9 +42,10 @@ class Annealing:
     em: EM
     betas: Sequence[float]
 
-    def begin(self, model: Model, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
-        """Where ``fit`` begins, unless it is told."""
-        return self.em.begin(model, blocks, rng)
+    def begin(self, model: Any, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
+        """Where ``fit`` begins, unless it is told: with all components the same."""
+        state = self.em.begin(model, blocks, rng)
+        return state._replace(params=model.alike(state.params))
 
     def fit(
         self,
@@ -54,7 +56,7 @@ class Annealing:
         map: Map = serial_map,
         start: State | None = None,
     ) -> Fit:
-        """Run EM at every temperature; see EM.fit. The model has a method ``perturb``."""
+        """Run EM at every temperature; see EM.fit. The model is Annealable."""
         watch = Watch(observe)
         n_iter = max(stage.max_iter for stage in self.em.schedule)
         state = start or self.begin(model, blocks, rng)
@@ -64,7 +66,7 @@ class Annealing:
         for step, beta in enumerate(self.betas, start=1):
             em = replace(self.em, schedule=constant(beta, n_iter))
             if step < len(self.betas):
-                em = replace(em, heldout=None)
+                em = replace(em, heldout=None, tol=PATIENCE * em.tol)
             state = state._replace(params=model.perturb(state.params, rng, PERTURBATION))
             fit = em.fit(model, blocks, rng, watch, map, start=state)
             state, history = State(fit.params, fit.rows), history + fit.history

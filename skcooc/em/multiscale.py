@@ -12,7 +12,7 @@ import numpy as np
 from skcooc.em.annealing import Annealing
 from skcooc.em.driver import EM, Fit, Observe, Record, Split, State, Watch, ignore
 from skcooc.em.sweep import Map
-from skcooc.protocol import Array, Counts, Model, Rows
+from skcooc.protocol import Array, Counts, Rows
 
 
 class Level(NamedTuple):
@@ -80,13 +80,13 @@ class Multiscale:
     levels: Sequence[Level]
     first: EM | Annealing | None = None
 
-    def begin(self, model: Model, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
+    def begin(self, model: Any, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
         """Where ``fit`` begins on the coarsest table, unless it is told."""
-        return self.em.begin(model, [self.levels[-1].X], rng)
+        return (self.first or self.em).begin(model, [self.levels[-1].X], rng)
 
     def fit(
         self,
-        model: Model,
+        model: Any,
         blocks: Sequence[Counts],
         rng: np.random.Generator,
         observe: Observe = ignore,

@@ -10,6 +10,7 @@ import numpy as np
 from skcooc.em.heldout import Validation
 
 GOLDEN = (np.sqrt(5) - 1) / 2
+SAME = 1e-9  # difference of points that are equal but for rounding
 N_PROBES = 7  # leave .06 of the interval
 PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
 
@@ -42,7 +43,7 @@ def search(
     evaluate : callable
         beta -> Validation.
     within : TemperatureRange
-        One probe is all that an interval of length zero needs.
+        One probe is all that an interval without length needs.
     n_probes : int, default=7
         Number of evaluations.
     observe : callable, default=never stops
@@ -63,7 +64,7 @@ def search(
     low, high = to_scale(within.low), to_scale(within.high)
     probes: list[Probe] = []
     known: dict[float, float] = {}
-    if low == high:
+    if high - low < SAME:
         n_probes, probes = 1, [Probe(within.low, evaluate(within.low))]
         observe(probes[0])
     while len(probes) < n_probes:
@@ -89,4 +90,4 @@ def best(probes: list[Probe]) -> Probe:
 
 def _near(known: dict[float, float], point: float) -> float | None:
     """The point tried before that is this one but for rounding."""
-    return next((other for other in known if abs(other - point) < 1e-9), None)
+    return next((other for other in known if abs(other - point) < SAME), None)

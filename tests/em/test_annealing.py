@@ -35,6 +35,9 @@ class Pitchforks:
     def start(self, blocks, rng):
         return Modes(np.zeros(2), np.ones(3) / 3), [np.ones((1, 3)) / 3]
 
+    def alike(self, params):
+        return params._replace(size=np.zeros(2))
+
     def perturb(self, params, rng, amount):
         self.amounts.append(amount)
         return params._replace(size=params.size + amount)
