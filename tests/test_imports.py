@@ -18,6 +18,7 @@ MODELS = {"aspect", "asymmetric", "product_space", "symmetric"}  # each an estim
 EQUATIONS = {"row_clusters", "column_clusters", "coclusters", "class_bigrams", "product_aspects"}
 ALLOWED = {
     "simplex": set(),
+    "hierarchy": set(),
     "protocol": set(),
     "dyads": set(),
     "counts": set(),
