@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
+
+
+class Slots(NamedTuple):
+    """Pairs of a leaf and a node on its path; S is their number."""
+
+    indptr: Array  # (K + 1,): where the slots of each leaf begin, and where the last ends
+    leaves: Array  # (S,): the cluster of each slot
+    nodes: Array  # (S,): its node
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +63,21 @@ class Tree:
             node = np.where(node >= 0, self.parents[node], -1)
         return paths
 
+    @cached_property
+    def slots(self) -> Slots:
+        """The pairs of a leaf and a node on its path, leaf by leaf."""
+        leaves, nodes = np.nonzero(self.above)
+        return Slots(np.searchsorted(leaves, np.arange(len(self.leaves) + 1)), leaves, nodes)
+
+    @cached_property
+    def preorder(self) -> Array:
+        """All nodes, each followed by what is below it, children by their numbers, (V,)."""
+        order, waiting = [], [int(np.flatnonzero(self.parents < 0)[0])]
+        while waiting:
+            order.append(waiting.pop())
+            waiting += self.children(order[-1])[::-1].tolist()
+        return np.array(order)
+
     def children(self, node: int) -> Array:
         """The children of a node."""
         return np.flatnonzero(self.parents == node)
@@ -63,13 +86,29 @@ class Tree:
 def binary_tree(n_leaves: int) -> Tree:
     """The binary tree whose leaves are divided as evenly as can be at every node.
 
-    Nodes are numbered level by level.
+    Nodes are numbered level by level, and the depths of two leaves differ by at most one.
+
+    Parameters
+    ----------
+    n_leaves : int
+        Number K of clusters, at least 1; the tree has 2 K - 1 nodes.
+
+    Returns
+    -------
+    tree : Tree
+
+    Raises
+    ------
+    ValueError
+        Where there is not at least one leaf.
 
     Examples
     --------
     >>> binary_tree(3).parents
     array([-1,  0,  0,  1,  1])
     """
+    if n_leaves < 1:
+        raise ValueError(f"n_leaves={n_leaves} should be at least 1.")
     parents, sizes, node = [-1], [n_leaves], 0
     while node < len(sizes):
         if sizes[node] > 1:
@@ -104,21 +143,30 @@ def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
     array([ 3,  3,  4,  4, -1])
     """
     array = np.asarray(nodes)
-    if array.ndim == 2 and array.shape[1] == 2:
-        n_nodes = 2 * len(array) + 1
-        parents = np.full(n_nodes, -1)
-        parents[array.ravel()] = np.repeat(np.arange(len(array) + 1, n_nodes), 2)
-        array = parents
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+    if array.ndim not in (1, 2) or array.shape[1:] not in ((), (2,)) or array.dtype.kind not in "iu":
         raise ValueError(
             "tree should be a parent for each node, or the (K - 1, 2) nodes that are joined; got "
             f"an array of shape {array.shape} and type {array.dtype}."
         )
-    if (array == -1).sum() != 1 or array.max(initial=0) >= len(array) or array.min() < -1:
+    parents = array.astype(int) if array.ndim == 1 else _parents_of_joined(array)
+    if (parents == -1).sum() != 1 or parents.max() >= len(parents) or parents.min() < -1:
         raise ValueError("tree should have one root, with parent -1, and parents that are nodes.")
-    above = array
-    for _ in array:  # no path is longer
-        above = np.where(above >= 0, array[above], -1)
+    above = parents
+    for _ in parents:  # no path is longer
+        above = np.where(above >= 0, parents[above], -1)
     if (above >= 0).any():
         raise ValueError("tree should have no cycles.")
-    return Tree(array)
+    return Tree(parents)
+
+
+def _parents_of_joined(pairs: Array) -> Array:
+    """Parents of the nodes, where row i holds the two nodes that node K + i joins."""
+    n_nodes = 2 * len(pairs) + 1
+    if not np.array_equal(np.sort(pairs, axis=None), np.arange(n_nodes - 1)):
+        raise ValueError(
+            f"tree should join each of the nodes 0 to {n_nodes - 2} once, for it has "
+            f"{len(pairs)} pairs."
+        )
+    parents = np.full(n_nodes, -1)
+    parents[pairs.ravel()] = np.repeat(np.arange(len(pairs) + 1, n_nodes), 2)
+    return parents

@@ -1,0 +1,199 @@
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import linkage
+from sklearn.cluster import AgglomerativeClustering
+
+from skcooc.hierarchy import Tree, binary_tree, explicit_tree
+
+
+def path_to_root(parents, node):
+    path = [node]
+    while parents[path[-1]] >= 0:
+        path.append(parents[path[-1]])
+    return path
+
+
+def random_parents(n_nodes, seed):
+    """Parents of a random tree, nodes numbered in random order."""
+    rng = np.random.default_rng(seed)
+    number = rng.permutation(n_nodes)
+    parents = np.full(n_nodes, -1)
+    for node in range(1, n_nodes):
+        parents[number[node]] = number[rng.integers(node)]
+    return parents
+
+
+every_size = pytest.mark.parametrize("n_leaves", range(1, 21))
+every_tree = pytest.mark.parametrize(
+    "tree",
+    [*map(binary_tree, (1, 2, 5, 8)), *(Tree(random_parents(12, seed)) for seed in range(5))],
+    ids=lambda tree: str(tree.parents.tolist()),
+)
+
+
+# ---- any tree
+
+
+@every_tree
+def test_paths_depths_and_leaves_against_walking_up(tree):
+    parents = tree.parents.tolist()
+    paths = [path_to_root(parents, node) for node in range(tree.n_nodes)]
+    assert tree.depths.tolist() == [len(path) - 1 for path in paths]
+    assert tree.leaves.tolist() == [v for v in range(tree.n_nodes) if v not in parents]
+    assert tree.above.dtype == bool
+    assert tree.above.shape == (len(tree.leaves), tree.n_nodes)
+    for leaf, above in zip(tree.leaves, tree.above, strict=True):
+        assert set(np.flatnonzero(above)) == set(paths[leaf])
+
+
+@every_tree
+def test_a_path_has_one_node_more_than_its_leaf_has_above(tree):
+    np.testing.assert_array_equal(tree.above.sum(axis=1), tree.depths[tree.leaves] + 1)
+
+
+@every_tree
+def test_children_are_the_inverse_of_parents(tree):
+    for node in range(tree.n_nodes):
+        children = tree.children(node)
+        assert (tree.parents[children] == node).all()
+        assert len(children) == (tree.parents == node).sum()
+        assert (len(children) == 0) == (node in tree.leaves)
+
+
+@every_tree
+def test_in_preorder_every_node_is_followed_by_what_is_below_it(tree):
+    position = {node: at for at, node in enumerate(tree.preorder.tolist())}
+    assert sorted(position) == list(range(tree.n_nodes))
+    for node in range(tree.n_nodes):
+        below = {v for v in position if node in path_to_root(tree.parents, v)}
+        start = position[node]
+        assert set(tree.preorder[start : start + len(below)].tolist()) == below
+        children = tree.children(node).tolist()
+        assert sorted(children, key=position.get) == children
+
+
+# ---- binary trees
+
+
+@every_size
+def test_a_binary_tree_is_balanced(n_leaves):
+    tree = binary_tree(n_leaves)
+    assert tree.n_nodes == 2 * n_leaves - 1
+    assert len(tree.leaves) == n_leaves
+    depths = tree.depths[tree.leaves]
+    assert depths.max() - depths.min() <= 1
+    assert depths.max() == int(np.ceil(np.log2(n_leaves)))
+    assert set(np.bincount(tree.parents[1:], minlength=tree.n_nodes)) <= {0, 2}
+
+
+@every_size
+def test_leaves_are_divided_evenly_at_every_node(n_leaves):
+    tree = binary_tree(n_leaves)
+    n_below = tree.above.sum(axis=0)
+    for node in range(tree.n_nodes):
+        children = n_below[tree.children(node)]
+        assert len(children) == 0 or children[0] - children[1] in (0, 1)
+
+
+@every_size
+def test_nodes_are_numbered_level_by_level(n_leaves):
+    tree = binary_tree(n_leaves)
+    assert (np.diff(tree.depths) >= 0).all()
+    assert (np.diff(tree.parents) >= 0).all()
+
+
+def test_no_leaves():
+    with pytest.raises(ValueError, match="n_leaves=0 should be at least 1"):
+        binary_tree(0)
+
+
+# ---- explicit trees
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_parents_may_be_in_any_order(seed):
+    parents = random_parents(15, seed)
+    tree = explicit_tree(parents.tolist())
+    np.testing.assert_array_equal(tree.parents, parents)
+
+
+def test_a_node_may_have_one_child_or_many():
+    tree = explicit_tree([-1, 0, 1, 1, 1])
+    assert tree.leaves.tolist() == [2, 3, 4]
+    assert tree.depths.tolist() == [0, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("parents", [[-1], np.empty((0, 2), int)])
+def test_a_single_node(parents):
+    tree = explicit_tree(parents)
+    assert tree.leaves.tolist() == tree.preorder.tolist() == [0]
+    assert tree.above.tolist() == [[True]]
+
+
+def test_small_types_do_not_overflow():
+    parents = np.arange(-1, 120, dtype=np.int8)
+    tree = explicit_tree(parents)
+    assert tree.depths[-1] == 120
+    assert tree.parents.dtype == int
+
+
+def test_the_array_that_was_given_is_not_kept():
+    parents = np.array([-1, 0, 0])
+    tree = explicit_tree(parents)
+    parents[2] = 1
+    assert tree.parents.tolist() == [-1, 0, 0]
+
+
+def test_the_tree_of_an_agglomerative_clustering():
+    points = np.random.default_rng(0).normal(size=(9, 2))
+    joined = AgglomerativeClustering(compute_full_tree=True).fit(points).children_
+    tree = explicit_tree(joined)
+    assert tree.leaves.tolist() == list(range(9))
+    for node, pair in enumerate(joined, start=9):
+        assert tree.children(node).tolist() == sorted(pair)
+
+
+def test_the_tree_of_a_linkage():
+    points = np.random.default_rng(0).normal(size=(6, 2))
+    tree = explicit_tree(linkage(points)[:, :2].astype(int))
+    assert tree.leaves.tolist() == list(range(6))
+    assert tree.above[:, -1].all()
+
+
+@pytest.mark.parametrize(
+    "parents",
+    [[-1, -1, 0], [0, 1, 0], [-1, 3, 0], [-1, -2, 0], [1, 0], np.array([], dtype=int)],
+    ids=["two roots", "no root", "parent not a node", "below -1", "a cycle alone", "no nodes"],
+)
+def test_one_root_and_parents_that_are_nodes(parents):
+    with pytest.raises(ValueError, match=r"one root.*and parents that are nodes"):
+        explicit_tree(parents)
+
+
+@pytest.mark.parametrize("parents", [[-1, 1], [-1, 0, 3, 2], [-1, 0, 4, 2, 3, 1]])
+def test_cycles(parents):
+    with pytest.raises(ValueError, match="no cycles"):
+        explicit_tree(parents)
+
+
+def test_a_cycle_of_joined_nodes():
+    with pytest.raises(ValueError, match=r"one root|no cycles"):
+        explicit_tree([[0, 3], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    "joined", [[[0, 0]], [[0, -2]], [[0, 7]], [[0, 1], [0, 2]], [[0, 1], [2, 4]]]
+)
+def test_every_node_is_joined_once(joined):
+    with pytest.raises(ValueError, match="once, for it has"):
+        explicit_tree(joined)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [[-1.0, 0.0], [[0.0, 1.0]], [["a", "b"]], [True, False], 3, np.zeros((2, 3), int),
+     np.zeros((2, 2, 2), int), []],
+)  # fmt: skip
+def test_wrong_shapes_and_types(nodes):
+    with pytest.raises(ValueError, match="a parent for each node, or"):
+        explicit_tree(nodes)
