@@ -143,7 +143,8 @@ def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
     array([ 3,  3,  4,  4, -1])
     """
     array = np.asarray(nodes)
-    if array.ndim not in (1, 2) or array.shape[1:] not in ((), (2,)) or array.dtype.kind not in "iu":
+    shaped = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 2)
+    if not shaped or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(
             "tree should be a parent for each node, or the (K - 1, 2) nodes that are joined; got "
             f"an array of shape {array.shape} and type {array.dtype}."

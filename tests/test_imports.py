@@ -34,7 +34,7 @@ ALLOWED = {
     "model_selection": {"counts", "dyads", "protocol"},
     "image": set(),
     "inspection": {"protocol"},
-    "datasets": set(),
+    "datasets": {"hierarchy"},
     "clustering": {"em", "protocol", "simplex"},
     **{
         part: {"aspect", "clustering", "em", "protocol", "simplex"} | EQUATIONS

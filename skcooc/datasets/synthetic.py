@@ -1,24 +1,16 @@
 """Co-occurrence counts drawn from a planted model."""
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from skcooc.datasets.planted import aspects, clusters, coclusters, hierarchy
+
 _POSITIVE = Interval(Integral, 1, None, closed="left")
-
-
-class _Planted(NamedTuple):
-    """Parameters that the counts are drawn from."""
-
-    mixtures: np.ndarray  # (N, K) P(z_k | x_i)
-    components: np.ndarray  # (K, M) P(y_j | z_k)
-    labels: np.ndarray  # (N,)
-    column_labels: np.ndarray | None = None  # (M,)
-    blocks: np.ndarray | None = None  # (K, D) P(column cluster d | row cluster k)
 
 
 @validate_params(
@@ -27,7 +19,7 @@ class _Planted(NamedTuple):
         "n_columns": [_POSITIVE],
         "n_components": [_POSITIVE],
         "n_observations": [Interval(Integral, 0, None, closed="left")],
-        "kind": [StrOptions({"aspects", "clusters", "coclusters"})],
+        "kind": [StrOptions({"aspects", "clusters", "coclusters", "hierarchy"})],
         "n_column_clusters": [_POSITIVE, None],
         "concentration": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
@@ -60,10 +52,11 @@ def make_cooccurrences(
     n_columns : int, default=200
         Number of columns M.
     n_components : int, default=5
-        Number K of aspects or of row clusters.
+        Number K of aspects or of row clusters. There are as many components P(y | z), but
+        V = 2 K - 1 if `kind="hierarchy"`.
     n_observations : int, default=10_000
         Number of observations L, the sum of the table.
-    kind : {"aspects", "clusters", "coclusters"}, default="aspects"
+    kind : {"aspects", "clusters", "coclusters", "hierarchy"}, default="aspects"
         What is planted.
 
         - "aspects": each observation has an aspect; P(z | x) of each row is drawn from a symmetric
@@ -75,6 +68,10 @@ def make_cooccurrences(
           distribution; the largest one of row cluster k is put at column cluster k modulo their
           number, so that the row clusters differ. Within a column cluster, the columns have
           probabilities drawn uniformly from the simplex, the same for all row clusters.
+        - "hierarchy": each row belongs to one of K clusters of equal size, the leaves of a complete
+          binary tree. Each node of the tree has its own P(y | z), drawn from a symmetric Dirichlet
+          distribution; an observation comes with equal probability from each node on the path from
+          the root to the cluster of its row (cluster-abstraction model).
     n_column_clusters : int, default=None
         Number D of column clusters if `kind="coclusters"`, not used otherwise. None means as many
         as row clusters.
@@ -93,9 +90,9 @@ def make_cooccurrences(
 
         X : csr_array of shape (N, M)
             The counts.
-        mixtures : ndarray of shape (N, K)
+        mixtures : ndarray of shape (N, K), or (N, V)
             P(z | x), one-hot for clusters; ``mixtures @ components`` is P(y | x).
-        components : ndarray of shape (K, M)
+        components : ndarray of shape (K, M), or (V, M)
             P(y | z).
         labels : ndarray of shape (N,), int64
             Cluster of each row; the most probable aspect if `kind="aspects"`.
@@ -103,6 +100,8 @@ def make_cooccurrences(
             Cluster of each column if `kind="coclusters"`.
         blocks : ndarray of shape (K, D) or None
             P(column cluster | row cluster) if `kind="coclusters"`.
+        tree : Tree or None
+            The V nodes if `kind="hierarchy"`; cluster k is the node ``tree.leaves[k]``.
 
     Raises
     ------
@@ -123,51 +122,15 @@ def make_cooccurrences(
     """
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
     rng = np.random.default_rng(seed)  # unlike RandomState, it draws one multinomial per row
-    if kind == "aspects":
-        planted = _aspects(rng, n_rows, n_columns, n_components, concentration)
-    elif kind == "clusters":
-        planted = _clusters(rng, n_rows, n_columns, n_components, concentration)
-    else:
+    size = n_rows, n_columns, n_components
+    if kind == "coclusters":
         D = n_components if n_column_clusters is None else n_column_clusters
-        planted = _coclusters(rng, n_rows, n_columns, n_components, D, concentration)
+        planted = coclusters(rng, *size, D, concentration)
+    else:
+        plant = {"aspects": aspects, "clusters": clusters, "hierarchy": hierarchy}[kind]
+        planted = plant(rng, *size, concentration)
     X = _draw(rng, planted.mixtures, planted.components, n_observations)
     return Bunch(X=_cast(X, np.dtype(dtype)), **planted._asdict())
-
-
-def _aspects(rng: np.random.Generator, N: int, M: int, K: int, concentration: float) -> _Planted:
-    mixtures = rng.dirichlet(np.full(K, concentration), size=N)
-    components = rng.dirichlet(np.full(M, concentration), size=K)
-    return _Planted(mixtures, components, mixtures.argmax(axis=1))
-
-
-def _clusters(rng: np.random.Generator, N: int, M: int, K: int, concentration: float) -> _Planted:
-    labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
-    components = rng.dirichlet(np.full(M, concentration), size=K)
-    return _Planted(np.eye(K)[labels], components, labels)
-
-
-def _coclusters(
-    rng: np.random.Generator, N: int, M: int, K: int, D: int, concentration: float
-) -> _Planted:
-    labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
-    column_labels = _balanced_labels(rng, M, D, "n_column_clusters", "n_columns")
-    blocks = rng.dirichlet(np.full(D, concentration), size=K)
-    k = np.arange(K)
-    top = blocks.argmax(axis=1)
-    blocks[k, top], blocks[k, k % D] = blocks[k, k % D], blocks[k, top]
-    weights = rng.standard_exponential(M)  # normalised: uniform on the simplex of each cluster
-    within = weights / np.bincount(column_labels, weights, minlength=D)[column_labels]
-    components = blocks[:, column_labels] * within
-    return _Planted(np.eye(K)[labels], components, labels, column_labels, blocks)
-
-
-def _balanced_labels(
-    rng: np.random.Generator, n: int, k: int, clusters: str, members: str
-) -> np.ndarray:
-    """Labels 0..k-1 in random order, each for n / k members, rounded up or down."""
-    if k > n:
-        raise ValueError(f"{clusters}={k} should be <= {members}={n}.")
-    return rng.permutation(np.arange(n) % k)
 
 
 def _draw(

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist
 
 from skcooc.datasets import make_cooccurrences
+from skcooc.hierarchy import binary_tree
 
-KINDS = ["aspects", "clusters", "coclusters"]
+KINDS = ["aspects", "clusters", "coclusters", "hierarchy"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -16,11 +18,14 @@ def test_shapes_types_and_sums(kind):
     assert data.X.sum() == 2000
     assert data.X.has_canonical_format
     assert data.X.data.min() > 0
-    assert data.mixtures.shape == (30, 4)
-    assert data.components.shape == (4, 40)
+    n_components = 7 if kind == "hierarchy" else 4
+    assert data.mixtures.shape == (30, n_components)
+    assert data.components.shape == (n_components, 40)
     np.testing.assert_allclose(data.mixtures.sum(axis=1), 1)
     np.testing.assert_allclose(data.components.sum(axis=1), 1)
-    np.testing.assert_array_equal(data.labels, data.mixtures.argmax(axis=1))
+    assert data.labels.shape == (30,)
+    assert data.labels.dtype == np.int64
+    assert (data.tree is not None) == (kind == "hierarchy")
     assert (data.column_labels is not None) == (kind == "coclusters")
     assert (data.blocks is not None) == (kind == "coclusters")
 
@@ -41,8 +46,38 @@ def test_counts_follow_the_planted_model(kind):
 @pytest.mark.parametrize("kind", ["clusters", "coclusters"])
 def test_clusters_are_one_hot_and_balanced(kind):
     data = make_cooccurrences(32, 40, 5, kind=kind, random_state=0)
-    assert set(np.unique(data.mixtures)) == {0.0, 1.0}
+    np.testing.assert_array_equal(data.mixtures, np.eye(5)[data.labels])
     assert sorted(np.bincount(data.labels)) == [6, 6, 6, 7, 7]
+
+
+def test_the_label_of_a_row_is_its_most_probable_aspect():
+    data = make_cooccurrences(30, 40, 4, random_state=0)
+    np.testing.assert_array_equal(data.labels, data.mixtures.argmax(axis=1))
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 5, 8])
+def test_hierarchy_uses_the_nodes_on_the_path_of_a_row_equally(n_components):
+    data = make_cooccurrences(26, 40, n_components, kind="hierarchy", random_state=0)
+    tree, sizes = data.tree, np.bincount(data.labels)
+    np.testing.assert_array_equal(tree.parents, binary_tree(n_components).parents)
+    assert len(sizes) == n_components
+    assert sizes.max() - sizes.min() <= 1
+    for mixture, label in zip(data.mixtures, data.labels, strict=True):
+        node = tree.leaves[label]
+        expected = np.zeros(tree.n_nodes)
+        while node >= 0:
+            expected[node] = 1 / (tree.depths[tree.leaves[label]] + 1)
+            node = tree.parents[node]
+        np.testing.assert_allclose(mixture, expected)
+
+
+def test_nodes_of_a_hierarchy_are_apart_where_the_concentration_is_small():
+    far, near = (
+        make_cooccurrences(10, 2000, kind="hierarchy", concentration=c, random_state=0).components
+        for c in (0.01, 10.0)
+    )
+    assert pdist(far, "cityblock").min() / 2 > 0.9
+    assert pdist(near, "cityblock").max() / 2 < 0.3
 
 
 def test_coclusters_have_block_structure():
@@ -126,6 +161,7 @@ def test_large_tables_stay_sparse():
         ({"concentration": 0}, "The 'concentration' parameter of make_cooccurrences must be"),
         ({"random_state": "x"}, "The 'random_state' parameter of make_cooccurrences must be"),
         ({"kind": "clusters", "n_rows": 4}, "n_components=5 should be <= n_rows=4"),
+        ({"kind": "hierarchy", "n_rows": 4}, "n_components=5 should be <= n_rows=4"),
         (
             {"kind": "coclusters", "n_columns": 4, "n_column_clusters": 5},
             "n_column_clusters=5 should be <= n_columns=4",
