@@ -1,0 +1,152 @@
+"""The columns that components and the nodes of a hierarchy are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import rel_entr
+
+from skcooc.inspection.names import column_names, fitted
+
+
+def top_features(
+    model: Any, n_features: int = 10, feature_names: ArrayLike | None = None
+) -> list[list[str]]:
+    """The most probable columns of each component.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``components_``; those of other libraries need not be normalised.
+    n_features : int, default=10
+        How many columns of each component; all where there are no more.
+    feature_names : array-like of shape (M,), default=None
+        Names of the columns, such as ``vectorizer.get_feature_names_out()``. None means the names
+        seen in ``fit``, and "x0", "x1", ... where there were none.
+
+    Returns
+    -------
+    names : list of K lists of str
+        By decreasing P(y given z); of equals, the column that comes first.
+
+    Raises
+    ------
+    ValueError
+        Where there are not as many names as columns.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.inspection import top_features
+    >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [0, 0, 3, 9]]
+    >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
+    >>> sorted(top_features(model, 2, ["tea", "cup", "ball", "goal"]))
+    [['goal', 'ball'], ['tea', 'cup']]
+    """
+    components = fitted(model, "components_")
+    names = column_names(model, components.shape[1], feature_names)
+    order = np.argsort(-components, axis=1, kind="stable")[:, :n_features]
+    return [[str(name) for name in names[columns]] for columns in order]
+
+
+def node_top_features(
+    model: Any, n_features: int = 10, feature_names: ArrayLike | None = None
+) -> list[list[str]]:
+    """The most probable columns of each node of a hierarchy, inner nodes as well as leaves.
+
+    Parameters
+    ----------
+    model : fitted ClusterAbstraction
+        With ``tree_`` and ``components_`` (V, M).
+    n_features : int, default=10
+        How many columns of each node; all where there are no more.
+    feature_names : array-like of shape (M,), default=None
+        Names of the columns; see :func:`top_features`.
+
+    Returns
+    -------
+    names : list of V lists of str
+        By decreasing P(y given v); ``names[model.tree_.leaves[k]]`` are those of cluster k alone.
+
+    Raises
+    ------
+    ValueError
+        Where there are not as many names as columns.
+    TypeError
+        Where the model has no tree.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc.inspection import node_top_features
+    >>> model = SimpleNamespace(tree_=binary_tree(2), components_=np.eye(3))
+    >>> node_top_features(model, 1, ["drink", "tea", "wine"])
+    [['drink'], ['tea'], ['wine']]
+    """
+    fitted(model, "tree_")
+    return top_features(model, n_features, feature_names)
+
+
+def characteristic_features(
+    model: Any, n_features: int = 10, feature_names: ArrayLike | None = None
+) -> list[list[str]]:
+    """The columns that distinguish each node of a hierarchy from the node above it.
+
+    Columns y are ranked by q_v(y) log(q_v(y) / m(y)), where m is the mean of q_v, the distribution
+    of the node, and q_u, that of its parent: their part in the divergence of q_v from m, which is
+    the node's half of the Jensen-Shannon divergence between q_v and q_u. Unlike the divergence of
+    q_v from q_u itself it is finite where the parent never generates a column, as often happens,
+    and does not let rare columns win for that alone. The root is compared to the unigram of all
+    observations.
+
+    Parameters
+    ----------
+    model : fitted ClusterAbstraction
+        With ``tree_``, ``components_`` (V, M), ``embedding_`` (N, V) and ``row_distribution_``
+        (N,).
+    n_features : int, default=10
+        How many columns of each node at most: columns that are no more probable than at the
+        parent are left out.
+    feature_names : array-like of shape (M,), default=None
+        Names of the columns; see :func:`top_features`.
+
+    Returns
+    -------
+    names : list of V lists of str
+        Most characteristic first.
+
+    Raises
+    ------
+    ValueError
+        Where there are not as many names as columns.
+    TypeError
+        Where the model has no tree.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc.inspection import characteristic_features
+    >>> model = SimpleNamespace(
+    ...     tree_=binary_tree(2),
+    ...     components_=np.array([[0.8, 0.1, 0.1], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]),
+    ...     embedding_=np.array([[0.4, 0.6, 0.0], [0.4, 0.0, 0.6]]),
+    ...     row_distribution_=np.array([0.5, 0.5]),
+    ... )
+    >>> characteristic_features(model, 1, ["drink", "tea", "wine"])
+    [['drink'], ['tea'], ['wine']]
+    """
+    tree = fitted(model, "tree_")
+    q = np.asarray(model.components_, dtype=np.float64)
+    names = column_names(model, q.shape[1], feature_names)
+    reference = q[tree.parents]
+    reference[tree.parents < 0] = model.row_distribution_ @ model.embedding_ @ q
+    gain = rel_entr(q, (q + reference) / 2)
+    order = np.argsort(-gain, axis=1, kind="stable")[:, :n_features]
+    return [
+        [str(names[j]) for j in columns if parts[j] > 0]
+        for columns, parts in zip(order, gain, strict=True)
+    ]

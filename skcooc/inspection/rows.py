@@ -1,0 +1,121 @@
+"""The rows that are alike, and those that are typical of a node of a hierarchy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array
+
+from skcooc.inspection.names import fitted, row_names_of
+from skcooc.protocol import Array
+
+
+def nearest_rows(
+    embedding: ArrayLike, rows: ArrayLike, n_neighbors: int = 5
+) -> tuple[Array, Array]:
+    """The rows whose mixtures are most like those of given rows.
+
+    Mixtures are compared by the Hellinger distance, sqrt(1 - sum_k sqrt(p_k q_k)): 0 where they
+    are equal, 1 where they have no component in common.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (N, K)
+        P(k given x_i), such as ``embedding_`` or what ``transform`` returns.
+    rows : array-like of int of shape (n,)
+        Positions of the rows to find neighbours of; they are not neighbours of themselves.
+    n_neighbors : int, default=5
+        At most N - 1.
+
+    Returns
+    -------
+    distances : (n, n_neighbors) array
+        In increasing order.
+    neighbors : (n, n_neighbors) array of int
+        Positions of the neighbours.
+
+    Raises
+    ------
+    ValueError
+        Where there are fewer other rows than neighbours asked for.
+
+    Examples
+    --------
+    >>> from skcooc.inspection import nearest_rows
+    >>> embedding = [[0.9, 0.1], [0.1, 0.9], [0.8, 0.2]]
+    >>> distances, neighbors = nearest_rows(embedding, rows=[0], n_neighbors=2)
+    >>> neighbors
+    array([[2, 1]])
+    >>> distances.round(2)
+    array([[0.1 , 0.63]])
+    """
+    P = check_array(embedding, dtype=[np.float64, np.float32], ensure_non_negative=True)
+    positions = np.arange(len(P))[np.atleast_1d(rows)]
+    if not 1 <= n_neighbors < len(P):
+        raise ValueError(f"n_neighbors={n_neighbors} should be in [1, {len(P) - 1}] for N={len(P)}")
+    points = np.sqrt(P / 2)  # their Euclidean distance is the Hellinger distance
+    search = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(points)
+    distances, neighbors = search.kneighbors(points[positions])
+    other = neighbors != positions[:, None]
+    # Among many equal rows, a row need not find itself: then the last one is one too many.
+    other[other.all(axis=1), -1] = False
+    shape = len(positions), n_neighbors
+    return distances[other].reshape(shape), neighbors[other].reshape(shape)
+
+
+def typical_rows(
+    model: Any, n_rows: int = 5, row_names: ArrayLike | None = None
+) -> list[list[Any]]:
+    """The rows that most distinguish each node of a hierarchy.
+
+    Rows x are ranked by P(x given v) log(P(v given x) / P(v)), their part in the divergence of the
+    rows of the observations at node v from those of all observations. A large share of the
+    observations of x at v thus counts more, the more observations there are: a short row with one
+    lucky observation is not typical, nor is a long row whose share is that of all.
+
+    Parameters
+    ----------
+    model : fitted ClusterAbstraction
+        With ``tree_``, ``embedding_`` (N, V), P(v given x), and ``row_distribution_`` (N,), P(x).
+    n_rows : int, default=5
+        How many rows of each node at most: rows without observations at a node are left out.
+    row_names : array-like of shape (N,), default=None
+        Names of the rows, such as titles. None means their positions.
+
+    Returns
+    -------
+    rows : list of V lists
+        Names or positions, most typical first; of equals, the row that comes first.
+
+    Raises
+    ------
+    ValueError
+        Where there are not as many names as rows.
+    TypeError
+        Where the model has no tree.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc.inspection import typical_rows
+    >>> model = SimpleNamespace(
+    ...     tree_=binary_tree(2),
+    ...     embedding_=np.array([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [0.2, 0.0, 0.8]]),
+    ...     row_distribution_=np.array([0.4, 0.4, 0.2]),
+    ... )
+    >>> typical_rows(model, 2, ["oolong", "claret", "port"])
+    [['oolong', 'claret'], ['oolong'], ['port', 'claret']]
+    """
+    fitted(model, "tree_")
+    shares = np.asarray(model.embedding_, dtype=np.float64)
+    names = row_names_of(len(shares), row_names).tolist()
+    joint = model.row_distribution_[:, None] * shares
+    part = np.full(joint.shape, -np.inf)
+    lift = np.divide(shares, joint.sum(axis=0), out=np.ones(joint.shape), where=joint > 0)
+    np.multiply(joint, np.log(lift), out=part, where=joint > 0)
+    order = np.argsort(-part, axis=0, kind="stable")[:n_rows].T
+    return [[names[i] for i in rows if joint[i, v] > 0] for v, rows in enumerate(order)]

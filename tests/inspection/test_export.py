@@ -1,0 +1,132 @@
+import json
+
+import numpy as np
+import pytest
+
+from skcooc import AspectModel
+from skcooc.hierarchy import explicit_tree
+from skcooc.inspection import export_dict, export_text, node_top_features
+from tests.inspection.planted import EXPLICIT, hierarchy_model
+
+every_tree = pytest.mark.parametrize(
+    "model",
+    [hierarchy_model(1), hierarchy_model(5), hierarchy_model(5, tree=explicit_tree(EXPLICIT))],
+    ids=["one node", "binary", "any"],
+)
+every_export = pytest.mark.parametrize("export", [export_dict, export_text])
+
+
+def nodes_of(root):
+    yield root
+    for child in root["children"]:
+        yield from nodes_of(child)
+
+
+# ---- text
+
+
+def test_text_of_a_small_tree():
+    model = hierarchy_model(
+        3,
+        n_rows=4,
+        n_columns=5,
+        components_=np.eye(5),
+        node_weights_=np.array([0.5, 0.125, 0.075, 0.2, 0.1]),
+        labels_=np.array([0, 0, 1, 2]),
+    )
+    assert model.tree_.leaves.tolist() == [2, 3, 4]
+    text = export_text(model, ["all", "drinks", "bread", "tea", "wine"], n_features=1)
+    assert text.splitlines() == [
+        "|--- all (50.0%)",
+        "|   |--- drinks (12.5%)",
+        "|   |   |--- cluster 1: tea (20.0%, 1 row)",
+        "|   |   |--- cluster 2: wine (10.0%, 1 row)",
+        "|   |--- cluster 0: bread (7.5%, 2 rows)",
+    ]
+
+
+@every_tree
+def test_every_node_has_a_line_with_its_words_and_its_depth(model):
+    lines = export_text(model, n_features=3).splitlines()
+    tree, names = model.tree_, node_top_features(model, 3)
+    assert len(lines) == tree.n_nodes
+    for node, line in zip(tree.preorder, lines, strict=True):
+        assert line.startswith("|   " * tree.depths[node] + "|--- ")
+        assert ", ".join(names[node]) in line
+        assert f"({model.node_weights_[node]:.1%}" in line
+
+
+# ---- dictionaries
+
+
+@every_tree
+def test_dictionaries_are_the_tree(model):
+    root, tree = export_dict(model), model.tree_
+    nodes = {node["node"]: node for node in nodes_of(root)}
+    assert sorted(nodes) == list(range(tree.n_nodes))
+    for v, node in nodes.items():
+        assert [child["node"] for child in node["children"]] == tree.children(v).tolist()
+        assert node["weight"] == model.node_weights_[v]
+        for feature in node["features"]:
+            j = int(feature["name"].removeprefix("x"))
+            assert feature["probability"] == model.components_[v, j]
+
+
+@every_tree
+def test_leaves_have_the_cluster_and_its_number_of_rows(model):
+    for node in nodes_of(export_dict(model)):
+        is_leaf = not node["children"]
+        assert ("cluster" in node) == ("n_rows" in node) == is_leaf
+        if is_leaf:
+            assert model.tree_.leaves[node["cluster"]] == node["node"]
+            assert node["n_rows"] == (model.labels_ == node["cluster"]).sum()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_json(dtype):
+    model = hierarchy_model(4)
+    fitted = {"components_": model.components_.astype(dtype),
+              "node_weights_": model.node_weights_.astype(dtype)}  # fmt: skip
+    root = export_dict(hierarchy_model(4, **fitted), np.array([f"w{j}" for j in range(30)]))
+    assert json.loads(json.dumps(root)) == root
+
+
+@pytest.mark.parametrize("n_features", [0, 2, 99])
+def test_features_are_the_most_probable_first(n_features):
+    model = hierarchy_model(4)
+    names = node_top_features(model, n_features)
+    for node in nodes_of(export_dict(model, n_features=n_features)):
+        assert [feature["name"] for feature in node["features"]] == names[node["node"]]
+
+
+def test_columns_of_the_same_name_are_both_there():
+    model = hierarchy_model(2, n_columns=3)
+    assert len(export_dict(model, ["same", "same", "other"])["features"]) == 3
+
+
+# ---- both
+
+
+def test_an_empty_cluster_has_no_rows():
+    model = hierarchy_model(2, labels_=np.zeros(40, dtype=int))
+    assert "40 rows" in export_text(model).splitlines()[1]
+    assert "0 rows" in export_text(model).splitlines()[2]
+    assert [leaf["n_rows"] for leaf in export_dict(model)["children"]] == [40, 0]
+
+
+@every_export
+def test_errors(export):
+    with pytest.raises(ValueError, match="30 columns"):
+        export(hierarchy_model(), ["a", "b"])
+    with pytest.raises(TypeError, match="AspectModel has no tree_"):
+        export(AspectModel(1, beta=1).fit([[1, 2], [2, 1]]))
+
+
+def test_a_deep_tree():
+    n = 1500
+    tree = explicit_tree(np.arange(-1, n - 1))
+    model = hierarchy_model(
+        1, n_rows=2, tree=tree, node_weights_=np.full(n, 1 / n), components_=np.ones((n, 2)) / 2
+    )
+    assert len(export_text(model).splitlines()) == n
+    assert export_dict(model)["weight"] == 1 / n

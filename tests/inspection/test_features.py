@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.exceptions import NotFittedError
+
+from skcooc import AspectModel, Dyads
+from skcooc.hierarchy import binary_tree, explicit_tree
+from skcooc.inspection import characteristic_features, node_top_features, top_features
+from tests.inspection.planted import EXPLICIT, hierarchy_model
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).poisson(2.0, (20, 7))
+
+
+def test_top_features_are_in_decreasing_order_of_probability(X):
+    model = AspectModel(3, beta=1, random_state=0, tol=1e-3).fit(X)
+    for k, names in enumerate(top_features(model, 4)):
+        columns = [int(name.removeprefix("x")) for name in names]
+        probabilities = model.components_[k, columns]
+        assert len(columns) == 4
+        assert (np.diff(probabilities) <= 0).all()
+        rest = np.delete(model.components_[k], columns)
+        assert probabilities.min() >= rest.max()
+
+
+def test_top_features_are_all_features_where_there_are_no_more(X):
+    model = AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(X)
+    assert [sorted(names) for names in top_features(model, 99)] == [[f"x{j}" for j in range(7)]] * 2
+
+
+def test_names_seen_in_fit_are_used_unless_others_are_given(X):
+    seen, given = list("abcdefg"), list("ABCDEFG")
+    dyads = Dyads(X, column_names=seen)
+    model = AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(dyads)
+    assert set(top_features(model, 7)[0]) == set(seen)
+    assert set(top_features(model, 7, given)[0]) == set(given)
+
+
+def test_a_model_of_another_library_will_do(X):
+    lda = LatentDirichletAllocation(2, max_iter=1, random_state=0).fit(X)
+    assert top_features(lda, 1, list("abcdefg"))[0] == ["abcdefg"[lda.components_[0].argmax()]]
+
+
+def test_wrong_number_of_names(X):
+    model = AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(X)
+    with pytest.raises(ValueError, match="7 columns"):
+        top_features(model, 2, ["a", "b"])
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        top_features(AspectModel())
+
+
+# ---- hierarchies
+
+
+def test_node_top_features_are_those_of_every_node():
+    model = hierarchy_model(4)
+    names = node_top_features(model, 3)
+    assert names == top_features(model, 3)
+    for node, q in enumerate(model.components_):
+        assert names[node] == [f"x{j}" for j in np.argsort(-q)[:3]]
+
+
+def _shannon_parts(q, reference):
+    """Column by column, the part in the divergence of q from the mean of both, literally."""
+    pairs = zip(q, reference, strict=True)
+    return [a * np.log(a / ((a + b) / 2)) if a > 0 else 0.0 for a, b in pairs]
+
+
+@pytest.mark.parametrize("tree", [binary_tree(5), explicit_tree(EXPLICIT)], ids=["binary", "any"])
+def test_characteristic_features_against_the_definition(tree):
+    model = hierarchy_model(5, tree=tree)
+    unigram = model.row_distribution_ @ (model.embedding_ @ model.components_)
+    names = characteristic_features(model, 30)
+    for node, q in enumerate(model.components_):
+        parent = tree.parents[node]
+        parts = _shannon_parts(q, unigram if parent < 0 else model.components_[parent])
+        order = sorted(range(30), key=lambda j: -parts[j])
+        assert names[node] == [f"x{j}" for j in order if parts[j] > 0]
+
+
+def test_a_column_of_the_parent_is_not_characteristic():
+    q = np.array([[0.6, 0.4, 0.0], [0.5, 0.0, 0.5], [0.6, 0.4, 0.0]])
+    model = hierarchy_model(2, n_columns=3, components_=q)
+    assert characteristic_features(model)[1:] == [["x2"], []]
+
+
+def test_a_rare_column_that_the_parent_never_generates_does_not_win():
+    q = np.array([[0.98, 0.02, 0.0], [0.19, 0.8, 0.01], [1.0, 0.0, 0.0]])
+    model = hierarchy_model(2, n_columns=3, components_=q)
+    assert characteristic_features(model)[1] == ["x1", "x2"]
+
+
+def test_names_of_the_columns_of_a_hierarchy():
+    model = hierarchy_model(3, n_columns=4)
+    assert set(node_top_features(model, 1, list("abcd"))[0]) <= set("abcd")
+    model.feature_names_in_ = np.array(list("ABCD"), dtype=object)
+    assert set(characteristic_features(model)[0]) <= set("ABCD")
+
+
+@pytest.mark.parametrize("features", [node_top_features, characteristic_features])
+def test_wrong_number_of_names_in_a_hierarchy(features):
+    with pytest.raises(ValueError, match="30 columns"):
+        features(hierarchy_model(), 2, ["a", "b"])
+
+
+@pytest.mark.parametrize("features", [node_top_features, characteristic_features])
+def test_models_without_a_tree(features, X):
+    with pytest.raises(NotFittedError):
+        features(AspectModel())
+    with pytest.raises(TypeError, match="AspectModel has no tree_"):
+        features(AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(X))
