@@ -1,6 +1,6 @@
 """Mixture models for co-occurrence data, compatible with scikit-learn."""
 
-from skcooc import datasets, image, inspection, metrics, model_selection
+from skcooc import datasets, image, inspection, metrics, model_selection, plotting
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.dyads import Dyads
@@ -20,4 +20,5 @@ __all__ = [
     "inspection",
     "metrics",
     "model_selection",
+    "plotting",
 ]

@@ -34,6 +34,7 @@ ALLOWED = {
     "model_selection": {"counts", "dyads", "protocol"},
     "image": set(),
     "inspection": {"protocol"},
+    "plotting": {"hierarchy", "inspection", "protocol"},
     "datasets": {"hierarchy"},
     "clustering": {"em", "protocol", "simplex"},
     **{

@@ -1,0 +1,207 @@
+"""The tree of a hierarchy of clusters, with the words of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skcooc.hierarchy import Tree
+from skcooc.inspection import node_top_features
+from skcooc.plotting.canvas import (
+    new_axes,
+    require_matplotlib,
+    size_in_points,
+    text_width,
+    wrap,
+)
+from skcooc.plotting.layout import is_end, positions
+from skcooc.protocol import Array
+
+LINE = 1.3  # height of a line of text; like the lengths below, in units of the font size
+APART = 0.45  # between texts one above the other
+GAP = 2.4  # between columns of texts
+AIR = 0.5  # between a text and a line, and around all
+
+
+class HierarchyDisplay:
+    """The tree of a hierarchy of clusters, each node with its most probable columns.
+
+    The root is at the left, the clusters at the right, after their numbers. The words of inner
+    nodes are on as many lines as there is room for. The size of the figure follows from the tree;
+    on axes that are given the text is made smaller where it would not fit. Memo, figures 9 and 11.
+
+    Parameters
+    ----------
+    tree : Tree
+        With V nodes.
+    features : list of V lists of str
+        What is written at each node.
+    max_depth : int, default=None
+        Nodes of larger depth are not drawn; an ellipsis is, where there are some. None means all.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    texts_ : dict of int to matplotlib Text
+        The text of each node that is drawn.
+    lines_ : matplotlib LineCollection
+        Between nodes and their children.
+
+    Examples
+    --------
+    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc.plotting import HierarchyDisplay
+    >>> display = HierarchyDisplay(binary_tree(2), [["drink", "cup"], ["tea"], ["wine"]])
+    >>> display.plot().texts_[1].get_text()
+    '0: tea'
+    """
+
+    ax_: Any
+    figure_: Any
+    texts_: dict[int, Any]
+    lines_: Any
+
+    def __init__(
+        self, tree: Tree, features: Sequence[Sequence[str]], *, max_depth: int | None = None
+    ) -> None:
+        self.tree = tree
+        self.features = features
+        self.max_depth = max_depth
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        feature_names: ArrayLike | None = None,
+        n_features: int = 5,
+        ax: Any = None,
+        max_depth: int | None = None,
+        fontsize: float = 8,
+    ) -> HierarchyDisplay:
+        """Draw the tree of a fitted model.
+
+        Parameters
+        ----------
+        model : fitted ClusterAbstraction
+            With ``tree_`` and ``components_`` (V, M).
+        feature_names : array-like of shape (M,), default=None
+            Names of the columns; see :func:`skcooc.inspection.top_features`.
+        n_features : int, default=5
+            How many columns of each node.
+        ax : matplotlib Axes, default=None
+            Where to draw. None means a new figure, as large as the tree.
+        max_depth : int, default=None
+            Depth of the lowest nodes to draw; 0 is the root alone. None means all.
+        fontsize : float, default=8
+            In points.
+
+        Returns
+        -------
+        display : HierarchyDisplay
+
+        Raises
+        ------
+        ImportError
+            Where matplotlib is not installed.
+        ValueError
+            Where there are not as many names as columns, or max_depth is negative.
+        TypeError
+            Where the model has no tree.
+        """
+        features = node_top_features(model, n_features, feature_names)
+        return cls(model.tree_, features, max_depth=max_depth).plot(ax, fontsize=fontsize)
+
+    def plot(self, ax: Any = None, *, fontsize: float = 8) -> HierarchyDisplay:
+        """Draw; see :meth:`from_estimator`."""
+        require_matplotlib(self)
+        if self.max_depth is not None and self.max_depth < 0:
+            raise ValueError(f"max_depth={self.max_depth} should be at least 0.")
+        y = -positions(self.tree, self.max_depth) * (LINE + APART) * fontsize
+        lines = self._lines(y, fontsize)
+        widths, starts = self._columns(lines, fontsize)
+        height = np.array([len(text) * LINE * fontsize for text in lines.values()]) / 2
+        middle = y[list(lines)]
+        air = AIR * fontsize
+        low, high = (middle - height).min() - air, (middle + height).max() + air
+        right = max(starts[self.tree.depths[v]] + width for v, width in widths.items()) + air
+        self.ax_ = new_axes(right, high - low) if ax is None else ax
+        self.figure_ = self.ax_.figure
+        shrink = self._limits(right, low, high)
+        self._draw_lines(y, starts, widths, fontsize)
+        self.texts_ = {
+            v: self.ax_.text(
+                starts[self.tree.depths[v]], y[v], "\n".join(text), fontsize=fontsize * shrink,
+                va="center", ha="left", linespacing=1.15, parse_math=False,
+            )
+            for v, text in lines.items()
+        }  # fmt: skip
+        return self
+
+    def _lines(self, y: Array, fontsize: float) -> dict[int, list[str]]:
+        """The text of each node, on as many lines as its neighbours at the same depth leave."""
+        lines = {}
+        depths = np.where(np.isnan(y), -1, self.tree.depths)
+        for depth in range(depths.max() + 1):
+            level = np.flatnonzero(depths == depth)
+            level = level[np.argsort(y[level])]
+            distances = np.concatenate([[np.inf], np.diff(y[level]), [np.inf]])
+            room = np.minimum(distances[1:], distances[:-1]) / fontsize - APART
+            for node, space in zip(level.tolist(), room, strict=True):
+                n_lines = int(min(space / LINE + 1e-9, len(self.features[node])))
+                lines[node] = wrap(self._words(node), n_lines, fontsize)
+        return lines
+
+    def _words(self, node: int) -> list[str]:
+        """What is written at a node: at a leaf after the number of its cluster."""
+        words = list(self.features[node])
+        if node in self.tree.leaves:
+            cluster = np.searchsorted(self.tree.leaves, node)
+            words[:1] = [f"{cluster}: {''.join(words[:1])}"]
+        elif is_end(self.tree, node, self.max_depth):
+            words.append("…")
+        return words
+
+    def _columns(
+        self, lines: dict[int, list[str]], fontsize: float
+    ) -> tuple[dict[int, float], Array]:
+        """Width of each text, and where the column of each depth begins, in points."""
+        widths = {
+            v: 1.04 * max(text_width(line, fontsize) for line in text) for v, text in lines.items()
+        }
+        columns = np.zeros(self.tree.depths.max() + 1)
+        for node, width in widths.items():
+            columns[self.tree.depths[node]] = max(columns[self.tree.depths[node]], width)
+        steps = np.cumsum(columns + GAP * fontsize)
+        return widths, AIR * fontsize + np.concatenate([[0], steps[:-1]])
+
+    def _limits(self, right: float, low: float, high: float) -> float:
+        """Show the whole, in points or, where there is no room, less; return the scale."""
+        width, height = size_in_points(self.ax_)
+        shrink = min(width / right, height / (high - low), 1.0)
+        spare = max(height / shrink - (high - low), 0) / 2
+        self.ax_.set(xlim=(0, width / shrink), ylim=(low - spare, high + spare))
+        self.ax_.set_axis_off()
+        return shrink
+
+    def _draw_lines(
+        self, y: Array, starts: Array, widths: dict[int, float], fontsize: float
+    ) -> None:
+        """From the text of a node to a bar, and from the bar to the texts of its children."""
+        from matplotlib.collections import LineCollection
+
+        air, segments = AIR * fontsize, []
+        for node in widths:
+            if is_end(self.tree, node, self.max_depth):
+                continue
+            depth, children = self.tree.depths[node], self.tree.children(node)
+            begin, end = starts[depth] + widths[node] + air, starts[depth + 1] - air
+            bar = starts[depth + 1] - GAP * fontsize / 2
+            segments += [[(begin, y[node]), (bar, y[node])]]
+            segments += [[(bar, y[children].min()), (bar, y[children].max())]]
+            segments += [[(bar, y[child]), (end, y[child])] for child in children]
+        self.lines_ = LineCollection(segments, colors="0.6", linewidths=0.8, capstyle="projecting")
+        self.ax_.add_collection(self.lines_)

@@ -1,0 +1,237 @@
+"""The phase transitions of an annealed fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skcooc.hierarchy import Tree
+from skcooc.inspection.names import column_names, fitted
+from skcooc.plotting.canvas import new_axes, require_matplotlib, size_in_points, text_width
+from skcooc.plotting.layout import positions
+from skcooc.protocol import Array
+
+ROW, WIDTH, FONT = 13.0, 330.0, 8.0  # points: height of a cluster, width of the axes, text
+
+
+class Division(NamedTuple):
+    """The splits as a tree of groups of clusters."""
+
+    tree: Tree
+    groups: list[tuple[int, ...]]  # the clusters of each node
+    betas: Array  # (V,) inverse temperature at which each node divides; NaN for leaves
+
+
+class SplitsDisplay:
+    """The dendrogram of an annealed fit: at which inverse temperature clusters part.
+
+    The inverse temperature rises to the right, on a logarithmic axis; at the left all clusters are
+    the same, at the right are their numbers. Clusters that never part share a line.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        Each with ``beta`` and ``parts``, in the order of the fit.
+    beta : float, default=None
+        Where the fit ended. None means a little after the last split.
+    labels : sequence of str, default=None
+        What is written after the number of each cluster, such as words.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : matplotlib LineCollection
+    division_ : Division
+        The tree that is drawn.
+
+    Examples
+    --------
+    >>> from skcooc.em import Split
+    >>> from skcooc.plotting import SplitsDisplay
+    >>> splits = [Split(0.02, ((0, 2), (1,))), Split(0.05, ((0,), (2,)))]
+    >>> SplitsDisplay(splits).plot().division_.groups
+    [(0, 1, 2), (0, 2), (1,), (0,), (2,)]
+    """
+
+    ax_: Any
+    figure_: Any
+    lines_: Any
+    division_: Division
+
+    def __init__(
+        self,
+        splits: Sequence[Any],
+        *,
+        beta: float | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        self.splits = splits
+        self.beta = beta
+        self.labels = labels
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        feature_names: ArrayLike | None = None,
+        n_features: int = 3,
+        ax: Any = None,
+    ) -> SplitsDisplay:
+        """Draw the splits of a fitted model.
+
+        Parameters
+        ----------
+        model : fitted ClusterAbstraction or AsymmetricClustering
+            With ``splits_``, ``beta_`` and ``components_``.
+        feature_names : array-like of shape (M,), default=None
+            Names of the columns; see :func:`skcooc.inspection.top_features`.
+        n_features : int, default=3
+            How many columns of each cluster to write; 0 means its number alone.
+        ax : matplotlib Axes, default=None
+            Where to draw. None means a new figure, as large as there are clusters.
+
+        Returns
+        -------
+        display : SplitsDisplay
+
+        Raises
+        ------
+        ImportError
+            Where matplotlib is not installed.
+        ValueError
+            Where the model has no splits, for it was not annealed, or there are not as many names
+            as columns.
+        """
+        fitted(model, "components_")
+        splits = getattr(model, "splits_", ())
+        display = cls(splits, beta=getattr(model, "beta_", None))
+        if n_features > 0 and len(splits):
+            display.labels = _labels(model, splits, n_features, feature_names)
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None) -> SplitsDisplay:
+        """Draw; see :meth:`from_estimator`."""
+        require_matplotlib(self)
+        if not len(self.splits):
+            raise ValueError("There are no splits to draw: the model was not annealed.")
+        self.division_ = division(self.splits)
+        names = [self._name(self.division_.groups[leaf]) for leaf in self.division_.tree.leaves]
+        y = -positions(self.division_.tree)
+        self.ax_ = _framed_axes(names) if ax is None else ax
+        self.figure_ = self.ax_.figure
+        first, last = np.nanmin(self.division_.betas), np.nanmax(self.division_.betas)
+        stretch = (last / first) ** 0.08 * 1.02
+        end = max(last * stretch, self.beta or 0)
+        self._draw_lines(y, first / stretch, end)
+        self._draw_axes(y[self.division_.tree.leaves], names, first / stretch, end)
+        return self
+
+    def _name(self, group: tuple[int, ...]) -> str:
+        """Numbers of the clusters of a group, and what is written at the first of them."""
+        numbers = ", ".join(map(str, group))
+        return numbers if self.labels is None else f"{numbers}: {self.labels[group[0]]}"
+
+    def _draw_lines(self, y: Array, start: float, end: float) -> None:
+        """Each group from where it parts from others to where it divides, and the divisions."""
+        from matplotlib.collections import LineCollection
+
+        tree, betas = self.division_.tree, self.division_.betas
+        segments = []
+        for node in range(tree.n_nodes):
+            birth = start if tree.parents[node] < 0 else betas[tree.parents[node]]
+            death, children = betas[node], tree.children(node)
+            segments.append([(birth, y[node]), (end if np.isnan(death) else death, y[node])])
+            if len(children):
+                segments.append([(death, y[children].min()), (death, y[children].max())])
+        self.lines_ = LineCollection(segments, colors="C0", linewidths=1.2, capstyle="projecting")
+        self.ax_.add_collection(self.lines_)
+
+    def _draw_axes(self, y: Array, names: list[str], start: float, end: float) -> None:
+        """The inverse temperature below, the clusters at the right, and no frame."""
+        from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
+
+        ax = self.ax_
+        ax.set(xscale="log", xlim=(start, end), ylim=(y.min() - 0.6, y.max() + 0.6))
+        ratio = end / start
+        decades = LogLocator(subs=(1, 2, 5) if ratio < 100 else (1,))
+        ax.xaxis.set_major_locator(MaxNLocator(4) if ratio < 10 else decades)
+        ax.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.set_xlabel("inverse temperature β", fontsize=FONT)
+        ax.tick_params("x", labelsize=FONT)
+        ax.yaxis.tick_right()
+        row = size_in_points(ax)[1] / (len(names) + 0.2)
+        ax.set_yticks(y, names, fontsize=min(FONT, 0.7 * row), parse_math=False)
+        ax.tick_params("y", length=0)
+        ax.spines[["left", "top", "right"]].set_visible(False)
+
+
+def division(splits: Sequence[Any]) -> Division:
+    """The tree of groups of clusters that splits describe.
+
+    A group is divided by the first split that tells any of its clusters apart: clusters that
+    meet again at a higher inverse temperature do not become one again.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        In the order of the fit.
+
+    Returns
+    -------
+    division : Division
+        Nodes by the level of the tree; the root has all clusters that are in any split.
+
+    Examples
+    --------
+    >>> from skcooc.em import Split
+    >>> division([Split(0.02, ((0, 2), (1,))), Split(0.05, ((0,), (2,)))]).tree.parents
+    array([-1,  0,  0,  1,  1])
+    """
+    clusters = {k for split in splits for part in split.parts for k in part}
+    groups, parents, betas = [tuple(sorted(clusters))], [-1], [np.nan]
+    for node, group in enumerate(groups):  # which grows on the way
+        for split in splits:
+            apart = _apart(group, split.parts)
+            if len(apart) > 1:
+                betas[node] = split.beta
+                groups += apart
+                parents += [node] * len(apart)
+                betas += [np.nan] * len(apart)
+                break
+    return Division(Tree(np.array(parents)), groups, np.array(betas))
+
+
+def _apart(group: tuple[int, ...], parts: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
+    """A group as these parts divide it, clusters of none of them together."""
+    rest = set(group).difference(*parts)
+    pieces = [set(part) & set(group) for part in parts]
+    return [tuple(sorted(piece)) for piece in [*pieces, rest] if piece]
+
+
+def _labels(
+    model: Any, splits: Sequence[Any], n_features: int, feature_names: ArrayLike | None
+) -> list[str]:
+    """The most probable columns of each cluster; the clusters of a hierarchy are its leaves."""
+    components = model.components_
+    names = column_names(model, components.shape[1], feature_names)
+    n_clusters = 1 + max(k for split in splits for part in split.parts for k in part)
+    tree = getattr(model, "tree_", None)
+    if tree is not None and len(tree.leaves) >= n_clusters:
+        components = components[tree.leaves]
+    order = np.argsort(-components, axis=1, kind="stable")[:, :n_features]
+    return [", ".join(str(name) for name in names[columns]) for columns in order]
+
+
+def _framed_axes(names: list[str]) -> Any:
+    """Axes in a new figure, with room for what is written at the right; lengths in points."""
+    right = max(text_width(name, FONT) for name in names) * 1.04 + 14
+    height, left, below = (len(names) + 0.2) * ROW, 14.0, 38.0
+    whole = left + WIDTH + right, below + height + 6
+    ax = new_axes(*whole)
+    ax.set_position((left / whole[0], below / whole[1], WIDTH / whole[0], height / whole[1]))
+    return ax

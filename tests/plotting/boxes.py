@@ -1,0 +1,51 @@
+"""Where the texts of a figure are, to see that they are legible."""
+
+from itertools import combinations
+
+TOLERANCE = 0.5  # pixels
+
+
+def text_boxes(figure):
+    """Text and bounding box, in pixels, of all that is written in a figure."""
+    from matplotlib.text import Text
+
+    figure.draw_without_rendering()
+    renderer = figure.canvas.get_renderer()
+    hidden = {text for ax in figure.axes for text in _hidden(ax)}
+    drawn = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
+    return [
+        (text.get_text(), text.get_window_extent(renderer)) for text in drawn if text.get_text()
+    ]
+
+
+def _hidden(ax):
+    """What matplotlib keeps and does not draw: marks beyond the limits, or all of a hidden axis."""
+    for axis in (ax.xaxis, ax.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        for mark in (*axis.majorTicks, *axis.minorTicks):
+            if not (ax.axison and low <= mark.get_loc() <= high):
+                yield from (mark.label1, mark.label2)
+        if not ax.axison:
+            yield axis.label
+
+
+def overlaps(figure):
+    """Pairs of texts that overlap."""
+    return [
+        (first, second)
+        for (first, a), (second, b) in combinations(text_boxes(figure), 2)
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > TOLERANCE
+        and min(a.y1, b.y1) - max(a.y0, b.y0) > TOLERANCE
+    ]
+
+
+def outside(figure):
+    """Texts that are cut off at the edge of the figure."""
+    width, height = figure.bbox.size
+    return [
+        text
+        for text, box in text_boxes(figure)
+        if min(box.x0, box.y0) < -TOLERANCE
+        or box.x1 > width + TOLERANCE
+        or box.y1 > height + TOLERANCE
+    ]

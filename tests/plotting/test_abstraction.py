@@ -1,0 +1,104 @@
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from skcooc import AspectModel
+from skcooc.hierarchy import binary_tree, explicit_tree
+from skcooc.plotting import AbstractionDisplay
+from tests.inspection.planted import EXPLICIT, hierarchy_model
+from tests.plotting.boxes import outside, overlaps
+
+
+def test_shares_are_those_of_the_nodes_given_the_word():
+    model = hierarchy_model(4)
+    display = AbstractionDisplay.from_estimator(model, "x3")
+    joint = model.node_weights_ * model.components_[:, 3]
+    np.testing.assert_allclose(display.shares, joint / joint.sum())
+    assert display.name == display.ax_.get_title() == "x3"
+
+
+def test_areas_and_colours_are_proportional_to_the_shares():
+    shares = np.array([0.5, 0.3, 0.2, 0.0, 0.0])
+    display = AbstractionDisplay(binary_tree(3), shares, "tea").plot()
+    sizes = display.circles_.get_sizes()
+    np.testing.assert_allclose(sizes / sizes.sum(), shares)
+    np.testing.assert_array_equal(display.circles_.get_array(), shares)
+
+
+def test_the_root_is_at_the_top_and_the_leaves_above_their_numbers():
+    tree = explicit_tree(EXPLICIT)
+    display = AbstractionDisplay(tree, np.full(7, 1 / 7), "tea").plot()
+    x, y = np.transpose(display.circles_.get_offsets())
+    np.testing.assert_array_equal(y, -tree.depths)
+    ticks = dict(zip(display.ax_.get_xticks(), display.ax_.get_xticklabels(), strict=True))
+    assert [ticks[x[leaf]].get_text() for leaf in tree.leaves] == ["0", "1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("feature", ["tea", 1, np.int64(1), -2])
+def test_the_word_by_name_or_position(feature):
+    model = hierarchy_model(2, n_columns=3)
+    display = AbstractionDisplay.from_estimator(model, feature, ["cup", "tea", "wine"])
+    assert display.name == "tea"
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 5, 8, 32])
+@pytest.mark.parametrize("size", [None, (5.5, 3.5)])
+def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
+    """With half of the shares in the lowest level, side by side, and half above."""
+    ax = None if size is None else plt.subplots(figsize=size)[1]
+    tree = binary_tree(n_clusters)
+    shares = np.zeros(tree.n_nodes)
+    shares[-5:] += 0.1
+    shares[tree.parents[-5:]] += 0.1
+    display = AbstractionDisplay(tree, shares, "word").plot(ax)
+    assert len(display.texts_) == (shares >= 0.1).sum()
+    assert overlaps(display.figure_) == []
+    assert outside(display.figure_) == []
+
+
+def test_large_shares_are_written():
+    shares = np.array([0.55, 0.3, 0.08, 0.07, 0.0])
+    display = AbstractionDisplay(binary_tree(3), shares, "tea").plot()
+    assert {v: text.get_text() for v, text in display.texts_.items()} == {0: "55%", 1: "30%"}
+    assert set(display.plot(label_from=0.07).texts_) == {0, 1, 2, 3}
+    assert display.plot(label_from=2).texts_ == {}
+
+
+def test_lines_join_all_nodes_but_the_root_to_their_parents():
+    tree = binary_tree(5)
+    display = AbstractionDisplay(tree, np.full(9, 1 / 9), "tea").plot()
+    x = np.array(display.circles_.get_offsets())
+    segments = display.lines_.get_segments()
+    for node, segment in zip(range(1, 9), segments, strict=True):
+        np.testing.assert_allclose(segment[[0, -1]], x[[tree.parents[node], node]])
+
+
+def test_axes_that_are_given():
+    figure, axes = plt.subplots(1, 2)
+    display = AbstractionDisplay.from_estimator(hierarchy_model(), 0, ax=axes[1], cmap="Reds")
+    assert display.ax_ is axes[1]
+    assert display.figure_ is figure
+    assert display.circles_.get_cmap().name == "Reds"
+
+
+@pytest.mark.parametrize("feature", ["x99", 30, -31, 1.5, None])
+def test_no_such_column(feature):
+    with pytest.raises(ValueError, match="none of the 30 columns"):
+        AbstractionDisplay.from_estimator(hierarchy_model(), feature)
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="'x1'"):
+        AbstractionDisplay.from_estimator(
+            hierarchy_model(2, n_columns=2, components_=np.array([[1.0, 0.0]] * 3)), "x1"
+        )
+    with pytest.raises(TypeError, match="AspectModel has no tree_"):
+        AbstractionDisplay.from_estimator(AspectModel(1, beta=1).fit([[1, 2], [2, 1]]), 0)
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"AbstractionDisplay needs matplotlib.*skcooc\[plot\]"):
+        AbstractionDisplay.from_estimator(hierarchy_model(), 0)

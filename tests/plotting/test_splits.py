@@ -1,0 +1,143 @@
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from skcooc import AspectModel, AsymmetricClustering
+from skcooc.datasets import make_cooccurrences
+from skcooc.em import Split
+from skcooc.inspection import node_top_features
+from skcooc.plotting import SplitsDisplay
+from skcooc.plotting.splits import division
+from tests.inspection.planted import hierarchy_model
+from tests.plotting.boxes import outside, overlaps
+
+SPLITS = [
+    Split(0.02, ((0, 2, 3, 4), (1,))),
+    Split(0.03, ((0, 4), (2, 3))),
+    Split(0.08, ((2,), (3,))),
+]
+
+
+def leaf_names(display):
+    return [label.get_text() for label in display.ax_.get_yticklabels()]
+
+
+def binary_splits(clusters, beta):
+    """Halves of halves, beta growing by a quarter each time."""
+    if len(clusters) < 2:
+        return []
+    half = len(clusters) // 2
+    parts = clusters[:half], clusters[half:]
+    below = [split for part in parts for split in binary_splits(part, 1.25 * beta)]
+    return sorted([Split(beta, parts), *below], key=lambda split: split.beta)
+
+
+# ---- the tree
+
+
+def test_groups_are_divided_where_the_splits_say():
+    tree, groups, betas = division(SPLITS)
+    assert groups == [(0, 1, 2, 3, 4), (0, 2, 3, 4), (1,), (0, 4), (2, 3), (2,), (3,)]
+    assert tree.parents.tolist() == [-1, 0, 0, 1, 1, 4, 4]
+    np.testing.assert_array_equal(betas, [0.02, 0.03, np.nan, np.nan, 0.08, np.nan, np.nan])
+
+
+def test_clusters_that_meet_again_stay_apart():
+    splits = [Split(0.1, ((0, 1), (2,))), Split(0.2, ((0,), (1, 2))), Split(0.3, ((1,), (2,)))]
+    tree, groups, betas = division(splits)
+    assert groups == [(0, 1, 2), (0, 1), (2,), (0,), (1,)]
+    np.testing.assert_array_equal(betas, [0.1, 0.2, np.nan, np.nan, np.nan])
+    assert len(tree.leaves) == 3
+
+
+def test_a_split_may_have_many_parts():
+    tree, groups, _ = division([Split(0.1, ((0,), (1,), (2,)))])
+    assert groups[1:] == [(0,), (1,), (2,)]
+    assert tree.parents.tolist() == [-1, 0, 0, 0]
+
+
+# ---- the picture
+
+
+def test_lines_are_at_the_inverse_temperatures_of_the_splits():
+    display = SplitsDisplay(SPLITS, beta=0.2).plot()
+    segments = np.array([np.asarray(s) for s in display.lines_.get_segments()])
+    vertical = segments[segments[:, 0, 0] == segments[:, 1, 0]]
+    assert sorted(vertical[:, 0, 0]) == [0.02, 0.03, 0.08]
+    horizontal = segments[segments[:, 0, 1] == segments[:, 1, 1]]
+    assert len(horizontal) == 7
+    assert (horizontal[:, 1, 0] == 0.2).sum() == 4  # clusters go on to the end
+    assert horizontal[:, 0, 0].min() < 0.02
+    assert display.ax_.get_xscale() == "log"
+
+
+def test_clusters_that_never_part_share_a_line():
+    assert leaf_names(SplitsDisplay(SPLITS).plot()) == ["1", "0, 4", "2", "3"]
+
+
+def test_the_words_of_clusters_are_those_of_leaves():
+    model = hierarchy_model(5, splits_=SPLITS, beta_=0.1)
+    words = np.array(node_top_features(model, 2), dtype=object)[model.tree_.leaves]
+    names = leaf_names(SplitsDisplay.from_estimator(model, n_features=2))
+    for name, cluster in zip(names, [1, 0, 2, 3], strict=True):
+        assert name.endswith(": " + ", ".join(words[cluster]))
+    assert leaf_names(SplitsDisplay.from_estimator(model, n_features=0))[0] == "1"
+
+
+def test_an_annealed_clustering():
+    X = make_cooccurrences(60, 40, 4, kind="clusters", random_state=0).X
+    model = AsymmetricClustering(4, beta=0.2, cooling=1.5, random_state=0).fit(X)
+    display = SplitsDisplay.from_estimator(model)
+    drawn = {betas for betas in display.division_.betas if not np.isnan(betas)}
+    assert drawn == {split.beta for split in model.splits_}
+    assert display.ax_.get_xlim()[1] >= model.beta_
+    assert len(leaf_names(display)) == 4
+
+
+@pytest.mark.parametrize("n_clusters", [2, 8, 32])
+@pytest.mark.parametrize("size", [None, (6, 4)])
+def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
+    splits = binary_splits(tuple(range(n_clusters)), 0.02)
+    if size is None:
+        model = hierarchy_model(n_clusters, splits_=splits, beta_=0.3)
+        display = SplitsDisplay.from_estimator(model)
+    else:
+        display = SplitsDisplay(splits).plot(plt.subplots(figsize=size)[1])
+    assert overlaps(display.figure_) == []
+    assert outside(display.figure_) == []
+
+
+@pytest.mark.parametrize("ratio", [1.001, 1.2, 4, 30, 150, 1e4])
+def test_marks_of_the_axis_do_not_overlap(ratio):
+    splits = [Split(0.0001, ((0,), (1, 2))), Split(0.0001 * ratio, ((1,), (2,)))]
+    figure = SplitsDisplay(splits).plot().figure_
+    assert overlaps(figure) == []
+    assert len(figure.axes[0].get_xticks()) > 1
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize("fitted", [{}, {"splits_": []}])
+def test_a_fit_that_was_not_annealed(fitted):
+    with pytest.raises(ValueError, match="was not annealed"):
+        SplitsDisplay.from_estimator(hierarchy_model(**fitted))
+
+
+def test_names_that_are_too_few():
+    with pytest.raises(ValueError, match="30 columns"):
+        SplitsDisplay.from_estimator(hierarchy_model(5, splits_=SPLITS), ["a"])
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        SplitsDisplay.from_estimator(AspectModel())
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"SplitsDisplay needs matplotlib.*skcooc\[plot\]"):
+        SplitsDisplay(SPLITS).plot()
