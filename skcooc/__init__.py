@@ -3,6 +3,7 @@
 from skcooc import datasets, image, inspection, metrics, model_selection, plotting
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
+from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.dyads import Dyads
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.symmetric import SymmetricClustering
@@ -12,6 +13,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AspectModel",
     "AsymmetricClustering",
+    "ClusterAbstraction",
     "Dyads",
     "ProductSpaceMixture",
     "SymmetricClustering",

@@ -51,13 +51,15 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. Since the likelihood of an object is a product over all its
         observations, the best value is the smaller the more it has; for abstracts it is less than
-        .1. "auto" chooses it on observations held out inside ``fit``, between the critical
-        value below which all clusters are the same and 1, on a logarithmic scale.
+        .1. "auto" chooses it on observations held out inside ``fit``, on a logarithmic scale, above
+        the critical value below which all clusters are the same. Counts must be in units of
+        observations, which need not be whole: rows divided by their sums are too small for any
+        beta.
 
     cooling : float > 1 or None, default=None
         Where a number is given, EM starts at the critical temperature with all clusters the same,
         and the inverse temperature is multiplied by this until it is beta. ``splits_`` records
-        where clusters come apart. None starts at random, at beta.
+        where clusters come apart. None starts at random, at beta, as does a warm start.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
@@ -113,8 +115,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         P(c); share of the observations where columns are clustered.
     embedding_ : (N, K) array
         P(c given x_i) of the rows fitted.
-    splits_ : sequence of Split
-        Of an annealed fit: the inverse temperature, and the parts into which a cluster came apart.
+    splits_ : list of Split
+        Only of an annealed fit: the inverse temperature, and the parts into which a cluster came
+        apart.
     row_distribution_ : (N,) array
         P(x_i).
     unigram_ : (M,) array

@@ -37,10 +37,11 @@ def usable(
     attributes : dict
     """
     embedding, components = model.factors(state.params, state.rows[0])
+    unknown = model.factors(state.params, state.params.weights[None])[0]
     return {
         "_state": state,
         "components_": components.T,
-        "weights_": state.params.weights,
+        "weights_": unknown[0],  # of a row without observations
         "embedding_": embedding,
         "row_distribution_": row_mass / row_mass.sum(),
         "unigram_": unigram,
@@ -62,14 +63,15 @@ def of_fit(model: Model, fitted: Fitted) -> dict[str, Any]:
     attributes : dict
     """
     fit, beta, smoothing, unigram, row_mass, probes = fitted
+    annealed = {} if fit.splits is None else {"splits_": fit.splits}
     return {
+        **annealed,
         **usable(model, State(fit.params, fit.rows), beta, smoothing, unigram, row_mass),
         "temperature_search_": probes,
         "n_iter_": len(fit.history),
         "converged_": fit.converged,
         "objective_": fit.objective,
         "history_": fit.history,
-        "splits_": list(fit.splits),
     }
 
 
@@ -101,23 +103,28 @@ def at_iteration(
     return attributes
 
 
-def warn_about(estimator: Any) -> None:
+def warn_about(estimator: Any, stopped: bool) -> None:
     """Warn where a fit ended before it converged, or in the unigram.
 
     Parameters
     ----------
     estimator : fitted estimator
+    stopped : bool
+        Whether a callback ended the fit.
     """
-    if estimator.n_iter_ == estimator.max_iter and not estimator.converged_:
+    if not (estimator.converged_ or stopped):
         _warn(
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
             "max_iter, or the tolerance tol."
         )
     if collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
+        remedy = "Use a larger beta, or beta='auto'."
+        if estimator.beta_ == 1 or estimator.temperature_search_:
+            remedy = "Give counts in larger units, if they are not numbers of observations."
         _warn(
             f"All {len(estimator.components_)} components are the unigram: at "
             f"beta={estimator.beta_:.3g} the model has collapsed, or rows and columns are "
-            "independent. Use a larger beta, or beta='auto'."
+            f"independent. {remedy}"
         )
 
 

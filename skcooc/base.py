@@ -124,7 +124,7 @@ class CooccurrenceEstimator(
         if start is not None and not fitted.probes:
             fitted = fitted._replace(probes=self.temperature_search_)
         self._become(known | attributes.of_fit(model, fitted))
-        attributes.warn_about(self)
+        attributes.warn_about(self, fitted.fit.stopped)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -233,9 +233,12 @@ class CooccurrenceEstimator(
 
     def _fold_in(self, X: Any) -> Array:
         """P(k given x) of rows of a checked table."""
+        return self._prediction_model().factors(self._state.params, self._row_states(X))[0]
+
+    def _row_states(self, X: Any) -> Array:
+        """The states that the model gives to rows of a checked table."""
         model, params = self._prediction_model(), self._state.params
-        rows = fold_in(model, params, self.beta_, X, n_threads(self.n_jobs))
-        return model.factors(params, rows)[0]
+        return fold_in(model, params, self.beta_, X, n_threads(self.n_jobs))
 
     def _score_samples(self, X: Any) -> tuple[Array, Array]:
         """Log-likelihood of every sample, and its weight in the mean."""

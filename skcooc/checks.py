@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numba import config
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
 from skcooc.dyads import Dyads
@@ -122,7 +121,9 @@ def check_coarsening(coarsening: Sequence[Any], n_rows: int) -> list[Array]:
     ValueError
         Where a grouping has another length, or divides a group of the one before.
     """
-    groupings: list[Array] = [column_or_1d(labels) for labels in coarsening]
+    groupings: list[Array] = [np.asarray(labels) for labels in coarsening]
+    if not all(labels.ndim == 1 and labels.dtype.kind not in "fc" for labels in groupings):
+        raise ValueError("coarsening should be a list of 1d arrays of int, finest grouping first.")
     for labels in groupings:
         if len(labels) != n_rows:
             raise ValueError(

@@ -50,12 +50,12 @@ class ClassBigrams:
         return params, [rows]
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        """One exchange move for every object."""
+        """One exchange move for every object; the rows are as the parameters have them."""
         labels = cast(Exchangeable, X).exchange(params.memberships.argmax(axis=1), self.n_clusters)
         moved = np.eye(self.n_clusters, dtype=X.dtype)[labels]
         total = float(np.sum(X.row_sums * X.row_weights))
         energy = -total * mutual_information(params.joint)
-        return moved, Statistics(X.tdot(moved), moved, energy)
+        return params.memberships, Statistics(X.tdot(moved), moved, energy)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """The association of the clusters: memo, eqs. (42), (43)."""

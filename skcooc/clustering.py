@@ -14,18 +14,20 @@ from skcooc.em.schedules import constant
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import first_largest, hardmax, log, softmax, sums
 
-POWER_ITERATIONS = 50
+POWER_ITERATIONS, POWER_TOL = 100, 1e-4
 LEAST_GAIN = 1e-3  # nats: less is rounding
 START_ITERATIONS, START_TOL = 30, 1e-5
 # Inverse temperatures, times the mean number of observations of an object. On abstracts, word pairs
 # and newsgroups the best one is 4 to 8, as if so few of its observations were independent.
 USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
+# Over the critical one, which rules where it takes very many observations to tell clusters apart.
+USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)
 
 
 def posteriors(
     X: Counts, scores: Array, factors: Array, weights: Array, hard: bool
 ) -> tuple[Rows, Array]:
-    """P(c given object) ~ weights_c exp(factor * score_c), or the largest of these alone.
+    """P(c given object) ~ weights_c exp(factor * score_c), or the largest score alone.
 
     Parameters
     ----------
@@ -41,9 +43,9 @@ def posteriors(
     -------
     posteriors : (n, K) array
     evidence : (n,) array, float64
-        log sum_c weights_c exp(factor * score_c); the largest term where hard.
+        log sum_c weights_c exp(factor * score_c); the largest factor * score_c where hard.
     """
-    log_weights, choose = log(weights), hardmax if hard else softmax
+    log_weights, choose = (0.0, hardmax) if hard else (log(weights), softmax)
 
     def fill(factors: Array, evidence: Array, out: Array) -> None:
         out *= factors
@@ -56,7 +58,7 @@ def posteriors(
 
 
 def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
-    """P(c given object) ~ weights_c exp(score_c), or the largest of these alone.
+    """P(c given object) ~ weights_c exp(score_c), or the largest score alone.
 
     Parameters
     ----------
@@ -69,8 +71,12 @@ def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
     -------
     posteriors : (M, K) array
     """
-    scores += log(weights)
-    (hardmax if hard else softmax)(scores, np.empty((len(scores), 1), dtype=scores.dtype))
+    log_sums = np.empty((len(scores), 1), dtype=scores.dtype)
+    if hard:
+        hardmax(scores, log_sums)
+    else:
+        scores += log(weights)
+        softmax(scores, log_sums)
     return scores
 
 
@@ -117,7 +123,7 @@ def soft_start(soft: Any, blocks: Sequence[Counts], rng: np.random.Generator) ->
 
     Parameters
     ----------
-    soft : Model with a method ``object_size``
+    soft : Model with methods ``object_size`` and ``critical_beta``
     blocks : sequence of Counts
     rng : numpy Generator
 
@@ -125,13 +131,17 @@ def soft_start(soft: Any, blocks: Sequence[Counts], rng: np.random.Generator) ->
     -------
     state : State
     """
-    beta = min(1.0, USUAL / soft.object_size(blocks))
+    critical = max(soft.critical_beta(X) for X in blocks)
+    beta = min(1.0, max(USUAL / soft.object_size(blocks), USUAL_CRITICAL * critical))
     fit = EM(constant(beta, START_ITERATIONS), START_TOL).fit(soft, blocks, rng)
     return State(fit.params, fit.rows)
 
 
 def temperatures(
-    model: Any, X: Counts, within: tuple[float, float] = ASYMMETRIC
+    model: Any,
+    X: Counts,
+    within: tuple[float, float] = ASYMMETRIC,
+    critical: tuple[float, float] = ASYMMETRIC_CRITICAL,
 ) -> TemperatureRange:
     """Where the best temperature of a model is looked for, on a logarithmic scale.
 
@@ -141,15 +151,18 @@ def temperatures(
     X : Counts
     within : tuple of float
         Range, times the mean number of observations of an object.
+    critical : tuple of float
+        Least lower and upper end, over the critical inverse temperature.
 
     Returns
     -------
     range : TemperatureRange
     """
-    if model.hard:  # it does not depend on the temperature
+    if getattr(model, "hard", False):  # it does not depend on the temperature
         return TemperatureRange(1.0, 1.0)
-    low, high = (factor / model.object_size([X]) for factor in within)
-    high = min(1.0, max(high, 2 * model.critical_beta(X)))
+    size, collapse = model.object_size([X]), model.critical_beta(X)
+    ends = (max(a / size, b * collapse) for a, b in zip(within, critical, strict=True))
+    low, high = (min(1.0, end) for end in ends)
     return TemperatureRange(min(low, high / 2), high, "log")
 
 
@@ -182,9 +195,11 @@ def critical_beta(
         x *= g / np.sqrt(np.sum(x**2))
         z = f**2 * (X.dot(x) - u * np.sum(v * x))
         x = g * (X.tdot(z) - v * np.sum(w * u * z))
-        growth = float(np.sqrt(np.sum(x**2)))
+        before, growth = growth, float(np.sqrt(np.sum(x**2)))
         if growth < 1e-9:
             return float("inf")
+        if growth - before < POWER_TOL * growth:
+            break
     return 1 / growth
 
 

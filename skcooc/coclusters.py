@@ -74,14 +74,15 @@ class CoClusters:
         """Posteriors of the rows: memo, eqs. (44), (49)."""
         profiles = X.dot(params.memberships)
         scores = profiles @ log_association(params.joint).T
+        beta = 1.0 if self.hard else beta
         factors = np.full((X.shape[0], 1), beta, dtype=X.dtype)
         rows, evidence = posteriors(X, scores, factors, params.weights, self.hard)
         spare = np.zeros(profiles.shape[1], dtype=X.dtype)
         if self.hard:
             rows[X.row_sums == 0] = params.weights
             if not (X.row_weights * X.row_sums @ rows).all():
-                scores = evidence - sums(rows * log(params.weights), axis=1)
-                worst = worst_explained(beta * _own(profiles, params.joint.sum(axis=0)) - scores)
+                gains = _own(profiles, params.joint.sum(axis=0)) - evidence
+                worst = worst_explained(gains * (X.row_weights > 0))
                 spare = spare if worst is None else profiles[worst]
         weights = X.row_weights
         energy = -float(np.sum(weights * evidence)) / beta
@@ -93,6 +94,7 @@ class CoClusters:
         profiles, shares = stats.profiles, _shares(stats.profiles)
         joint = _joint(profiles, params.memberships)
         scores = profiles @ log_association(joint)
+        beta = 1.0 if self.hard else beta
         J = column_posteriors(beta * scores, params.column_weights, self.hard)
         if self.hard:
             J[shares == 0] = 0
@@ -106,6 +108,8 @@ class CoClusters:
 
     def log_prior(self, params: Params, beta: float) -> float:
         """Entropy and prior of the columns' posteriors: their part of the free energy."""
+        if self.hard:
+            return 0.0
         J = params.memberships
         prior = float(np.sum(J * log(params.column_weights), dtype=np.float64))
         return (entropy(J) + prior) / beta

@@ -32,9 +32,9 @@ class Params(NamedTuple):
 class Statistics(NamedTuple):
     """Sums over the rows of a block."""
 
-    scores: Array  # (M, K): sum_i n_ij log P(x_i given c)
+    scores: Array  # (M, K): sum_i n_ij log P(x_i given c) / P(x_i)
     totals: Array  # (M,): sum_i n_ij
-    n_log_n: Array  # (M,): sum_i n_ij log n_ij; only the hard model needs it
+    own: Array  # (M,): sum_i n_ij log n_ij / P(x_i); only the hard model needs it
     free_energy: float  # -sum_ij n_ij sum_c P(c given y_j) log P(x_i given c), nats
 
 
@@ -89,17 +89,22 @@ class ColumnClusters:
         log_p = X.rowwise(log, objects * reciprocals(mass))
         likelihood = np.sum(X.row_weights * sums(objects * log_p, axis=1), dtype=np.float64)
         rows = normalise(counted, axis=1, otherwise=params.weights)
-        n_log_n = X.n_log_n(0) if self.hard else np.zeros(X.shape[1])
-        return rows, Statistics(X.tdot(log_p), X.column_sums, n_log_n, -float(likelihood))
+        own = np.zeros(X.shape[1])
+        # Relative to a single cluster, so that differences of clusters do not drown in rounding.
+        shared = log(sums(objects, axis=1) * reciprocals(mass.sum()[None]))[:, None]
+        if self.hard:
+            own = X.n_log_n(0) - X.tdot(shared)[:, 0]
+        log_p -= shared
+        return rows, Statistics(X.tdot(log_p), X.column_sums, own, -float(likelihood))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """Posteriors of the columns and proportions: memo, eqs. (29), (30)."""
         totals = stats.totals.astype(params.totals.dtype)
         scores = stats.scores * self._factors(totals)
-        J = column_posteriors(beta * scores, params.proportions, self.hard)
+        J = column_posteriors((1.0 if self.hard else beta) * scores, params.proportions, self.hard)
         if self.hard:
             J[totals == 0] = 0
-            own = stats.n_log_n - stats.totals * log(stats.totals)
+            own = stats.own - stats.totals * log(stats.totals)
             fill_empty_cluster(J, own * self._factors(stats.totals)[:, 0], scores)
             J[totals == 0] = params.proportions
         estimated = self.proportions == "estimated"
@@ -108,6 +113,8 @@ class ColumnClusters:
 
     def log_prior(self, params: Params, beta: float) -> float:
         """Entropy and prior of the posteriors: the part of the free energy without observations."""
+        if self.hard:
+            return 0.0
         J = params.memberships
         prior = float(np.sum(J * log(params.proportions), dtype=np.float64))
         return (entropy(J) + prior) / beta

@@ -247,15 +247,18 @@ def _best_restart(
         rng = np.random.default_rng(seed)
         with threads(n_inner) as map:
             X = train.spread(n_inner, map)
-            if start is not None:
-                em = settings.em(constant(beta, settings.max_iter), heldout)
-                return em.fit(model, [X], rng, observe, start=start)
-            levels = coarser_levels(X, settings.coarsening or ())
-            optimiser = settings.optimiser(X, beta, levels, heldout)
-            return optimiser.fit(model, [X], rng, observe)
+            if start is None:
+                levels = coarser_levels(X, settings.coarsening or ())
+                optimiser = settings.optimiser(X, beta, levels, heldout)
+            else:
+                optimiser = settings.em(constant(beta, settings.max_iter), heldout)
+            fit = optimiser.fit(model, [X], rng, observe, start=start)
+            # Rows are to be what the parameters returned make of them, as in ``transform``.
+            rows, _ = model.expect(X, fit.params, fit.rows[0], beta)
+            return fit._replace(rows=[rows])
 
     train = train.spread(n_inner, map)  # prepared once for all restarts
-    observers = [progress.restart(settings.max_iter) for _ in seeds]
+    observers = [progress.restart(settings.n_steps) for _ in seeds]
     if n_outer == 1:
         fits = [run(*arguments) for arguments in zip(seeds, observers, strict=True)]
     else:

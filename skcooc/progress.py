@@ -54,7 +54,7 @@ class Progress:
         yield observe
         task.call_on_fit_task_end(**self._data)
 
-    def restart(self, max_iter: int) -> Observe:
+    def restart(self, max_iter: int | None) -> Observe:
         """Begin a run of EM; the result observes its iterations."""
         task = self._begin(self._root, "EM", max_iter)
         self._restarts.append(task)
@@ -78,6 +78,6 @@ class Progress:
             task.call_on_fit_task_end(**self._data)
         self._root.call_on_fit_task_end(**self._data)
 
-    def _begin(self, parent: Any, name: str, max_subtasks: int) -> Any:
+    def _begin(self, parent: Any, name: str, max_subtasks: int | None) -> Any:
         task = parent.subcontext(task_name=name, max_subtasks=max_subtasks)
         return task.call_on_fit_task_begin(**self._data)

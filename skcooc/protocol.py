@@ -87,6 +87,21 @@ class Exchangeable(Protocol):
         """Labels after every object, in turn, went where it raises the mutual information most."""
 
 
+class PathCounts(Counts, Protocol):
+    """Counts whose rows can have mixtures of their own along the paths of a tree.
+
+    Slot s stands for node nodes[s] on the path to the leaf c with slots[c] <= s < slots[c + 1].
+    """
+
+    def path_scores(self, tau: Array, q: Array, slots: Array, nodes: Array) -> Array:
+        """sum_j n_ij log sum_s tau[i, s] q[j, nodes[s]] over the slots s of each leaf, (n, K)."""
+
+    def path_mixture(
+        self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
+    ) -> tuple[Array, Array]:
+        """Expected counts of slots, given the leaf, (n, S), and of columns at nodes, (M, V)."""
+
+
 class Model(Protocol):
     """A mixture model: its equations as pure functions, which change neither arguments nor self."""
 

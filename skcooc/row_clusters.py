@@ -34,6 +34,8 @@ class Statistics(NamedTuple):
     components: Array  # (M, K): sum_i I_ic n_ij
     sizes: Array  # (K,): sum_i I_ic
     spare: Array  # (M,): counts of a badly explained row, for a cluster that is empty
+    observations: float  # sum_ij n_ij
+    rows: float  # how many of them have observations
     free_energy: float  # -(1/beta) sum_i log sum_c P(c) prod_j P(y_j given c)^(beta n_ij), nats
 
 
@@ -81,33 +83,42 @@ class RowClusters:
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of the rows: memo, eqs. (23), (29)."""
-        factors = self._factors(X, params.unit)
-        scores = X.dot(X.rowwise(log, params.components))
+
+        def relative(components: Array, shared: Array, out: Array) -> None:
+            log(components, out=out)
+            out -= shared
+
+        beta = 1.0 if self.hard else beta
+        factors, weights = self._factors(X, params.unit), X.row_weights
+        # Relative to a single cluster, so that differences of clusters do not drown in rounding.
+        shared = log(params.components @ params.weights)[:, None]
+        scores = X.dot(X.rowwise(relative, params.components, shared))
         rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
         spare = np.zeros(X.shape[1], dtype=X.dtype)
         if self.hard:
             rows[X.row_sums == 0] = params.weights
             evidence[X.row_sums == 0] = 0
-            if not (X.row_weights * X.row_sums @ rows).all():
-                spare = _spare(
-                    X, evidence - sums(rows * log(params.weights), axis=1), beta * factors
-                )
-        weights = X.row_weights
-        energy = -float(np.sum(weights * evidence)) / beta
+            if not (weights * X.row_sums @ rows).all():
+                spare = _spare(X, evidence, factors, shared)
+        counted = X.column_sums if self.object_weights == "counts" else X.tdot(factors)[:, 0]
+        energy = np.sum(weights * evidence) / beta + np.sum(counted * shared[:, 0])
         sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
         expected = X.tdot(rows if self.object_weights == "counts" else rows * factors)
-        return rows, Statistics(expected, sizes, spare, energy)
+        mass = float(np.sum(weights * X.row_sums)), float(np.sum(weights * (X.row_sums > 0)))
+        return rows, Statistics(expected, sizes, spare, *mass, -float(energy))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """Centroids and proportions: memo, eqs. (24), (30). An empty cluster gets the spare row."""
-        expected, sizes = stats.components, stats.sizes
+        expected, weights = stats.components, params.weights
         empty = np.flatnonzero(sums(expected, axis=0) <= 0)[:1]
         if empty.size and stats.spare.any():
-            expected, sizes = expected.copy(), sizes.copy()
-            expected[:, empty[0]], sizes[empty[0]] = stats.spare, 1
+            expected = expected.copy()
+            expected[:, empty[0]] = stats.spare
         components = normalise(expected, axis=0, otherwise=params.components)
-        weights = sizes / sizes.sum() if self.proportions == "estimated" else params.weights
-        return params._replace(components=components, weights=weights)
+        if self.proportions == "estimated":
+            weights = stats.sizes / stats.sizes.sum()
+        unit = np.array(stats.observations / stats.rows, dtype=params.unit.dtype)
+        return Params(components, weights, unit)
 
     def log_prior(self, params: Params, beta: float) -> float:
         """None: maximum likelihood."""
@@ -142,9 +153,9 @@ class RowClusters:
         return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
 
 
-def _spare(X: Counts, scores: Array, factors: Array) -> Array:
+def _spare(X: Counts, scores: Array, factors: Array, shared: Array) -> Array:
     """Counts of the row that is explained worst; zeros where none could be explained better."""
-    own = X.n_log_n(1) - X.row_sums * log(X.row_sums)
+    own = X.n_log_n(1) - X.row_sums * log(X.row_sums) - X.dot(shared)[:, 0]
     worst = worst_explained((own * factors[:, 0] - scores) * (X.row_weights > 0))
     if worst is None:
         return np.zeros(X.shape[1], dtype=X.dtype)

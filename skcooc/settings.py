@@ -10,6 +10,7 @@ from skcooc.em import EM, HeldOut, TemperatureRange
 from skcooc.em.annealing import Annealing
 from skcooc.em.multiscale import Level, Multiscale
 from skcooc.em.schedules import MakeSchedule, Schedule
+from skcooc.em.staged import Staged
 from skcooc.protocol import Array, Counts
 
 
@@ -28,6 +29,7 @@ class Settings:
     seeds: tuple[int, ...]  # one for each restart
     schedule: MakeSchedule
     coarsening: Sequence[Array] | None = None  # groups of rows, finest grouping first
+    staged: bool = False  # whether the model has stages
     cooling: Callable[[Counts, float], Sequence[float]] | None = None  # the path to a temperature
 
     @property
@@ -40,20 +42,32 @@ class Settings:
         """Whether the temperature is chosen on observations held out."""
         return isinstance(self.beta, TemperatureRange)
 
+    @property
+    def n_steps(self) -> int | None:
+        """Largest number of iterations of a run; None where it has several parts."""
+        several = self.staged or self.coarsening is not None or self.cooling is not None
+        return None if several else self.max_iter
+
     def em(self, schedule: Schedule, heldout: HeldOut | None = None) -> EM:
         """The EM driver with these settings."""
         return EM(schedule, self.tol, self.relaxation, heldout)
 
-    def probe(self, beta: float, max_iter: int, levels: Sequence[Level]) -> EM | Multiscale:
+    def probe(
+        self, beta: float, max_iter: int, levels: Sequence[Level]
+    ) -> EM | Multiscale | Staged:
         """What tries a temperature."""
         em = self.em(self.schedule(beta, max_iter))
+        if self.staged:
+            return Staged(em)
         return Multiscale(em, levels) if levels else em
 
     def optimiser(
         self, X: Counts, beta: float, levels: Sequence[Level], heldout: HeldOut | None
-    ) -> EM | Multiscale | Annealing:
+    ) -> EM | Multiscale | Annealing | Staged:
         """What fits the model at the temperature chosen."""
         em = self.em(self.schedule(beta, self.max_iter), heldout)
+        if self.staged:
+            return Staged(em)
         if self.cooling is None:
             return Multiscale(em, levels) if levels else em
         if not levels:

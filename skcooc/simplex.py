@@ -148,6 +148,6 @@ def first_largest(scores: Array) -> Array:
     array([0, 0, 1])
     """
     largest = scores.max(axis=1, keepdims=True)
-    slack = 100 * np.finfo(scores.dtype).eps * (1 + np.abs(largest))
+    slack = 8 * np.finfo(scores.dtype).eps * (1 + np.abs(largest))
     places: Array = (scores >= largest - slack).argmax(axis=1)
     return places

@@ -20,7 +20,8 @@ from skcooc.em.schedules import Schedule, constant
 from skcooc.protocol import Array, Counts
 from skcooc.simplex import first_largest
 
-SYMMETRIC = 8.0, 80.0  # inverse temperatures, times the mean number of observations of an object
+# Inverse temperatures: times the mean number of observations of an object, and over the critical.
+SYMMETRIC, SYMMETRIC_CRITICAL = (8.0, 80.0), (3.0, 20.0)
 
 
 class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator):
@@ -47,7 +48,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     tied : bool, default=False
         Whether rows and columns are the same objects, say words and the words that follow them, in
         one clustering: the class bigram model. It needs a square X, ``hard=True`` and C = D, and is
-        fitted by moving one object at a time.
+        fitted by moving one object at a time. New rows are assigned by what follows them alone, so
+        that ``predict`` of the rows fitted can differ from ``labels_``.
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta estimated ones starve clusters. Hard
@@ -56,7 +58,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. The best value is the smaller the more observations an object has; for
         abstracts it is .2 to .5. "auto" chooses it on observations held out inside ``fit``, on a
-        logarithmic scale.
+        logarithmic scale. Counts must be in units of observations, which need not be whole: rows
+        divided by their sums are too small for any beta.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
@@ -242,7 +245,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     @property
     def association_(self) -> Array:
         """c_cd = pi_cd / (pi_c pi_d), (C, D)."""
-        return np.exp(log_association(self.joint_))
+        return np.where(self.joint_ > 0, np.exp(log_association(self.joint_)), 0)
 
     @property
     def mutual_information_(self) -> float:
@@ -269,7 +272,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         return CoClusters(*sizes, self.hard, self.proportions)
 
     def _temperatures(self, X: Counts) -> TemperatureRange:
-        return temperatures(self._prediction_model(), X, SYMMETRIC)
+        return temperatures(self._prediction_model(), X, SYMMETRIC, SYMMETRIC_CRITICAL)
 
     def _schedule(self, beta: float, max_iter: int) -> Schedule:
         return constant(beta, max_iter)

@@ -3,6 +3,7 @@
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
+    ClusterAbstraction,
     ProductSpaceMixture,
     SymmetricClustering,
 )
@@ -24,6 +25,9 @@ ESTIMATORS = [
     SymmetricClustering(),
     SymmetricClustering(3, 4, beta=0.7, proportions="estimated"),
     SymmetricClustering(3, 2, hard=True),
+    ClusterAbstraction(3),
+    ClusterAbstraction(4, beta=0.2, abstraction="object", object_iter=3),
+    ClusterAbstraction(3, beta=0.4, tempering="joint", abstraction="constant"),
     ProductSpaceMixture(),
     ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),
 ]

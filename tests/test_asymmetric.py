@@ -48,31 +48,31 @@ def model_step(model, X, state, beta):
     return model.maximize(step.stats, state.params, beta), step
 
 
-@every_hard
+@every_prior
 @every_weights
-@every_proportions
 @pytest.mark.parametrize("beta", [1.0, 0.3])
 def test_clusters_of_rows_equal_the_literal_equations(hard, object_weights, proportions, beta):
     X = random_table()
     n, state = X.toarray(), random_start("rows", X, 2)
     model = RowClusters(2, hard, object_weights, proportions)
     (q, rho, _), weights = state.params, literal.factors(n, object_weights)
+    given, beta, rho = (beta, 1.0, np.ones(2)) if hard else (beta, beta, rho)
     for _ in range(4):
         energy = literal.row_energy(n, q, rho, beta, weights, hard)
         I = literal.posteriors(n, q, rho, beta, weights, hard)
         q = literal.centroids(n, I, weights)
         rho = literal.proportions(I) if proportions == "estimated" else rho
-        params, step = model_step(model, X, state, beta)
+        params, step = model_step(model, X, state, given)
         state = state._replace(params=params, rows=step.rows)
         assert step.objective == pytest.approx(energy, rel=1e-12)
-        np.testing.assert_allclose(step.rows[0], I, rtol=1e-9, atol=1e-15)
+        seen = n.any(axis=1)
+        np.testing.assert_allclose(step.rows[0][seen], I[seen], rtol=1e-9, atol=1e-15)
         np.testing.assert_allclose(params.components, q, rtol=1e-9)
-        np.testing.assert_allclose(params.weights, rho, rtol=1e-9)
+        assert hard or params.weights == pytest.approx(rho)
 
 
-@every_hard
+@every_prior
 @every_weights
-@every_proportions
 @pytest.mark.parametrize("beta", [1.0, 0.3])
 def test_clusters_of_columns_equal_the_literal_equations(hard, object_weights, proportions, beta):
     X = random_table()
@@ -80,7 +80,7 @@ def test_clusters_of_columns_equal_the_literal_equations(hard, object_weights, p
     model = ColumnClusters(2, hard, object_weights, proportions)
     (J, totals, _, rho), weights = state.params, literal.factors(n.T, object_weights)
     for _ in range(4):
-        energy = literal.column_energy(n.T, J, rho, beta, weights)
+        energy = literal.column_energy(n.T, J, rho, np.inf if hard else beta, weights)
         params, step = model_step(model, X, state, beta)
         mixtures = n @ J / n.sum(axis=1, keepdims=True).clip(1)
         np.testing.assert_allclose(step.rows[0][n.any(axis=1)], mixtures[n.any(axis=1)])
@@ -515,7 +515,7 @@ def test_cooling_ends_as_low_as_the_best_of_random_starts(axis, object_weights):
     assert annealed.objective_ == pytest.approx(random.objective_, rel=1e-3)
     assert annealed.beta_ == random.beta_
     assert annealed.splits_
-    assert random.splits_ == []
+    assert not hasattr(random, "splits_")
 
 
 # ---- parameters that are refused
@@ -530,7 +530,7 @@ NESTED = [np.arange(60) // 2, np.arange(60) // 4]
         ({"coarsening": [np.arange(59)]}, "grouping of 59 rows, but X has 60"),
         ({"coarsening": NESTED[::-1]}, "nested, finest grouping first"),
         ({"coarsening": [NESTED[0], np.arange(60) // 3]}, "nested, finest grouping first"),
-        ({"coarsening": [np.zeros((60, 2))]}, "1d array"),
+        ({"coarsening": [np.zeros((60, 2))]}, "1d arrays of int"),
         ({"coarsening": NESTED, "axis": "columns"}, "needs axis='rows'"),
         ({"coarsening": "pixels"}, "'coarsening' parameter"),
         ({"coarsening": NESTED, "object_weights": "equal"}, "needs object_weights='counts'"),

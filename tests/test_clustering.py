@@ -1,10 +1,14 @@
 """What models of clusters share: the critical temperature, and clusters that are empty."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.callback import ProgressBar
+from sklearn.metrics import adjusted_rand_score
 
-from skcooc import AsymmetricClustering
+from skcooc import AsymmetricClustering, SymmetricClustering
 from skcooc.counts import CSRCounts
 from skcooc.em import EM
 from skcooc.em.schedules import constant
@@ -183,3 +187,77 @@ def test_rows_without_weight_do_not_occupy_a_cluster(column):
     model = KINDS["rows"](4, True)
     fit = EM(constant(1.0, 20), -np.inf).fit(model, [CSRCounts(X, weights)], None, start=start)
     assert (fit.rows[0][weights > 0] == 1).any(axis=0).all()
+
+
+# ---- where clusters are much alike and rows are long
+
+
+def alike(seed=0, n_words=1000):
+    """Blocks whose odds are 1.5 : .83, hard to tell apart but for very many observations."""
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.integers(0, 4, 200), rng.integers(0, 4, 300)
+    association = 1 + 0.5 * (2 * np.eye(4) - 0.5) / 1.5
+    P = rng.dirichlet(np.ones(300)) * association[rows][:, columns]
+    P /= P.sum(axis=1, keepdims=True)
+    return np.stack([rng.multinomial(n_words, p) for p in P]), rows
+
+
+@pytest.mark.parametrize("options", [{}, {"cooling": 1.3}, {"object_weights": "equal"}])
+def test_the_temperature_found_is_never_that_of_the_unigram(options):
+    X, rows = alike()
+    model = AsymmetricClustering(4, n_init=3, random_state=1, **options).fit(X)
+    assert adjusted_rand_score(rows, model.labels_) > 0.7
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_both_sides_start_with_clusters_of_their_own(hard):
+    X, rows = alike()
+    model = SymmetricClustering(4, 4, hard=hard, n_init=3, random_state=0).fit(X)
+    assert adjusted_rand_score(rows, model.row_labels_) > 0.7
+
+
+@pytest.mark.parametrize("axis", ["rows", "columns"])
+@pytest.mark.parametrize("hard", [False, True])
+def test_single_precision_tells_long_rows_apart(axis, hard):
+    X, _ = alike(n_words=3000)
+    X = sp.csr_array((X if axis == "rows" else X.T).astype(np.float32)) * np.float32(1000)
+    model = AsymmetricClustering(4, axis=axis, hard=hard, n_init=3, beta=0.01, random_state=0)
+    single = model.fit(X).labels_
+    double = model.fit(X.astype(float)).labels_
+    assert adjusted_rand_score(single, double) > 0.9
+
+
+@pytest.mark.parametrize("options", [{}, {"axis": "columns"}, {"object_weights": "equal"}])
+def test_predictions_of_the_rows_fitted_are_their_labels(options):
+    X = planted(6, 5000, kind="clusters").X
+    model = AsymmetricClustering(6, random_state=0, **options).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
+
+
+def test_weightless_rows_are_as_if_they_were_not_there():
+    X = np.random.default_rng(0).poisson(0.5, (35, 20)).astype(float)
+    weights = np.r_[np.ones(30), np.zeros(5)]
+    for model in (
+        AsymmetricClustering(4, hard=True, beta=1.0, random_state=0),
+        SymmetricClustering(4, 4, hard=True, beta=1.0, random_state=0),
+    ):
+        without = model.fit(X[:30]).components_
+        np.testing.assert_allclose(model.fit(X, sample_weight=weights).components_, without)
+
+
+def test_what_did_not_converge_says_so():
+    X = planted(4, 3000, kind="clusters").X
+    model = AsymmetricClustering(4, beta=0.2, cooling=1.3, max_iter=2, tol=0, random_state=0)
+    with pytest.warns(UserWarning, match="did not converge"):
+        model.fit(X)
+
+
+def test_progress_of_fits_in_several_parts(capsys):
+    X = planted(4, 3000, kind="clusters").X
+    groups = [np.arange(80) // 2]
+    for options in ({"cooling": 1.3}, {"coarsening": groups}):
+        model = AsymmetricClustering(4, beta=0.2, max_iter=10, random_state=0, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.set_callbacks(ProgressBar()).fit(X)
+    assert "AsymmetricClustering" in capsys.readouterr().out

@@ -13,9 +13,22 @@ ROOT = Path(skcooc.__file__).parent
 
 # layer -> the parts of the package it may import; a part is a module or a subpackage
 GLUE = {"attributes", "checks", "fitting", "progress", "scoring", "settings"}  # parts of base
-MODELS = {"aspect", "asymmetric", "product_space", "symmetric"}  # each an estimator
+MODELS = {
+    "aspect",
+    "asymmetric",
+    "cluster_abstraction",
+    "product_space",
+    "symmetric",
+}  # each an estimator
 # The equations of models that have a file of their own.
-EQUATIONS = {"row_clusters", "column_clusters", "coclusters", "class_bigrams", "product_aspects"}
+EQUATIONS = {
+    "row_clusters",
+    "column_clusters",
+    "coclusters",
+    "class_bigrams",
+    "product_aspects",
+    "abstractions",
+}
 ALLOWED = {
     "simplex": set(),
     "hierarchy": set(),
@@ -38,10 +51,13 @@ ALLOWED = {
     "datasets": {"hierarchy"},
     "clustering": {"em", "protocol", "simplex"},
     **{
-        part: {"aspect", "clustering", "em", "protocol", "simplex"} | EQUATIONS
+        part: {"aspect", "clustering", "em", "hierarchy", "protocol", "simplex"} | EQUATIONS
         for part in EQUATIONS
     },
-    **{part: {"base", "clustering", "em", "protocol", "simplex"} | EQUATIONS for part in MODELS},
+    **{
+        part: {"base", "clustering", "em", "hierarchy", "protocol", "simplex"} | EQUATIONS
+        for part in MODELS
+    },
 }
 ANYTHING = {"__init__", "__main__", "cli"}
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from skcooc.counts import kernels
 from skcooc.counts.exchange import exchange_sweep
 from skcooc.counts.layout import ColumnView, balanced_ranges
+from skcooc.counts.paths import PathProducts
 
 Array = NDArray[Any]
 Map = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
@@ -33,7 +34,7 @@ class Mixture(NamedTuple):
     log_likelihood: float  # sum n_ij log(A[i] @ B[j]), nats
 
 
-class CSRCounts:
+class CSRCounts(PathProducts):
     """A block of rows of a count matrix.
 
     Parameters
@@ -300,3 +301,8 @@ class NewRows(CSRCounts):
 
     def _column_products(self, data: Array, D: Array) -> Array:
         return np.broadcast_to(np.zeros((), dtype=self.dtype), (self.shape[1], D.shape[1]))
+
+    def _path_columns(
+        self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
+    ) -> Array:
+        return np.broadcast_to(np.zeros((), dtype=self.dtype), q.shape)

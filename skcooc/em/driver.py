@@ -49,7 +49,8 @@ class Fit(NamedTuple):
     history: list[Record]
     converged: bool
     validation: Validation | None  # of the parameters returned; None where nothing is held out
-    splits: Sequence[Split] = ()  # of an annealed run
+    stopped: bool = False  # by the observer
+    splits: list[Split] | None = None  # of an annealed run
 
 
 Observe = Callable[[Record, Any, Sequence[Rows]], bool]
@@ -176,7 +177,7 @@ class _Run:
         """The last state, or the best one where observations are held out."""
         params, rows = self.best or self.state
         objective = self.history[-1].free_energy
-        return Fit(params, rows, objective, self.history, converged, self.validation)
+        return Fit(params, rows, objective, self.history, converged, self.validation, self.stopped)
 
     def _sweep(self, beta: float) -> Sweep:
         return sweep(self.model, self.blocks, *self.state, beta, self.map)

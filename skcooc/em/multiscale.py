@@ -99,7 +99,7 @@ class Multiscale:
         tied = replace(last, heldout=None)
         optimiser = self.first or replace(self.em, heldout=None)
         history: list[Record] = []
-        splits: Sequence[Split] = ()
+        splits: list[Split] | None = None
         for level in reversed(self.levels):
             watch = Watch(observed_from(level, observe))
             fit = optimiser.fit(model, [level.X], rng, watch, map, start=state)

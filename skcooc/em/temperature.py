@@ -10,6 +10,7 @@ import numpy as np
 from skcooc.em.heldout import Validation
 
 GOLDEN = (np.sqrt(5) - 1) / 2
+PLATEAU = 1e-4  # relative difference of perplexities that says nothing
 SAME = 1e-9  # difference of points that are equal but for rounding
 N_PROBES = 7  # leave .06 of the interval
 PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
@@ -76,7 +77,9 @@ def search(
                 probes.append(probe)
                 if observe(probe):
                     return probes
-        if known[_near(known, left)] < known[_near(known, right)]:  # type: ignore[index]
+        # Where both are the unigram's, rounding must not decide: structure is at larger beta.
+        at_left, at_right = (known[_near(known, point)] for point in (left, right))  # type: ignore[index]
+        if at_left < (1 - PLATEAU) * at_right:
             high = right
         else:
             low = left

@@ -1,0 +1,172 @@
+"""A tree of clusters with columns at all levels: the equations of the cluster-abstraction model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from skcooc.clustering import posteriors
+from skcooc.hierarchy import Tree
+from skcooc.protocol import Array, Counts, PathCounts, Rows
+from skcooc.row_clusters import RowClusters
+from skcooc.simplex import LEAST, log, normalise, sums
+
+Abstraction = Literal["constant", "cluster", "object"]
+
+FIRST_ITERATIONS = 20  # of the stage in which all abstraction levels have the same weight
+
+
+class Params(NamedTuple):
+    """Parameters of the cluster-abstraction model; a slot is a node on the path to a leaf."""
+
+    nodes: Array  # (M, V): P(y_j given v); columns sum to one
+    abstraction: Array  # (S,): tau, P(v given c); the slots of a leaf sum to one
+    proportions: Array  # (K,): P(c)
+    weights: Array  # (S,): P(c, v)
+
+
+class Statistics(NamedTuple):
+    """Sums over the observations of a block."""
+
+    nodes: Array  # (M, V): expected counts of columns at nodes
+    abstraction: Array  # (S,): expected observations at slots
+    sizes: Array  # (K,): sum_i I_ic
+    free_energy: float  # -(1/beta) sum_i log sum_c P(c) exp(power * log-likelihood), nats
+
+
+@dataclass(frozen=True, eq=False)
+class Abstractions:
+    """Equations of the cluster-abstraction model (CAM, HACM): memo, eqs. (51)-(58).
+
+    A row belongs to the cluster at one leaf, and each of its observations comes from a node on the
+    path from the root to that leaf, which is chosen anew. With P_ic(y) = sum_v tau_v q_yv over the
+    path, at inverse temperature beta
+
+        path:   P(c given x_i) ~ rho_c [prod_j P_ic(y_j)^n_ij]^beta,   P(v given y, c) ~ tau_v q_yv
+        joint:  P(c given x_i) ~ rho_c prod_j [sum_v (tau_v q_jv)^beta]^n_ij,
+                P(v given y, c) ~ (tau_v q_yv)^beta                    (memo, eq. 65)
+
+    Vertical weights tau are the same for all nodes ("constant"), those of a leaf ("cluster"), or
+    those of a leaf and a row ("object", eq. (58)). The state of a row is P(c, v given x_i) over the
+    slots. Without weights of rows the sums need two sparse products and M x S numbers.
+    """
+
+    tree: Tree
+    abstraction: Abstraction = "cluster"
+    tempering: Literal["path", "joint"] = "path"
+    proportions: Literal["uniform", "estimated"] = "uniform"
+    object_iter: int = 10
+
+    @property
+    def stages(self) -> list[tuple[Abstractions, int | None]]:
+        """Ever less constrained models, which are fitted in turn, and for how many iterations."""
+        if self.abstraction == "constant":
+            return [(self, None)]
+        first = replace(self, abstraction="constant"), FIRST_ITERATIONS
+        second = replace(self, abstraction="cluster"), None
+        third = replace(self, abstraction="object"), self.object_iter
+        return [first, second] if self.abstraction == "cluster" else [first, second, third]
+
+    def start(
+        self, blocks: Sequence[Counts], rng: np.random.Generator
+    ) -> tuple[Params, list[Rows]]:
+        """Random nodes; all leaves, and all nodes on a path, have the same weight."""
+        n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
+        noise = rng.uniform(0.5, 1.5, (n_columns, self.tree.n_nodes)).astype(dtype)
+        indptr, leaves, _ = self.tree.slots
+        K = len(indptr) - 1
+        tau = (1 / np.diff(indptr))[leaves].astype(dtype)
+        rho = np.full(K, 1 / K, dtype=dtype)
+        params = Params(normalise(noise, axis=0, otherwise=0.0), tau, rho, rho[leaves] * tau)
+        rows = [np.broadcast_to(params.weights, (X.shape[0], len(tau))) for X in blocks]
+        return params, rows
+
+    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        """Posteriors of leaves and nodes: memo, eqs. (53), (55)."""
+        if self.abstraction == "object":
+            return self._expect_objects(cast(PathCounts, X), params, rows, beta)
+        leaves = self.tree.slots.leaves
+        q, paths = self._tempered(params.nodes, beta), self._paths(params, beta)
+        P = q @ paths.T
+        I, energy = self._leaves(X, X.dot(X.rowwise(log, P)), params, beta)
+        ratio = X.tdot(I) / np.maximum(P, LEAST)
+        expected = q * (ratio @ paths)
+        on_paths = (paths.toarray() * (ratio.T @ q))[leaves, self.tree.slots.nodes]
+        sizes = sums(I * X.row_weights[:, None].astype(X.dtype), axis=0)
+        return I[:, leaves] * params.abstraction, Statistics(expected, on_paths, sizes, energy)
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        """Nodes, vertical weights and proportions: memo, eqs. (56)-(58)."""
+        nodes = normalise(stats.nodes, axis=0, otherwise=params.nodes)
+        tau, rho = params.abstraction, params.proportions
+        if self.abstraction != "constant":
+            tau = self._within(stats.abstraction[None], tau)[0]
+        if self.proportions == "estimated":
+            rho = stats.sizes / stats.sizes.sum()
+        return Params(nodes, tau, rho, rho[self.tree.slots.leaves] * tau)
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """None: maximum likelihood."""
+        return 0.0
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The nodes at these columns alone, not normalised anew."""
+        return params._replace(nodes=params.nodes[columns])
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        """P(v given x) and P(y given v)."""
+        S = rows.shape[1]
+        merge = (np.ones(S, dtype=rows.dtype), (np.arange(S), self.tree.slots.nodes))
+        return rows @ sp.csr_array(merge, shape=(S, self.tree.n_nodes)), params.nodes
+
+    def leaves(self, rows: Rows) -> Array:
+        """P(c given x), (n, K)."""
+        return np.add.reduceat(rows, self.tree.slots.indptr[:-1], axis=1)
+
+    def object_size(self, blocks: Sequence[Counts]) -> float:
+        """Mean number of observations of the rows that have any."""
+        return RowClusters(len(self.tree.leaves)).object_size(blocks)
+
+    def critical_beta(self, X: Counts) -> float:
+        """That of clusters without a tree; with one they come apart a little later."""
+        return RowClusters(len(self.tree.leaves)).critical_beta(X)
+
+    def _expect_objects(
+        self, X: PathCounts, params: Params, rows: Rows, beta: float
+    ) -> tuple[Rows, Statistics]:
+        """The same where every row has vertical weights of its own."""
+        indptr, leaves, nodes = self.tree.slots
+        own = self._within(rows, params.abstraction)
+        own[X.row_sums == 0] = params.abstraction
+        tau, q = self._tempered(own, beta), self._tempered(params.nodes, beta)
+        I, energy = self._leaves(X, X.path_scores(tau, q, indptr, nodes), params, beta)
+        of_slots, of_nodes = X.path_mixture(tau, q, indptr, nodes, I)
+        weights = X.row_weights[:, None].astype(X.dtype)
+        on_paths = sums(of_slots * (I * weights)[:, leaves], axis=0)
+        rows = I[:, leaves] * self._within(of_slots, own)
+        return rows, Statistics(of_nodes, on_paths, sums(I * weights, axis=0), energy)
+
+    def _leaves(self, X: Counts, scores: Array, params: Params, beta: float) -> tuple[Array, float]:
+        """Posteriors of the leaves, and the block's part of the free energy."""
+        power = beta if self.tempering == "path" else 1.0
+        factors = np.full((X.shape[0], 1), power, dtype=X.dtype)
+        I, evidence = posteriors(X, scores, factors, params.proportions, hard=False)
+        return I, -float(np.sum(X.row_weights * evidence)) / beta
+
+    def _within(self, slots: Array, otherwise: Array) -> Array:
+        """Divide each row of slots by the sums of the leaves; leaves without mass: otherwise."""
+        mass = self.leaves(slots)[:, self.tree.slots.leaves]
+        return np.where(mass > LEAST, slots / np.maximum(mass, LEAST), otherwise)
+
+    def _tempered(self, P: Array, beta: float) -> Array:
+        return P if self.tempering == "path" else P**beta
+
+    def _paths(self, params: Params, beta: float) -> Any:
+        """Vertical weights of all leaves, sparse, (K, V)."""
+        indptr, _, nodes = self.tree.slots
+        shape = len(indptr) - 1, self.tree.n_nodes
+        return sp.csr_array((self._tempered(params.abstraction, beta), nodes, indptr), shape=shape)

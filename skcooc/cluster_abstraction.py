@@ -1,0 +1,288 @@
+"""The cluster-abstraction model: a tree of clusters, with columns at the right level."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Literal
+
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.abstractions import Abstractions
+from skcooc.base import CooccurrenceEstimator, check_table
+from skcooc.clustering import RowClusterMixin, temperatures
+from skcooc.em import TemperatureRange
+from skcooc.em.schedules import Schedule, constant
+from skcooc.hierarchy import Tree, binary_tree, explicit_tree
+from skcooc.protocol import Array, Counts
+from skcooc.simplex import first_largest
+
+
+class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
+    """Cluster-abstraction model (CAM): clusters at the leaves of a tree, words at all its nodes.
+
+    Also known as hierarchical asymmetric clustering model (HACM). Every row, say a document,
+    belongs to the cluster at one leaf. Each of its observations comes from a node on the path from
+    the root to that leaf, so that general words gather at the root, and special ones at the leaves.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number K of leaves.
+
+    tree : "binary", (V,) array-like of int, or (K - 1, 2) array-like of int, default="binary"
+        The topology: a binary tree divided as evenly as can be; the parent of each node, -1 for the
+        root; or the nodes that are joined, as in ``children_`` of scikit-learn's
+        AgglomerativeClustering. A tree that is given needs ``n_clusters`` leaves.
+
+    abstraction : {"constant", "cluster", "object"}, default="cluster"
+        Whose the weights of the nodes on a path are: the same for all, those of a cluster, or those
+        of a cluster and a row. The stages are gone through in this order up to the one named. The
+        last predicts best and takes much longer.
+
+    tempering : {"path", "joint"}, default="path"
+        What beta is the exponent of: the likelihood of a row, in which the nodes on the path are
+        summed, or, as in the memo, that of an observation with its node, before they are summed.
+
+    proportions : {"uniform", "estimated"}, default="uniform"
+        Prior probabilities of the clusters. At small beta estimated ones starve clusters.
+
+    beta : float in (0, 1] or "auto", default="auto"
+        Inverse temperature. The best value is the smaller the more observations a row has; for
+        abstracts it is less than .1. "auto" chooses it on observations held out inside ``fit``, on
+        a logarithmic scale.
+
+    max_iter : int, default=200
+        Largest number of EM iterations of a stage.
+
+    object_iter : int, default=10
+        Largest number of iterations of the stage "object", which overfits if it goes on for long.
+
+    tol : float, default=3e-6
+        A stage ends when the free energy falls by less than this, relative to its size.
+
+    n_init : int, default=1
+        Number of random starts; the one with the least free energy is kept, or with the least
+        validation perplexity where ``early_stopping=True``.
+
+    relaxation : float in (0, 2), default=1.8
+        Step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A step that
+        raises the free energy is undone.
+
+    smoothing : float in [0, 1) or "auto", default="auto"
+        Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
+        where observations are held out in ``fit``, and takes .001 elsewhere. It matters much where
+        clusters are many.
+
+    validation_fraction : float in (0, 1), default=0.1
+        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``.
+
+    early_stopping : bool, default=False
+        Whether to stop when the perplexity of held-out observations no longer falls, and to
+        return to the best parameters. These have not seen the held-out observations.
+
+    n_jobs : int, default=None
+        Number of threads, in joblib's conventions. Results do not depend on it.
+
+    warm_start : bool, default=False
+        Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
+        an earlier call found, once, without further random starts.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts and of the division into training and held-out observations.
+
+    Attributes
+    ----------
+    tree_ : skcooc.hierarchy.Tree
+        Parents, depths, leaves and paths of the nodes.
+    labels_ : (N,) array
+        Most probable cluster of each row; cluster k is the leaf ``tree_.leaves[k]``.
+    posteriors_ : (N, K) array
+        P(c given x_i).
+    components_ : (V, M) array
+        P(y_j given v) of every node.
+    embedding_ : (N, V) array
+        P(v given x_i) of the rows fitted.
+    weights_ : (V,) array
+        P(v) of a row without observations.
+    node_weights_ : (V,) array
+        Share of the observations at each node.
+    row_distribution_ : (N,) array
+        P(x_i).
+    unigram_ : (M,) array
+        Add-one distribution of the columns, used for smoothing.
+    beta_, smoothing_ : float
+        Inverse temperature and smoothing used.
+    temperature_search_ : list of Probe
+        The temperatures tried and their validation; empty where none was searched.
+    n_iter_ : int
+        Number of EM iterations of the final fit, in all stages.
+    converged_ : bool
+        Whether ``tol`` was reached in the last stage, or early stopping stopped.
+    objective_ : float
+        Free energy at the last E-step, in nats.
+    history_ : list of Record
+        Inverse temperature, free energy, validation perplexity and seconds of every iteration.
+    n_features_in_ : int
+        Number M of columns.
+    feature_names_in_ : (M,) array of str
+        Names of the columns, where the data has names that are strings.
+
+    See Also
+    --------
+    AsymmetricClustering : Clusters without a tree.
+
+    References
+    ----------
+    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
+    section 4.
+
+    T. Hofmann, J. Puzicha and M. I. Jordan, Learning from dyadic data, NIPS 11, 1999, section 3.
+
+    Examples
+    --------
+    >>> from skcooc import ClusterAbstraction
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> data = make_cooccurrences(60, 40, n_components=4, kind="clusters", random_state=0)
+    >>> model = ClusterAbstraction(n_clusters=4, random_state=0).fit(data.X)
+    >>> model.tree_.parents
+    array([-1,  0,  0,  1,  1,  2,  2])
+    >>> model.transform(data.X[:5]).shape, model.predict(data.X[:5]).shape
+    ((5, 7), (5,))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CooccurrenceEstimator._parameter_constraints,
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "tree": [StrOptions({"binary"}), "array-like"],
+        "abstraction": [StrOptions({"constant", "cluster", "object"})],
+        "tempering": [StrOptions({"path", "joint"})],
+        "proportions": [StrOptions({"uniform", "estimated"})],
+        "object_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+    _structure = ("n_clusters",)
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        tree: Literal["binary"] | ArrayLike = "binary",
+        abstraction: Literal["constant", "cluster", "object"] = "cluster",
+        tempering: Literal["path", "joint"] = "path",
+        proportions: Literal["uniform", "estimated"] = "uniform",
+        beta: float | Literal["auto"] = "auto",
+        max_iter: int = 200,
+        object_iter: int = 10,
+        tol: float = 3e-6,
+        n_init: int = 1,
+        relaxation: float = 1.8,
+        smoothing: float | Literal["auto"] = "auto",
+        validation_fraction: float = 0.1,
+        early_stopping: bool = False,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.tree = tree
+        self.abstraction = abstraction
+        self.tempering = tempering
+        self.proportions = proportions
+        self.beta = beta
+        self.max_iter = max_iter
+        self.object_iter = object_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.relaxation = relaxation
+        self.smoothing = smoothing
+        self.validation_fraction = validation_fraction
+        self.early_stopping = early_stopping
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @property
+    def tree_(self) -> Tree:
+        """Parents, depths, leaves and paths of the nodes."""
+        check_is_fitted(self)
+        return self._model().tree
+
+    @property
+    def posteriors_(self) -> Array:
+        """P(c given x_i), (N, K)."""
+        return self._model().leaves(self._state.rows[0])
+
+    @property
+    def labels_(self) -> Array:
+        """Most probable cluster of each row fitted, (N,)."""
+        return first_largest(self.posteriors_)
+
+    @property
+    def node_weights_(self) -> Array:
+        """Share of the observations at each node, (V,)."""
+        return self.row_distribution_ @ self.embedding_
+
+    def predict(self, X: Any) -> Array:
+        """Most probable cluster of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        labels : (n,) array of int
+            Cluster k is the leaf ``tree_.leaves[k]``.
+        """
+        return first_largest(self.predict_proba(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior probabilities of the clusters of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        posteriors : (n, K) array
+        """
+        check_is_fitted(self)
+        return self._model().leaves(self._row_states(check_table(self, X, reset=False)))
+
+    def decision_path(self, X: Any) -> Any:
+        """The nodes above the most probable cluster of rows, and its leaf.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        indicator : CSR array of shape (n, V), bool
+        """
+        return sp.csr_array(self.tree_.above)[self.predict(X)]
+
+    def _model(self) -> Abstractions:
+        tree = binary_tree(self.n_clusters) if self._is_binary else explicit_tree(self.tree)
+        if len(tree.leaves) != self.n_clusters:
+            raise ValueError(
+                f"tree has {len(tree.leaves)} leaves, but n_clusters={self.n_clusters}."
+            )
+        options = self.abstraction, self.tempering, self.proportions, self.object_iter
+        return Abstractions(tree, *options)
+
+    @property
+    def _is_binary(self) -> bool:
+        return isinstance(self.tree, str)
+
+    def _temperatures(self, X: Counts) -> TemperatureRange:
+        return temperatures(self._model(), X)
+
+    def _schedule(self, beta: float, max_iter: int) -> Schedule:
+        return constant(beta, max_iter)
+
+    def _procedure(self, X: Counts) -> dict[str, Any]:
+        return {"staged": True}

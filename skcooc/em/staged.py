@@ -1,0 +1,55 @@
+"""Fitting in stages: ever less constrained models, each from the solution of the one before."""
+
+from __future__ import annotations
+
+from builtins import map as serial_map
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from skcooc.em.driver import EM, Fit, Observe, Record, State, Watch, ignore
+from skcooc.em.schedules import constant
+from skcooc.em.sweep import Map
+from skcooc.protocol import Counts
+
+
+@dataclass(frozen=True)
+class Staged:
+    """EM with each of the stages of a model.
+
+    Parameters
+    ----------
+    em : EM
+        What is run in every stage. Held-out observations are looked at in the last one.
+    """
+
+    em: EM
+
+    def begin(self, model: Any, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
+        """Where ``fit`` begins, unless it is told."""
+        return self.em.begin(model, blocks, rng)
+
+    def fit(
+        self,
+        model: Any,
+        blocks: Sequence[Counts],
+        rng: np.random.Generator,
+        observe: Observe = ignore,
+        map: Map = serial_map,
+        start: State | None = None,
+    ) -> Fit:
+        """Run EM in every stage; see EM.fit. The model has ``stages``: models and iterations."""
+        watch, state = Watch(observe), start or self.begin(model, blocks, rng)
+        beta, n_iter = self.em.schedule[-1]
+        history: list[Record] = []
+        for number, (stage, limit) in enumerate(model.stages, start=1):
+            last = number == len(model.stages)
+            schedule = constant(beta, n_iter if limit is None else min(limit, n_iter))
+            em = replace(self.em, schedule=schedule, heldout=self.em.heldout if last else None)
+            fit = em.fit(stage, blocks, rng, watch, map, start=state)
+            state, history = State(fit.params, fit.rows), history + fit.history
+            if watch.stopped:
+                break
+        return fit._replace(history=history)
