@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CooccurrenceEstimator
-from skcooc.clustering import RowClusterMixin, check_proportions, temperatures
+from skcooc.cluster_mixin import RowClusterMixin, check_proportions
+from skcooc.clustering import temperatures
 from skcooc.column_clusters import ColumnClusters
 from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant, rising

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.abstractions import Abstractions
 from skcooc.base import CooccurrenceEstimator, check_table
-from skcooc.clustering import RowClusterMixin, temperatures
+from skcooc.cluster_mixin import RowClusterMixin
+from skcooc.clustering import temperatures
 from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree

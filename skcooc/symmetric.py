@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CooccurrenceEstimator
 from skcooc.class_bigrams import ClassBigrams
-from skcooc.clustering import RowClusterMixin, check_proportions, temperatures
+from skcooc.cluster_mixin import RowClusterMixin, check_proportions
+from skcooc.clustering import temperatures
 from skcooc.coclusters import CoClusters, log_association, mutual_information
 from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant

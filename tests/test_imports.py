@@ -50,12 +50,14 @@ ALLOWED = {
     "plotting": {"hierarchy", "inspection", "protocol"},
     "datasets": {"hierarchy"},
     "clustering": {"em", "protocol", "simplex"},
+    "cluster_mixin": {"protocol", "simplex"},
     **{
         part: {"aspect", "clustering", "em", "hierarchy", "protocol", "simplex"} | EQUATIONS
         for part in EQUATIONS
     },
     **{
-        part: {"base", "clustering", "em", "hierarchy", "protocol", "simplex"} | EQUATIONS
+        part: {"base", "cluster_mixin", "clustering", "em", "hierarchy", "protocol", "simplex"}
+        | EQUATIONS
         for part in MODELS
     },
 }

@@ -52,4 +52,6 @@ class Staged:
             state, history = State(fit.params, fit.rows), history + fit.history
             if watch.stopped:
                 break
-        return fit._replace(history=history)
+        # A stage that is cut short on purpose has done what it should.
+        done = not watch.stopped and (fit.converged or limit is not None)
+        return fit._replace(history=history, converged=done)

@@ -1,0 +1,65 @@
+"""Labels and predictions of the estimators that cluster rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import ClusterMixin
+from sklearn.utils.metaestimators import available_if
+
+from skcooc.protocol import Array
+from skcooc.simplex import first_largest
+
+
+def check_proportions(estimator: Any) -> None:
+    """Raise ValueError where a hard clustering is to estimate prior probabilities."""
+    if estimator.hard and estimator.proportions == "estimated":
+        raise ValueError(
+            "hard=True has no prior probabilities of clusters: it needs proportions='uniform'."
+        )
+
+
+def _clusters_rows(estimator: Any) -> bool:
+    if getattr(estimator, "axis", "rows") == "columns":
+        raise AttributeError("rows have no cluster where axis='columns'; see transform")
+    return True
+
+
+class RowClusterMixin(ClusterMixin):
+    """Labels and predictions of estimators whose ``transform`` is P(cluster given row)."""
+
+    embedding_: Array
+    transform: Any
+
+    @property
+    def labels_(self) -> Array:
+        """Most probable cluster of each row fitted, (N,)."""
+        return first_largest(self.embedding_)
+
+    @available_if(_clusters_rows)
+    def predict(self, X: Any) -> Array:
+        """Most probable cluster of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        labels : (n,) array of int
+        """
+        return first_largest(self.transform(X))
+
+    @available_if(_clusters_rows)
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior probabilities of the clusters of rows; the same as ``transform``.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        posteriors : (n, K) array
+        """
+        return self.transform(X)
