@@ -1,4 +1,4 @@
-"""What all estimators share: checks, fit, fold-in, honest scores, sampling."""
+"""What all estimators share: parameters, checks and fit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import (
@@ -16,26 +15,28 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from skcooc import attributes, scoring
-from skcooc.checks import check_coarsening, check_same_table, check_table, check_training, n_threads
-from skcooc.counts import CSRCounts, thin
+from skcooc import attributes
+from skcooc.checks import check_coarsening, check_training, n_threads
+from skcooc.counts import CSRCounts
 from skcooc.dyads import Dyads
 from skcooc.em import State, TemperatureRange
 from skcooc.em.schedules import Schedule, burn_in
-from skcooc.fitting import continued, fit_table, fold_in
+from skcooc.fitting import continued, fit_table
+from skcooc.prediction import Predictions
 from skcooc.progress import Progress
-from skcooc.protocol import Array, Model
+from skcooc.protocol import Model
 from skcooc.settings import Settings
-
-SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
 
 
 class CooccurrenceEstimator(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    Predictions,
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Base class of the estimators: a subclass is a constructor, a docstring and its model."""
 
@@ -126,131 +127,6 @@ class CooccurrenceEstimator(
         self._become(known | attributes.of_fit(model, fitted))
         attributes.warn_about(self, fitted.fit.stopped)
         return self
-
-    def transform(self, X: Any) -> Array:
-        """Fold rows into the fitted model.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        mixtures : (n, K) array
-            P(k given x_i); a row without observations gets ``weights_``.
-            ``transform(X) @ components_`` is P(y given x).
-        """
-        check_is_fitted(self)
-        return self._fold_in(check_table(self, X, reset=False))
-
-    def inverse_transform(self, Z: ArrayLike) -> Array:
-        """Distributions over columns from mixtures.
-
-        Parameters
-        ----------
-        Z : array-like of shape (n, K)
-
-        Returns
-        -------
-        P : (n, M) array
-            Z @ components_.
-        """
-        check_is_fitted(self)
-        mixtures: Array = check_array(Z, dtype=[np.float64, np.float32])
-        if mixtures.shape[1] != len(self.components_):
-            raise ValueError(
-                f"Z has {mixtures.shape[1]} components, but {type(self).__name__} has "
-                f"{len(self.components_)}."
-            )
-        return mixtures @ self.components_
-
-    def score_samples(self, X: Any) -> Array:
-        """Log-likelihood of held-out observations, in nats for each.
-
-        Parameters
-        ----------
-        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-            Observations of the rows fitted (Dyads), or new rows (anything else): half of the
-            observations of a new row are folded in, and the other half is scored.
-
-        Returns
-        -------
-        log_likelihood : (n_samples,) array
-            Of each observation (Dyads); the mean over the scored observations of each row
-            (otherwise), which is zero for a row that has none.
-        """
-        return self._score_samples(X)[0]
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood of held-out observations, in nats; larger is better.
-
-        Parameters
-        ----------
-        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-            As in ``score_samples``.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-        """
-        samples, weights = self._score_samples(X)
-        if not weights.any():
-            raise ValueError("X holds no observations to score: all entries are zero.")
-        counted = weights > 0  # an impossible observation of weight zero would give NaN
-        return float(np.average(samples[counted], weights=weights[counted]))
-
-    def perplexity(self, X: Any) -> float:
-        """exp(-score(X)): among how many columns the model seems to guess.
-
-        Parameters
-        ----------
-        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-
-        Returns
-        -------
-        perplexity : float
-        """
-        return float(np.exp(-self.score(X)))
-
-    def sample(self, n_samples: int = 1) -> Dyads:
-        """Draw observations from the fitted model.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-
-        Returns
-        -------
-        dyads : Dyads
-            Of the table fitted, in random order.
-        """
-        check_is_fitted(self)
-        rng = np.random.default_rng(self._seeds(1)[0])
-        factors = self.row_distribution_, self.embedding_, self.components_
-        return self._table.like(*scoring.draw(n_samples, *factors, rng))
-
-    def _fold_in(self, X: Any) -> Array:
-        """P(k given x) of rows of a checked table."""
-        return self._prediction_model().factors(self._state.params, self._row_states(X))[0]
-
-    def _row_states(self, X: Any) -> Array:
-        """The states that the model gives to rows of a checked table."""
-        model, params = self._prediction_model(), self._state.params
-        return fold_in(model, params, self.beta_, X, n_threads(self.n_jobs))
-
-    def _score_samples(self, X: Any) -> tuple[Array, Array]:
-        """Log-likelihood of every sample, and its weight in the mean."""
-        check_is_fitted(self)
-        smooth, components = scoring.Smoothing(self.smoothing_, self.unigram_), self.components_.T
-        if isinstance(X, Dyads):
-            check_same_table(self._table, X, type(self).__name__)
-            weights = np.ones(len(X)) if X.weights is None else X.weights
-            pairs = X.rows, X.columns
-            return scoring.score_pairs(*pairs, self.embedding_, components, smooth), weights
-        known, scored = thin(check_table(self, X, reset=False), 0.5, SPLIT_SEED, occupied=True)
-        return scoring.score_rows(scored, self._fold_in(known), components, smooth)
 
     def _procedure(self, X: CSRCounts) -> dict[str, Any]:
         """Settings of a fit beyond those that all estimators share."""

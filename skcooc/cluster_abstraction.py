@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.abstractions import Abstractions
-from skcooc.base import CooccurrenceEstimator, check_table
+from skcooc.base import CooccurrenceEstimator
 from skcooc.cluster_mixin import RowClusterMixin
 from skcooc.clustering import temperatures
 from skcooc.em import TemperatureRange
@@ -250,8 +250,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         -------
         posteriors : (n, K) array
         """
-        check_is_fitted(self)
-        return self._model().leaves(self._row_states(check_table(self, X, reset=False)))
+        return self._model().leaves(self._checked_row_states(X))
 
     def decision_path(self, X: Any) -> Any:
         """The nodes above the most probable cluster of rows, and its leaf.

@@ -19,6 +19,25 @@ def check_proportions(estimator: Any) -> None:
         )
 
 
+def check_tied(estimator: Any, shape: tuple[int, int]) -> None:
+    """Raise ValueError where one clustering cannot serve both sides."""
+    if not estimator.hard:
+        raise ValueError("tied=True is the class bigram model, which is hard: set hard=True.")
+    if estimator.n_row_clusters != estimator.n_column_clusters:
+        raise ValueError(
+            "tied=True needs as many clusters of columns as of rows. Got "
+            f"n_row_clusters={estimator.n_row_clusters} and "
+            f"n_column_clusters={estimator.n_column_clusters}."
+        )
+    if shape[0] != shape[1]:
+        raise ValueError(
+            "tied=True needs a square X, whose rows and columns are the same objects. Got "
+            f"shape {shape}."
+        )
+    if estimator.coarsening is not None:
+        raise ValueError("tied=True moves one object at a time: it needs coarsening=None.")
+
+
 def _clusters_rows(estimator: Any) -> bool:
     if getattr(estimator, "axis", "rows") == "columns":
         raise AttributeError("rows have no cluster where axis='columns'; see transform")

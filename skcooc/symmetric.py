@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CooccurrenceEstimator
 from skcooc.class_bigrams import ClassBigrams
-from skcooc.cluster_mixin import RowClusterMixin, check_proportions
+from skcooc.cluster_mixin import RowClusterMixin, check_proportions, check_tied
 from skcooc.clustering import temperatures
 from skcooc.coclusters import CoClusters, log_association, mutual_information
 from skcooc.em import TemperatureRange
@@ -281,26 +281,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     def _procedure(self, X: Counts) -> dict[str, Any]:
         check_proportions(self)
         if self.tied:
-            self._check_tied(X)
+            check_tied(self, X.shape)
         return {
             "relaxation": 1.0 if self.hard else self.relaxation,
             "coarsening": self.coarsening,
         }
-
-    def _check_tied(self, X: Counts) -> None:
-        """Raise ValueError where one clustering cannot serve both sides."""
-        if not self.hard:
-            raise ValueError("tied=True is the class bigram model, which is hard: set hard=True.")
-        if self.n_row_clusters != self.n_column_clusters:
-            raise ValueError(
-                "tied=True needs as many clusters of columns as of rows. Got "
-                f"n_row_clusters={self.n_row_clusters} and "
-                f"n_column_clusters={self.n_column_clusters}."
-            )
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "tied=True needs a square X, whose rows and columns are the same objects. Got "
-                f"shape {X.shape}."
-            )
-        if self.coarsening is not None:
-            raise ValueError("tied=True moves one object at a time: it needs coarsening=None.")

@@ -133,8 +133,8 @@ def test_new_rows_are_scored_on_what_was_not_folded_in(estimator):
 
 
 def scored_counts(X):
-    from skcooc.base import SPLIT_SEED
     from skcooc.counts import thin
+    from skcooc.prediction import SPLIT_SEED
 
     return thin(X, 0.5, SPLIT_SEED, occupied=True)[1].sum(axis=1)
 

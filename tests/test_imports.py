@@ -12,7 +12,15 @@ import skcooc
 ROOT = Path(skcooc.__file__).parent
 
 # layer -> the parts of the package it may import; a part is a module or a subpackage
-GLUE = {"attributes", "checks", "fitting", "progress", "scoring", "settings"}  # parts of base
+GLUE = {
+    "attributes",
+    "checks",
+    "fitting",
+    "prediction",
+    "progress",
+    "scoring",
+    "settings",
+}  # parts of base
 MODELS = {
     "aspect",
     "asymmetric",
@@ -42,6 +50,7 @@ ALLOWED = {
     "checks": {"dyads", "protocol"},
     "fitting": {"counts", "em", "progress", "protocol", "settings"},
     "attributes": {"counts", "em", "fitting", "protocol"},
+    "prediction": {"checks", "counts", "dyads", "em", "fitting", "protocol", "scoring"},
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
     "metrics": {"counts", "em", "fitting", "protocol", "scoring"},
     "model_selection": {"counts", "dyads", "protocol"},

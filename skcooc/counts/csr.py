@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skcooc.counts import kernels
-from skcooc.counts.exchange import exchange_sweep
+from skcooc.counts.exchange import ExchangeMoves
 from skcooc.counts.layout import ColumnView, balanced_ranges
 from skcooc.counts.paths import PathProducts
 
@@ -34,7 +34,7 @@ class Mixture(NamedTuple):
     log_likelihood: float  # sum n_ij log(A[i] @ B[j]), nats
 
 
-class CSRCounts(PathProducts):
+class CSRCounts(ExchangeMoves, PathProducts):
     """A block of rows of a count matrix.
 
     Parameters
@@ -192,26 +192,6 @@ class CSRCounts(PathProducts):
         ranges = [np.array_split(array, n_ranges) for array in (*arrays, out)]
         self._each(function, list(zip(*ranges, strict=True)))
         return out
-
-    def exchange(self, labels: Array, n_clusters: int) -> Array:
-        """Move each object of a square table to the best cluster, one after the other.
-
-        Parameters
-        ----------
-        labels : (n,) array of int
-        n_clusters : int
-
-        Returns
-        -------
-        labels : (n,) array of int
-            The mutual information of the clusters of rows and columns is at least what it was.
-        """
-        labels, counts = labels.copy(), self.observations
-        joint = np.zeros((n_clusters, n_clusters))
-        np.add.at(joint, (np.repeat(labels, np.diff(self.indptr)), labels[self.indices]), counts)
-        structure = self._columns.structure
-        exchange_sweep(self.indptr, self.indices, counts, *structure, labels, joint)
-        return labels
 
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, shared, with passes cut into ranges for these threads."""

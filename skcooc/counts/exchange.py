@@ -7,9 +7,15 @@ Communication 24, 1998.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from skcooc.counts.kernels import compiled
+from skcooc.counts.layout import ColumnView
+
+Array = NDArray[Any]
 
 
 @compiled
@@ -67,3 +73,39 @@ def exchange_sweep(indptr, indices, data, column_indptr, column_indices, order, 
         joint[best, best] += own
         first[best] += n
         second[best] += m
+
+
+class ExchangeMoves:
+    """The moves that a class bigram model needs; see CSRCounts, which has them."""
+
+    indptr: Array
+    indices: Array
+
+    @property
+    def observations(self) -> Array:
+        """How many observations each non-zero stands for, (nnz,)."""
+        raise NotImplementedError
+
+    @property
+    def _columns(self) -> ColumnView:
+        raise NotImplementedError
+
+    def exchange(self, labels: Array, n_clusters: int) -> Array:
+        """Move each object of a square table to the best cluster, one after the other.
+
+        Parameters
+        ----------
+        labels : (n,) array of int
+        n_clusters : int
+
+        Returns
+        -------
+        labels : (n,) array of int
+            The mutual information of the clusters of rows and columns is at least what it was.
+        """
+        labels, counts = labels.copy(), self.observations
+        joint = np.zeros((n_clusters, n_clusters))
+        np.add.at(joint, (np.repeat(labels, np.diff(self.indptr)), labels[self.indices]), counts)
+        structure = self._columns.structure
+        exchange_sweep(self.indptr, self.indices, counts, *structure, labels, joint)
+        return labels

@@ -1,0 +1,167 @@
+"""What a fitted model does with rows: fold-in, honest scores, sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc import scoring
+from skcooc.checks import check_same_table, check_table, n_threads
+from skcooc.counts import thin
+from skcooc.dyads import Dyads
+from skcooc.em import State
+from skcooc.fitting import fold_in
+from skcooc.protocol import Array, Model
+
+SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
+
+
+class Predictions:
+    """The methods of a fitted estimator that need no more than P(k given x) and P(y given k)."""
+
+    n_jobs: int | None
+    beta_: float
+    smoothing_: float
+    components_: Array
+    embedding_: Array
+    row_distribution_: Array
+    unigram_: Array
+    _state: State
+    _table: Dyads
+    _prediction_model: Callable[[], Model]
+    _seeds: Callable[[int], tuple[int, ...]]
+
+    def transform(self, X: Any) -> Array:
+        """Fold rows into the fitted model.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        mixtures : (n, K) array
+            P(k given x_i); a row without observations gets ``weights_``.
+            ``transform(X) @ components_`` is P(y given x).
+        """
+        check_is_fitted(self)
+        return self._fold_in(check_table(self, X, reset=False))
+
+    def inverse_transform(self, Z: ArrayLike) -> Array:
+        """Distributions over columns from mixtures.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, K)
+
+        Returns
+        -------
+        P : (n, M) array
+            Z @ components_.
+        """
+        check_is_fitted(self)
+        mixtures: Array = check_array(Z, dtype=[np.float64, np.float32])
+        if mixtures.shape[1] != len(self.components_):
+            raise ValueError(
+                f"Z has {mixtures.shape[1]} components, but {type(self).__name__} has "
+                f"{len(self.components_)}."
+            )
+        return mixtures @ self.components_
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-likelihood of held-out observations, in nats for each.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+            Observations of the rows fitted (Dyads), or new rows (anything else): half of the
+            observations of a new row are folded in, and the other half is scored.
+
+        Returns
+        -------
+        log_likelihood : (n_samples,) array
+            Of each observation (Dyads); the mean over the scored observations of each row
+            (otherwise), which is zero for a row that has none.
+        """
+        return self._score_samples(X)[0]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood of held-out observations, in nats; larger is better.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+            As in ``score_samples``.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+        """
+        samples, weights = self._score_samples(X)
+        if not weights.any():
+            raise ValueError("X holds no observations to score: all entries are zero.")
+        counted = weights > 0  # an impossible observation of weight zero would give NaN
+        return float(np.average(samples[counted], weights=weights[counted]))
+
+    def perplexity(self, X: Any) -> float:
+        """exp(-score(X)): among how many columns the model seems to guess.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+
+        Returns
+        -------
+        perplexity : float
+        """
+        return float(np.exp(-self.score(X)))
+
+    def sample(self, n_samples: int = 1) -> Dyads:
+        """Draw observations from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        dyads : Dyads
+            Of the table fitted, in random order.
+        """
+        check_is_fitted(self)
+        rng = np.random.default_rng(self._seeds(1)[0])
+        factors = self.row_distribution_, self.embedding_, self.components_
+        return self._table.like(*scoring.draw(n_samples, *factors, rng))
+
+    def _fold_in(self, X: Any) -> Array:
+        """P(k given x) of rows of a checked table."""
+        return self._prediction_model().factors(self._state.params, self._row_states(X))[0]
+
+    def _checked_row_states(self, X: Any) -> Array:
+        """The states that the model gives to rows of any table."""
+        check_is_fitted(self)
+        return self._row_states(check_table(self, X, reset=False))
+
+    def _row_states(self, X: Any) -> Array:
+        """The states that the model gives to rows of a checked table."""
+        model, params = self._prediction_model(), self._state.params
+        return fold_in(model, params, self.beta_, X, n_threads(self.n_jobs))
+
+    def _score_samples(self, X: Any) -> tuple[Array, Array]:
+        """Log-likelihood of every sample, and its weight in the mean."""
+        check_is_fitted(self)
+        smooth, components = scoring.Smoothing(self.smoothing_, self.unigram_), self.components_.T
+        if isinstance(X, Dyads):
+            check_same_table(self._table, X, type(self).__name__)
+            weights = np.ones(len(X)) if X.weights is None else X.weights
+            pairs = X.rows, X.columns
+            return scoring.score_pairs(*pairs, self.embedding_, components, smooth), weights
+        known, scored = thin(check_table(self, X, reset=False), 0.5, SPLIT_SEED, occupied=True)
+        return scoring.score_rows(scored, self._fold_in(known), components, smooth)
