@@ -243,6 +243,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         check_proportions(self)
         return {
             "relaxation": 1.0 if self.hard else self.relaxation,
+            "costly_start": self.hard,
             "coarsening": self.coarsening,
             "cooling": None if self.cooling is None else self._path,
         }

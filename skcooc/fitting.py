@@ -218,14 +218,17 @@ def _search(
     n_iter = min(round(PROBE_ITERATIONS / settings.relaxation), settings.max_iter)
 
     def evaluate(beta: float) -> Validation:
-        fit = settings.probe(beta, n_iter, levels).fit(model, blocks, rng, map=map, start=start)
+        rng = np.random.default_rng(settings.seeds[0])
+        fit = settings.probe(beta, n_iter, levels).fit(model, blocks, rng, start=start)
         return heldout(model, fit.params, fit.rows)
 
-    rng = np.random.default_rng(settings.seeds[0])
+    start = None
     with threads(settings.n_threads) as map, progress.searching() as observe:
         X = train.spread(settings.n_threads, map)
         blocks, levels = [X], coarser_levels(X, settings.coarsening or ())
-        start = settings.probe(1.0, n_iter, levels).begin(model, blocks, rng)
+        if settings.costly_start:  # else it is cheaper to make it again than to keep it
+            rng = np.random.default_rng(settings.seeds[0])
+            start = settings.probe(1.0, n_iter, levels).begin(model, blocks, rng)
         return search(evaluate, within, observe=observe)
 
 

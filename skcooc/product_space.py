@@ -190,6 +190,9 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     def _schedule(self, beta: float, max_iter: int) -> Schedule:
         return constant(beta, max_iter)
 
+    def _procedure(self, X: Counts) -> dict[str, Any]:
+        return {"costly_start": True}
+
     def _model(self) -> ProductAspects:
         sizes = self.n_row_components, self.n_column_components
         return ProductAspects(*sizes, self.tempering)

@@ -29,6 +29,7 @@ class Settings:
     seeds: tuple[int, ...]  # one for each restart
     schedule: MakeSchedule
     coarsening: Sequence[Array] | None = None  # groups of rows, finest grouping first
+    costly_start: bool = False  # whether a start is a fit of its own
     staged: bool = False  # whether the model has stages
     cooling: Callable[[Counts, float], Sequence[float]] | None = None  # the path to a temperature
 

@@ -284,5 +284,6 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             check_tied(self, X.shape)
         return {
             "relaxation": 1.0 if self.hard else self.relaxation,
+            "costly_start": True,
             "coarsening": self.coarsening,
         }
