@@ -51,9 +51,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. Since the likelihood of an object is a product over all its
-        observations, the best value is the smaller the more it has; for abstracts it is less than
-        .1. "auto" chooses it on observations held out inside ``fit``, on a logarithmic scale, above
-        the critical value below which all clusters are the same. Counts must be in units of
+        observations, the best value is the smaller the more it has; for abstracts it is about .1 or
+        less. "auto" chooses it on observations held out inside ``fit``, on a logarithmic scale,
+        above the critical value below which all clusters are the same. Counts must be in units of
         observations, which need not be whole: rows divided by their sums are too small for any
         beta.
 

@@ -52,7 +52,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. The best value is the smaller the more observations a row has; for
-        abstracts it is less than .1. "auto" chooses it on observations held out inside ``fit``, on
+        abstracts it is about .1. "auto" chooses it on observations held out inside ``fit``, on
         a logarithmic scale.
 
     max_iter : int, default=200

@@ -16,7 +16,7 @@ POWER_ITERATIONS, POWER_TOL = 100, 1e-4
 LEAST_GAIN = 1e-3  # nats: less is rounding
 START_ITERATIONS, START_TOL = 30, 1e-5
 # Inverse temperatures, times the mean number of observations of an object. On abstracts, word pairs
-# and newsgroups the best one is 4 to 8, as if so few of its observations were independent.
+# and newsgroups the best one is 2 to 8, as if so few of its observations were independent.
 USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
 # Over the critical one, which rules where it takes very many observations to tell clusters apart.
 USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)

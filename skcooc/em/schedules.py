@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 BURN_IN = 8  # iterations at beta = 1: enough to break the symmetry, too few to overfit
@@ -65,14 +65,3 @@ def rising(low: float, high: float, factor: float) -> list[float]:
         return [high]
     n_steps = math.ceil(math.log(high / low) / math.log(factor) - 1e-9)
     return [low * (high / low) ** (step / n_steps) for step in range(n_steps)] + [high]
-
-
-def annealing(betas: Iterable[float], max_iter: int) -> Schedule:
-    """A path of temperatures, usually from hot (small beta) to cold, each until convergence.
-
-    Examples
-    --------
-    >>> annealing([0.25, 0.5, 1.0], 30)
-    (Stage(beta=0.25, max_iter=30), Stage(beta=0.5, max_iter=30), Stage(beta=1.0, max_iter=30))
-    """
-    return tuple(Stage(beta, max_iter) for beta in betas)

@@ -9,7 +9,7 @@ import pytest
 from skcooc.aspect import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, HeldOut, State
-from skcooc.em.schedules import Stage, annealing, burn_in, constant
+from skcooc.em.schedules import Stage, burn_in, constant
 from skcooc.em.sweep import sweep
 from skcooc.metrics import unigram
 from tests.tables import planted, random_table
@@ -68,7 +68,7 @@ def test_stops_at_the_tolerance():
 
 
 def test_every_stage_of_an_annealing_runs_to_its_own_convergence():
-    result = fit(annealing([0.25, 0.5, 1.0], 50), tol=1e-4)
+    result = fit(tuple(Stage(beta, 50) for beta in (0.25, 0.5, 1.0)), tol=1e-4)
     betas = [record.beta for record in result.history]
     assert sorted(set(betas)) == [0.25, 0.5, 1.0]
     assert len(betas) < 150
