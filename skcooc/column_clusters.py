@@ -69,10 +69,12 @@ class ColumnClusters:
         rows = [np.broadcast_to(uniform, (X.shape[0], len(uniform))) for X in blocks]
         return Params(J, totals, _shares(J, totals), uniform), rows
 
-    def alike(self, params: Params) -> Params:
-        """Parameters with all clusters the same."""
-        J = np.tile(params.proportions, (len(params.memberships), 1))
-        return params._replace(memberships=J, weights=params.proportions)
+    def mixed(self, params: Params, shares: Array) -> Params:
+        """Parameters of clusters that are made of these."""
+        J, proportions = params.memberships @ shares, params.proportions @ shares
+        if self.proportions == "uniform":
+            proportions = np.full_like(proportions, 1 / len(proportions))
+        return Params(J, params.totals, params.weights @ shares, proportions)
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
         """Parameters with noise of this relative size."""

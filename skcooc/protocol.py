@@ -125,10 +125,15 @@ class Model(Protocol):
 
 
 class Annealable(Model, Protocol):
-    """A model whose components may be the same, and split while the temperature falls."""
+    """A model of clusters that split while the temperature falls.
 
-    def alike(self, params: Any) -> Any:
-        """Parameters with all components the same."""
+    Its E-step does not depend on the row states, which are posteriors of the clusters.
+    """
+
+    n_clusters: int
+
+    def mixed(self, params: Any, shares: Array) -> Any:
+        """Parameters of other clusters, to which those there give these shares, (K, K')."""
 
     def perturb(self, params: Any, rng: np.random.Generator, amount: float) -> Any:
         """Parameters with noise of this relative size."""

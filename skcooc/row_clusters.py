@@ -70,10 +70,14 @@ class RowClusters:
         unit = np.array(self.object_size(blocks), dtype=dtype)
         return Params(normalise(noise, axis=0, otherwise=0.0), weights, unit), rows
 
-    def alike(self, params: Params) -> Params:
-        """Parameters with all clusters the same."""
-        mean = params.components @ params.weights
-        return params._replace(components=np.tile(mean[:, None], (1, self.n_clusters)))
+    def mixed(self, params: Params, shares: Array) -> Params:
+        """Parameters of clusters that are made of these."""
+        weights = params.weights @ shares
+        if self.proportions == "uniform":
+            weights = np.full_like(weights, 1 / len(weights))
+        weighted = (params.components * params.weights) @ shares
+        unweighted = params.components @ shares / sums(shares, axis=0)
+        return Params(normalise(weighted, axis=0, otherwise=unweighted), weights, params.unit)
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
         """Parameters with noise of this relative size."""

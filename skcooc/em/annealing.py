@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from builtins import map as serial_map
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import pdist
 
 from skcooc.em.driver import EM, Fit, Observe, Record, Split, State, Watch, ignore
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import Map
 from skcooc.protocol import Array, Counts
 
-Parts = tuple[tuple[int, ...], ...]
-
-PERTURBATION = 1e-2  # relative size of the noise that breaks the symmetry of equal components
+PERTURBATION = 1e-2  # relative size of the noise that tells two copies apart
 PATIENCE = 1e-2  # of the tolerance: small differences, from which splits grow, hardly move it
-DISTINCT = 5e-2  # total variation between components from which they count as different
+DISTINCT = 5e-2  # total variation between copies from which they are clusters of their own
 
 
 @dataclass(frozen=True)
 class Annealing:
-    """EM at a rising sequence of inverse temperatures, components being perturbed before each.
+    """EM at a rising sequence of inverse temperatures, beginning with a single cluster.
 
-    Above a critical temperature all components are the same. Below it copies that have been pulled
-    apart a little drift further: the cluster splits. See Rose, Gurewitz and Fox, Phys. Rev. Lett.
-    65, 1990; Pereira, Tishby and Lee, ACL 1993; memo, section 5.1.
+    At every temperature each cluster is replaced by two copies, which are pulled apart a little.
+    Above the critical temperature of the cluster they come together again. Below it they drift
+    apart: the cluster splits, and its parts may do so in turn. See Rose, Gurewitz and Fox, Phys.
+    Rev. Lett. 65, 1990; Pereira, Tishby and Lee, ACL 1993; memo, section 5.1.
 
     Parameters
     ----------
     em : EM
-        What is run at every temperature; its schedule gives the number of iterations.
+        What is run at every temperature; its schedule gives the number of iterations. Where there
+        are copies it has much more patience, for they part slowly.
     betas : sequence of float
         Rising inverse temperatures.
     """
@@ -43,9 +41,9 @@ class Annealing:
     betas: Sequence[float]
 
     def begin(self, model: Any, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
-        """Where ``fit`` begins, unless it is told: with all components the same."""
+        """Where ``fit`` begins, unless it is told: with a single cluster."""
         state = self.em.begin(model, blocks, rng)
-        return state._replace(params=model.alike(state.params))
+        return mixed(model, state, [tuple(range(state.rows[0].shape[1]))])
 
     def fit(
         self,
@@ -56,64 +54,126 @@ class Annealing:
         map: Map = serial_map,
         start: State | None = None,
     ) -> Fit:
-        """Run EM at every temperature; see EM.fit. The model is Annealable."""
+        """Run EM with an Annealable model at every temperature, the last one twice; see EM.fit.
+
+        Where fewer than ``model.n_clusters`` have come apart, some of them are there repeatedly.
+        """
         watch = Watch(observe)
-        n_iter = max(stage.max_iter for stage in self.em.schedule)
-        state = start or self.begin(model, blocks, rng)
+        *_, point = self.path(model, blocks, rng, watch, map, start)
+        found, splits = State(point.params, point.rows), point.splits or []
+        k = found.rows[0].shape[1]
+        state = mixed(model, found, [(c % k,) for c in range(model.n_clusters)])
+        for copy in range(k, model.n_clusters):
+            splits = joined_by(splits, copy % k, copy)
+        if watch.stopped:
+            return point._replace(params=state.params, rows=state.rows, splits=splits)
+        last = replace(self.em, schedule=constant(self.betas[-1], self._n_iter))
+        fit = last.fit(model, blocks, rng, watch, map, start=state)
+        return fit._replace(history=point.history + fit.history, splits=splits)
+
+    def path(
+        self,
+        model: Any,
+        blocks: Sequence[Counts],
+        rng: np.random.Generator,
+        observe: Observe = ignore,
+        map: Map = serial_map,
+        start: State | None = None,
+    ) -> Iterator[Fit]:
+        """What EM finds at each temperature, when no more clusters come apart there."""
+        watch, state = Watch(observe), start or self.begin(model, blocks, rng)
         splits: list[Split] = []
         history: list[Record] = []
-        whole: Parts = (tuple(range(state.rows[0].shape[1])),)
-        for step, beta in enumerate(self.betas, start=1):
-            em = replace(self.em, schedule=constant(beta, n_iter))
-            if step < len(self.betas):
-                em = replace(em, heldout=None, tol=PATIENCE * em.tol)
-            state = state._replace(params=model.perturb(state.params, rng, PERTURBATION))
-            fit = em.fit(model, blocks, rng, watch, map, start=state)
-            state, history = State(fit.params, fit.rows), history + fit.history
-            parts = groups(model.factors(fit.params, fit.rows[0])[1])
-            splits += [Split(beta, into) for into in divided(whole, parts)]
-            whole = parts
+        for beta in self.betas:
+            settled = False
+            while not settled:
+                fit, apart = self._run(model, blocks, rng, watch, map, state, beta)
+                k = fit.rows[0].shape[1] - len(apart)
+                for new, c in enumerate(apart, start=k):
+                    splits = [*joined_by(splits, c, new), Split(beta, ((c,), (new,)))]
+                state, history = State(fit.params, fit.rows), history + fit.history
+                settled = not apart or watch.stopped
+            yield fit._replace(history=history, splits=splits)
             if watch.stopped:
-                break
-        return fit._replace(history=history, splits=splits)
+                return
+
+    def _run(
+        self,
+        model: Any,
+        blocks: Sequence[Counts],
+        rng: np.random.Generator,
+        observe: Observe,
+        map: Map,
+        state: State,
+        beta: float,
+    ) -> tuple[Fit, list[int]]:
+        """EM at one temperature, and the clusters that have come apart, K by K + 1 and so on."""
+        em = replace(self.em, schedule=constant(beta, self._n_iter), heldout=None)
+        k = state.rows[0].shape[1]
+        if k == model.n_clusters:
+            return em.fit(model, blocks, rng, observe, map, start=state), []
+        patient = replace(em, tol=PATIENCE * em.tol)
+        fit = patient.fit(model, blocks, rng, observe, map, start=doubled(model, state, rng))
+        components = model.factors(fit.params, fit.rows[0])[1]
+        apart = drifted(components[:, :k], components[:, k:])[: model.n_clusters - k]
+        parts = [(c,) if c in apart else (c, k + c) for c in range(k)]
+        state = mixed(model, State(fit.params, fit.rows), parts + [(k + c,) for c in apart])
+        return fit._replace(**state._asdict()), apart
+
+    @property
+    def _n_iter(self) -> int:
+        return max(stage.max_iter for stage in self.em.schedule)
 
 
-def groups(components: Array) -> Parts:
-    """The components that are the same: chains of total variation less than .05.
+def doubled(model: Any, state: State, rng: np.random.Generator) -> State:
+    """Two copies of every cluster, c and K + c, a little apart."""
+    k = state.rows[0].shape[1]
+    pairs = mixed(model, state, [(c % k,) for c in range(2 * k)])
+    return pairs._replace(params=model.perturb(pairs.params, rng, PERTURBATION))
+
+
+def mixed(model: Any, state: State, parts: Sequence[tuple[int, ...]]) -> State:
+    """Clusters that join these parts; what is in several parts is divided evenly among them."""
+    shares = np.zeros((state.rows[0].shape[1], len(parts)))
+    for new, part in enumerate(parts):
+        shares[list(part), new] = 1
+    shares /= shares.sum(axis=1, keepdims=True)
+    shares = shares.astype(state.rows[0].dtype)
+    return State(model.mixed(state.params, shares), [rows @ shares for rows in state.rows])
+
+
+def drifted(components: Array, copies: Array) -> list[int]:
+    """The clusters that differ from their copies, those that differ most first.
 
     Parameters
     ----------
-    components : (M, K) array
+    components, copies : (M, K) arrays
         Columns are distributions.
 
     Returns
     -------
-    parts : tuple of tuples of int
+    apart : list of int
 
     Examples
     --------
     >>> import numpy as np
-    >>> groups(np.array([[0.1, 0.9, 0.11], [0.9, 0.1, 0.89]]))
-    ((0, 2), (1,))
+    >>> drifted(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([[0.5, 0.1], [0.5, 0.9]]))
+    [1]
     """
-    if components.shape[1] == 1:
-        return ((0,),)
-    distances = pdist(components.T, "cityblock") / 2
-    labels = fcluster(linkage(distances, "single"), DISTINCT, "distance")
-    parts = (np.flatnonzero(labels == label) for label in np.unique(labels))
-    return tuple(sorted(tuple(part.tolist()) for part in parts))
+    distances = np.abs(components - copies).sum(axis=0) / 2
+    order = np.argsort(-distances, kind="stable")
+    return order[distances[order] > DISTINCT].tolist()
 
 
-def divided(before: Parts, after: Parts) -> list[Parts]:
-    """The new parts of every part that is no longer whole.
+def joined_by(splits: Sequence[Split], companion: int, new: int) -> list[Split]:
+    """The same splits, with a new cluster wherever its companion is.
 
     Examples
     --------
-    >>> divided(((0, 1, 2), (3, 4)), ((0, 2), (1,), (3, 4)))
-    [((0, 2), (1,))]
+    >>> joined_by([Split(0.1, ((0,), (1,)))], 1, 2)
+    [Split(beta=0.1, parts=((0,), (1, 2)))]
     """
-    into = [
-        tuple(tuple(k for k in part if k in whole) for part in after if set(part) & set(whole))
-        for whole in before
+    return [
+        Split(beta, tuple((*part, new) if companion in part else part for part in parts))
+        for beta, parts in splits
     ]
-    return [parts for parts in into if len(parts) > 1]

