@@ -105,7 +105,18 @@ def test_clusters_that_have_not_come_apart_are_there_repeatedly():
 def test_temperatures_are_perturbed_until_all_clusters_are_apart():
     model, fit = annealed(n_iter=20)
     assert model.amounts == [PERTURBATION] * 7
-    betas = [0.2, 0.25, 0.35, 0.35, 0.4, 0.55, 0.7, 1.0, 1.0]  # again where something came apart
+    betas = [
+        0.2,
+        0.25,
+        0.35,
+        0.35,
+        0.4,
+        0.55,
+        0.7,
+        0.7,
+        1.0,
+        1.0,
+    ]  # again where something came apart
     assert [record.beta for record in fit.history] == np.repeat(betas, 20).tolist()
     em = EM((Stage(1.0, 2), Stage(0.5, 3)), -np.inf)
     history = Annealing(em, [0.1, 0.2]).fit(Forks(), [None], None).history
@@ -137,8 +148,8 @@ def test_only_the_end_is_validated():
 
     _, fit = annealed(heldout=heldout, patience=3)
     perplexities = np.array([record.validation_perplexity for record in fit.history])
-    assert np.isnan(perplexities[: 40 * 8]).all()
-    assert perplexities[40 * 8 :].tolist() == [1, 2, 3, 4]
+    assert np.isnan(perplexities[: 40 * 9]).all()
+    assert perplexities[40 * 9 :].tolist() == [1, 2, 3, 4]
     assert fit.validation.perplexity == 1
     assert fit.params.position.tolist() == asked[0]
 
