@@ -17,6 +17,7 @@ from skcooc.simplex import LEAST, log, normalise, sums
 
 Abstraction = Literal["constant", "cluster", "object"]
 
+UNKNOWN = 1e-2  # share of the unigram in nodes to start from
 FIRST_ITERATIONS = 20  # of the stage in which all abstraction levels have the same weight
 
 
@@ -60,6 +61,7 @@ class Abstractions:
     tempering: Literal["path", "joint"] = "path"
     proportions: Literal["uniform", "estimated"] = "uniform"
     object_iter: int = 10
+    origin: Array | None = None  # (M, V): nodes to start from
 
     @property
     def stages(self) -> list[tuple[Abstractions, int | None]]:
@@ -74,16 +76,25 @@ class Abstractions:
     def start(
         self, blocks: Sequence[Counts], rng: np.random.Generator
     ) -> tuple[Params, list[Rows]]:
-        """Random nodes; all leaves, and all nodes on a path, have the same weight."""
+        """Nodes that are random or near to the origin; all have the same weight on a path."""
         n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.tree.n_nodes)).astype(dtype)
+        nodes = noise if self.origin is None else noise * self._origin(blocks)
         indptr, leaves, _ = self.tree.slots
         K = len(indptr) - 1
         tau = (1 / np.diff(indptr))[leaves].astype(dtype)
         rho = np.full(K, 1 / K, dtype=dtype)
-        params = Params(normalise(noise, axis=0, otherwise=0.0), tau, rho, rho[leaves] * tau)
+        params = Params(normalise(nodes, axis=0, otherwise=0.0), tau, rho, rho[leaves] * tau)
         rows = [np.broadcast_to(params.weights, (X.shape[0], len(tau))) for X in blocks]
         return params, rows
+
+    def _origin(self, blocks: Sequence[Counts]) -> Array:
+        """The nodes to start from, with a little of the columns that have been unknown to them."""
+        totals = np.sum([X.column_sums for X in blocks], axis=0)
+        nodes = (1 - UNKNOWN) * cast(Array, self.origin) + UNKNOWN * (totals / totals.sum())[
+            :, None
+        ]
+        return nodes.astype(blocks[0].dtype)
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of leaves and nodes: memo, eqs. (53), (55)."""

@@ -39,6 +39,7 @@ def usable(
     embedding, components = model.factors(state.params, state.rows[0])
     unknown = model.factors(state.params, state.params.weights[None])[0]
     return {
+        "_fitted_model": model,
         "_state": state,
         "components_": components.T,
         "weights_": unknown[0],  # of a row without observations
@@ -50,19 +51,18 @@ def usable(
     }
 
 
-def of_fit(model: Model, fitted: Fitted) -> dict[str, Any]:
+def of_fit(fitted: Fitted) -> dict[str, Any]:
     """All attributes of a finished fit.
 
     Parameters
     ----------
-    model : Model
     fitted : Fitted
 
     Returns
     -------
     attributes : dict
     """
-    fit, beta, smoothing, unigram, row_mass, probes = fitted
+    fit, model, beta, smoothing, unigram, row_mass, probes = fitted
     annealed = {} if fit.splits is None else {"splits_": fit.splits}
     return {
         **annealed,
@@ -76,13 +76,12 @@ def of_fit(model: Model, fitted: Fitted) -> dict[str, Any]:
 
 
 def at_iteration(
-    model: Model, counts: CSRCounts, smoothing: Any, known: dict[str, Any]
-) -> Callable[[Record, Any, Sequence[Rows]], dict[str, Any]]:
+    counts: CSRCounts, smoothing: Any, known: dict[str, Any]
+) -> Callable[[Model, Record, Any, Sequence[Rows]], dict[str, Any]]:
     """What turns an iteration into the attributes of an estimator that stopped there.
 
     Parameters
     ----------
-    model : Model
     counts : CSRCounts of shape (N, M)
     smoothing : float or "auto"
     known : dict
@@ -91,11 +90,13 @@ def at_iteration(
     Returns
     -------
     attributes : callable
-        (record, params, rows) -> dict.
+        (model, record, params, rows) -> dict.
     """
     s = DEFAULT_SMOOTHING if smoothing == "auto" else smoothing
 
-    def attributes(record: Record, params: Any, rows: Sequence[Rows]) -> dict[str, Any]:
+    def attributes(
+        model: Model, record: Record, params: Any, rows: Sequence[Rows]
+    ) -> dict[str, Any]:
         state = State(params, list(rows))
         unigram, row_mass = add_one_unigram(counts), counts.row_sums * counts.row_weights
         return {**known, **usable(model, state, record.beta, s, unigram, row_mass)}

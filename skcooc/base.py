@@ -73,7 +73,7 @@ class CooccurrenceEstimator(
 
     def _prediction_model(self) -> Model:
         """The equations by which new rows are folded in."""
-        return self._model()
+        return self._fitted_model
 
     def _temperatures(self, X: CSRCounts) -> TemperatureRange:
         """Where the best inverse temperature for these counts is looked for."""
@@ -112,21 +112,26 @@ class CooccurrenceEstimator(
         names = getattr(new, "feature_names_in_", None)
         empty = sp.csr_array(table.shape)
         new._table = X[:0] if isinstance(X, Dyads) else Dyads(empty, column_names=names)
-        warm = self.warm_start and hasattr(self, "_state")
+        warm = self._goes_on
         model, counts = self._model(), CSRCounts(table, row_weights)
         start = self._continued(model, table) if warm else None
         settings = self._settings(counts, warm)
         known = new._input_attributes()
-        at_iteration = attributes.at_iteration(model, counts, self.smoothing, known)
+        at_iteration = attributes.at_iteration(counts, self.smoothing, known)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = Progress(self, settings, at_iteration, data)
         fitted = fit_table(model, table, row_weights, settings, progress, start)
         progress.end()
         if start is not None and not fitted.probes:
             fitted = fitted._replace(probes=self.temperature_search_)
-        self._become(known | attributes.of_fit(model, fitted))
+        self._become(known | attributes.of_fit(fitted))
         attributes.warn_about(self, fitted.fit.stopped)
         return self
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a fit is a warm start."""
+        return self.warm_start and hasattr(self, "_state")
 
     def _procedure(self, X: CSRCounts) -> dict[str, Any]:
         """Settings of a fit beyond those that all estimators share."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.abstractions import Abstractions
+from skcooc.annealed_tree import grow
 from skcooc.base import CooccurrenceEstimator
 from skcooc.cluster_mixin import RowClusterMixin
 from skcooc.clustering import temperatures
-from skcooc.em import TemperatureRange
+from skcooc.em import EM, Split, State, TemperatureRange
+from skcooc.em.annealing import Grown
 from skcooc.em.schedules import Schedule, constant
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
 from skcooc.protocol import Array, Counts
@@ -33,10 +37,13 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     n_clusters : int, default=8
         Number K of leaves.
 
-    tree : "binary", (V,) array-like of int, or (K - 1, 2) array-like of int, default="binary"
-        The topology: a binary tree divided as evenly as can be; the parent of each node, -1 for the
-        root; or the nodes that are joined, as in ``children_`` of scikit-learn's
-        AgglomerativeClustering. A tree that is given needs ``n_clusters`` leaves.
+    tree : "binary", "annealed", or array-like of int, default="binary"
+        The topology. "binary": divided in two, as evenly as can be. "annealed": clusters of rows
+        are fitted to falling temperatures, and the tree is how they split; it has at most
+        ``n_clusters`` leaves, and fewer where observations held out in ``fit`` are not predicted
+        better by more. An array holds the parent of each node, -1 for the root, or, of shape
+        (K - 1, 2), the nodes that are joined, as ``children_`` of scikit-learn's
+        AgglomerativeClustering; it needs ``n_clusters`` leaves.
 
     abstraction : {"constant", "cluster", "object"}, default="cluster"
         Whose the weights of the nodes on a path are: the same for all, those of a cluster, or those
@@ -98,6 +105,11 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     ----------
     tree_ : skcooc.hierarchy.Tree
         Parents, depths, leaves and paths of the nodes.
+    n_clusters_ : int
+        Number of its leaves, K; an annealed tree can have fewer than ``n_clusters``.
+    splits_ : list of Split
+        Only of an annealed tree: the inverse temperature of each split, and the clusters in each
+        of the two parts.
     labels_ : (N,) array
         Most probable cluster of each row; cluster k is the leaf ``tree_.leaves[k]``.
     posteriors_ : (N, K) array
@@ -157,7 +169,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CooccurrenceEstimator._parameter_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "tree": [StrOptions({"binary"}), "array-like"],
+        "tree": [StrOptions({"annealed", "binary"}), "array-like"],
         "abstraction": [StrOptions({"constant", "cluster", "object"})],
         "tempering": [StrOptions({"path", "joint"})],
         "proportions": [StrOptions({"uniform", "estimated"})],
@@ -165,11 +177,13 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     }
     _structure = ("n_clusters",)
 
+    splits_: list[Split]
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        tree: Literal["binary"] | ArrayLike = "binary",
+        tree: Literal["annealed", "binary"] | ArrayLike = "binary",
         abstraction: Literal["constant", "cluster", "object"] = "cluster",
         tempering: Literal["path", "joint"] = "path",
         proportions: Literal["uniform", "estimated"] = "uniform",
@@ -208,12 +222,17 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     def tree_(self) -> Tree:
         """Parents, depths, leaves and paths of the nodes."""
         check_is_fitted(self)
-        return self._model().tree
+        return self._fitted_model.tree
+
+    @property
+    def n_clusters_(self) -> int:
+        """Number of leaves of the tree."""
+        return len(self.tree_.leaves)
 
     @property
     def posteriors_(self) -> Array:
         """P(c given x_i), (N, K)."""
-        return self._model().leaves(self._state.rows[0])
+        return self._fitted_model.leaves(self._state.rows[0])
 
     @property
     def labels_(self) -> Array:
@@ -250,7 +269,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         -------
         posteriors : (n, K) array
         """
-        return self._model().leaves(self._checked_row_states(X))
+        rows = self._checked_row_states(X)
+        return self._fitted_model.leaves(rows)
 
     def decision_path(self, X: Any) -> Any:
         """The nodes above the most probable cluster of rows, and its leaf.
@@ -266,17 +286,33 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         return sp.csr_array(self.tree_.above)[self.predict(X)]
 
     def _model(self) -> Abstractions:
-        tree = binary_tree(self.n_clusters) if self._is_binary else explicit_tree(self.tree)
+        options = self.abstraction, self.tempering, self.proportions, self.object_iter
+        return Abstractions(self._topology(), *options)
+
+    @property
+    def _is_annealed(self) -> bool:
+        return isinstance(self.tree, str) and self.tree == "annealed"
+
+    def _topology(self) -> Tree:
+        """The tree at the start of a fit; an annealed one is a root that will grow."""
+        if self._is_annealed:
+            return self.tree_ if self._goes_on else binary_tree(1)
+        if isinstance(self.tree, str):
+            return binary_tree(self.n_clusters)
+        tree = explicit_tree(self.tree)
         if len(tree.leaves) != self.n_clusters:
             raise ValueError(
                 f"tree has {len(tree.leaves)} leaves, but n_clusters={self.n_clusters}."
             )
-        options = self.abstraction, self.tempering, self.proportions, self.object_iter
-        return Abstractions(tree, *options)
+        return tree
 
-    @property
-    def _is_binary(self) -> bool:
-        return isinstance(self.tree, str)
+    def _grow(self, em: EM, X: Counts, *arguments: Any) -> Grown:
+        """The model on an annealed tree; a warm start keeps that which is there."""
+        if self._goes_on:
+            return Grown(self._model(), self._model(), self.splits_)
+        tree, nodes, splits = grow(em, X, self.n_clusters, *arguments)
+        model = replace(self._model(), tree=tree)
+        return Grown(model, replace(model, origin=nodes), splits)
 
     def _temperatures(self, X: Counts) -> TemperatureRange:
         return temperatures(self._model(), X)
@@ -285,4 +321,13 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         return constant(beta, max_iter)
 
     def _procedure(self, X: Counts) -> dict[str, Any]:
-        return {"staged": True}
+        return {"staged": True, "grow": self._grow if self._is_annealed else None}
+
+    def _continued(self, model: Any, table: Any) -> State:
+        same = np.array_equal(self.tree_.parents, model.tree.parents)
+        if not same and self._fitted_structure == (self.n_clusters,):
+            raise ValueError(
+                "warm_start=True goes on with the tree fitted, but tree is another one. "
+                "Set warm_start=False to start anew."
+            )
+        return super()._continued(model, table)

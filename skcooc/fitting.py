@@ -15,6 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from skcooc.counts import CSRCounts, NewRows, thin
 from skcooc.em import Fit, HeldOut, State, TemperatureRange, Validation
+from skcooc.em.annealing import Grown
 from skcooc.em.heldout import LEAST_SMOOTHING
 from skcooc.em.multiscale import coarser_levels
 from skcooc.em.schedules import constant
@@ -32,6 +33,7 @@ class Fitted(NamedTuple):
     """A fit, with what was chosen on the way."""
 
     fit: Fit
+    model: Model  # that given, or that which grew
     beta: float
     smoothing: float
     unigram: Array  # (M,): add-one, of the observations fitted
@@ -65,18 +67,20 @@ def fit_table(
     fitted : Fitted
     """
     probes: list[Probe] = []
-    heldout: HeldOut | None = None
+    train, heldout = CSRCounts(X, sample_weight), None
     if settings.holds_out:
         train, heldout = _hold_out(X, sample_weight, settings)
-        if isinstance(settings.beta, TemperatureRange):
-            probes = _search(model, train, heldout, settings.beta, settings, progress)
+    grown = _grown(model, train, heldout, settings, progress)
+    if heldout is not None and isinstance(settings.beta, TemperatureRange):
+        probes = _search(grown.seed, train, heldout, settings.beta, settings, progress)
     if not settings.early_stopping:
         train, heldout = CSRCounts(X, sample_weight), None
     beta = best(probes).beta if probes else float(settings.beta)  # type: ignore[arg-type]
-    fit = _best_restart(model, train, heldout, beta, settings, progress, start)
+    fit = _best_restart(grown.seed, train, heldout, beta, settings, progress, start)
+    fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
     smoothing = _smoothing(settings, probes, fit)
     row_mass = train.row_sums * train.row_weights
-    return Fitted(fit, beta, smoothing, add_one_unigram(train), row_mass, probes)
+    return Fitted(fit, grown.model, beta, smoothing, add_one_unigram(train), row_mass, probes)
 
 
 def _smoothing(settings: Settings, probes: list[Probe], fit: Fit) -> float:
@@ -205,6 +209,18 @@ def _hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[
     return rest, HeldOut([drawn], add_one_unigram(rest), smoothing)
 
 
+def _grown(
+    model: Model, train: CSRCounts, heldout: HeldOut | None, settings: Settings, progress: Progress
+) -> Grown:
+    """The model, with what its structure learns from the observations fitted."""
+    if settings.grow is None:
+        return Grown(model, model, None)
+    with threads(settings.n_threads) as map, progress.growing() as observe:
+        X = train.spread(settings.n_threads, map)
+        em = settings.em(constant(1.0, settings.max_iter))
+        return settings.grow(em, X, np.random.default_rng(settings.seeds[0]), heldout, observe)
+
+
 def _search(
     model: Model,
     train: CSRCounts,
@@ -261,7 +277,7 @@ def _best_restart(
             return fit._replace(rows=[rows])
 
     train = train.spread(n_inner, map)  # prepared once for all restarts
-    observers = [progress.restart(settings.n_steps) for _ in seeds]
+    observers = [progress.restart(model, settings.n_steps) for _ in seeds]
     if n_outer == 1:
         fits = [run(*arguments) for arguments in zip(seeds, observers, strict=True)]
     else:

@@ -83,6 +83,14 @@ class Tree:
         return np.flatnonzero(self.parents == node)
 
 
+class Division(NamedTuple):
+    """The splits as a tree of groups of clusters."""
+
+    tree: Tree
+    groups: list[tuple[int, ...]]  # the clusters of each node
+    betas: Array  # (V,) inverse temperature at which each node divides; NaN for leaves
+
+
 def binary_tree(n_leaves: int) -> Tree:
     """The binary tree whose leaves are divided as evenly as can be at every node.
 
@@ -171,3 +179,46 @@ def _parents_of_joined(pairs: Array) -> Array:
     parents = np.full(n_nodes, -1)
     parents[pairs.ravel()] = np.repeat(np.arange(len(pairs) + 1, n_nodes), 2)
     return parents
+
+
+def division(splits: Sequence[Any]) -> Division:
+    """The tree of groups of clusters that splits describe.
+
+    A group is divided by the first split that tells any of its clusters apart: clusters that
+    meet again at a higher inverse temperature do not become one again.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        In the order of the fit.
+
+    Returns
+    -------
+    division : Division
+        Nodes by the level of the tree; the root has all clusters that are in any split.
+
+    Examples
+    --------
+    >>> from skcooc.em import Split
+    >>> division([Split(0.02, ((0, 2), (1,))), Split(0.05, ((0,), (2,)))]).tree.parents
+    array([-1,  0,  0,  1,  1])
+    """
+    clusters = {k for split in splits for part in split.parts for k in part}
+    groups, parents, betas = [tuple(sorted(clusters))], [-1], [np.nan]
+    for node, group in enumerate(groups):  # which grows on the way
+        for split in splits:
+            apart = _apart(group, split.parts)
+            if len(apart) > 1:
+                betas[node] = split.beta
+                groups += apart
+                parents += [node] * len(apart)
+                betas += [np.nan] * len(apart)
+                break
+    return Division(Tree(np.array(parents)), groups, np.array(betas))
+
+
+def _apart(group: tuple[int, ...], parts: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
+    """A group as these parts divide it, clusters of none of them together."""
+    rest = set(group).difference(*parts)
+    pieces = [set(part) & set(group) for part in parts]
+    return [tuple(sorted(piece)) for piece in [*pieces, rest] if piece]

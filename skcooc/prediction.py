@@ -32,6 +32,7 @@ class Predictions:
     row_distribution_: Array
     unigram_: Array
     _state: State
+    _fitted_model: Any
     _table: Dyads
     _prediction_model: Callable[[], Model]
     _seeds: Callable[[int], tuple[int, ...]]

@@ -8,7 +8,7 @@ from typing import Any
 
 from skcooc.em.driver import Observe, Record, ignore
 from skcooc.em.temperature import N_PROBES, Probe
-from skcooc.protocol import Rows
+from skcooc.protocol import Model, Rows
 from skcooc.settings import Settings
 
 
@@ -21,8 +21,8 @@ class Progress:
     settings : Settings
         Tell whether there is a search, and how many restarts.
     attributes : callable
-        (record, params, rows) -> dict of fitted attributes, with which a callback that asks for
-        the fitted estimator gets one as if the fit had ended there.
+        (model, record, params, rows) -> dict of fitted attributes, with which a callback that asks
+        for the fitted estimator gets one as if the fit had ended there.
     data : dict
         What ``fit`` was given: X, y and metadata.
     """
@@ -31,13 +31,13 @@ class Progress:
         self,
         estimator: Any,
         settings: Settings,
-        attributes: Callable[[Record, Any, Sequence[Rows]], dict[str, Any]],
+        attributes: Callable[[Model, Record, Any, Sequence[Rows]], dict[str, Any]],
         data: dict[str, Any],
     ) -> None:
         self._attributes = attributes
         self._data = {"estimator": estimator, **data}
         self._silent = not hasattr(estimator, "_skl_callbacks")
-        n_tasks = int(settings.searches) + len(settings.seeds)
+        n_tasks = (settings.grow is not None) + settings.searches + len(settings.seeds)
         self._root = estimator._init_callback_context(max_subtasks=n_tasks)
         self._root.call_on_fit_task_begin(**self._data)
         self._restarts: list[Any] = []
@@ -54,7 +54,19 @@ class Progress:
         yield observe
         task.call_on_fit_task_end(**self._data)
 
-    def restart(self, max_iter: int | None) -> Observe:
+    @contextmanager
+    def growing(self) -> Iterator[Observe]:
+        """The growth of a tree: what it yields observes the iterations of EM on the way."""
+        task = self._begin(self._root, "annealing", None)
+
+        def observe(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+            step = self._begin(task, f"beta = {record.beta:.3g}", 0)
+            return bool(step.call_on_fit_task_end(**self._data))
+
+        yield ignore if self._silent else observe
+        task.call_on_fit_task_end(**self._data)
+
+    def restart(self, model: Model, max_iter: int | None) -> Observe:
         """Begin a run of EM; the result observes its iterations."""
         task = self._begin(self._root, "EM", max_iter)
         self._restarts.append(task)
@@ -66,7 +78,7 @@ class Progress:
             return bool(
                 step.call_on_fit_task_end(
                     **self._data,
-                    reconstruction_attributes=lambda: self._attributes(record, params, rows),
+                    reconstruction_attributes=lambda: self._attributes(model, record, params, rows),
                 )
             )
 

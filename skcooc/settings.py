@@ -6,12 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from skcooc.em import EM, HeldOut, TemperatureRange
-from skcooc.em.annealing import Annealing
+from skcooc.em.annealing import Annealing, Grown
+from skcooc.em.driver import Observe
 from skcooc.em.multiscale import Level, Multiscale
 from skcooc.em.schedules import MakeSchedule, Schedule
 from skcooc.em.staged import Staged
 from skcooc.protocol import Array, Counts
+
+Grow = Callable[[EM, Counts, np.random.Generator, HeldOut | None, Observe], Grown]
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Settings:
     costly_start: bool = False  # whether a start is a fit of its own
     staged: bool = False  # whether the model has stages
     cooling: Callable[[Counts, float], Sequence[float]] | None = None  # the path to a temperature
+    grow: Grow | None = None  # what makes the model of the observations fitted
 
     @property
     def holds_out(self) -> bool:

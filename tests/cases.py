@@ -28,6 +28,7 @@ ESTIMATORS = [
     ClusterAbstraction(3),
     ClusterAbstraction(4, beta=0.2, abstraction="object", object_iter=3),
     ClusterAbstraction(3, beta=0.4, tempering="joint", abstraction="constant"),
+    ClusterAbstraction(3, tree="annealed"),
     ProductSpaceMixture(),
     ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),
 ]

@@ -36,6 +36,7 @@ EQUATIONS = {
     "class_bigrams",
     "product_aspects",
     "abstractions",
+    "annealed_tree",
 }
 ALLOWED = {
     "simplex": set(),

@@ -5,18 +5,26 @@ from __future__ import annotations
 from builtins import map as serial_map
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skcooc.em.driver import EM, Fit, Observe, Record, Split, State, Watch, ignore
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import Map
-from skcooc.protocol import Array, Counts
+from skcooc.protocol import Array, Counts, Model
 
 PERTURBATION = 1e-2  # relative size of the noise that tells two copies apart
 PATIENCE = 1e-2  # of the tolerance: small differences, from which splits grow, hardly move it
 DISTINCT = 5e-2  # total variation between copies from which they are clusters of their own
+
+
+class Grown(NamedTuple):
+    """A model whose structure has been learned."""
+
+    model: Model
+    seed: Model  # the same, starting from what was found with its structure
+    splits: list[Split] | None  # None where nothing was to be learned
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class Annealing:
         map: Map = serial_map,
         start: State | None = None,
     ) -> Iterator[Fit]:
-        """What EM finds at each temperature, when no more clusters come apart there."""
+        """What EM finds at one temperature after the other, and again where clusters came apart."""
         watch, state = Watch(observe), start or self.begin(model, blocks, rng)
         splits: list[Split] = []
         history: list[Record] = []
@@ -92,10 +100,10 @@ class Annealing:
                 for new, c in enumerate(apart, start=k):
                     splits = [*joined_by(splits, c, new), Split(beta, ((c,), (new,)))]
                 state, history = State(fit.params, fit.rows), history + fit.history
-                settled = not apart or watch.stopped
-            yield fit._replace(history=history, splits=splits)
-            if watch.stopped:
-                return
+                yield fit._replace(history=history, splits=splits)
+                if watch.stopped:
+                    return
+                settled = not apart
 
     def _run(
         self,

@@ -1,0 +1,151 @@
+"""Trees of annealed clusters: topology, stopping, and how an estimator lives with them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
+
+from skcooc import ClusterAbstraction
+from skcooc.annealed_tree import grow
+from skcooc.counts import CSRCounts
+from skcooc.em import EM, HeldOut, Validation
+from skcooc.em.driver import ignore
+from skcooc.em.schedules import constant
+from skcooc.hierarchy import division
+from tests.tables import planted
+
+EM_100 = EM(constant(1.0, 100), 3e-6, 1.8)
+
+
+def hierarchy(K=4, n_observations=30_000):
+    return planted(K, n_observations, kind="hierarchy", n_rows=120, n_columns=600)
+
+
+def groups(tree, names=None):
+    """The clusters below each node, by name."""
+    names = np.arange(len(tree.leaves)) if names is None else names
+    return {frozenset(names[tree.above[:, v]].tolist()) for v in range(tree.n_nodes)}
+
+
+def names_of(labels, truth, n_clusters):
+    """The planted cluster of most rows of each cluster found."""
+    return np.array([np.bincount(truth[labels == k]).argmax() for k in range(n_clusters)])
+
+
+@pytest.mark.parametrize("K", [4, 6])
+def test_planted_topologies_are_found(K):
+    data = hierarchy(K, 60_000)
+    model = ClusterAbstraction(K, tree="annealed", random_state=0).fit(data.X)
+    assert adjusted_rand_score(data.labels, model.labels_) > 0.95
+    names = names_of(model.labels_, data.labels, K)
+    assert groups(model.tree_, names) == groups(data.tree)
+    shuffled = np.roll(names, 1)  # the test would see another topology
+    assert groups(model.tree_, shuffled) != groups(data.tree)
+
+
+def test_splits_are_those_of_the_tree_and_nodes_are_means_of_what_is_below():
+    X = CSRCounts(hierarchy().X.astype(float))
+    tree, nodes, splits = grow(EM_100, X, 4, np.random.default_rng(0), None, ignore)
+    assert {frozenset(part) for split in splits for part in split.parts} == groups(tree) - {
+        frozenset(range(4))
+    }
+    assert [tuple(sorted(group)) for group in division(splits).groups] == [
+        tuple(np.flatnonzero(tree.above[:, v])) for v in range(tree.n_nodes)
+    ]
+    betas = [split.beta for split in splits]
+    assert betas == sorted(betas)
+    assert nodes.shape == (600, tree.n_nodes)
+    np.testing.assert_allclose(nodes[:, 0], X.column_sums / X.column_sums.sum(), atol=1e-5)
+    np.testing.assert_allclose(nodes.sum(axis=0), 1)
+    for v in np.setdiff1d(np.arange(tree.n_nodes), tree.leaves):
+        below = nodes[:, tree.children(v)]
+        weights = np.linalg.lstsq(below, nodes[:, v])[0]
+        np.testing.assert_allclose(below @ weights, nodes[:, v], atol=1e-6)
+        assert weights.sum() == pytest.approx(1, abs=1e-4)
+
+
+class Falling(HeldOut):
+    """Perplexities that are told, one for each call."""
+
+    def __init__(self, perplexities):
+        object.__setattr__(self, "left", list(perplexities))
+
+    def __call__(self, model, params, rows):
+        return Validation(self.left.pop(0) if self.left else 9e9, 0.1)
+
+
+def n_leaves(X, n_falling):
+    """How many clusters there are where perplexity falls so many times and is constant then."""
+    heldout = Falling(-np.arange(float(n_falling)))
+    return len(grow(EM_100, X, 4, np.random.default_rng(0), heldout, ignore).tree.leaves)
+
+
+@pytest.mark.filterwarnings("ignore:The tree has not grown")
+def test_growth_ends_where_held_out_observations_are_not_predicted_better():
+    X = CSRCounts(hierarchy().X.astype(float))
+    found = [n_leaves(X, n) for n in range(0, 25, 4)]
+    assert found == sorted(found)
+    assert {2, 4} <= set(found) <= {1, 2, 3, 4}
+
+
+def test_clusters_that_are_not_there_are_not_found():
+    data = planted(4, 20_000, kind="clusters")
+    model = ClusterAbstraction(32, tree="annealed", random_state=0).fit(data.X)
+    assert 4 <= model.n_clusters_ <= 6
+    assert model.components_.shape == (2 * model.n_clusters_ - 1, data.X.shape[1])
+    assert adjusted_rand_score(data.labels, model.labels_) > 0.9
+
+
+def test_independent_rows_and_columns_are_one_cluster():
+    X = np.outer(np.arange(1, 13), np.arange(1, 9))
+    with pytest.warns(match="The tree has not grown"):
+        model = ClusterAbstraction(3, tree="annealed", random_state=0).fit(X)
+    assert model.splits_ == []
+    assert model.tree_.parents.tolist() == [-1]
+
+
+@pytest.mark.parametrize("options", [{"beta": 0.1}, {"early_stopping": True, "beta": 0.1}])
+def test_with_a_temperature_that_is_given(options):
+    data = hierarchy()
+    model = ClusterAbstraction(4, tree="annealed", random_state=0, **options).fit(data.X)
+    assert model.temperature_search_ == []
+    assert adjusted_rand_score(data.labels, model.labels_) > 0.95
+    assert model.predict(data.X).tolist() == model.labels_.tolist()
+
+
+def test_a_warm_start_keeps_the_tree():
+    data = hierarchy()
+    model = ClusterAbstraction(4, tree="annealed", max_iter=40, random_state=0, warm_start=True)
+    with pytest.warns(match="converge"):
+        model.set_params(tol=0.0).fit(data.X)
+    tree, splits, objective = model.tree_, model.splits_, model.objective_
+    model.set_params(max_iter=100, tol=1e-6).fit(data.X)
+    assert model.tree_ is tree
+    assert model.splits_ == splits
+    assert model.objective_ <= objective
+    with pytest.raises(ValueError, match="tree is another one"):
+        model.set_params(tree=[-1, 0, 0, 0, 0]).fit(data.X)
+
+
+def test_the_fitted_tree_does_not_change_with_the_parameters():
+    model = ClusterAbstraction(4, random_state=0).fit(hierarchy().X)
+    assert len(model.set_params(n_clusters=7).tree_.leaves) == 4
+    assert model.predict_proba(hierarchy().X).shape == (120, 4)
+
+
+def test_threads_change_nothing(monkeypatch):
+    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("skcooc.base.n_threads", lambda n_jobs: n_jobs)
+    X = hierarchy().X
+    options = {"tree": "annealed", "random_state": 0}
+    one, three = (ClusterAbstraction(4, n_jobs=n, **options).fit(X) for n in (1, 3))
+    np.testing.assert_array_equal(one.components_, three.components_)
+    assert one.splits_ == three.splits_
+
+
+def test_order_of_rows_changes_nothing_that_matters():
+    X = sp.csr_array(hierarchy().X)
+    order = np.random.default_rng(1).permutation(X.shape[0])
+    options = {"tree": "annealed", "beta": 0.1, "random_state": 0}
+    one, other = (ClusterAbstraction(4, **options).fit(Z) for Z in (X, X[order]))
+    assert adjusted_rand_score(one.labels_[order], other.labels_) == 1
