@@ -44,10 +44,10 @@ def test_the_word_by_name_or_position(feature):
 
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 5, 8, 32])
-@pytest.mark.parametrize("size", [None, (5.5, 3.5)])
+@pytest.mark.parametrize("size", [None, (5.5, 3.5), (9.4, 2.5)])
 def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
     """With half of the shares in the lowest level, side by side, and half above."""
-    ax = None if size is None else plt.subplots(figsize=size)[1]
+    ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
     tree = binary_tree(n_clusters)
     shares = np.zeros(tree.n_nodes)
     shares[-5:] += 0.1
