@@ -41,19 +41,14 @@ def export_text(model: Any, feature_names: ArrayLike | None = None, n_features: 
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc import ClusterAbstraction
     >>> from skcooc.inspection import export_text
-    >>> model = SimpleNamespace(
-    ...     tree_=binary_tree(2),
-    ...     components_=np.eye(3),
-    ...     node_weights_=np.array([0.5, 0.2, 0.3]),
-    ...     labels_=np.array([0, 1, 1]),
-    ... )
-    >>> print(export_text(model, ["drink", "tea", "wine"], n_features=1), end="")
-    |--- drink (50.0%)
-    |   |--- cluster 0: tea (20.0%, 1 row)
-    |   |--- cluster 1: wine (30.0%, 2 rows)
+    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> print(export_text(model, words, n_features=1), end="")
+    |--- drink (40.0%)
+    |   |--- cluster 0: tea (40.0%, 2 rows)
+    |   |--- cluster 1: wine (20.0%, 1 row)
     """
     tree = fitted(model, "tree_")
     features = node_top_features(model, n_features, feature_names)
@@ -95,20 +90,15 @@ def export_dict(
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc import ClusterAbstraction
     >>> from skcooc.inspection import export_dict
-    >>> model = SimpleNamespace(
-    ...     tree_=binary_tree(2),
-    ...     components_=np.eye(3),
-    ...     node_weights_=np.array([0.5, 0.2, 0.3]),
-    ...     labels_=np.array([0, 1, 1]),
-    ... )
-    >>> root = export_dict(model, ["drink", "tea", "wine"], n_features=1)
-    >>> root["features"]
-    [{'name': 'drink', 'probability': 1.0}]
-    >>> [(leaf["cluster"], leaf["weight"], leaf["n_rows"]) for leaf in root["children"]]
-    [(0, 0.2, 1), (1, 0.3, 2)]
+    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> root = export_dict(model, words, n_features=1)
+    >>> root["features"][0]["name"]
+    'drink'
+    >>> [(leaf["cluster"], round(leaf["weight"], 2), leaf["n_rows"]) for leaf in root["children"]]
+    [(0, 0.4, 2), (1, 0.2, 1)]
     """
     tree = fitted(model, "tree_")
     q = model.components_

@@ -48,12 +48,13 @@ class AbstractionDisplay:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc import ClusterAbstraction
     >>> from skcooc.plotting import AbstractionDisplay
-    >>> display = AbstractionDisplay(binary_tree(2), np.array([0.1, 0.9, 0.0]), "tea")
-    >>> display.plot().texts_[1].get_text()
-    '90%'
+    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> display = AbstractionDisplay.from_estimator(model, "drink", words)
+    >>> display.texts_[0].get_text()  # at the root
+    '100%'
     """
 
     ax_: Any
