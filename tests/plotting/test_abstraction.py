@@ -7,7 +7,7 @@ import pytest
 from skcooc import AspectModel
 from skcooc.hierarchy import binary_tree, explicit_tree
 from skcooc.plotting import AbstractionDisplay
-from tests.inspection.planted import EXPLICIT, hierarchy_model
+from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.boxes import outside, overlaps
 
 
@@ -92,7 +92,7 @@ def test_no_such_column(feature):
 def test_errors():
     with pytest.raises(ValueError, match="'x1'"):
         AbstractionDisplay.from_estimator(
-            hierarchy_model(2, n_columns=2, components_=np.array([[1.0, 0.0]] * 3)), "x1"
+            stand_in(binary_tree(2), n_columns=2, components_=np.array([[1.0, 0.0]] * 3)), "x1"
         )
     with pytest.raises(TypeError, match="AspectModel has no tree_"):
         AbstractionDisplay.from_estimator(AspectModel(1, beta=1).fit([[1, 2], [2, 1]]), 0)
