@@ -53,7 +53,7 @@ def export_text(model: Any, feature_names: ArrayLike | None = None, n_features: 
     tree = fitted(model, "tree_")
     features = node_top_features(model, n_features, feature_names)
     lines = [
-        f"{'|   ' * tree.depths[node]}|--- {_describe(model, node, features[node])}\n"
+        f"{'|   ' * tree.depths[node]}|--- {_describe(model, tree, node, features[node])}\n"
         for node in tree.preorder
     ]
     return "".join(lines)
@@ -123,11 +123,11 @@ def export_dict(
     return nodes[tree.preorder[0]]
 
 
-def _describe(model: Any, node: int, features: list[str]) -> str:
+def _describe(model: Any, tree: Any, node: int, features: list[str]) -> str:
     """The words of a node and its share; for a leaf, its cluster as well."""
     words, share = ", ".join(features), f"{model.node_weights_[node]:.1%}"
-    if node not in model.tree_.leaves:
+    if node not in tree.leaves:
         return f"{words} ({share})"
-    cluster = int(np.searchsorted(model.tree_.leaves, node))
+    cluster = int(np.searchsorted(tree.leaves, node))
     n_rows = int((model.labels_ == cluster).sum())
     return f"cluster {cluster}: {words} ({share}, {n_rows} row{'s' * (n_rows != 1)})"
