@@ -64,6 +64,8 @@ def export_dict(
 ) -> dict[str, Any]:
     """The hierarchy as nested dictionaries, ready for :func:`json.dumps`.
 
+    NetworkX makes a graph of them: ``networkx.tree_graph(root, ident="node")``.
+
     Parameters
     ----------
     model : fitted ClusterAbstraction
