@@ -9,7 +9,7 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ FILES = (
     "classic3_labels.txt.gz",
     "classic3_vocab.txt.gz",
     "cranfield_docs.jsonl.gz",
+    "neurips_abstracts.jsonl.gz",
     "newsgroups20_counts.npz",
     "newsgroups20_labels.tsv.gz",
     "newsgroups20_vocab.txt.gz",
@@ -74,6 +75,22 @@ def classic3() -> Corpus:
     """Read MEDLINE, CISI and Cranfield documents, labelled 0, 1, 2: N=3891, M=4303, L=256348."""
     labels = np.array([int(line) for line in _lines("classic3_labels.txt.gz")])
     return Corpus(_counts("classic3_counts.npz"), None, labels, _words("classic3_vocab.txt.gz"))
+
+
+def neurips(words: Sequence[str]) -> Corpus:
+    """Read the NeurIPS abstracts whose titles hold one of these words; rows are the titles.
+
+    A word may be a part of one in the title, in any case. Tokens, stop list, stems and document
+    frequency of the abstracts as in ``cranfield``: "cluster" gives N=157, "neural" with "network"
+    N=855. Needs snowballstemmer.
+    """
+    chosen = [
+        record
+        for record in _records("neurips_abstracts.jsonl.gz")
+        if any(word in record["title"].lower() for word in words)
+    ]
+    X, columns = _stemmed((record["text"] for record in chosen), TOKEN)
+    return Corpus(X, np.array([record["title"] for record in chosen]), None, columns)
 
 
 def brown_pairs() -> Corpus:

@@ -19,6 +19,7 @@ from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cli.arguments import Options
 from skcooc.cli.progress import Screen
 from skcooc.cli.table import Table
+from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.dyads import Dyads
 from skcooc.model_selection import split_observations
 from skcooc.product_space import ProductSpaceMixture
@@ -36,6 +37,7 @@ MODELS: dict[str, Callable[..., Any]] = {
     "product-space": _as_many_of_columns(ProductSpaceMixture),
     "asymmetric": AsymmetricClustering,
     "symmetric": _as_many_of_columns(SymmetricClustering),
+    "abstraction": ClusterAbstraction,
 }
 
 

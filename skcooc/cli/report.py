@@ -1,4 +1,4 @@
-"""What is printed: the comparison, the temperature, the components, and nearest rows."""
+"""What is printed: the comparison, the temperature, the components or their tree, nearest rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.base import is_clusterer
 from skcooc.cli.arguments import Options
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.table import Table
-from skcooc.inspection import nearest_rows, top_features
+from skcooc.inspection import export_text, nearest_rows, top_features
 from skcooc.protocol import Array
 
 WIDTH = 96
@@ -39,7 +39,7 @@ def report(table: Table, comparison: Comparison, model: Any, options: Options) -
         _data(table, options),
         _perplexities(comparison, options),
         _temperature(comparison.chosen),
-        _components(table, model, options),
+        (_tree if has_tree(model) else _components)(table, model, options),
     ]
     if not is_clusterer(model):  # in one cluster all rows are equally near
         sections.append(_neighbors(table, model, example_rows(table, model, options.nearest)))
@@ -74,6 +74,11 @@ def shares(model: Any) -> Array:
     """Share of the observations in each component, (K,)."""
     observations: Array = model.row_distribution_ @ model.embedding_
     return observations
+
+
+def has_tree(model: Any) -> bool:
+    """Whether a fitted model is a hierarchy of clusters."""
+    return hasattr(model, "tree_")
 
 
 def _noun(model: Any) -> str:
@@ -152,6 +157,20 @@ def _components(table: Table, model: Any, options: Options) -> Iterator[str]:
     for k in np.argsort(-share):
         words = textwrap.shorten(" ".join(features[k]), WIDTH - 9, placeholder="")
         yield f"  {100 * share[k]:4.1f} %  {words}"
+
+
+def _tree(table: Table, model: Any, options: Options) -> Iterator[str]:
+    """The tree of the clusters, with as many words as there is room for, and no fewer than one."""
+    yield (
+        f"Tree of clusters, fitted to all observations: most probable {table.kinds[1]} of each "
+        "node, share"
+    )
+    yield ""
+    for n_features in range(options.top, 0, -1):
+        lines = export_text(model, table.column_names, n_features).splitlines()
+        if max(map(len, lines)) <= WIDTH - 2:
+            break
+    yield from (f"  {line}" for line in lines)
 
 
 def _neighbors(table: Table, model: Any, rows: list[int]) -> Iterator[str]:

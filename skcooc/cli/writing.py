@@ -13,9 +13,9 @@ import joblib
 from sklearn.pipeline import Pipeline
 
 from skcooc.cli.comparison import Comparison
-from skcooc.cli.report import shares
+from skcooc.cli.report import has_tree, shares
 from skcooc.cli.table import Table
-from skcooc.inspection import top_features
+from skcooc.inspection import export_dict, top_features
 from skcooc.protocol import Array
 
 
@@ -88,6 +88,7 @@ def _summary(table: Table, comparison: Comparison, model: Any) -> dict[str, Any]
         "parameters": model.get_params(),
         "weights": shares(model).tolist(),
         "top_features": top_features(model, feature_names=table.column_names),
+        **({"tree": export_dict(model, table.column_names)} if has_tree(model) else {}),
     }
 
 

@@ -41,24 +41,19 @@ def export_text(model: Any, feature_names: ArrayLike | None = None, n_features: 
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc import ClusterAbstraction
     >>> from skcooc.inspection import export_text
-    >>> model = SimpleNamespace(
-    ...     tree_=binary_tree(2),
-    ...     components_=np.eye(3),
-    ...     node_weights_=np.array([0.5, 0.2, 0.3]),
-    ...     labels_=np.array([0, 1, 1]),
-    ... )
-    >>> print(export_text(model, ["drink", "tea", "wine"], n_features=1), end="")
-    |--- drink (50.0%)
-    |   |--- cluster 0: tea (20.0%, 1 row)
-    |   |--- cluster 1: wine (30.0%, 2 rows)
+    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> print(export_text(model, words, n_features=1), end="")
+    |--- drink (40.0%)
+    |   |--- cluster 0: tea (40.0%, 2 rows)
+    |   |--- cluster 1: wine (20.0%, 1 row)
     """
     tree = fitted(model, "tree_")
     features = node_top_features(model, n_features, feature_names)
     lines = [
-        f"{'|   ' * tree.depths[node]}|--- {_describe(model, node, features[node])}\n"
+        f"{'|   ' * tree.depths[node]}|--- {_describe(model, tree, node, features[node])}\n"
         for node in tree.preorder
     ]
     return "".join(lines)
@@ -68,6 +63,8 @@ def export_dict(
     model: Any, feature_names: ArrayLike | None = None, n_features: int = 10
 ) -> dict[str, Any]:
     """The hierarchy as nested dictionaries, ready for :func:`json.dumps`.
+
+    NetworkX makes a graph of them: ``networkx.tree_graph(root, ident="node")``.
 
     Parameters
     ----------
@@ -95,20 +92,15 @@ def export_dict(
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc import ClusterAbstraction
     >>> from skcooc.inspection import export_dict
-    >>> model = SimpleNamespace(
-    ...     tree_=binary_tree(2),
-    ...     components_=np.eye(3),
-    ...     node_weights_=np.array([0.5, 0.2, 0.3]),
-    ...     labels_=np.array([0, 1, 1]),
-    ... )
-    >>> root = export_dict(model, ["drink", "tea", "wine"], n_features=1)
-    >>> root["features"]
-    [{'name': 'drink', 'probability': 1.0}]
-    >>> [(leaf["cluster"], leaf["weight"], leaf["n_rows"]) for leaf in root["children"]]
-    [(0, 0.2, 1), (1, 0.3, 2)]
+    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> root = export_dict(model, words, n_features=1)
+    >>> root["features"][0]["name"]
+    'drink'
+    >>> [(leaf["cluster"], round(leaf["weight"], 2), leaf["n_rows"]) for leaf in root["children"]]
+    [(0, 0.4, 2), (1, 0.2, 1)]
     """
     tree = fitted(model, "tree_")
     q = model.components_
@@ -133,11 +125,11 @@ def export_dict(
     return nodes[tree.preorder[0]]
 
 
-def _describe(model: Any, node: int, features: list[str]) -> str:
+def _describe(model: Any, tree: Any, node: int, features: list[str]) -> str:
     """The words of a node and its share; for a leaf, its cluster as well."""
     words, share = ", ".join(features), f"{model.node_weights_[node]:.1%}"
-    if node not in model.tree_.leaves:
+    if node not in tree.leaves:
         return f"{words} ({share})"
-    cluster = int(np.searchsorted(model.tree_.leaves, node))
+    cluster = int(np.searchsorted(tree.leaves, node))
     n_rows = int((model.labels_ == cluster).sum())
     return f"cluster {cluster}: {words} ({share}, {n_rows} row{'s' * (n_rows != 1)})"

@@ -79,11 +79,11 @@ def node_top_features(
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc import ClusterAbstraction
     >>> from skcooc.inspection import node_top_features
-    >>> model = SimpleNamespace(tree_=binary_tree(2), components_=np.eye(3))
-    >>> node_top_features(model, 1, ["drink", "tea", "wine"])
+    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> node_top_features(model, 1, words)
     [['drink'], ['tea'], ['wine']]
     """
     fitted(model, "tree_")
@@ -127,16 +127,11 @@ def characteristic_features(
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc import ClusterAbstraction
     >>> from skcooc.inspection import characteristic_features
-    >>> model = SimpleNamespace(
-    ...     tree_=binary_tree(2),
-    ...     components_=np.array([[0.8, 0.1, 0.1], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]),
-    ...     embedding_=np.array([[0.4, 0.6, 0.0], [0.4, 0.0, 0.6]]),
-    ...     row_distribution_=np.array([0.5, 0.5]),
-    ... )
-    >>> characteristic_features(model, 1, ["drink", "tea", "wine"])
+    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> characteristic_features(model, 3, words)
     [['drink'], ['tea'], ['wine']]
     """
     tree = fitted(model, "tree_")

@@ -99,16 +99,13 @@ def typical_rows(
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc import ClusterAbstraction
     >>> from skcooc.inspection import typical_rows
-    >>> model = SimpleNamespace(
-    ...     tree_=binary_tree(2),
-    ...     embedding_=np.array([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [0.2, 0.0, 0.8]]),
-    ...     row_distribution_=np.array([0.4, 0.4, 0.2]),
-    ... )
-    >>> typical_rows(model, 2, ["oolong", "claret", "port"])
-    [['oolong', 'claret'], ['oolong'], ['port', 'claret']]
+    >>> X = [[4, 9, 0], [4, 6, 0], [4, 0, 6]]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> rows = typical_rows(model, 1, ["oolong", "assam", "claret"])
+    >>> [rows[leaf] for leaf in model.tree_.leaves]
+    [['oolong'], ['claret']]
     """
     fitted(model, "tree_")
     shares = np.asarray(model.embedding_, dtype=np.float64)

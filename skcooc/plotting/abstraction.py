@@ -15,6 +15,7 @@ from skcooc.protocol import Array
 
 ACROSS, DOWN = 21.0, 34.0  # points between clusters and between levels of a new figure
 LARGEST = 30.0  # points, diameter of the circle of a node that has all occurrences
+BELOW = 34.0  # points, for half a circle and an upright share below it
 
 
 class AbstractionDisplay:
@@ -47,12 +48,13 @@ class AbstractionDisplay:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc import ClusterAbstraction
     >>> from skcooc.plotting import AbstractionDisplay
-    >>> display = AbstractionDisplay(binary_tree(2), np.array([0.1, 0.9, 0.0]), "tea")
-    >>> display.plot().texts_[1].get_text()
-    '90%'
+    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> display = AbstractionDisplay.from_estimator(model, "drink", words)
+    >>> display.texts_[0].get_text()  # at the root
+    '100%'
     """
 
     ax_: Any
@@ -128,9 +130,9 @@ class AbstractionDisplay:
         if ax is None:
             ax = _framed_axes(n_clusters, n_levels)
         self.ax_, self.figure_ = ax, ax.figure
-        ax.set(xlim=(-0.8, n_clusters - 0.2), ylim=(0.3 - n_levels, 0.5))
         width, height = size_in_points(ax)
-        across, down = width / (n_clusters + 0.6), height / (n_levels + 0.2)
+        across, down = width / (n_clusters + 0.6), (height - BELOW) / (n_levels - 0.5)
+        ax.set(xlim=(-0.8, n_clusters - 0.2), ylim=(1 - n_levels - BELOW / down, 0.5))
         largest = min(1.4 * across, 1.2 * down, LARGEST)
         self._draw_axes(x, across)
         self._draw_lines(x, y)
@@ -185,7 +187,7 @@ class AbstractionDisplay:
 def _framed_axes(n_clusters: int, n_levels: int) -> Any:
     """Axes in a new figure, with room for what is written around them; lengths in points."""
     left, below, above = 36.0, 32.0, 22.0
-    width, height = max((n_clusters + 0.6) * ACROSS, 120.0), (n_levels + 0.2) * DOWN
+    width, height = max((n_clusters + 0.6) * ACROSS, 120.0), (n_levels - 0.5) * DOWN + BELOW
     whole = left + width + 8, below + height + above
     ax = new_axes(*whole)
     ax.set_position((left / whole[0], below / whole[1], width / whole[0], height / whole[1]))

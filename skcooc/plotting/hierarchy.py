@@ -53,11 +53,18 @@ class HierarchyDisplay:
 
     Examples
     --------
-    >>> from skcooc.hierarchy import binary_tree
+    >>> from skcooc import ClusterAbstraction
+    >>> from skcooc.inspection import characteristic_features
     >>> from skcooc.plotting import HierarchyDisplay
-    >>> display = HierarchyDisplay(binary_tree(2), [["drink", "cup"], ["tea"], ["wine"]])
-    >>> display.plot().texts_[1].get_text()
-    '0: tea'
+    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> display = HierarchyDisplay.from_estimator(model, words, n_features=1)
+    >>> [display.texts_[node].get_text() for node in range(3)]
+    ['drink', '0: tea', '1: wine']
+
+    Other words than the most probable ones, such as those not common to the parent:
+
+    >>> display = HierarchyDisplay(model.tree_, characteristic_features(model, 3, words)).plot()
     """
 
     ax_: Any

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from skcooc import AspectModel, metrics
 from skcooc.cli import main
+from skcooc.inspection import export_dict, export_text
 from skcooc.model_selection import split_observations
 from tests.cli.conftest import FAST, TOPICS
 
@@ -42,6 +43,31 @@ def test_other_models(run, npz, tmp_path, model):
     assert ("Nearest rows" in out) == (kind == "aspects")
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert sum(summary["weights"]) == pytest.approx(1)
+
+
+def test_a_hierarchy_is_printed_as_a_tree(run, npz, tmp_path):
+    out = run(npz, "--model", "abstraction", "--skip-lda", "--top", 5, "--output", tmp_path / "out")
+    assert "3 clusters" in out
+    assert "Tree of clusters, fitted to all observations" in out
+    assert "Nearest rows" not in out
+    model = joblib.load(tmp_path / "out" / "model.joblib")
+    columns = [f"column {j}" for j in range(20)]
+    tree = export_text(model, columns, 5).splitlines()
+    assert [line[2:] for line in out.splitlines() if "|--- " in line] == tree
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["tree"] == export_dict(model, columns)
+    assert len(summary["weights"]) == 5
+
+
+@pytest.mark.parametrize("top", [1, 40])
+def test_a_tree_has_as_many_words_as_there_is_room_for(run, documents, tmp_path, top):
+    path = tmp_path / "documents.txt"
+    path.write_text("\n".join(documents))
+    out = run(path, "--model", "abstraction", "--skip-lda", "--top", top)
+    lines = [line for line in out.splitlines() if "|--- " in line]
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= 96
+    assert all(("," in line.split("(")[0]) == (top > 1) for line in lines)
 
 
 def test_the_table_holds_what_the_library_computes(run, npz, X, tmp_path):

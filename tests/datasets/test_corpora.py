@@ -81,6 +81,26 @@ def test_stemmed_texts_with_classes(name, shape, total, nnz, classes):
 
 
 @requires_data
+@pytest.mark.parametrize(
+    ("words", "shape", "total", "nnz"),
+    [
+        (["cluster"], (157, 491), 10_442, 7038),
+        (["neural", "network"], (855, 1557), 74_111, 51_884),
+    ],
+)
+def test_abstracts_by_the_words_of_their_titles(words, shape, total, nnz):
+    pytest.importorskip("snowballstemmer")
+    X, titles, labels, columns = corpora.neurips(words)
+    assert X.shape == shape
+    assert X.sum() == total
+    assert X.nnz == nnz
+    assert columns.shape == (shape[1],)
+    assert (X > 0).sum(axis=0).min() == 5
+    assert all(any(word in title.lower() for word in words) for title in titles)
+    assert labels is None
+
+
+@requires_data
 def test_textures_are_grey_and_differ():
     pytest.importorskip("matplotlib")
     textures = corpora.textures()
@@ -135,3 +155,5 @@ def test_missing_folder(name, tmp_path, monkeypatch):
     assert not corpora.available()
     with pytest.raises(FileNotFoundError, match="set SKCOOC_DATA"):
         getattr(corpora, name)()
+    with pytest.raises(FileNotFoundError, match="set SKCOOC_DATA"):
+        corpora.neurips(["cluster"])

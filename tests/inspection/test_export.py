@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from skcooc import AspectModel
-from skcooc.hierarchy import explicit_tree
+from skcooc.hierarchy import binary_tree, explicit_tree
 from skcooc.inspection import export_dict, export_text, node_top_features
-from tests.inspection.planted import EXPLICIT, hierarchy_model
+from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 
 every_tree = pytest.mark.parametrize(
     "model",
-    [hierarchy_model(1), hierarchy_model(5), hierarchy_model(5, tree=explicit_tree(EXPLICIT))],
+    [hierarchy_model(1), hierarchy_model(5), hierarchy_model(5, tree=EXPLICIT)],
     ids=["one node", "binary", "any"],
 )
 every_export = pytest.mark.parametrize("export", [export_dict, export_text])
@@ -26,8 +26,8 @@ def nodes_of(root):
 
 
 def test_text_of_a_small_tree():
-    model = hierarchy_model(
-        3,
+    model = stand_in(
+        binary_tree(3),
         n_rows=4,
         n_columns=5,
         components_=np.eye(5),
@@ -84,10 +84,9 @@ def test_leaves_have_the_cluster_and_its_number_of_rows(model):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_json(dtype):
-    model = hierarchy_model(4)
-    fitted = {"components_": model.components_.astype(dtype),
-              "node_weights_": model.node_weights_.astype(dtype)}  # fmt: skip
-    root = export_dict(hierarchy_model(4, **fitted), np.array([f"w{j}" for j in range(30)]))
+    model = hierarchy_model(4, dtype=dtype)
+    assert model.components_.dtype == dtype
+    root = export_dict(model, np.array([f"w{j}" for j in range(30)]))
     assert json.loads(json.dumps(root)) == root
 
 
@@ -108,7 +107,7 @@ def test_columns_of_the_same_name_are_both_there():
 
 
 def test_an_empty_cluster_has_no_rows():
-    model = hierarchy_model(2, labels_=np.zeros(40, dtype=int))
+    model = stand_in(binary_tree(2), labels_=np.zeros(40, dtype=int))
     assert "40 rows" in export_text(model).splitlines()[1]
     assert "0 rows" in export_text(model).splitlines()[2]
     assert [leaf["n_rows"] for leaf in export_dict(model)["children"]] == [40, 0]
@@ -125,8 +124,8 @@ def test_errors(export):
 def test_a_deep_tree():
     n = 1500
     tree = explicit_tree(np.arange(-1, n - 1))
-    model = hierarchy_model(
-        1, n_rows=2, tree=tree, node_weights_=np.full(n, 1 / n), components_=np.ones((n, 2)) / 2
+    model = stand_in(
+        tree, n_rows=2, node_weights_=np.full(n, 1 / n), components_=np.ones((n, 2)) / 2
     )
     assert len(export_text(model).splitlines()) == n
     assert export_dict(model)["weight"] == 1 / n

@@ -4,9 +4,9 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 
 from skcooc import AspectModel, Dyads
-from skcooc.hierarchy import binary_tree, explicit_tree
+from skcooc.hierarchy import binary_tree
 from skcooc.inspection import characteristic_features, node_top_features, top_features
-from tests.inspection.planted import EXPLICIT, hierarchy_model
+from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +71,13 @@ def _shannon_parts(q, reference):
     return [a * np.log(a / ((a + b) / 2)) if a > 0 else 0.0 for a, b in pairs]
 
 
-@pytest.mark.parametrize("tree", [binary_tree(5), explicit_tree(EXPLICIT)], ids=["binary", "any"])
+@pytest.mark.parametrize("tree", ["binary", EXPLICIT], ids=["binary", "any"])
 def test_characteristic_features_against_the_definition(tree):
     model = hierarchy_model(5, tree=tree)
     unigram = model.row_distribution_ @ (model.embedding_ @ model.components_)
     names = characteristic_features(model, 30)
     for node, q in enumerate(model.components_):
-        parent = tree.parents[node]
+        parent = model.tree_.parents[node]
         parts = _shannon_parts(q, unigram if parent < 0 else model.components_[parent])
         order = sorted(range(30), key=lambda j: -parts[j])
         assert names[node] == [f"x{j}" for j in order if parts[j] > 0]
@@ -85,18 +85,18 @@ def test_characteristic_features_against_the_definition(tree):
 
 def test_a_column_of_the_parent_is_not_characteristic():
     q = np.array([[0.6, 0.4, 0.0], [0.5, 0.0, 0.5], [0.6, 0.4, 0.0]])
-    model = hierarchy_model(2, n_columns=3, components_=q)
+    model = stand_in(binary_tree(2), n_columns=3, components_=q)
     assert characteristic_features(model)[1:] == [["x2"], []]
 
 
 def test_a_rare_column_that_the_parent_never_generates_does_not_win():
     q = np.array([[0.98, 0.02, 0.0], [0.19, 0.8, 0.01], [1.0, 0.0, 0.0]])
-    model = hierarchy_model(2, n_columns=3, components_=q)
+    model = stand_in(binary_tree(2), n_columns=3, components_=q)
     assert characteristic_features(model)[1] == ["x1", "x2"]
 
 
 def test_names_of_the_columns_of_a_hierarchy():
-    model = hierarchy_model(3, n_columns=4)
+    model = stand_in(n_columns=4)
     assert set(node_top_features(model, 1, list("abcd"))[0]) <= set("abcd")
     model.feature_names_in_ = np.array(list("ABCD"), dtype=object)
     assert set(characteristic_features(model)[0]) <= set("ABCD")

@@ -7,7 +7,7 @@ import pytest
 from skcooc import AspectModel
 from skcooc.hierarchy import binary_tree, explicit_tree
 from skcooc.plotting import AbstractionDisplay
-from tests.inspection.planted import EXPLICIT, hierarchy_model
+from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.boxes import outside, overlaps
 
 
@@ -44,10 +44,10 @@ def test_the_word_by_name_or_position(feature):
 
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 5, 8, 32])
-@pytest.mark.parametrize("size", [None, (5.5, 3.5)])
+@pytest.mark.parametrize("size", [None, (5.5, 3.5), (9.4, 2.5)])
 def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
     """With half of the shares in the lowest level, side by side, and half above."""
-    ax = None if size is None else plt.subplots(figsize=size)[1]
+    ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
     tree = binary_tree(n_clusters)
     shares = np.zeros(tree.n_nodes)
     shares[-5:] += 0.1
@@ -92,7 +92,7 @@ def test_no_such_column(feature):
 def test_errors():
     with pytest.raises(ValueError, match="'x1'"):
         AbstractionDisplay.from_estimator(
-            hierarchy_model(2, n_columns=2, components_=np.array([[1.0, 0.0]] * 3)), "x1"
+            stand_in(binary_tree(2), n_columns=2, components_=np.array([[1.0, 0.0]] * 3)), "x1"
         )
     with pytest.raises(TypeError, match="AspectModel has no tree_"):
         AbstractionDisplay.from_estimator(AspectModel(1, beta=1).fit([[1, 2], [2, 1]]), 0)

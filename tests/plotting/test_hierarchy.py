@@ -8,7 +8,7 @@ from skcooc import AspectModel
 from skcooc.hierarchy import explicit_tree
 from skcooc.inspection import node_top_features
 from skcooc.plotting import HierarchyDisplay
-from tests.inspection.planted import EXPLICIT, hierarchy_model
+from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.boxes import outside, overlaps
 
 WORDS = np.array(
@@ -38,7 +38,7 @@ def test_overlaps_are_found():
     assert outside(figure)
 
 
-@pytest.mark.parametrize("size", [(3, 2), (12, 9)])
+@pytest.mark.parametrize("size", [(3, 2), (14, 11)])
 def test_text_is_made_smaller_where_axes_are_small(size):
     figure, ax = plt.subplots(figsize=size)
     display = HierarchyDisplay.from_estimator(hierarchy_model(16), NAMES, ax=ax)
@@ -51,7 +51,7 @@ def test_text_is_made_smaller_where_axes_are_small(size):
 def test_a_chain_and_nodes_with_many_children():
     chain = explicit_tree([-1, 0, 0, 1, 1, 3, 3, 5, 5, 7, 7])
     for tree in (chain, explicit_tree(EXPLICIT), explicit_tree([-1, 0, 1, 1, 1, 1])):
-        model = hierarchy_model(len(tree.leaves), tree=tree)
+        model = stand_in(tree)
         figure = HierarchyDisplay.from_estimator(model, NAMES).figure_
         assert overlaps(figure) == outside(figure) == []
 

@@ -8,10 +8,11 @@ from sklearn.exceptions import NotFittedError
 from skcooc import AspectModel, AsymmetricClustering
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import Split
+from skcooc.hierarchy import binary_tree
 from skcooc.inspection import node_top_features
 from skcooc.plotting import SplitsDisplay
 from skcooc.plotting.splits import division
-from tests.inspection.planted import hierarchy_model
+from tests.inspection.planted import stand_in
 from tests.plotting.boxes import outside, overlaps
 
 SPLITS = [
@@ -79,7 +80,7 @@ def test_clusters_that_never_part_share_a_line():
 
 
 def test_the_words_of_clusters_are_those_of_leaves():
-    model = hierarchy_model(5, splits_=SPLITS, beta_=0.1)
+    model = stand_in(binary_tree(5), splits_=SPLITS, beta_=0.1)
     words = np.array(node_top_features(model, 2), dtype=object)[model.tree_.leaves]
     names = leaf_names(SplitsDisplay.from_estimator(model, n_features=2))
     for name, cluster in zip(names, [1, 0, 2, 3], strict=True):
@@ -102,7 +103,7 @@ def test_an_annealed_clustering():
 def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
     splits = binary_splits(tuple(range(n_clusters)), 0.02)
     if size is None:
-        model = hierarchy_model(n_clusters, splits_=splits, beta_=0.3)
+        model = stand_in(binary_tree(n_clusters), splits_=splits, beta_=0.3)
         display = SplitsDisplay.from_estimator(model)
     else:
         display = SplitsDisplay(splits).plot(plt.subplots(figsize=size)[1])
@@ -124,12 +125,12 @@ def test_marks_of_the_axis_do_not_overlap(ratio):
 @pytest.mark.parametrize("fitted", [{}, {"splits_": []}])
 def test_a_fit_that_was_not_annealed(fitted):
     with pytest.raises(ValueError, match="was not annealed"):
-        SplitsDisplay.from_estimator(hierarchy_model(**fitted))
+        SplitsDisplay.from_estimator(stand_in(**fitted))
 
 
 def test_names_that_are_too_few():
     with pytest.raises(ValueError, match="30 columns"):
-        SplitsDisplay.from_estimator(hierarchy_model(5, splits_=SPLITS), ["a"])
+        SplitsDisplay.from_estimator(stand_in(binary_tree(5), splits_=SPLITS), ["a"])
 
 
 def test_not_fitted():

@@ -1,0 +1,202 @@
+"""Does ClusterAbstraction put general words above special ones, and how well does it predict?
+
+Parts, any of which can be left out:
+
+depth     NeurIPS abstracts with "cluster" in the title, and with "neural" or "network", 32 leaves:
+          mean document frequency of the ten most probable words of a node, averaged over the nodes
+          of each depth, for several seeds. It should fall from each level to the next. Draws
+          ``docs/hierarchy.png`` and ``docs/abstraction.png`` from the larger set, first seed.
+memo      Table 2 of the memo: Cranfield, folds of observations, ``beta="auto"``, with weights of
+          the nodes for each cluster and for each cluster and document, beside AsymmetricClustering
+          on the same folds. Nothing is chosen on the test observations.
+trees     A tree grown by annealing beside the binary one, with equally many leaves: Cranfield and
+          CLASSIC3, a tenth of the observations held out. "classes at depth 2" is the normalised
+          mutual information of the classes and the (at most four) nodes at the second level.
+speed     20 Newsgroups, float32, 32 leaves: seconds of 50 iterations of the stage "cluster", of
+          all of that fit and of one with ``beta="auto"``, and peak memory, each in a fresh process.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import normalized_mutual_info_score
+
+from benchmarks import corpora, reporting, tuned
+from benchmarks.clusters import clock, cranfield_folds, on_folds
+from benchmarks.fit_memory import held, reset_peak
+from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads
+from skcooc.datasets import make_cooccurrences
+from skcooc.model_selection import split_observations
+from skcooc.plotting import AbstractionDisplay, HierarchyDisplay
+from skcooc.protocol import Array
+
+Row = dict[str, Any]
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+TITLES = {"cluster": ["cluster"], "neural or network": ["neural", "network"]}
+WORDS = ("network", "spike", "graph")  # of the second picture
+LEAVES, TOP = 32, 10
+MEMO = {8: 511, 16: 471, 32: 438, 64: 422, 128: 410}  # all three stages, grown trees
+
+
+def depth(options: argparse.Namespace) -> Iterator[Row]:
+    """Document frequency by depth, and the pictures."""
+    for name, titles in TITLES.items():
+        corpus = corpora.neurips(titles)
+        for abstraction in ("cluster", "object"):
+            for seed in range(options.seeds):
+                parameters = {"abstraction": abstraction, "n_jobs": 2, "random_state": seed}
+                model = ClusterAbstraction(LEAVES, **parameters).fit(corpus.X)
+                yield {
+                    "titles": name,
+                    "abstraction": abstraction,
+                    "seed": seed,
+                    **frequency_by_depth(model, corpus.X),
+                }
+                if (name, abstraction, seed) == ("neural or network", "cluster", 0):
+                    draw(model, corpus.columns, options.pictures)
+
+
+def frequency_by_depth(model: Any, X: Any) -> Row:
+    """Mean number of documents that have the most probable words of a node."""
+    documents = np.asarray((X > 0).sum(axis=0)).ravel()
+    top = np.argsort(-model.components_, axis=1, kind="stable")[:, :TOP]
+    nodes, depths = documents[top].mean(axis=1), model.tree_.depths
+    levels = [nodes[depths == level].mean() for level in range(depths.max() + 1)]
+    falls = all(above > below for above, below in pairwise(levels))
+    return {
+        **{f"depth {level}": value for level, value in enumerate(levels)},
+        "falls": "yes" if falls else "no",
+    }
+
+
+def draw(model: Any, words: Array, folder: Path) -> None:
+    """The tree with its words, and where three of them are."""
+    from matplotlib import pyplot as plt
+
+    tree = HierarchyDisplay.from_estimator(model, words)
+    tree.figure_.savefig(folder / "hierarchy.png", dpi=120)
+    figure, axes = plt.subplots(len(WORDS), 1, figsize=(9.4, 7.5), layout="constrained")
+    for word, ax in zip(WORDS, axes, strict=True):
+        AbstractionDisplay.from_estimator(model, word, words, ax)
+    figure.savefig(folder / "abstraction.png", dpi=120)
+    plt.close("all")
+
+
+def memo(options: argparse.Namespace) -> Iterator[Row]:
+    """Folds of Cranfield."""
+    dyads, folds = cranfield_folds()
+    estimators: dict[str, Callable[..., Any]] = {
+        "AsymmetricClustering": AsymmetricClustering,
+        "ClusterAbstraction, cluster": ClusterAbstraction,
+        "ClusterAbstraction, object": lambda K, **parameters: ClusterAbstraction(
+            K, abstraction="object", **parameters
+        ),
+    }
+    for K in options.components:
+        for name, estimator in estimators.items():
+            of_memo = MEMO.get(K, "") if name.endswith("object") else ""
+            measured = on_folds(estimator, K, dyads, folds[: options.folds], options.jobs)
+            yield {"model": name, "K": K, **measured, "memo": of_memo}
+
+
+def trees(options: argparse.Namespace) -> Iterator[Row]:
+    """Grown trees beside binary ones."""
+    for data in (corpora.cranfield, corpora.classic3):
+        corpus = data()
+        for K in options.leaves:
+            for tree in ("binary", "annealed"):
+                runs = [_on_split(corpus, tree, K, seed) for seed in range(options.seeds)]
+                means = {key: mean(run[key] for run in runs) for key in runs[0]}
+                yield {"data": data.__name__, "K": K, "tree": tree, **means}
+
+
+def _on_split(corpus: corpora.Corpus, tree: str, K: int, seed: int) -> Row:
+    train, test = split_observations(corpus.X, 0.1, random_state=seed)
+    model = ClusterAbstraction(K, tree=tree, n_jobs=2, random_state=seed)
+    seconds = clock(lambda: model.fit(train))
+    measured = {
+        "perplexity": model.perplexity(Dyads(test)),
+        "beta": model.beta_,
+        "largest depth": int(model.tree_.depths.max()),
+        "seconds": seconds,
+    }
+    if corpus.labels is not None:
+        groups = at_depth(model, 2)
+        nmi = normalized_mutual_info_score(corpus.labels, groups)
+        measured["classes at depth 2"] = float(nmi)
+    return measured
+
+
+def at_depth(model: Any, level: int) -> Array:
+    """The node at a level above the cluster of each row, or its leaf where that is higher."""
+    tree = model.tree_
+    nodes = tree.leaves[model.labels_]
+    for _ in range(tree.depths.max()):
+        nodes = np.where(tree.depths[nodes] > level, tree.parents[nodes], nodes)
+    return nodes
+
+
+def speed(options: argparse.Namespace) -> Iterator[Row]:
+    """Seconds and memory on 20 Newsgroups."""
+    for beta, max_iter, tol in ((0.05, 50, 0.0), ("auto", 200, 3e-6)):
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+            yield fresh.submit(_fit_newsgroups, beta, max_iter, tol).result()
+
+
+def _fit_newsgroups(beta: Any, max_iter: int, tol: float) -> Row:
+    tuned.silence()
+    parameters = {"beta": beta, "max_iter": max_iter, "tol": tol, "n_jobs": 2, "random_state": 0}
+    model = ClusterAbstraction(LEAVES, **parameters)
+    small = make_cooccurrences(40, 40, random_state=0).X
+    model.fit(small.astype(np.float32))  # imports and compiles
+    X = corpora.newsgroups20().X.astype(np.float32)
+    before = reset_peak()
+    seconds = clock(lambda: model.fit(X))
+    last = [record.seconds for record in model.history_][-50:]
+    return {
+        "beta": beta,
+        "beta used": model.beta_,
+        "iterations": model.n_iter_,
+        "seconds of the last 50": sum(last) if model.n_iter_ >= 70 else "",
+        "seconds of fit": seconds,
+        "peak_mib": (held("VmHWM") - before) / 2**20,
+    }
+
+
+PARTS = {"depth": depth, "memo": memo, "trees": trees, "speed": speed}
+
+
+def main() -> None:
+    """Run the parts asked for."""
+    tuned.silence()
+    parser = reporting.options(str(__doc__))
+    parser.add_argument("--parts", choices=PARTS, nargs="+", default=list(PARTS))
+    parser.add_argument("--components", type=int, nargs="+", default=[8, 16, 32, 64, 128])
+    parser.add_argument("--folds", type=int, default=10, help="of 'memo'")
+    parser.add_argument("--jobs", type=int, default=2, help="fits of 'memo' side by side")
+    parser.add_argument("--leaves", type=int, nargs="+", default=[8, 32], help="of 'trees'")
+    parser.add_argument("--seeds", type=int, default=3, help="of 'depth' and 'trees'")
+    parser.add_argument("--pictures", type=Path, default=DOCS, help="folder of the pictures")
+    options = parser.parse_args()
+    results: dict[str, list[Row]] = {}
+    for part in options.parts:
+        rows = results.setdefault(part, [])
+        for row in PARTS[part](options):
+            rows.append(row)
+            reporting.progress(*(f"{key}={value}" for key, value in row.items()))
+            reporting.save(options.output, results)
+        reporting.print_table(rows, rows[-1])
+
+
+if __name__ == "__main__":
+    main()
