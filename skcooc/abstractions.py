@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.clustering import posteriors
+from skcooc.clustering import posteriors, relative
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Counts, PathCounts, Rows
 from skcooc.row_clusters import RowClusters
@@ -27,7 +27,7 @@ class Params(NamedTuple):
     nodes: Array  # (M, V): P(y_j given v); columns sum to one
     abstraction: Array  # (S,): tau, P(v given c); the slots of a leaf sum to one
     proportions: Array  # (K,): P(c)
-    weights: Array  # (S,): P(c, v)
+    weights: Array  # (K,): P(c); or (S,): P(c, v), where rows have weights of their own
 
 
 class Statistics(NamedTuple):
@@ -52,8 +52,9 @@ class Abstractions:
                 P(v given y, c) ~ (tau_v q_yv)^beta                    (memo, eq. 65)
 
     Vertical weights tau are the same for all nodes ("constant"), those of a leaf ("cluster"), or
-    those of a leaf and a row ("object", eq. (58)). The state of a row is P(c, v given x_i) over the
-    slots. Without weights of rows the sums need two sparse products and M x S numbers.
+    those of a leaf and a row ("object", eq. (58)). The state of a row is P(c given x_i), or, in the
+    last case, P(c, v given x_i) over the slots. Without weights of rows the sums need two sparse
+    products.
     """
 
     tree: Tree
@@ -84,9 +85,8 @@ class Abstractions:
         K = len(indptr) - 1
         tau = (1 / np.diff(indptr))[leaves].astype(dtype)
         rho = np.full(K, 1 / K, dtype=dtype)
-        params = Params(normalise(nodes, axis=0, otherwise=0.0), tau, rho, rho[leaves] * tau)
-        rows = [np.broadcast_to(params.weights, (X.shape[0], len(tau))) for X in blocks]
-        return params, rows
+        params = Params(normalise(nodes, axis=0, otherwise=0.0), tau, rho, rho)
+        return params, [np.broadcast_to(rho, (X.shape[0], K)) for X in blocks]
 
     def _origin(self, blocks: Sequence[Counts]) -> Array:
         """The nodes to start from, with a little of the columns that have been unknown to them."""
@@ -101,14 +101,19 @@ class Abstractions:
         if self.abstraction == "object":
             return self._expect_objects(cast(PathCounts, X), params, rows, beta)
         leaves = self.tree.slots.leaves
-        q, paths = self._tempered(params.nodes, beta), self._paths(params, beta)
+        q = self._tempered(params.nodes, beta)
+        paths = self._paths(self._tempered(params.abstraction, beta))
         P = q @ paths.T
-        I, energy = self._leaves(X, X.dot(X.rowwise(log, P)), params, beta)
+        # Relative to a single cluster, so that differences of clusters do not drown in rounding.
+        shared = log(P @ params.proportions)[:, None]
+        scores = X.dot(X.rowwise(relative, P, shared))
+        I, energy = self._leaves(X, scores, params, beta)
+        energy -= self._power(beta) / beta * float(np.sum(X.column_sums * shared[:, 0]))
         ratio = X.tdot(I) / np.maximum(P, LEAST)
         expected = q * (ratio @ paths)
         on_paths = (paths.toarray() * (ratio.T @ q))[leaves, self.tree.slots.nodes]
         sizes = sums(I * X.row_weights[:, None].astype(X.dtype), axis=0)
-        return I[:, leaves] * params.abstraction, Statistics(expected, on_paths, sizes, energy)
+        return I, Statistics(expected, on_paths, sizes, energy)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """Nodes, vertical weights and proportions: memo, eqs. (56)-(58)."""
@@ -118,7 +123,8 @@ class Abstractions:
             tau = self._within(stats.abstraction[None], tau)[0]
         if self.proportions == "estimated":
             rho = stats.sizes / stats.sizes.sum()
-        return Params(nodes, tau, rho, rho[self.tree.slots.leaves] * tau)
+        own = self.abstraction == "object"
+        return Params(nodes, tau, rho, rho[self.tree.slots.leaves] * tau if own else rho)
 
     def log_prior(self, params: Params, beta: float) -> float:
         """None: maximum likelihood."""
@@ -130,13 +136,15 @@ class Abstractions:
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(v given x) and P(y given v)."""
+        if not self._has_slots(rows):
+            return rows @ self._paths(params.abstraction), params.nodes
         S = rows.shape[1]
         merge = (np.ones(S, dtype=rows.dtype), (np.arange(S), self.tree.slots.nodes))
         return rows @ sp.csr_array(merge, shape=(S, self.tree.n_nodes)), params.nodes
 
     def leaves(self, rows: Rows) -> Array:
         """P(c given x), (n, K)."""
-        return np.add.reduceat(rows, self.tree.slots.indptr[:-1], axis=1)
+        return self._summed(rows) if self._has_slots(rows) else rows
 
     def object_size(self, blocks: Sequence[Counts]) -> float:
         """Mean number of observations of the rows that have any."""
@@ -151,8 +159,9 @@ class Abstractions:
     ) -> tuple[Rows, Statistics]:
         """The same where every row has vertical weights of its own."""
         indptr, leaves, nodes = self.tree.slots
-        own = self._within(rows, params.abstraction)
-        own[X.row_sums == 0] = params.abstraction
+        own = np.tile(params.abstraction, (X.shape[0], 1))
+        if self._has_slots(rows):
+            own = np.where(X.row_sums[:, None] > 0, self._within(rows, own), own)
         tau, q = self._tempered(own, beta), self._tempered(params.nodes, beta)
         I, energy = self._leaves(X, X.path_scores(tau, q, indptr, nodes), params, beta)
         of_slots, of_nodes = X.path_mixture(tau, q, indptr, nodes, I)
@@ -163,21 +172,32 @@ class Abstractions:
 
     def _leaves(self, X: Counts, scores: Array, params: Params, beta: float) -> tuple[Array, float]:
         """Posteriors of the leaves, and the block's part of the free energy."""
-        power = beta if self.tempering == "path" else 1.0
-        factors = np.full((X.shape[0], 1), power, dtype=X.dtype)
+        factors = np.full((X.shape[0], 1), self._power(beta), dtype=X.dtype)
         I, evidence = posteriors(X, scores, factors, params.proportions, hard=False)
         return I, -float(np.sum(X.row_weights * evidence)) / beta
 
+    def _power(self, beta: float) -> float:
+        """What the likelihood of a leaf is raised to."""
+        return beta if self.tempering == "path" else 1.0
+
     def _within(self, slots: Array, otherwise: Array) -> Array:
         """Divide each row of slots by the sums of the leaves; leaves without mass: otherwise."""
-        mass = self.leaves(slots)[:, self.tree.slots.leaves]
+        mass = self._summed(slots)[:, self.tree.slots.leaves]
         return np.where(mass > LEAST, slots / np.maximum(mass, LEAST), otherwise)
 
     def _tempered(self, P: Array, beta: float) -> Array:
         return P if self.tempering == "path" else P**beta
 
-    def _paths(self, params: Params, beta: float) -> Any:
-        """Vertical weights of all leaves, sparse, (K, V)."""
+    def _paths(self, slots: Array) -> Any:
+        """What is in the slots as a sparse matrix of leaves and nodes, (K, V)."""
         indptr, _, nodes = self.tree.slots
         shape = len(indptr) - 1, self.tree.n_nodes
-        return sp.csr_array((self._tempered(params.abstraction, beta), nodes, indptr), shape=shape)
+        return sp.csr_array((slots, nodes, indptr), shape=shape)
+
+    def _has_slots(self, rows: Rows) -> bool:
+        """Whether states are over the slots, not over the leaves."""
+        return rows.shape[1] == len(self.tree.slots.nodes)
+
+    def _summed(self, slots: Array) -> Array:
+        """Sums over the slots of each leaf, (n, K)."""
+        return np.add.reduceat(slots, self.tree.slots.indptr[:-1], axis=1)

@@ -55,6 +55,12 @@ def posteriors(
     return scores, evidence[:, 0].astype(np.float64)
 
 
+def relative(components: Array, shared: Array, out: Array) -> None:
+    """Logarithms less those of all components together, (M, K) and (M, 1); for Counts.rowwise."""
+    log(components, out=out)
+    out -= shared
+
+
 def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
     """P(c given object) ~ weights_c exp(score_c), or the largest score alone.
 

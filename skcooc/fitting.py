@@ -124,7 +124,8 @@ def fold_in(
     X, params = sp.csr_array(X)[:, columns], model.restrict(params, columns)
     with threads(n_threads) as map:
         counts: CSRCounts = NewRows(X, n_threads=n_threads, map=map)
-        for _ in range(FOLD_IN_ITERATIONS):
+        rows, _ = model.expect(counts, params, rows, beta)
+        for _ in range(FOLD_IN_ITERATIONS - 1):
             new, _ = model.expect(counts, params, rows[active], beta)
             moving = np.abs(new - rows[active]).max(axis=1) > FOLD_IN_TOL
             rows[active] = new

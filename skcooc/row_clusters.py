@@ -12,6 +12,7 @@ from skcooc.clustering import (
     critical_beta,
     posteriors,
     reciprocals,
+    relative,
     soft_start,
     worst_explained,
 )
@@ -87,11 +88,6 @@ class RowClusters:
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of the rows: memo, eqs. (23), (29)."""
-
-        def relative(components: Array, shared: Array, out: Array) -> None:
-            log(components, out=out)
-            out -= shared
-
         beta = 1.0 if self.hard else beta
         factors, weights = self._factors(X, params.unit), X.row_weights
         # Relative to a single cluster, so that differences of clusters do not drown in rounding.

@@ -9,9 +9,11 @@ from sklearn.callback import ProgressBar
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering, SymmetricClustering
+from skcooc.abstractions import Abstractions
 from skcooc.counts import CSRCounts
 from skcooc.em import EM
 from skcooc.em.schedules import constant
+from skcooc.hierarchy import binary_tree
 from tests import clusters as literal
 from tests.clusters import KINDS, random_posteriors, start_of
 from tests.tables import planted
@@ -225,6 +227,21 @@ def test_single_precision_tells_long_rows_apart(axis, hard):
     single = model.fit(X).labels_
     double = model.fit(X.astype(float)).labels_
     assert adjusted_rand_score(single, double) > 0.9
+
+
+def test_single_precision_tells_long_rows_apart_in_a_tree():
+    X, _ = alike(n_words=3000)
+    X = sp.csr_array(X.astype(float)) * 1000
+    model, rng = Abstractions(binary_tree(4)), np.random.default_rng(0)
+    params, _ = model.start([CSRCounts(X)], rng)
+    noise = rng.uniform(1 - 1e-3, 1 + 1e-3, params.nodes.shape)
+    nodes = X.sum(axis=0)[:, None] / X.sum() * noise
+    params = params._replace(nodes=(nodes / nodes.sum(axis=0)).astype(np.float32))
+    (rows, _), (rounded, _) = (
+        model.expect(CSRCounts(X.astype(dtype)), params, None, 0.1)
+        for dtype in (np.float64, np.float32)
+    )
+    np.testing.assert_allclose(rounded, rows, atol=1e-3)
 
 
 @pytest.mark.parametrize("options", [{}, {"axis": "columns"}, {"object_weights": "equal"}])
