@@ -104,20 +104,8 @@ def test_clusters_that_have_not_come_apart_are_there_repeatedly():
 
 def test_temperatures_are_perturbed_until_all_clusters_are_apart():
     model, fit = annealed(n_iter=20)
-    assert model.amounts == [PERTURBATION] * 7
-    betas = [
-        0.2,
-        0.25,
-        0.35,
-        0.35,
-        0.4,
-        0.55,
-        0.7,
-        0.7,
-        1.0,
-        1.0,
-    ]  # again where something came apart
-    assert [record.beta for record in fit.history] == np.repeat(betas, 20).tolist()
+    assert model.amounts == [PERTURBATION] * 6
+    assert [record.beta for record in fit.history] == np.repeat([*BETAS, 1.0], 20).tolist()
     em = EM((Stage(1.0, 2), Stage(0.5, 3)), -np.inf)
     history = Annealing(em, [0.1, 0.2]).fit(Forks(), [None], None).history
     assert [record.beta for record in history] == [0.1] * 3 + [0.2] * 6
@@ -148,8 +136,8 @@ def test_only_the_end_is_validated():
 
     _, fit = annealed(heldout=heldout, patience=3)
     perplexities = np.array([record.validation_perplexity for record in fit.history])
-    assert np.isnan(perplexities[: 40 * 9]).all()
-    assert perplexities[40 * 9 :].tolist() == [1, 2, 3, 4]
+    assert np.isnan(perplexities[: 40 * 7]).all()
+    assert perplexities[40 * 7 :].tolist() == [1, 2, 3, 4]
     assert fit.validation.perplexity == 1
     assert fit.params.position.tolist() == asked[0]
 
@@ -178,6 +166,14 @@ def test_clusters_begin_to_split_at_the_critical_temperature(object_weights):
     for split in fit.splits:
         parts = parts - {tuple(sorted(sum(split.parts, ())))} | set(split.parts)
     assert parts == {(0,), (1,), (2,), (3,)}
+
+
+def test_at_the_last_temperature_everything_comes_apart():
+    X = CSRCounts(planted(4, 3000, kind="clusters", n_rows=40, n_columns=30).X.astype(float))
+    model = RowClusters(4)
+    annealing = Annealing(EM(constant(1.0, 60), -np.inf), [5 * model.critical_beta(X)])
+    path = list(annealing.path(model, [X], np.random.default_rng(0)))
+    assert [fit.rows[0].shape[1] for fit in path] == [2, 4, 4]
 
 
 def test_clusters_have_drifted_where_they_differ_enough_most_first():
