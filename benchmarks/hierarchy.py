@@ -10,7 +10,7 @@ memo      Table 2 of the memo: Cranfield, folds of observations, ``beta="auto"``
           the nodes for each cluster and for each cluster and document, beside AsymmetricClustering
           on the same folds. Nothing is chosen on the test observations.
 trees     A tree grown by annealing beside the binary one, with equally many leaves: Cranfield and
-          CLASSIC3, a tenth of the observations held out. "classes at depth 2" is the normalised
+          CLASSIC3, a tenth of the observations held out. Draws ``docs/splits.png``. "classes at depth 2" is the normalised
           mutual information of the classes and the (at most four) nodes at the second level.
 speed     20 Newsgroups, float32, 32 leaves: seconds of 50 iterations of the stage "cluster", of
           all of that fit and of one with ``beta="auto"``, and peak memory, each in a fresh process.
@@ -36,7 +36,7 @@ from benchmarks.fit_memory import held, reset_peak
 from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads
 from skcooc.datasets import make_cooccurrences
 from skcooc.model_selection import split_observations
-from skcooc.plotting import AbstractionDisplay, HierarchyDisplay
+from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
 from skcooc.protocol import Array
 
 Row = dict[str, Any]
@@ -113,11 +113,20 @@ def trees(options: argparse.Namespace) -> Iterator[Row]:
     """Grown trees beside binary ones."""
     for data in (corpora.cranfield, corpora.classic3):
         corpus = data()
+        if data is corpora.classic3:
+            draw_splits(corpus, options.pictures)
         for K in options.leaves:
             for tree in ("binary", "annealed"):
                 runs = [_on_split(corpus, tree, K, seed) for seed in range(options.seeds)]
                 means = {key: mean(run[key] for run in runs) for key in runs[0]}
                 yield {"data": data.__name__, "K": K, "tree": tree, **means}
+
+
+def draw_splits(corpus: corpora.Corpus, folder: Path) -> None:
+    """At which temperatures 16 clusters come apart."""
+    model = ClusterAbstraction(16, tree="annealed", n_jobs=2, random_state=0).fit(corpus.X)
+    display = SplitsDisplay.from_estimator(model, corpus.columns)
+    display.figure_.savefig(folder / "splits.png", dpi=120)
 
 
 def _on_split(corpus: corpora.Corpus, tree: str, K: int, seed: int) -> Row:

@@ -81,7 +81,7 @@ def grow(
     order = [found.groups[leaf][0] for leaf in found.tree.leaves] if fit.splits else [0]
     place = np.argsort(order)
     splits = [
-        Split(beta, tuple(tuple(place[list(part)].tolist()) for part in parts))
+        Split(beta, tuple(tuple(sorted(place[list(part)].tolist())) for part in parts))
         for beta, parts in fit.splits or []
     ]
     mass = (X.row_sums * X.row_weights)[:, None] * fit.rows[0][:, order]
