@@ -10,8 +10,9 @@ memo      Table 2 of the memo: Cranfield, folds of observations, ``beta="auto"``
           the nodes for each cluster and for each cluster and document, beside AsymmetricClustering
           on the same folds. Nothing is chosen on the test observations.
 trees     A tree grown by annealing beside the binary one, with equally many leaves: Cranfield and
-          CLASSIC3, a tenth of the observations held out. Draws ``docs/splits.png``. "classes at depth 2" is the normalised
-          mutual information of the classes and the (at most four) nodes at the second level.
+          CLASSIC3, a tenth of the observations held out. "classes at depth 2" is the normalised
+          mutual information of the classes and the (at most four) nodes at the second level. Draws
+          ``docs/splits.png``.
 speed     20 Newsgroups, float32, 32 leaves: seconds of 50 iterations of the stage "cluster", of
           all of that fit and of one with ``beta="auto"``, and peak memory, each in a fresh process.
 """
