@@ -58,9 +58,11 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         beta.
 
     cooling : float > 1 or None, default=None
-        Where a number is given, EM starts at the critical temperature with all clusters the same,
-        and the inverse temperature is multiplied by this until it is beta. ``splits_`` records
-        where clusters come apart. None starts at random, at beta, as does a warm start.
+        Where a number is given, EM starts at the critical temperature with a single cluster, and
+        the inverse temperature is multiplied by this until it is beta. At every temperature each
+        cluster may split in two, which ``splits_`` records; where fewer than ``n_clusters`` have
+        come apart in the end, some are there repeatedly. None starts at random, at beta, as does
+        a warm start.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
