@@ -152,7 +152,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
 
     See Also
     --------
-    skcooc.AspectModel : Every row has a mixture of its own; predicts better.
+    skcooc.AspectModel : Every row has a mixture of its own; predicts better where topics are many.
     skcooc.AsymmetricClustering : Clusters of rows without topics.
 
     References

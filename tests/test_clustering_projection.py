@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
+from benchmarks import corpora
 from skcooc import ClusteringProjection
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
@@ -19,6 +20,7 @@ from skcooc.projections import Params, clusters_of
 from skcooc.structured_projections import StructuredProjections
 from skcooc.topic_clusters import MeanField, cluster_terms
 from tests import projections as literal
+from tests.data import requires_data
 from tests.tables import planted, random_table
 
 MODELS = {"factorial": FactorialProjections, "structured": StructuredProjections}
@@ -114,6 +116,15 @@ def test_the_bound_never_falls(posterior, beta, n_clusters, options):
 def test_over_relaxed_steps_keep_the_bound(posterior):
     values = energies(MODELS[posterior](3), 0.8, relaxation=1.8)
     assert largest_rise(values) <= 1e-11
+
+
+@requires_data
+@every_posterior
+@pytest.mark.parametrize("corpus", [corpora.cranfield, corpora.reuters5])
+def test_the_bound_never_falls_on_texts(posterior, corpus):
+    n_clusters = 20 if posterior == "structured" else None
+    model = MODELS[posterior](5, n_clusters, topic_prior=0.01, update_priors=True)
+    assert largest_rise(energies(model, 0.9, n_iter=6, X=corpus().X)) < 0
 
 
 def test_a_broken_twin_lets_the_bound_fall():
