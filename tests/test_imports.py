@@ -25,6 +25,7 @@ MODELS = {
     "aspect",
     "asymmetric",
     "cluster_abstraction",
+    "clustering_projection",
     "product_space",
     "symmetric",
 }  # each an estimator
@@ -37,10 +38,15 @@ EQUATIONS = {
     "product_aspects",
     "abstractions",
     "annealed_tree",
+    "factorial_projections",
+    "projections",
+    "structured_projections",
+    "topic_clusters",
 }
 ALLOWED = {
     "simplex": set(),
     "hierarchy": set(),
+    "dirichlet": {"protocol", "simplex"},
     "protocol": set(),
     "dyads": set(),
     "counts": set(),
@@ -61,12 +67,15 @@ ALLOWED = {
     "datasets": {"hierarchy"},
     "clustering": {"em", "protocol", "simplex"},
     "cluster_mixin": {"protocol", "simplex"},
+    "projection_mixin": {"em", "projections", "protocol", "simplex", "topic_clusters"},
     **{
-        part: {"aspect", "clustering", "em", "hierarchy", "protocol", "simplex"} | EQUATIONS
+        part: {"aspect", "clustering", "dirichlet", "em", "hierarchy", "protocol", "simplex"}
+        | EQUATIONS
         for part in EQUATIONS
     },
     **{
-        part: {"base", "cluster_mixin", "clustering", "em", "hierarchy", "protocol", "simplex"}
+        part: {"base", "cluster_mixin", "clustering", "em", "hierarchy", "projection_mixin"}
+        | {"protocol", "simplex"}
         | EQUATIONS
         for part in MODELS
     },

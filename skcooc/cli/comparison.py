@@ -20,6 +20,7 @@ from skcooc.cli.arguments import Options
 from skcooc.cli.progress import Screen
 from skcooc.cli.table import Table
 from skcooc.cluster_abstraction import ClusterAbstraction
+from skcooc.clustering_projection import ClusteringProjection
 from skcooc.dyads import Dyads
 from skcooc.model_selection import split_observations
 from skcooc.product_space import ProductSpaceMixture
@@ -36,6 +37,7 @@ MODELS: dict[str, Callable[..., Any]] = {
     "aspect": AspectModel,
     "product-space": _as_many_of_columns(ProductSpaceMixture),
     "asymmetric": AsymmetricClustering,
+    "projection": ClusteringProjection,
     "symmetric": _as_many_of_columns(SymmetricClustering),
     "abstraction": ClusterAbstraction,
 }

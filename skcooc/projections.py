@@ -1,0 +1,188 @@
+"""Clusters of rows in the space of topics: what both posteriors of PCP share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from skcooc.aspect import Aspects
+from skcooc.clustering import soft_start
+from skcooc.dirichlet import best_prior, best_total, divergence, expected_log
+from skcooc.em import EM
+from skcooc.em.schedules import burn_in
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.row_clusters import RowClusters
+from skcooc.simplex import log, normalise, sums
+
+# The aspect model that is the start, and the rounds in which every row is a cluster of its own.
+START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
+OWN_ROUNDS = 30
+CLUSTERINGS = 5  # from which the best is taken: few clusters come out well only in some
+LEAST_SIZE = 1e-9  # of a row: a cluster with less has died
+
+
+class Params(NamedTuple):
+    """Parameters of the posterior and of its priors; C counts clusters that have died, too."""
+
+    topics: Array  # (M, K): P(y_j given z_k); columns sum to one
+    counts: Array  # (C, K): gamma - lambda, expected observations, times beta
+    sizes: Array  # (C,): eta - alpha / C, expected rows; zero where a cluster has died
+    alpha: Array  # (): the prior of the weights of clusters is Dir(alpha / C, ...)
+    lambda_: Array  # (K,): the prior of every center is Dir(lambda)
+    beta: Array  # (): inverse temperature of this posterior
+    weights: Array  # the state of a row without observations
+
+
+class Statistics(NamedTuple):
+    """Sums over the rows of a block."""
+
+    topics: Array  # (M, K): expected observations of columns from topics
+    centers: Array  # (C, K): expected observations of topics in clusters
+    sizes: Array  # (C,): sum_i psi_ic
+    free_energy: float  # the part of -bound / beta that concerns the rows, nats
+
+
+class Clusters(NamedTuple):
+    """What the posterior says of the clusters that are alive."""
+
+    alive: Array  # (c,): their numbers
+    weights: Array  # (c,): E[pi_c]; they sum to one
+    log_weights: Array  # (c,): E[log pi_c]
+    centers: Array  # (c, K): E[theta_c]
+    log_centers: Array  # (c, K): E[log theta_c]
+
+
+@dataclass(frozen=True)
+class Projections:
+    """Start, M-step and prior of probabilistic clustering-projection (PCP).
+
+    A row belongs to one of C clusters, a cluster has a center theta_c, which is a distribution over
+    K topics, and every observation comes from a topic that is chosen by the center. Weights and
+    centers of clusters have Dirichlet priors Dir(alpha / C) and Dir(lambda). With the posterior
+    q(pi) q(theta) q(c, z), at inverse temperature beta
+
+        gamma_ck = lambda_k + beta sum_ij n_ij q(c_i = c, z_ij = k)            (7)
+        eta_c = alpha / C + sum_i q(c_i = c)                                   (7)
+        B_jk ~ sum_i n_ij q(z_ij = k) + topic_prior                            (9)
+
+    all of which raise the bound, eq. (5), as do E-steps and Newton steps for alpha and lambda:
+
+        E[log likelihood] + H(c, z) + E[log P(c given pi)] - KL(q(pi), q(theta) || priors)
+        + beta topic_prior sum log B,
+
+    in which the log-likelihood is tempered. The free energy is -bound / beta. Rows without
+    observations belong to no cluster. A cluster whose expected rows are none dies and is passed
+    over; since its gamma and eta are those of the prior it adds nothing to the bound.
+    """
+
+    n_topics: int
+    n_clusters: int | None = None
+    alpha: float = 1.0
+    lambda_: float = 0.3
+    topic_prior: float = 0.0
+    update_priors: bool = False
+
+    def start(
+        self, blocks: Sequence[Counts], rng: np.random.Generator
+    ) -> tuple[Params, list[Rows]]:
+        """Parameters, and the expected topics S of the rows.
+
+        Topics come from an aspect model and are then adapted to rows that are clusters of their
+        own. These are the clusters where no number is given; else an asymmetric clustering is.
+        """
+        aspects = EM(burn_in(START_BETA, START_ITERATIONS), START_TOL, START_RELAXATION)
+        fit = aspects.fit(Aspects(self.n_topics), blocks, rng)
+        topics, dtype = fit.params.components, blocks[0].dtype
+        S = [A * X.row_sums[:, None].astype(dtype) for X, A in zip(blocks, fit.rows, strict=True)]
+        topics, S = self._own_centers(blocks, topics, S)
+        weights = [row_weights(X).astype(dtype) for X in blocks]
+        if self.n_clusters is None:
+            sizes = np.concatenate(weights)
+            counts = np.concatenate(S) * sizes[:, None]
+        else:
+            psi = self._clustering(blocks, rng)
+            psi = [I * w[:, None] for I, w in zip(psi, weights, strict=True)]
+            sizes = np.sum([sums(I, axis=0) for I in psi], axis=0)
+            counts = np.sum([I.T @ s for I, s in zip(psi, S, strict=True)], axis=0)
+        alpha, beta = (np.array(value, dtype=dtype) for value in (self.alpha, 1.0))
+        lambda_ = np.full(self.n_topics, self.lambda_, dtype=dtype)
+        empty = np.zeros_like(lambda_)
+        return Params(topics, counts, sizes, alpha, lambda_, beta, empty), S
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        """Clusters, topics and priors: eqs. (7), (9)."""
+        alive = stats.sizes > LEAST_SIZE
+        sizes = np.where(alive, stats.sizes, 0)
+        counts = np.where(alive[:, None], beta * stats.centers, 0)
+        alpha, lambda_ = params.alpha, params.lambda_
+        if self.update_priors:
+            lambda_ = best_prior(counts[alive], lambda_)
+            alpha = np.array(best_total(sizes[alive], float(alpha), len(sizes)), dtype=alpha.dtype)
+        seen = stats.topics.any(axis=1, keepdims=True)
+        expected = stats.topics + self.topic_prior * seen.astype(stats.topics.dtype)
+        topics = normalise(expected, axis=0, otherwise=params.topics)
+        tempered = np.array(beta, dtype=params.beta.dtype)
+        return Params(topics, counts, sizes, alpha, lambda_, tempered, params.weights)
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """-KL(q(pi), q(theta) || priors) / beta + topic_prior sum log B, over columns seen."""
+        alive, alpha = params.sizes > 0, float(params.alpha)
+        entries = np.full(np.count_nonzero(alive), alpha / len(alive))
+        far = divergence(params.sizes[None, alive], entries, alpha)
+        far += divergence(params.counts[alive], params.lambda_, float(params.lambda_.sum()))
+        if not self.topic_prior:
+            return -far / beta
+        seen = params.topics[params.topics.any(axis=1)]
+        return self.topic_prior * float(np.sum(log(seen), dtype=np.float64)) - far / beta
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The topics at these columns alone, not normalised anew."""
+        return params._replace(topics=params.topics[columns])
+
+    def _clustering(self, blocks: Sequence[Counts], rng: np.random.Generator) -> list[Array]:
+        """Memberships of the rows in the best of several asymmetric clusterings."""
+        model = RowClusters(cast(int, self.n_clusters))
+        fits = [soft_start(model, blocks, rng) for _ in range(CLUSTERINGS)]
+        return min(fits, key=lambda fit: fit.objective).rows
+
+    def _own_centers(
+        self, blocks: Sequence[Counts], topics: Array, S: list[Array]
+    ) -> tuple[Array, list[Array]]:
+        """Rounds in which every row is a cluster of its own, so that its center follows from S."""
+        lambda_ = np.full(self.n_topics, self.lambda_, dtype=topics.dtype)
+        for _ in range(OWN_ROUNDS):
+            A = [np.exp(expected_log(s, lambda_, float(lambda_.sum()))) for s in S]
+            mixtures = [X.mixture(a, topics) for X, a in zip(blocks, A, strict=True)]
+            S = [a * mixture.rows for a, mixture in zip(A, mixtures, strict=True)]
+            expected = topics * np.sum([mixture.columns for mixture in mixtures], axis=0)
+            expected += self.topic_prior * expected.any(axis=1, keepdims=True)
+            topics = normalise(expected, axis=0, otherwise=topics)
+        return topics, S
+
+
+def clusters_of(params: Params) -> Clusters:
+    """What the posterior says of the clusters that are alive."""
+    alive, alpha, lambda_ = np.flatnonzero(params.sizes), params.alpha, params.lambda_
+    sizes, counts = params.sizes[alive], params.counts[alive]
+    entry = alpha / np.array(len(params.sizes), dtype=alpha.dtype)
+    log_weights = expected_log(sizes[None], entry, float(alpha))[0]
+    log_centers = expected_log(counts, lambda_, float(lambda_.sum()))
+    weights = normalise((sizes + entry)[None], axis=1, otherwise=0.0)[0]
+    centers = normalise(counts + lambda_, axis=1, otherwise=0.0)
+    return Clusters(alive, weights, log_weights, centers, log_centers)
+
+
+def row_weights(X: Counts) -> Array:
+    """How many rows each row stands for; none where it has no observations."""
+    return X.row_weights * (X.row_sums > 0)
+
+
+def spread(params: Params, alive: Array, centers: Array, sizes: Array) -> tuple[Array, Array]:
+    """Sums of the clusters that are alive, in the places of all."""
+    everywhere = np.zeros_like(params.counts), np.zeros_like(params.sizes)
+    for whole, part in zip(everywhere, (centers, sizes), strict=True):
+        whole[alive] = part
+    return everywhere

@@ -1,0 +1,142 @@
+"""New rows in the space of topics: their clusters and projections at fitted centers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.simplex import log, normalise, softmax, sums
+
+
+class Params(NamedTuple):
+    """Topics, and what the posterior says of the clusters that are alive."""
+
+    topics: Array  # (M, K): P(y_j given z_k)
+    weights: Array  # (C,): E[pi_c]; the distribution of a row without observations
+    log_weights: Array  # (C,): E[log pi_c]
+    centers: Array  # (C, K): E[theta_c]
+    log_centers: Array  # (C, K): E[log theta_c]
+
+
+class Statistics(NamedTuple):
+    """Rows that are folded in contribute nothing to the parameters."""
+
+    free_energy: float
+
+
+class _AtCenters:
+    """What both ways to predict share; the state of a row is P(c given x)."""
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The topics at these columns alone, not normalised anew."""
+        return params._replace(topics=params.topics[columns])
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        """P(z given x) = sum_c P(c given x) E[theta_c] and P(y given z)."""
+        return rows @ params.centers, params.topics
+
+
+@dataclass(frozen=True)
+class Collapsed(_AtCenters):
+    """Clusters of rows with the topics of their observations summed out.
+
+    P(c given x_i) ~ pi_c prod_j (sum_k theta_ck B_jk)^(beta n_ij), at the means of pi and theta;
+    where single observations are tempered, with (theta_ck B_jk)^beta in the sum instead.
+    """
+
+    tempered: Literal["rows", "observations"]
+
+    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        """Posteriors of the clusters: one step is all, whatever the state of the rows."""
+        within, power = (1.0, beta) if self.tempered == "rows" else (beta, 1.0)
+        factors = params.topics**within, params.centers**within
+        psi, evidence, _, _ = summed_out(X, *factors, log(params.weights), power)
+        psi[X.row_sums == 0] = params.weights
+        return psi, Statistics(-float(np.sum(evidence)) / beta)
+
+
+@dataclass(frozen=True)
+class MeanField(_AtCenters):
+    """Clusters and topics of rows in turn: PCP, eqs. (6), (8).
+
+    They confirm each other: from the prior these steps end at poor optima. They are meant to start
+    from the posterior in which topics are summed out.
+    """
+
+    tempered: Literal["rows", "observations"]
+
+    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        """Topics of the observations, then posteriors of the clusters."""
+        S = expected_topics(X, params, rows, 1.0 if self.tempered == "rows" else beta)
+        psi, log_sums = beta * S @ params.log_centers.T, np.empty((len(S), 1))
+        psi += params.log_weights
+        softmax(psi, log_sums)
+        psi[X.row_sums == 0] = params.weights
+        return psi, Statistics(-float(np.sum(log_sums)) / beta)
+
+
+def summed_out(
+    X: Counts, topics: Array, centers: Array, log_weights: Array, power: float
+) -> tuple[Array, Array, Array, Array]:
+    """psi_ic ~ exp(log_weights_c) prod_j P_jc^(power n_ij) with P = topics @ centers.T.
+
+    Parameters
+    ----------
+    X : Counts of shape (n, M)
+    topics : (M, K) array
+    centers : (C, K) array
+    log_weights : (C,) array
+    power : float
+
+    Returns
+    -------
+    psi : (n, C) array
+    evidence : (n,) array, float64
+        Logarithms of what psi is divided by, P being taken relative to what all clusters share.
+    P : (M, C) array
+    shared : (M,) array
+        Mean of log P over the clusters.
+    """
+
+    def fill(evidence: Array, out: Array) -> None:
+        out *= power
+        out += log_weights
+        softmax(out, evidence)
+
+    P = topics @ centers.T
+    relative = log(P)
+    shared = relative.mean(axis=1)
+    relative -= shared[:, None]  # small, so that rounding is, too
+    psi = X.dot(relative)
+    evidence = np.empty((len(psi), 1), dtype=psi.dtype)
+    X.rowwise(fill, evidence, out=psi)
+    return psi, evidence[:, 0].astype(np.float64), P, shared
+
+
+def expected_topics(X: Counts, params: Params, rows: Rows, power: float = 1.0) -> Array:
+    """S_ik = sum_j n_ij phi_ijk with phi_ijk ~ (A_ik B_jk)^power, eq. (8), (n, K)."""
+    A = np.exp(power * (rows @ params.log_centers))
+    S: Array = A * X.mixture(A, params.topics**power).rows
+    return S
+
+
+def projections(X: Counts, params: Params, rows: Rows) -> Array:
+    """S_ik / n_i, (n, K); the mean center where a row has no observations."""
+    S = expected_topics(X, params, rows)
+    return normalise(S, axis=1, otherwise=params.weights @ params.centers)
+
+
+def collapsed_bounds(X: Counts, params: Params) -> Array:
+    """log sum_c exp(E[log pi_c]) prod_j (sum_k B_jk exp(E[log theta_ck]))^n_ij, (n,), nats."""
+    centers = np.exp(params.log_centers)
+    _, evidence, _, shared = summed_out(X, params.topics, centers, params.log_weights, 1.0)
+    bounds: Array = evidence + X.dot(shared[:, None])[:, 0]
+    return bounds
+
+
+def cluster_terms(params: Params, rows: Rows) -> Array:
+    """sum_c psi_ic (E[log pi_c] - log psi_ic), what clusters add to eq. (5), (n,), nats."""
+    return sums(rows * (params.log_weights - log(rows)), axis=1).astype(np.float64)
