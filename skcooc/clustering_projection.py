@@ -226,6 +226,12 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
+    @property
+    def _is_structured(self) -> bool:
+        if self.posterior == "auto":
+            return self.n_clusters is not None
+        return self.posterior == "structured"
+
     def _model(self) -> FactorialProjections | StructuredProjections:
         kind = StructuredProjections if self._is_structured else FactorialProjections
         priors = self.cluster_prior, self.center_prior, self.topic_prior

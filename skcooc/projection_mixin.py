@@ -25,15 +25,13 @@ from skcooc.topic_clusters import (
 class ProjectionMixin(ClusterMixin):
     """What a fitted clustering-projection knows of its clusters, and of new rows."""
 
-    n_clusters: int | None
-    posterior: str
     inference: str
     beta_: float
     objective_: float
     smoothing_: float
     unigram_: Array
     _state: State
-    _model: Any
+    _fitted_model: Any
     _checked: Any
     _checked_row_states: Any
     _settled: Any
@@ -160,14 +158,8 @@ class ProjectionMixin(ClusterMixin):
         check_is_fitted(self)
         return self._state
 
-    @property
-    def _is_structured(self) -> bool:
-        if self.posterior == "auto":
-            return self.n_clusters is not None
-        return self.posterior == "structured"
-
     def _prediction_model(self) -> Collapsed:
-        return Collapsed("rows" if self._is_structured else "observations")
+        return Collapsed(self._fitted_model.tempered)
 
     def _prediction_params(self) -> Params:
         params = self._state.params
@@ -176,5 +168,5 @@ class ProjectionMixin(ClusterMixin):
     def _row_states(self, X: Any) -> Array:
         psi: Array = self._settled(self._prediction_model(), X)
         if self.inference == "variational":
-            psi = self._settled(MeanField(self._prediction_model().tempered), X, psi)
+            psi = self._settled(MeanField(self._fitted_model.tempered), X, psi)
         return psi

@@ -11,6 +11,9 @@ from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import log, normalise, softmax, sums
 
 
+Tempered = Literal["rows", "observations"]  # whose likelihood has the exponent beta
+
+
 class Params(NamedTuple):
     """Topics, and what the posterior says of the clusters that are alive."""
 
@@ -47,7 +50,7 @@ class Collapsed(_AtCenters):
     where single observations are tempered, with (theta_ck B_jk)^beta in the sum instead.
     """
 
-    tempered: Literal["rows", "observations"]
+    tempered: Tempered
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of the clusters: one step is all, whatever the state of the rows."""
@@ -66,7 +69,7 @@ class MeanField(_AtCenters):
     from the posterior in which topics are summed out.
     """
 
-    tempered: Literal["rows", "observations"]
+    tempered: Tempered
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Topics of the observations, then posteriors of the clusters."""
