@@ -10,7 +10,6 @@ import numpy as np
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import log, normalise, softmax, sums
 
-
 Tempered = Literal["rows", "observations"]  # whose likelihood has the exponent beta
 
 
