@@ -4,6 +4,7 @@ from skcooc import datasets, image, inspection, metrics, model_selection, plotti
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
+from skcooc.clustering_projection import ClusteringProjection
 from skcooc.dyads import Dyads
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.symmetric import SymmetricClustering
@@ -14,6 +15,7 @@ __all__ = [
     "AspectModel",
     "AsymmetricClustering",
     "ClusterAbstraction",
+    "ClusteringProjection",
     "Dyads",
     "ProductSpaceMixture",
     "SymmetricClustering",

@@ -27,7 +27,7 @@ from skcooc.em.schedules import Schedule, burn_in
 from skcooc.fitting import continued, fit_table
 from skcooc.prediction import Predictions
 from skcooc.progress import Progress
-from skcooc.protocol import Model
+from skcooc.protocol import Model, Predictor
 from skcooc.settings import Settings
 
 
@@ -71,7 +71,7 @@ class CooccurrenceEstimator(
         """The equations, with the hyper-parameters of this estimator."""
         raise NotImplementedError
 
-    def _prediction_model(self) -> Model:
+    def _prediction_model(self) -> Predictor:
         """The equations by which new rows are folded in."""
         return self._model()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -20,7 +20,7 @@ from skcooc.em.multiscale import coarser_levels
 from skcooc.em.schedules import constant
 from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search
 from skcooc.progress import Progress
-from skcooc.protocol import Array, Model, Rows
+from skcooc.protocol import Array, Counts, Model, Predictor, Rows
 from skcooc.settings import Settings
 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
@@ -95,7 +95,7 @@ def add_one_unigram(counts: CSRCounts) -> Array:
 
 
 def fold_in(
-    model: Model, params: Any, beta: float, X: Any, n_threads: int, start: Rows | None = None
+    model: Predictor, params: Any, beta: float, X: Any, n_threads: int, start: Rows | None = None
 ) -> Rows:
     """The states of new rows at fixed parameters.
 
@@ -103,7 +103,7 @@ def fold_in(
 
     Parameters
     ----------
-    model : Model
+    model : Predictor
     params : parameters of the model
     beta : float
     X : CSR array or matrix of shape (n, M)
@@ -129,6 +129,23 @@ def fold_in(
             if not moving.all():
                 active, counts = active[moving], counts.take(np.flatnonzero(moving))
     return rows
+
+
+def over_new_rows(function: Callable[[Counts], Rows], X: Any, n_threads: int) -> Rows:
+    """function(counts) of new rows, whose products use these threads.
+
+    Parameters
+    ----------
+    function : callable
+    X : CSR array or matrix of shape (n, M)
+    n_threads : int
+
+    Returns
+    -------
+    rows : (n, k) array
+    """
+    with threads(n_threads) as map:
+        return function(NewRows(X, n_threads=n_threads, map=map))
 
 
 def continued(model: Model, state: State, table: Any) -> State:

@@ -15,8 +15,8 @@ from skcooc.checks import check_same_table, check_table, n_threads
 from skcooc.counts import thin
 from skcooc.dyads import Dyads
 from skcooc.em import State
-from skcooc.fitting import fold_in
-from skcooc.protocol import Array, Model
+from skcooc.fitting import fold_in, over_new_rows
+from skcooc.protocol import Array, Counts, Predictor
 
 SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
 
@@ -33,7 +33,7 @@ class Predictions:
     unigram_: Array
     _state: State
     _table: Dyads
-    _prediction_model: Callable[[], Model]
+    _prediction_model: Callable[[], Predictor]
     _seeds: Callable[[int], tuple[int, ...]]
 
     def transform(self, X: Any) -> Array:
@@ -49,8 +49,7 @@ class Predictions:
             P(k given x_i); a row without observations gets ``weights_``.
             ``transform(X) @ components_`` is P(y given x).
         """
-        check_is_fitted(self)
-        return self._fold_in(check_table(self, X, reset=False))
+        return self._fold_in(self._checked(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
         """Distributions over columns from mixtures.
@@ -142,17 +141,38 @@ class Predictions:
 
     def _fold_in(self, X: Any) -> Array:
         """P(k given x) of rows of a checked table."""
-        return self._prediction_model().factors(self._state.params, self._row_states(X))[0]
+        return self._prediction_model().factors(self._prediction_params(), self._row_states(X))[0]
+
+    def _checked(self, X: Any) -> Any:
+        """The checked table of rows for a fitted model."""
+        check_is_fitted(self)
+        return check_table(self, X, reset=False)
 
     def _checked_row_states(self, X: Any) -> Array:
         """The states that the model gives to rows of any table."""
-        check_is_fitted(self)
-        return self._row_states(check_table(self, X, reset=False))
+        return self._row_states(self._checked(X))
 
     def _row_states(self, X: Any) -> Array:
         """The states that the model gives to rows of a checked table."""
-        model, params = self._prediction_model(), self._state.params
-        return fold_in(model, params, self.beta_, X, n_threads(self.n_jobs))
+        return self._settled(self._prediction_model(), X)
+
+    def _settled(self, model: Predictor, X: Any, start: Array | None = None) -> Array:
+        """The states that a model gives to rows of a checked table, from those given."""
+        params = self._prediction_params()
+        return fold_in(model, params, self.beta_, X, n_threads(self.n_jobs), start)
+
+    def _prediction_params(self) -> Any:
+        """The parameters by which new rows are folded in."""
+        return self._state.params
+
+    def _over_rows(self, function: Callable[[Counts], Array], X: Any) -> Array:
+        """function(counts) of rows of a checked table."""
+        return over_new_rows(function, X, n_threads(self.n_jobs))
+
+    def _row_log_likelihoods(self, X: Any, A: Array, B: Array) -> Array:
+        """sum_j n_ij log(A[i] @ B[j]) of rows of a checked table, (n,), in nats."""
+        means, counts = scoring.score_rows(X, A, B, scoring.Smoothing(0.0, self.unigram_))
+        return means * counts
 
     def _score_samples(self, X: Any) -> tuple[Array, Array]:
         """Log-likelihood of every sample, and its weight in the mean."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Params = NamedTuple  # arrays; `weights` (k,) is the distribution of a row without observations
 Statistics = NamedTuple  # has a field `free_energy`: the block's part of the objective, in nats
-Rows = Array  # (n, k): the state of the rows of a block; each row is a distribution
+Rows = Array  # (n, k): the state of the rows of a block: distributions, or expected counts
 
 
 class Mixture(Protocol):
@@ -79,6 +79,9 @@ class Counts(Protocol):
     ) -> Array:
         """Fill an array with function(*arrays, out), range of rows by range of rows."""
 
+    def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
+        """What function(start, stop) returns for parts of the rows, whatever the threads."""
+
 
 class Exchangeable(Protocol):
     """Counts of a whole square table, of which rows and columns are the same objects."""
@@ -102,26 +105,30 @@ class PathCounts(Counts, Protocol):
         """Expected counts of slots, given the leaf, (n, S), and of columns at nodes, (M, V)."""
 
 
-class Model(Protocol):
-    """A mixture model: its equations as pure functions, which change neither arguments nor self."""
-
-    def start(self, blocks: Sequence[Counts], rng: np.random.Generator) -> tuple[Any, list[Rows]]:
-        """Parameters and row states to start from."""
+class Predictor(Protocol):
+    """How rows are folded into parameters, as pure functions: no argument is changed, nor self."""
 
     def expect(self, X: Counts, params: Any, rows: Rows, beta: float) -> tuple[Rows, Any]:
         """E-step on one block: the new row state, and statistics that add up over blocks."""
-
-    def maximize(self, stats: Any, params: Any, beta: float) -> Any:
-        """M-step: the parameters which the statistics of all blocks determine."""
-
-    def log_prior(self, params: Any, beta: float) -> float:
-        """Terms of the objective in the parameters alone; free energy minus it never rises."""
 
     def restrict(self, params: Any, columns: Array) -> Any:
         """Parameters for the given columns alone, which is all that new rows with these need."""
 
     def factors(self, params: Any, rows: Rows) -> tuple[Array, Array]:
         """A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
+
+
+class Model(Predictor, Protocol):
+    """A mixture model: its equations, as pure functions."""
+
+    def start(self, blocks: Sequence[Counts], rng: np.random.Generator) -> tuple[Any, list[Rows]]:
+        """Parameters and row states to start from."""
+
+    def maximize(self, stats: Any, params: Any, beta: float) -> Any:
+        """M-step: the parameters which the statistics of all blocks determine."""
+
+    def log_prior(self, params: Any, beta: float) -> float:
+        """Terms of the objective in the parameters alone; free energy minus it never rises."""
 
 
 class Annealable(Model, Protocol):

@@ -4,6 +4,7 @@ from skcooc import (
     AspectModel,
     AsymmetricClustering,
     ClusterAbstraction,
+    ClusteringProjection,
     ProductSpaceMixture,
     SymmetricClustering,
 )
@@ -28,6 +29,9 @@ ESTIMATORS = [
     ClusterAbstraction(3),
     ClusterAbstraction(4, beta=0.2, abstraction="object", object_iter=3),
     ClusterAbstraction(3, beta=0.4, tempering="joint", abstraction="constant"),
+    ClusteringProjection(4),
+    ClusteringProjection(3, 4, beta=0.8, update_priors=True, inference="variational"),
+    ClusteringProjection(3, 5, beta=0.3, tempering="clusters", topic_prior=0.0),
     ProductSpaceMixture(),
     ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),
 ]

@@ -10,6 +10,7 @@ from tests.cases import ESTIMATORS
 from tests.tables import planted
 
 PREDICT_PROBA = "takes every estimator with predict_proba and sparse input for a classifier"
+ONE_EACH = "begins with one cluster for every row, so that two equal rows are not one of weight two"
 NEGATIVE = "fits negative values; see test_clusters_as_check_clustering_does"
 
 
@@ -20,6 +21,9 @@ def impossible(estimator):
     if hasattr(estimator, "predict_proba"):
         checks["check_estimator_sparse_array"] = PREDICT_PROBA
         checks["check_estimator_sparse_matrix"] = PREDICT_PROBA
+    if getattr(estimator, "n_clusters", 1) is None:
+        checks["check_sample_weight_equivalence_on_dense_data"] = ONE_EACH
+        checks["check_sample_weight_equivalence_on_sparse_data"] = ONE_EACH
     return checks
 
 
@@ -43,4 +47,5 @@ def test_clusters_as_check_clustering_does(estimator):
     assert labels.dtype == np.int64
     assert adjusted_rand_score(truth.mixtures.argmax(axis=1), labels) > 0.4
     np.testing.assert_array_equal(estimator.fit_predict(truth.X), labels)
-    assert set(labels) <= set(range(len(estimator.components_)))
+    n_clusters = getattr(estimator, "n_clusters_", len(estimator.components_))
+    assert set(labels) <= set(range(n_clusters))

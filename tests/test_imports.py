@@ -25,6 +25,7 @@ MODELS = {
     "aspect",
     "asymmetric",
     "cluster_abstraction",
+    "clustering_projection",
     "product_space",
     "symmetric",
 }  # each an estimator
@@ -36,10 +37,13 @@ EQUATIONS = {
     "class_bigrams",
     "product_aspects",
     "abstractions",
+    "projections",
+    "topic_clusters",
 }
 ALLOWED = {
     "simplex": set(),
     "hierarchy": set(),
+    "dirichlet": {"protocol", "simplex"},
     "protocol": set(),
     "dyads": set(),
     "counts": set(),
@@ -61,7 +65,8 @@ ALLOWED = {
     "clustering": {"em", "protocol", "simplex"},
     "cluster_mixin": {"protocol", "simplex"},
     **{
-        part: {"aspect", "clustering", "em", "hierarchy", "protocol", "simplex"} | EQUATIONS
+        part: {"aspect", "clustering", "dirichlet", "em", "hierarchy", "protocol", "simplex"}
+        | EQUATIONS
         for part in EQUATIONS
     },
     **{

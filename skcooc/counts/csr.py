@@ -6,6 +6,7 @@ import copy
 from builtins import map as serial_map
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -192,6 +193,14 @@ class CSRCounts(ExchangeMoves, PathProducts):
         ranges = [np.array_split(array, n_ranges) for array in (*arrays, out)]
         self._each(function, list(zip(*ranges, strict=True)))
         return out
+
+    def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
+        """What function(start, stop) returns for parts of the rows, side by side.
+
+        The parts do not depend on the number of threads.
+        """
+        ends = np.linspace(0, self.shape[0], min(N_CHUNKS, self.shape[0]) + 1).astype(int)
+        return list(self._map(lambda part: function(*part), pairwise(ends.tolist())))
 
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, shared, with passes cut into ranges for these threads."""

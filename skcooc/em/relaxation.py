@@ -74,8 +74,9 @@ def relax(previous: Sweep, step: Sweep, relaxation: float) -> Sweep:
     pairs = zip(previous.stats, step.stats, strict=True)
     stats = type(step.stats)(*(_beyond(*pair, relaxation) for pair in pairs))
     rows = [_beyond(*pair, relaxation) for pair in zip(previous.rows, step.rows, strict=True)]
-    for state in rows:
-        state /= state.sum(axis=1, keepdims=True)
+    for state, plain in zip(rows, step.rows, strict=True):
+        total, kept = (P.sum(axis=1, keepdims=True) for P in (state, plain))
+        state *= np.divide(kept, total, out=np.zeros_like(total), where=total > 0)
     return step._replace(stats=stats, rows=rows)
 
 
