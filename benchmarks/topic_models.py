@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.lda import gibbs_topics
-from skcooc import AspectModel
+from skcooc import AspectModel, ClusteringProjection
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations
 from skcooc.protocol import Array
@@ -167,10 +168,8 @@ def dirichlet(X: Any, n_components: int, n_jobs: int, seed: int, *, eta: float) 
 
 def projected(
     X: Any, n_components: int, n_jobs: int, seed: int, n_clusters: int | None = None, **other: Any
-) -> Any:
+) -> ClusteringProjection:
     """PCP, with a cluster for every document unless told otherwise, as in the paper."""
-    from skcooc import ClusteringProjection
-
     model = ClusteringProjection(
         n_components, n_clusters, n_jobs=n_jobs, random_state=seed, **other
     )
@@ -195,14 +194,16 @@ def bounded(model: Any, X: Any, b: Array, s: float) -> float:
     return float(np.sum(model.bound(X)))
 
 
-TOPIC_PRIORS = (0.05, 0.1, 0.2, 0.4)
+LDA_PRIORS = [{"eta": eta} for eta in (0.05, 0.1, 0.2, 0.4)]
+PCP_PRIORS = [
+    {"topic_prior": topic, "center_prior": center}
+    for topic, center in product((0.1, 0.3), (0.3, 1.0, 3.0))
+]
 
 METHODS = {
     "pLSA, beta=1": Method(untempered, log_likelihood=mixed_over_training),
     "pLSA, beta='auto'": Method(aspects, log_likelihood=mixed_over_training),
-    "LDA": Method(dirichlet, [{"eta": eta} for eta in TOPIC_PRIORS], bounded),
-    "PCP, beta=1": Method(
-        projected, [{"beta": 1.0, "topic_prior": prior} for prior in TOPIC_PRIORS], bounded
-    ),
+    "LDA": Method(dirichlet, LDA_PRIORS, bounded),
+    "PCP, beta=1": Method(projected, [{"beta": 1.0} | prior for prior in PCP_PRIORS], bounded),
     "PCP, beta='auto'": Method(projected, [{}], bounded),
 }
