@@ -1,8 +1,8 @@
 """Latent Dirichlet allocation with the bound of new documents, which tomotopy does not give.
 
-Topics come from tomotopy's Gibbs sampler and, after that, from rounds of variational EM.
-Documents, the new ones too, have the variational posterior Dir(gamma_d) of Blei, Ng and Jordan,
-*Latent Dirichlet allocation*, JMLR 3, 2003, section 5: this is also what a document is scored by.
+Topics come from tomotopy's Gibbs sampler and, after that, from rounds of variational EM. Documents,
+the new ones too, have the posterior Dir(gamma_d) of Blei, Ng and Jordan, *Latent Dirichlet
+allocation*, JMLR 3, 2003, section 5: it is alpha plus the expected counts of the topics.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import digamma, gammaln, polygamma
 
 from benchmarks import peers
 from skcooc.counts import CSRCounts
+from skcooc.dirichlet import best_prior, divergence, expected_log
 from skcooc.protocol import Array
 from skcooc.simplex import normalise
 
 FOLD_IN_ROUNDS = 200
-TRAINING_ROUNDS = 10  # in a round of EM, which goes on from the gammas of the last
-LEAST_ALPHA = 1e-4
-CHANGE = 1e-4  # of gamma in the mean over the documents and topics, at which a fold-in stops
+TRAINING_ROUNDS = 10  # in a round of EM, which goes on from the posteriors of the last
+CHANGE = 1e-4  # of expected counts, in the mean over documents and topics, where a fold-in stops
+LEAST_ALPHA = 1e-4  # the sampler can take that of a topic to zero
 
 
 @dataclass(frozen=True)
@@ -34,41 +34,45 @@ class DirichletTopics:
 
     def posteriors(self, X: Any) -> Array:
         """The Dirichlet parameters gamma (n, K) of the mixtures of documents."""
-        return self._posteriors(CSRCounts(sp.csr_array(X, dtype=np.float64)), FOLD_IN_ROUNDS)
+        return self.alpha + self._expected_counts(_counts(X), FOLD_IN_ROUNDS)
 
     def transform(self, X: Any) -> Array:
         """The posterior means of the mixtures of documents, (n, K)."""
         return normalise(self.posteriors(X), axis=1, otherwise=0.0)
 
     def bound(self, X: Any) -> float:
-        """A lower bound of the log-likelihood of whole documents, in nats."""
-        counts = CSRCounts(sp.csr_array(X, dtype=np.float64))
-        gamma = self._posteriors(counts, FOLD_IN_ROUNDS)
-        logs = _expected_logs(gamma)
-        words = counts.mixture(np.exp(logs), self._columns).log_likelihood
-        return float(words - _divergence(gamma, self.alpha, logs))
+        """A lower bound of the log-likelihood of whole documents, in nats: their eq. (15)."""
+        counts = _counts(X)
+        S = self._expected_counts(counts, FOLD_IN_ROUNDS)
+        words = counts.mixture(self._tilted(S), self._columns).log_likelihood
+        return words - divergence(S, self.alpha, self.alpha.sum())
 
     def em(self, X: Any, eta: float, rounds: int) -> DirichletTopics:
         """Rounds of variational EM; eta is added to the expected count of every word."""
-        counts, model, gamma = CSRCounts(sp.csr_array(X, dtype=np.float64)), self, None
+        counts, model, S = _counts(X), self, None
         for _ in range(rounds):
-            gamma = model._posteriors(counts, TRAINING_ROUNDS, gamma)
-            logs, B = _expected_logs(gamma), model._columns
-            expected = eta + (B * counts.mixture(np.exp(logs), B).columns).T
+            S = model._expected_counts(counts, TRAINING_ROUNDS, S)
+            B = model._columns
+            expected = eta + (B * counts.mixture(model._tilted(S), B).columns).T
             topics = normalise(expected, axis=1, otherwise=0.0)
-            model = DirichletTopics(_prior(logs.mean(axis=0), model.alpha), topics)
+            model = DirichletTopics(best_prior(S, model.alpha), topics)
         return model
 
-    def _posteriors(self, counts: CSRCounts, rounds: int, gamma: Array | None = None) -> Array:
-        if gamma is None:
-            gamma = self.alpha + counts.row_sums[:, None] / len(self.alpha)
+    def _expected_counts(self, counts: CSRCounts, rounds: int, S: Array | None = None) -> Array:
+        """sum_j n_dj phi_djk, (n, K), by rounds of eqs. (6) and (7) from S or from equal shares."""
+        if S is None:
+            S = np.repeat(counts.row_sums[:, None] / len(self.alpha), len(self.alpha), axis=1)
         for _ in range(rounds):
-            A = np.exp(_expected_logs(gamma))
-            new = self.alpha + A * counts.mixture(A, self._columns).rows
-            change, gamma = np.abs(new - gamma).mean(), new
+            A = self._tilted(S)
+            new = A * counts.mixture(A, self._columns).rows
+            change, S = np.abs(new - S).mean(), new
             if change < CHANGE:
                 break
-        return gamma
+        return S
+
+    def _tilted(self, S: Array) -> Array:
+        """exp E[log theta], (n, K)."""
+        return np.exp(expected_log(S, self.alpha, self.alpha.sum()))
 
     @property
     def _columns(self) -> Array:
@@ -94,31 +98,9 @@ def gibbs_topics(
     unseen = np.setdiff1d(np.arange(X.shape[1]), words)
     totals = np.array(model.get_count_by_topics(), dtype=float)
     topics[:, unseen] = (samples * eta / (totals + eta * X.shape[1]))[:, None]
-    alpha = np.maximum(model.alpha, LEAST_ALPHA)  # the sampler can take a topic's to zero
+    alpha = np.maximum(model.alpha, LEAST_ALPHA)
     return DirichletTopics(alpha, normalise(topics, axis=1, otherwise=0.0))
 
 
-def _expected_logs(gamma: Array) -> Array:
-    """E[log theta] under Dir(gamma)."""
-    return digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
-
-
-def _divergence(gamma: Array, alpha: Array, logs: Array) -> float:
-    """Kullback-Leibler divergence of the posteriors from the prior, summed over documents."""
-    posterior = gammaln(gamma.sum(axis=1)) - gammaln(gamma).sum(axis=1)
-    prior = gammaln(alpha.sum()) - gammaln(alpha).sum()
-    return float((posterior - prior + ((gamma - alpha) * logs).sum(axis=1)).sum())
-
-
-def _prior(logs: Array, alpha: Array) -> Array:
-    """The alpha whose expected log theta is ``logs``: the fixed point of Minka, 2000."""
-    for _ in range(100):
-        alpha = np.maximum(_inverse_digamma(digamma(alpha.sum()) + logs), LEAST_ALPHA)
-    return alpha
-
-
-def _inverse_digamma(y: Array) -> Array:
-    x = np.where(y >= -2.22, np.exp(y) + 0.5, -1 / (y - digamma(1.0)))
-    for _ in range(5):
-        x = x - (digamma(x) - y) / polygamma(1, x)
-    return x
+def _counts(X: Any) -> CSRCounts:
+    return CSRCounts(sp.csr_array(X, dtype=np.float64))
