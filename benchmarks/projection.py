@@ -54,8 +54,8 @@ def perplexity(options: argparse.Namespace) -> Iterator[Row]:
     Settings and the weight of the unigram: least perplexity of a tenth of the training documents,
     by the same measure. pLSA with beta=1 stops as in the paper, when the free energy falls by less
     than .01 %; the others by their own tolerance. LDA: 300 sweeps by tomotopy, which optimises
-    alpha, mean of ten samples, then 20 rounds of variational EM. PCP has as many clusters as
-    training documents, as in the paper.
+    alpha, mean of ten samples, then 20 rounds of variational EM. PCP has as many
+    clusters as training documents, as in the paper, or 200, whichever validation prefers.
     """
     for data in options.data:
         X, _ = coclustering.documents(data)
@@ -101,7 +101,8 @@ def clusters(options: argparse.Namespace) -> Iterator[Row]:
 
     Every method is told the number of classes. NMF, AsymmetricClustering and SymmetricClustering
     as in ``coclustering.py``. pLSA and LDA: the best of ten k-means on the mixtures of documents.
-    PCP: its own clusters, one start. The number of topics is not tuned: all are reported.
+    PCP: its own clusters, one start. Priors are those that complete held-out documents best. The
+    number of topics is not tuned: all are reported.
     """
     for data in options.data:
         X, classes = coclustering.documents(data)
@@ -145,6 +146,7 @@ def _on_topics(
     """PCP's own labels, and those of k-means on the mixtures of any other model."""
     clustering = {"n_clusters": n_clusters} if method.fit is topic_models.projected else {}
     grid = [setting | clustering for setting in method.grid]
+    grid = [setting for i, setting in enumerate(grid) if setting not in grid[:i]]
     setting = topic_models.chosen(replace(method, grid=grid), X, Task(K, options.jobs, 0))
 
     def label(seed: int) -> Array:

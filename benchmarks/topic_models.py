@@ -169,7 +169,7 @@ def dirichlet(X: Any, n_components: int, n_jobs: int, seed: int, *, eta: float) 
 def projected(
     X: Any, n_components: int, n_jobs: int, seed: int, n_clusters: int | None = None, **other: Any
 ) -> ClusteringProjection:
-    """PCP, with a cluster for every document unless told otherwise, as in the paper."""
+    """PCP; n_clusters=None is a cluster for every document, as in the paper."""
     model = ClusteringProjection(
         n_components, n_clusters, n_jobs=n_jobs, random_state=seed, **other
     )
@@ -196,8 +196,8 @@ def bounded(model: Any, X: Any, b: Array, s: float) -> float:
 
 LDA_PRIORS = [{"eta": eta} for eta in (0.05, 0.1, 0.2, 0.4)]
 PCP_PRIORS = [
-    {"topic_prior": topic, "center_prior": center}
-    for topic, center in product((0.1, 0.3), (0.3, 1.0, 3.0))
+    {"topic_prior": 0.1, "center_prior": center, "n_clusters": n_clusters}
+    for n_clusters, center in product((None, 200), (0.3, 3.0, 10.0))
 ]
 
 METHODS = {
