@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skcooc.em import EM, State, TemperatureRange
+from skcooc.em import EM, Fit, TemperatureRange
 from skcooc.em.schedules import constant
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import first_largest, hardmax, log, softmax, sums
@@ -114,7 +114,7 @@ def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
             posteriors[worst] = np.arange(len(sizes)) == sizes.argmin()
 
 
-def soft_start(soft: Any, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
+def soft_start(soft: Any, blocks: Sequence[Counts], rng: np.random.Generator) -> Fit:
     """A few steps of a soft model, at the temperature that is usually best.
 
     A hard model that starts at random keeps most of what chance has put together.
@@ -127,12 +127,11 @@ def soft_start(soft: Any, blocks: Sequence[Counts], rng: np.random.Generator) ->
 
     Returns
     -------
-    state : State
+    fit : Fit
     """
     critical = max(soft.critical_beta(X) for X in blocks)
     beta = min(1.0, max(USUAL / soft.object_size(blocks), USUAL_CRITICAL * critical))
-    fit = EM(constant(beta, START_ITERATIONS), START_TOL).fit(soft, blocks, rng)
-    return State(fit.params, fit.rows)
+    return EM(constant(beta, START_ITERATIONS), START_TOL).fit(soft, blocks, rng)
 
 
 def temperatures(

@@ -11,12 +11,23 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator
-from skcooc.em import TemperatureRange
+from skcooc.clustering import temperatures
+from skcooc.em import State, TemperatureRange
 from skcooc.em.schedules import Schedule, constant
-from skcooc.projections import Projections, expected_clusters
+from skcooc.factorial_projections import FactorialProjections
+from skcooc.projections import clusters_of
 from skcooc.protocol import Array, Counts
+from skcooc.row_clusters import RowClusters
 from skcooc.simplex import first_largest
-from skcooc.topic_clusters import Collapsed, MeanField, Params, cluster_terms, projections
+from skcooc.structured_projections import StructuredProjections
+from skcooc.topic_clusters import (
+    Collapsed,
+    MeanField,
+    Params,
+    cluster_terms,
+    collapsed_bounds,
+    projections,
+)
 
 
 class ClusteringProjection(ClusterMixin, CooccurrenceEstimator):
@@ -54,10 +65,10 @@ class ClusteringProjection(ClusterMixin, CooccurrenceEstimator):
         "center_prior": [Interval(Real, 0, None, closed="neither")],
         "topic_prior": [Interval(Real, 0, None, closed="left")],
         "update_priors": ["boolean"],
-        "tempering": [StrOptions({"clusters", "joint"})],
+        "posterior": [StrOptions({"auto", "factorial", "structured"})],
         "inference": [StrOptions({"collapsed", "variational"})],
     }
-    _structure = ("n_components", "n_clusters")
+    _structure = ("n_components", "n_clusters", "posterior")
 
     def __init__(
         self,
@@ -68,13 +79,13 @@ class ClusteringProjection(ClusterMixin, CooccurrenceEstimator):
         center_prior: float = 0.3,
         topic_prior: float = 0.01,
         update_priors: bool = False,
-        tempering: Literal["clusters", "joint"] = "joint",
+        posterior: Literal["auto", "factorial", "structured"] = "auto",
         inference: Literal["collapsed", "variational"] = "collapsed",
         beta: float | Literal["auto"] = "auto",
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
-        relaxation: float = 1.0,
+        relaxation: float = 1.8,
         smoothing: float | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         early_stopping: bool = False,
@@ -88,7 +99,7 @@ class ClusteringProjection(ClusterMixin, CooccurrenceEstimator):
         self.center_prior = center_prior
         self.topic_prior = topic_prior
         self.update_priors = update_priors
-        self.tempering = tempering
+        self.posterior = posterior
         self.inference = inference
         self.beta = beta
         self.max_iter = max_iter
@@ -105,26 +116,26 @@ class ClusteringProjection(ClusterMixin, CooccurrenceEstimator):
     @property
     def labels_(self) -> Array:
         """Most probable cluster of each row fitted, (N,)."""
-        (rows,) = self._fitted_state.rows
+        params, (rows,) = self._fitted_state
         labels = np.empty(len(rows), dtype=np.int64)
-        for chunk, psi in self._model().memberships(self._state.params, rows):
+        for chunk, psi in self._model().memberships(params, rows):
             labels[chunk] = first_largest(psi)
         return labels
 
     @property
     def n_clusters_(self) -> int:
         """Number of clusters that have rows."""
-        return int(np.count_nonzero(self._fitted_state.params.sizes))
+        return len(self.cluster_weights_)
 
     @property
     def cluster_centers_(self) -> Array:
         """E[theta_c], (n_clusters_, K)."""
-        return expected_clusters(self._fitted_state.params)[1]
+        return clusters_of(self._fitted_state.params).centers
 
     @property
     def cluster_weights_(self) -> Array:
         """E[pi_c], (n_clusters_,)."""
-        return expected_clusters(self._fitted_state.params)[0]
+        return clusters_of(self._fitted_state.params).weights
 
     @property
     def lower_bound_(self) -> float:
@@ -203,45 +214,47 @@ class ClusteringProjection(ClusterMixin, CooccurrenceEstimator):
         bounds : (n,) array
             Nats for each row.
         """
-        X = self._checked(X)
-        psi, params = self._row_states(X), self._prediction_params()
-        s, A = self.smoothing_, np.exp(psi @ params.log_centers)
-        B = (1 - s) * params.topics + s * self.unigram_[:, None].astype(A.dtype)
-        return cluster_terms(params, psi) + self._row_log_likelihoods(X, A, B)
+        X, params, s = self._checked(X), self._prediction_params(), self.smoothing_
+        background = self.unigram_[:, None].astype(params.topics.dtype)
+        params = params._replace(topics=(1 - s) * params.topics + s * background)
+        if self.inference == "collapsed":
+            return self._over_rows(lambda counts: collapsed_bounds(counts, params), X)
+        psi = self._row_states(X)
+        A = np.exp(psi @ params.log_centers)
+        return cluster_terms(params, psi) + self._row_log_likelihoods(X, A, params.topics)
 
     @property
-    def _fitted_state(self) -> Any:
+    def _fitted_state(self) -> State:
         check_is_fitted(self)
         return self._state
 
-    def _model(self) -> Projections:
-        return Projections(
-            self.n_components,
-            self.n_clusters,
-            self.cluster_prior,
-            self.center_prior,
-            self.topic_prior,
-            self.update_priors,
-            self.tempering,
-        )
+    @property
+    def _is_structured(self) -> bool:
+        if self.posterior == "auto":
+            return self.n_clusters is not None
+        return self.posterior == "structured"
+
+    def _model(self) -> FactorialProjections | StructuredProjections:
+        kind = StructuredProjections if self._is_structured else FactorialProjections
+        priors = self.cluster_prior, self.center_prior, self.topic_prior
+        return kind(self.n_components, self.n_clusters, *priors, self.update_priors)
 
     def _prediction_model(self) -> Collapsed:
-        return Collapsed(self.tempering)
+        return Collapsed("rows" if self._is_structured else "observations")
 
     def _prediction_params(self) -> Params:
         params = self._state.params
-        clusters = self._model().clusters(params)
-        weights, centers = expected_clusters(params)
-        log_centers = clusters.log_centers + clusters.largest
-        return Params(params.topics, centers, log_centers, weights, clusters.log_weights)
+        return Params(params.topics, *clusters_of(params)[1:])
 
     def _row_states(self, X: Any) -> Array:
         psi = super()._row_states(X)
         if self.inference == "collapsed":
             return psi
-        return self._settled(MeanField(self.tempering), X, psi)
+        return self._settled(MeanField(self._prediction_model().tempered), X, psi)
 
     def _temperatures(self, X: Counts) -> TemperatureRange:
+        if self._is_structured:
+            return temperatures(RowClusters(self.n_clusters or X.shape[0]), X)
         return TemperatureRange(0.5, 1.0)
 
     def _schedule(self, beta: float, max_iter: int) -> Schedule:

@@ -15,7 +15,6 @@ from skcooc.clustering import (
     reciprocals,
     soft_start,
 )
-from skcooc.em import State
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import entropy, log, normalise, sums
 
@@ -58,10 +57,11 @@ class ColumnClusters:
 
     def start(
         self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> State | tuple[Params, list[Rows]]:
+    ) -> tuple[Params, list[Rows]]:
         """Random posteriors; a hard model begins with a few steps of the soft one."""
         if self.hard:
-            return soft_start(replace(self, hard=False), blocks, rng)
+            soft = soft_start(replace(self, hard=False), blocks, rng)
+            return soft.params, soft.rows
         n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
         J = rng.dirichlet(np.ones(self.n_clusters), n_columns).astype(dtype)
         totals = _totals(blocks).astype(dtype)

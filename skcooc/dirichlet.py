@@ -16,7 +16,8 @@ from skcooc.protocol import Array
 from skcooc.simplex import sums
 
 HALVINGS = 40  # of a step that does not raise the evidence
-NEWTON_STEPS, NEWTON_TOL = 20, 1e-6  # relative change of the prior
+NEWTON_STEPS, NEWTON_TOL = 50, 1e-6  # relative change of the prior
+LONGEST = 2.0  # step of a logarithm
 LEAST, LARGEST = 1e-6, 1e6  # between which a prior is looked for: without a limit it may diverge
 
 
@@ -75,8 +76,8 @@ def best_prior(counts: Array, prior: Array) -> Array:
     """The prior with the largest evidence, by Newton's method from a given one.
 
     The matrix of second derivatives is diagonal but for a constant, so that its inverse costs no
-    more than the gradient: T. Minka, Estimating a Dirichlet distribution, 2000. Steps are halved
-    until they raise the evidence, which therefore never falls.
+    more than the gradient: T. Minka, Estimating a Dirichlet distribution, 2000. Steps are taken in
+    the logarithm and halved until they raise the evidence, which therefore never falls.
 
     Parameters
     ----------
@@ -91,10 +92,10 @@ def best_prior(counts: Array, prior: Array) -> Array:
 
     def step(prior: Array) -> Array:
         own, shared, diagonal, constant = _slopes(counts, prior, float(prior.sum()))
-        gradient = own + shared
-        inverse = 1 / constant + np.sum(1 / diagonal)
-        if inverse < 0:  # the matrix is negative definite: else only its diagonal is
-            gradient -= np.sum(gradient / diagonal) / inverse
+        gradient, diagonal = _of_logarithms(prior, own + shared, diagonal)
+        inverse = 1 / constant + np.sum(prior**2 / diagonal)
+        if inverse > 0:  # the matrix is negative definite: else only its diagonal is
+            gradient = gradient - prior * np.sum(prior * gradient / diagonal) / inverse
         return -gradient / diagonal
 
     return _climb(lambda prior: evidence(counts, prior, float(prior.sum())), step, prior)
@@ -127,7 +128,9 @@ def best_total(counts: Array, total: float, n_entries: int) -> float:
     def step(total: Array) -> Array:
         own, shared, diagonal, constant = _slopes(row, entries(total), float(total[0]))
         slope, curvature = own.sum() / n_entries + shared, diagonal.sum() / n_entries**2
-        return np.array([-slope / (curvature + constant * (curvature + constant < 0))])
+        curvature += constant * (curvature + constant < 0)
+        slope, curvature = _of_logarithms(total, np.array([slope]), curvature)
+        return -slope / curvature
 
     return float(_climb(value, step, np.array([total]))[0])
 
@@ -142,19 +145,24 @@ def _slopes(counts: Array, prior: Array, total: float) -> tuple[Array, float, Ar
     return own, shared, np.minimum(diagonal, -1e-300), constant
 
 
+def _of_logarithms(prior: Array, gradient: Array, curvature: Array) -> tuple[Array, Array]:
+    """Derivatives in the logarithms of the prior; curvatures without what could turn their sign."""
+    return prior * gradient, prior**2 * curvature + np.minimum(prior * gradient, 0)
+
+
 def _climb(value: Callable[[Array], float], step: Callable[[Array], Array], start: Array) -> Array:
-    """Steps within the limits, each halved until the value does not fall."""
+    """Steps in the logarithm, within limits, each halved until the value does not fall."""
     x = start.astype(np.float64)
     now = value(x)
     for _ in range(NEWTON_STEPS):
-        direction = step(x)
+        direction = np.clip(step(x), -LONGEST, LONGEST)
         for halving in range(HALVINGS):
-            new = np.clip(x + direction * 0.5**halving, np.maximum(LEAST, x / 10), LARGEST)
+            new = np.clip(x * np.exp(direction * 0.5**halving), LEAST, LARGEST)
             if (then := value(new)) >= now:
                 break
         else:
             break
-        moved = np.abs(new - x).max() / x.max()
+        moved = np.abs(np.log(new / x)).max()
         x, now = new, then
         if moved < NEWTON_TOL:
             break

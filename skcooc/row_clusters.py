@@ -15,7 +15,6 @@ from skcooc.clustering import (
     soft_start,
     worst_explained,
 )
-from skcooc.em import State
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import log, normalise, sums
 
@@ -59,10 +58,11 @@ class RowClusters:
 
     def start(
         self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> State | tuple[Params, list[Rows]]:
+    ) -> tuple[Params, list[Rows]]:
         """Random clusters; a hard model begins with a few steps of the soft one."""
         if self.hard:
-            return soft_start(replace(self, hard=False), blocks, rng)
+            soft = soft_start(replace(self, hard=False), blocks, rng)
+            return soft.params, soft.rows
         n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.n_clusters)).astype(dtype)
         weights = np.full(self.n_clusters, 1 / self.n_clusters, dtype=dtype)

@@ -7,19 +7,18 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.clustering import posteriors
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.simplex import log, normalise, softmax
+from skcooc.simplex import log, normalise, softmax, sums
 
 
 class Params(NamedTuple):
     """Topics, and what the posterior says of the clusters that are alive."""
 
     topics: Array  # (M, K): P(y_j given z_k)
-    centers: Array  # (C, K): E[theta_c]
-    log_centers: Array  # (C, K): E[log theta_c]
     weights: Array  # (C,): E[pi_c]; the distribution of a row without observations
     log_weights: Array  # (C,): E[log pi_c]
+    centers: Array  # (C, K): E[theta_c]
+    log_centers: Array  # (C, K): E[log theta_c]
 
 
 class Statistics(NamedTuple):
@@ -45,18 +44,16 @@ class Collapsed(_AtCenters):
     """Clusters of rows with the topics of their observations summed out.
 
     P(c given x_i) ~ pi_c prod_j (sum_k theta_ck B_jk)^(beta n_ij), at the means of pi and theta;
-    where ``tempering="joint"``, with (theta_ck B_jk)^beta in the sum and no other power.
+    where single observations are tempered, with (theta_ck B_jk)^beta in the sum instead.
     """
 
-    tempering: Literal["clusters", "joint"] = "clusters"
+    tempered: Literal["rows", "observations"]
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of the clusters: one step is all, whatever the state of the rows."""
-        power = beta if self.tempering == "joint" else 1.0
-        P = params.topics**power @ params.centers.T**power
-        relative = log(P) - log(P @ params.weights)[:, None]  # small, so that rounding is
-        factors = np.full((X.shape[0], 1), beta / power, dtype=X.dtype)
-        psi, evidence = posteriors(X, X.dot(relative), factors, params.weights, hard=False)
+        within, power = (1.0, beta) if self.tempered == "rows" else (beta, 1.0)
+        factors = params.topics**within, params.centers**within
+        psi, evidence, _, _ = summed_out(X, *factors, log(params.weights), power)
         psi[X.row_sums == 0] = params.weights
         return psi, Statistics(-float(np.sum(evidence)) / beta)
 
@@ -69,37 +66,77 @@ class MeanField(_AtCenters):
     from the posterior in which topics are summed out.
     """
 
-    tempering: Literal["clusters", "joint"] = "clusters"
+    tempered: Literal["rows", "observations"]
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Topics of the observations, then posteriors of the clusters."""
-        power = beta if self.tempering == "joint" else 1.0
-        S, log_likelihood = expected_topics(X, params, rows, power)
-        psi, log_sums = beta * S @ params.log_centers.T + params.log_weights, np.empty((len(S), 1))
+        S = expected_topics(X, params, rows, 1.0 if self.tempered == "rows" else beta)
+        psi, log_sums = beta * S @ params.log_centers.T, np.empty((len(S), 1))
+        psi += params.log_weights
         softmax(psi, log_sums)
         psi[X.row_sums == 0] = params.weights
-        return psi, Statistics(-log_likelihood / power)
+        return psi, Statistics(-float(np.sum(log_sums)) / beta)
 
 
-def expected_topics(
-    X: Counts, params: Params, rows: Rows, power: float = 1.0
-) -> tuple[Array, float]:
-    """S_ik = sum_j n_ij phi_ijk, eq. (8), and sum n_ij log sum_k (A_ik B_jk)^power."""
+def summed_out(
+    X: Counts, topics: Array, centers: Array, log_weights: Array, power: float
+) -> tuple[Array, Array, Array, Array]:
+    """psi_ic ~ exp(log_weights_c) prod_j P_jc^(power n_ij) with P = topics @ centers.T.
+
+    Parameters
+    ----------
+    X : Counts of shape (n, M)
+    topics : (M, K) array
+    centers : (C, K) array
+    log_weights : (C,) array
+    power : float
+
+    Returns
+    -------
+    psi : (n, C) array
+    evidence : (n,) array, float64
+        Logarithms of what psi is divided by, P being taken relative to what all clusters share.
+    P : (M, C) array
+    shared : (M,) array
+        Mean of log P over the clusters.
+    """
+
+    def fill(evidence: Array, out: Array) -> None:
+        out *= power
+        out += log_weights
+        softmax(out, evidence)
+
+    P = topics @ centers.T
+    relative = log(P)
+    shared = relative.mean(axis=1)
+    relative -= shared[:, None]  # small, so that rounding is, too
+    psi = X.dot(relative)
+    evidence = np.empty((len(psi), 1), dtype=psi.dtype)
+    X.rowwise(fill, evidence, out=psi)
+    return psi, evidence[:, 0].astype(np.float64), P, shared
+
+
+def expected_topics(X: Counts, params: Params, rows: Rows, power: float = 1.0) -> Array:
+    """S_ik = sum_j n_ij phi_ijk with phi_ijk ~ (A_ik B_jk)^power, eq. (8), (n, K)."""
     A = np.exp(power * (rows @ params.log_centers))
-    mixture = X.mixture(A, params.topics**power)
-    return A * mixture.rows, mixture.log_likelihood
+    S: Array = A * X.mixture(A, params.topics**power).rows
+    return S
 
 
 def projections(X: Counts, params: Params, rows: Rows) -> Array:
     """S_ik / n_i, (n, K); the mean center where a row has no observations."""
-    S, _ = expected_topics(X, params, rows)
+    S = expected_topics(X, params, rows)
     return normalise(S, axis=1, otherwise=params.weights @ params.centers)
 
 
-def cluster_terms(params: Params, rows: Rows) -> Array:
-    """What the cluster of a row adds to its bound, eq. (5), (n,), in nats.
+def collapsed_bounds(X: Counts, params: Params) -> Array:
+    """log sum_c exp(E[log pi_c]) prod_j (sum_k B_jk exp(E[log theta_ck]))^n_ij, (n,), nats."""
+    centers = np.exp(params.log_centers)
+    _, evidence, _, shared = summed_out(X, params.topics, centers, params.log_weights, 1.0)
+    bounds: Array = evidence + X.dot(shared[:, None])[:, 0]
+    return bounds
 
-    sum_c psi_ic (E[log pi_c] - log psi_ic), in float64.
-    """
-    terms: Array = np.sum(rows * (params.log_weights - log(rows)), axis=1, dtype=np.float64)
-    return terms
+
+def cluster_terms(params: Params, rows: Rows) -> Array:
+    """sum_c psi_ic (E[log pi_c] - log psi_ic), what clusters add to eq. (5), (n,), nats."""
+    return sums(rows * (params.log_weights - log(rows)), axis=1).astype(np.float64)

@@ -37,7 +37,9 @@ EQUATIONS = {
     "class_bigrams",
     "product_aspects",
     "abstractions",
+    "factorial_projections",
     "projections",
+    "structured_projections",
     "topic_clusters",
 }
 ALLOWED = {
