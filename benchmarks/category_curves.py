@@ -79,7 +79,7 @@ def draw(rows: list[Row], titles: dict[str, str], path: Path) -> None:
             mine = [row for row in rows if (row["data"], row["model"]) == (name, model)]
             x = np.array([row["training documents"] for row in mine])
             y, sd = ([row[key] for row in mine] for key in ("accuracy", "sd"))
-            shifted = x * 1.02 ** (number - len(names) / 2)  # so that bars do not cover each other
+            shifted = x * 1.03 ** (number - len(names) / 2)  # so that bars do not cover each other
             axes.errorbar(shifted, y, sd, color=COLOURS[number], lw=2.2, elinewidth=1, label=model)
         axes.set(xscale="log", xlabel="labelled documents, log scale")
         axes.set_xticks(SIZES, [str(size) for size in SIZES])

@@ -48,8 +48,8 @@ def perplexity(options: argparse.Namespace) -> Iterator[Row]:
     Comparable across all models; probabilities are mixed with the add-one unigram.
 
     bound: exp(-bound / words) of whole new documents. LDA: the variational bound; its topics are
-    smooth by eta. PCP: its bound, with ``topic_prior``. pLSA has no bound: the figure is that of
-    the paper, each document mixed over the training documents, whose likelihood is exact.
+    smooth by eta. PCP: its bound, in which topics are summed out. pLSA has no bound: the figure is
+    that of the paper, each document mixed over the training documents, an exact likelihood.
 
     Settings and the weight of the unigram: least perplexity of a tenth of the training documents,
     by the same measure. pLSA with beta=1 stops as in the paper, when the free energy falls by less
