@@ -5,38 +5,26 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator
 from skcooc.clustering import temperatures
-from skcooc.em import State, TemperatureRange
+from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant
 from skcooc.factorial_projections import FactorialProjections
-from skcooc.projections import clusters_of
-from skcooc.protocol import Array, Counts
+from skcooc.projection_mixin import ProjectionMixin
+from skcooc.protocol import Counts
 from skcooc.row_clusters import RowClusters
-from skcooc.simplex import first_largest
 from skcooc.structured_projections import StructuredProjections
-from skcooc.topic_clusters import (
-    Collapsed,
-    MeanField,
-    Params,
-    cluster_terms,
-    collapsed_bounds,
-    projections,
-)
 
 
-class ClusteringProjection(ClusterMixin, CooccurrenceEstimator):
+class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     """Probabilistic clustering-projection (PCP): clusters of rows in a space of topics.
 
     A row, say a document, belongs to one of C clusters; a cluster has a center, a distribution over
     K topics; a topic is a distribution over columns, say words. Every observation of a row comes
-    from a topic that is chosen by the center. Topics and clusters are found together, by
-    variational EM with Dirichlet priors of centers and weights.
+    from a topic that is chosen by the center of its cluster. Topics and clusters are found
+    together, by variational EM: weights and centers of clusters have Dirichlet priors.
 
     Parameters
     ----------
@@ -45,7 +33,132 @@ class ClusteringProjection(ClusterMixin, CooccurrenceEstimator):
 
     n_clusters : int or None, default=None
         Number C of clusters to begin with. None begins with one for every row, as the authors do
-        to predict; many of them die. To find classes of rows, give their number.
+        to predict; some of them die. To find classes of rows, give their number.
+
+    cluster_prior : float, default=1.0
+        alpha: the weights of the clusters have the prior Dir(alpha / C, ..., alpha / C). With a
+        small one, clusters that are not needed die, the more so at small beta; with a large one,
+        say 1e4, they all live and have similar weights.
+
+    center_prior : float, default=0.3
+        lambda: the centers have the prior Dir(lambda, ..., lambda).
+
+    topic_prior : float, default=0.01
+        Pseudo-count added to the expected count of every column in every topic, for columns that
+        occur. It adds ``topic_prior`` times the sum of their log P(y_j given z_k) to the objective.
+
+    update_priors : bool, default=False
+        Whether Newton's method fits alpha and the entries of lambda in every iteration. Begun with
+        one cluster for every row, all weights are first the same, and alpha becomes very large.
+
+    posterior : {"auto", "factorial", "structured"}, default="auto"
+        How the posterior of a row is approximated. In the factorial one, the authors', its cluster
+        and its topics are independent: they confirm each other, and a row hardly ever changes its
+        cluster. In the structured one the topics depend on the cluster, as they exactly do: its
+        bound is tighter and clusters come out better, but it needs arrays of size N x C and M x C.
+        "auto" is structured where ``n_clusters`` is a number, and factorial where it is None.
+
+    inference : {"collapsed", "variational"}, default="collapsed"
+        How new rows find their clusters: with topics summed out, at the means of centers and
+        weights; or by the authors' updates in turn, which start from there, since from the prior
+        they end at poor optima.
+
+    beta : float in (0, 1] or "auto", default="auto"
+        Inverse temperature of the posterior, the exponent of the likelihood: of every observation
+        and its topic where the posterior is factorial, of the row where it is structured. 1 is the
+        authors' model. "auto" chooses it on observations held out inside ``fit``: between .5 and
+        1, or, structured, on a logarithmic scale, as ``AsymmetricClustering`` does.
+
+    max_iter : int, default=200
+        Largest number of EM iterations.
+
+    tol : float, default=1e-5
+        EM stops when the free energy falls by less than this, relative to its size.
+
+    n_init : int, default=1
+        Number of random starts; the one with the least free energy is kept, or with the least
+        validation perplexity where ``early_stopping=True``. A start is a short aspect model, and,
+        where ``n_clusters`` is a number, the best of five asymmetric clusterings.
+
+    relaxation : float in (0, 2), default=1.8
+        Step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A step that
+        lowers the bound is undone. Clusters that died stay dead.
+
+    smoothing : float in [0, 1) or "auto", default="auto"
+        Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
+        where observations are held out in ``fit``, and takes .001 elsewhere.
+
+    validation_fraction : float in (0, 1), default=0.1
+        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``.
+
+    early_stopping : bool, default=False
+        Whether to stop when the perplexity of held-out observations no longer falls, and to
+        return to the best parameters. These have not seen the held-out observations.
+
+    n_jobs : int, default=None
+        Number of threads, in joblib's conventions. Results do not depend on it.
+
+    warm_start : bool, default=False
+        Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
+        an earlier call found, once, without further random starts. The number of clusters stays.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts and of the division into training and held-out observations.
+
+    Attributes
+    ----------
+    labels_ : (N,) array
+        Most probable cluster of each row, in 0 .. n_clusters_ - 1.
+    n_clusters_ : int
+        Number of clusters that have rows.
+    cluster_centers_ : (n_clusters_, K) array
+        Means of the centers, gamma normalised.
+    cluster_weights_ : (n_clusters_,) array
+        Means of the weights of clusters, eta normalised.
+    components_ : (K, M) array
+        The topics, P(y_j given z_k).
+    weights_ : (K,) array
+        P(z_k) of a row of which nothing is known.
+    embedding_ : (N, K) array
+        P(z_k given x_i) of the rows fitted: the mean of the centers under the posterior of the
+        cluster. ``transform`` of the same rows folds them in anew, by ``inference``, and differs
+        from it, very much so where a row is a cluster of its own.
+    lower_bound_ : float
+        The bound at the last E-step, in nats: -beta_ * objective_.
+    alpha_ : float
+        As fitted, or as given.
+    lambda_ : (K,) array
+        As fitted, or as given.
+    row_distribution_ : (N,) array
+        P(x_i).
+    unigram_ : (M,) array
+        Add-one distribution of the columns, used for smoothing.
+    beta_, smoothing_ : float
+        Inverse temperature and smoothing used.
+    temperature_search_ : list of Probe
+        The temperatures tried and their validation; empty where none was searched.
+    n_iter_ : int
+        Number of EM iterations of the final fit.
+    converged_ : bool
+        Whether ``tol`` was reached, or early stopping stopped.
+    objective_ : float
+        Free energy at the last E-step, in nats.
+    history_ : list of Record
+        Inverse temperature, free energy, validation perplexity and seconds of every iteration.
+    n_features_in_ : int
+        Number M of columns.
+    feature_names_in_ : (M,) array of str
+        Names of the columns, where the data has names that are strings.
+
+    See Also
+    --------
+    skcooc.AspectModel : Every row has a mixture of its own; predicts better.
+    skcooc.AsymmetricClustering : Clusters of rows without topics.
+
+    References
+    ----------
+    S. Yu, K. Yu, V. Tresp and H.-P. Kriegel, A probabilistic clustering-projection model for
+    discrete data, PKDD 2005.
 
     Examples
     --------
@@ -113,144 +226,10 @@ class ClusteringProjection(ClusterMixin, CooccurrenceEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    @property
-    def labels_(self) -> Array:
-        """Most probable cluster of each row fitted, (N,)."""
-        params, (rows,) = self._fitted_state
-        labels = np.empty(len(rows), dtype=np.int64)
-        for chunk, psi in self._model().memberships(params, rows):
-            labels[chunk] = first_largest(psi)
-        return labels
-
-    @property
-    def n_clusters_(self) -> int:
-        """Number of clusters that have rows."""
-        return len(self.cluster_weights_)
-
-    @property
-    def cluster_centers_(self) -> Array:
-        """E[theta_c], (n_clusters_, K)."""
-        return clusters_of(self._fitted_state.params).centers
-
-    @property
-    def cluster_weights_(self) -> Array:
-        """E[pi_c], (n_clusters_,)."""
-        return clusters_of(self._fitted_state.params).weights
-
-    @property
-    def lower_bound_(self) -> float:
-        """The bound at the last E-step, eq. (5), in nats; of the power posterior at beta < 1."""
-        check_is_fitted(self)
-        return -self.beta_ * self.objective_
-
-    @property
-    def alpha_(self) -> float:
-        """The prior of the weights of clusters is Dir(alpha / C, ..., alpha / C)."""
-        return float(self._fitted_state.params.alpha)
-
-    @property
-    def lambda_(self) -> Array:
-        """The prior of the centers is Dir(lambda), (K,)."""
-        lambda_: Array = self._fitted_state.params.lambda_
-        return lambda_
-
-    def predict(self, X: Any) -> Array:
-        """Most probable cluster of rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        labels : (n,) array of int
-            In 0 .. n_clusters_ - 1.
-        """
-        return first_largest(self.predict_proba(X))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Posterior probabilities of the clusters of rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        posteriors : (n, n_clusters_) array
-        """
-        return self._checked_row_states(X)
-
-    def project(self, X: Any) -> Array:
-        """The projections of rows: the mean topics of their own observations.
-
-        Where ``transform`` is what the cluster of a row leads one to expect of further
-        observations, this is what its own observations are: sum_j n_ij phi_ijk / n_i, eq. (8).
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        projections : (n, K) array
-        """
-        X = self._checked(X)
-        psi, params = self._row_states(X), self._prediction_params()
-        return self._over_rows(lambda counts: projections(counts, params, psi), X)
-
-    def bound(self, X: Any) -> Array:
-        """Lower bounds of the log-likelihoods of whole new rows, eq. (5), at the clusters fitted.
-
-        exp(-bound(X).sum() / X.sum()) is the perplexity that the authors report, with all
-        observations of a row known. Topics are smoothed as all that is scored is.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        bounds : (n,) array
-            Nats for each row.
-        """
-        X, params, s = self._checked(X), self._prediction_params(), self.smoothing_
-        background = self.unigram_[:, None].astype(params.topics.dtype)
-        params = params._replace(topics=(1 - s) * params.topics + s * background)
-        if self.inference == "collapsed":
-            return self._over_rows(lambda counts: collapsed_bounds(counts, params), X)
-        psi = self._row_states(X)
-        A = np.exp(psi @ params.log_centers)
-        return cluster_terms(params, psi) + self._row_log_likelihoods(X, A, params.topics)
-
-    @property
-    def _fitted_state(self) -> State:
-        check_is_fitted(self)
-        return self._state
-
-    @property
-    def _is_structured(self) -> bool:
-        if self.posterior == "auto":
-            return self.n_clusters is not None
-        return self.posterior == "structured"
-
     def _model(self) -> FactorialProjections | StructuredProjections:
         kind = StructuredProjections if self._is_structured else FactorialProjections
         priors = self.cluster_prior, self.center_prior, self.topic_prior
         return kind(self.n_components, self.n_clusters, *priors, self.update_priors)
-
-    def _prediction_model(self) -> Collapsed:
-        return Collapsed("rows" if self._is_structured else "observations")
-
-    def _prediction_params(self) -> Params:
-        params = self._state.params
-        return Params(params.topics, *clusters_of(params)[1:])
-
-    def _row_states(self, X: Any) -> Array:
-        psi = super()._row_states(X)
-        if self.inference == "collapsed":
-            return psi
-        return self._settled(MeanField(self._prediction_model().tempered), X, psi)
 
     def _temperatures(self, X: Counts) -> TemperatureRange:
         if self._is_structured:

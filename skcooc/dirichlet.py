@@ -16,7 +16,8 @@ from skcooc.protocol import Array
 from skcooc.simplex import sums
 
 HALVINGS = 40  # of a step that does not raise the evidence
-NEWTON_STEPS, NEWTON_TOL = 50, 1e-6  # relative change of the prior
+NEWTON_STEPS, NEWTON_TOL = 50, 1e-8  # relative change of the prior
+ROUNDING = 1e-13  # of the evidence: so close to the best prior it tells no more
 LONGEST = 2.0  # step of a logarithm
 LEAST, LARGEST = 1e-6, 1e6  # between which a prior is looked for: without a limit it may diverge
 
@@ -158,7 +159,7 @@ def _climb(value: Callable[[Array], float], step: Callable[[Array], Array], star
         direction = np.clip(step(x), -LONGEST, LONGEST)
         for halving in range(HALVINGS):
             new = np.clip(x * np.exp(direction * 0.5**halving), LEAST, LARGEST)
-            if (then := value(new)) >= now:
+            if (then := value(new)) >= now - ROUNDING * abs(now):
                 break
         else:
             break

@@ -30,7 +30,7 @@ ESTIMATORS = [
     ClusterAbstraction(4, beta=0.2, abstraction="object", object_iter=3),
     ClusterAbstraction(3, beta=0.4, tempering="joint", abstraction="constant"),
     ClusteringProjection(4),
-    ClusteringProjection(3, 4, beta=0.3, update_priors=True, inference="variational"),
+    ClusteringProjection(3, 4, beta=0.3, inference="variational"),
     ClusteringProjection(3, 5, beta=0.8, posterior="factorial", topic_prior=0.0),
     ProductSpaceMixture(),
     ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),

@@ -66,13 +66,15 @@ ALLOWED = {
     "datasets": {"hierarchy"},
     "clustering": {"em", "protocol", "simplex"},
     "cluster_mixin": {"protocol", "simplex"},
+    "projection_mixin": {"em", "projections", "protocol", "simplex", "topic_clusters"},
     **{
         part: {"aspect", "clustering", "dirichlet", "em", "hierarchy", "protocol", "simplex"}
         | EQUATIONS
         for part in EQUATIONS
     },
     **{
-        part: {"base", "cluster_mixin", "clustering", "em", "hierarchy", "protocol", "simplex"}
+        part: {"base", "cluster_mixin", "clustering", "em", "hierarchy", "projection_mixin"}
+        | {"protocol", "simplex"}
         | EQUATIONS
         for part in MODELS
     },

@@ -19,6 +19,7 @@ from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cli.arguments import Options
 from skcooc.cli.progress import Screen
 from skcooc.cli.table import Table
+from skcooc.clustering_projection import ClusteringProjection
 from skcooc.dyads import Dyads
 from skcooc.model_selection import split_observations
 from skcooc.product_space import ProductSpaceMixture
@@ -35,6 +36,7 @@ MODELS: dict[str, Callable[..., Any]] = {
     "aspect": AspectModel,
     "product-space": _as_many_of_columns(ProductSpaceMixture),
     "asymmetric": AsymmetricClustering,
+    "projection": ClusteringProjection,
     "symmetric": _as_many_of_columns(SymmetricClustering),
 }
 

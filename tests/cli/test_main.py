@@ -33,7 +33,7 @@ def test_report(run, npz):
     assert "\x1b" not in out
 
 
-@pytest.mark.parametrize("model", ["product-space", "asymmetric", "symmetric"])
+@pytest.mark.parametrize("model", ["product-space", "asymmetric", "projection", "symmetric"])
 def test_other_models(run, npz, tmp_path, model):
     out = run(npz, "--model", model, "--skip-lda", "--output", tmp_path / "out")
     kind = "aspects" if model == "product-space" else "clusters"
