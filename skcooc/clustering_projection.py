@@ -40,10 +40,10 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         small one, clusters that are not needed die, the more so at small beta; with a large one,
         say 1e4, they all live and have similar weights.
 
-    center_prior : float, default=0.3
+    center_prior : float, default=0.05
         lambda: the centers have the prior Dir(lambda, ..., lambda).
 
-    topic_prior : float, default=0.01
+    topic_prior : float, default=0.05
         Pseudo-count added to the expected count of every column in every topic, for columns that
         occur. It adds ``topic_prior`` times the sum of their log P(y_j given z_k) to the objective.
 
@@ -189,8 +189,8 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         n_clusters: int | None = None,
         *,
         cluster_prior: float = 1.0,
-        center_prior: float = 0.3,
-        topic_prior: float = 0.01,
+        center_prior: float = 0.05,
+        topic_prior: float = 0.05,
         update_priors: bool = False,
         posterior: Literal["auto", "factorial", "structured"] = "auto",
         inference: Literal["collapsed", "variational"] = "collapsed",

@@ -81,7 +81,7 @@ class Projections:
     n_topics: int
     n_clusters: int | None = None
     alpha: float = 1.0
-    lambda_: float = 0.3
+    lambda_: float = 0.05
     topic_prior: float = 0.0
     update_priors: bool = False
 
