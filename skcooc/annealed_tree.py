@@ -20,9 +20,7 @@ from skcooc.row_clusters import RowClusters
 from skcooc.simplex import normalise
 
 COOLING = 1.1  # factor between successive inverse temperatures
-PATIENCE = (
-    10  # runs of EM that do not predict better, once there are clusters: a factor 2.5 in beta
-)
+RUNS = 10  # of EM that do not predict better, once there are clusters: a factor 2.5 in beta
 
 
 class Growth(NamedTuple):
@@ -70,7 +68,7 @@ def grow(
     betas = rising(model.critical_beta(X), temperatures(model, X).high, COOLING)
     path = Annealing(em, betas).path(model, [X], rng, observe)
     fit = _grown(path, model, heldout)
-    if min(n_clusters, *X.shape) > 1 and not fit.splits:
+    if min(n_clusters, *X.shape) > 1 and not (fit.splits or fit.stopped):
         warnings.warn(
             "The tree has not grown: no clusters came apart that predict better. Rows and columns "
             "are independent, or there are too few observations; try tree='binary'.",
@@ -97,6 +95,6 @@ def _grown(path: Iterable[Fit], model: RowClusters, heldout: HeldOut | None) -> 
         since = 0 if heldout is None or perplexity < least or not fit.splits else since + 1
         if since == 0:
             best, least = fit, perplexity
-        if since == PATIENCE or fit.rows[0].shape[1] == model.n_clusters:
+        if since == RUNS or fit.rows[0].shape[1] == model.n_clusters:
             break
     return best

@@ -215,7 +215,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     @property
     def posteriors_(self) -> Array:
         """P(cluster given object)."""
-        return self.embedding_ if self.axis == "rows" else self._state.params.memberships
+        params, (rows,) = self._state
+        posteriors: Array = self._fitted_model.posteriors(params, rows)
+        return posteriors
 
     @property
     def labels_(self) -> Array:

@@ -7,25 +7,22 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from skcooc.abstractions import Abstractions
 from skcooc.annealed_tree import grow
 from skcooc.base import CooccurrenceEstimator
-from skcooc.cluster_mixin import RowClusterMixin
 from skcooc.clustering import temperatures
 from skcooc.em import EM, Split, State, TemperatureRange
 from skcooc.em.annealing import Grown
 from skcooc.em.schedules import Schedule, constant
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
-from skcooc.protocol import Array, Counts
-from skcooc.simplex import first_largest
+from skcooc.protocol import Counts
+from skcooc.tree_mixin import TreeMixin
 
 
-class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
+class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     """Cluster-abstraction model (CAM): clusters at the leaves of a tree, words at all its nodes.
 
     Also known as hierarchical asymmetric clustering model (HACM). Every row, say a document,
@@ -40,10 +37,11 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     tree : "binary", "annealed", or array-like of int, default="binary"
         The topology. "binary": divided in two, as evenly as can be. "annealed": clusters of rows
         are fitted to falling temperatures, and the tree is how they split; it has at most
-        ``n_clusters`` leaves, and fewer where observations held out in ``fit`` are not predicted
-        better by more. An array holds the parent of each node, -1 for the root, or, of shape
-        (K - 1, 2), the nodes that are joined, as ``children_`` of scikit-learn's
-        AgglomerativeClustering; it needs ``n_clusters`` leaves.
+        ``n_clusters`` leaves, and fewer where observations are held out in ``fit``, for
+        ``beta="auto"`` or early stopping, and more leaves do not predict them better. An array
+        holds the parent of each node, -1 for the root, or, of shape (K - 1, 2), the nodes that are
+        joined, as ``children_`` of scikit-learn's AgglomerativeClustering; it needs ``n_clusters``
+        leaves.
 
     abstraction : {"constant", "cluster", "object"}, default="cluster"
         Whose the weights of the nodes on a path are: the same for all, those of a cluster, or those
@@ -73,7 +71,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     n_init : int, default=1
         Number of random starts; the one with the least free energy is kept, or with the least
-        validation perplexity where ``early_stopping=True``.
+        validation perplexity where ``early_stopping=True``. An annealed tree grows only once.
 
     relaxation : float in (0, 2), default=1.8
         Step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A step that
@@ -96,7 +94,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
 
     warm_start : bool, default=False
         Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
-        an earlier call found, once, without further random starts.
+        an earlier call found, once, without further random starts. An annealed tree stays.
 
     random_state : int, RandomState instance or None, default=None
         Seed of the starts and of the division into training and held-out observations.
@@ -108,8 +106,8 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     n_clusters_ : int
         Number of its leaves, K; an annealed tree can have fewer than ``n_clusters``.
     splits_ : list of Split
-        Only of an annealed tree: the inverse temperature of each split, and the clusters in each
-        of the two parts.
+        Only of an annealed tree: the inverse temperature of each split, which may be above
+        ``beta_``, and the clusters in each of the two parts.
     labels_ : (N,) array
         Most probable cluster of each row; cluster k is the leaf ``tree_.leaves[k]``.
     posteriors_ : (N, K) array
@@ -218,73 +216,6 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    @property
-    def tree_(self) -> Tree:
-        """Parents, depths, leaves and paths of the nodes."""
-        check_is_fitted(self)
-        return self._fitted_model.tree
-
-    @property
-    def n_clusters_(self) -> int:
-        """Number of leaves of the tree."""
-        return len(self.tree_.leaves)
-
-    @property
-    def posteriors_(self) -> Array:
-        """P(c given x_i), (N, K)."""
-        return self._fitted_model.leaves(self._state.rows[0])
-
-    @property
-    def labels_(self) -> Array:
-        """Most probable cluster of each row fitted, (N,)."""
-        return first_largest(self.posteriors_)
-
-    @property
-    def node_weights_(self) -> Array:
-        """Share of the observations at each node, (V,)."""
-        return self.row_distribution_ @ self.embedding_
-
-    def predict(self, X: Any) -> Array:
-        """Most probable cluster of rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        labels : (n,) array of int
-            Cluster k is the leaf ``tree_.leaves[k]``.
-        """
-        return first_largest(self.predict_proba(X))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Posterior probabilities of the clusters of rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        posteriors : (n, K) array
-        """
-        rows = self._checked_row_states(X)
-        return self._fitted_model.leaves(rows)
-
-    def decision_path(self, X: Any) -> Any:
-        """The nodes above the most probable cluster of rows, and its leaf.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        indicator : CSR array of shape (n, V), bool
-        """
-        return sp.csr_array(self.tree_.above)[self.predict(X)]
-
     def _model(self) -> Abstractions:
         options = self.abstraction, self.tempering, self.proportions, self.object_iter
         return Abstractions(self._topology(), *options)
@@ -296,7 +227,7 @@ class ClusterAbstraction(RowClusterMixin, CooccurrenceEstimator):
     def _topology(self) -> Tree:
         """The tree at the start of a fit; an annealed one is a root that will grow."""
         if self._is_annealed:
-            return self.tree_ if self._goes_on else binary_tree(1)
+            return self.tree_ if self._goes_on and hasattr(self, "splits_") else binary_tree(1)
         if isinstance(self.tree, str):
             return binary_tree(self.n_clusters)
         tree = explicit_tree(self.tree)

@@ -60,6 +60,11 @@ class CoClusters:
     hard: bool = False
     proportions: Literal["uniform", "estimated"] = "uniform"
 
+    @property
+    def untied(self) -> CoClusters:
+        """The model by which new rows are folded in: this one."""
+        return self
+
     def start(
         self, blocks: Sequence[Counts], rng: np.random.Generator
     ) -> tuple[Params, list[Rows]]:

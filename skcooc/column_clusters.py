@@ -132,6 +132,10 @@ class ColumnClusters:
         joint = params.memberships * params.totals[:, None]
         return rows, normalise(joint, axis=0, otherwise=_unigram(params.totals)[:, None])
 
+    def posteriors(self, params: Params, rows: Rows) -> Array:
+        """P(c given object), of the columns."""
+        return params.memberships
+
     def object_size(self, blocks: Sequence[Counts]) -> float:
         """Mean number of observations of the columns that have any."""
         return float(_mean_positive(_totals(blocks)))

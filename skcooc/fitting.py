@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,7 +199,7 @@ def threads(n_threads: int) -> Iterator[Any]:
 
     Its threads would contend with these for the cores, and their number changes the last digits.
     """
-    with _thread_pools().limit(limits=1, user_api="blas"):
+    with _ONE_BLAS_THREAD:
         if n_threads == 1:
             yield map
             return
@@ -206,9 +207,36 @@ def threads(n_threads: int) -> Iterator[Any]:
             yield pool.map
 
 
+class _OneBlasThread:
+    """Holds BLAS to one thread from the first of concurrent fits that enters to the last to leave.
+
+    The limit is one of the process: fits that set and lifted it by themselves would lift each
+    other's, and leave it behind.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _thread_pools().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
 @cache
 def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
 
 
 def _hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[CSRCounts, HeldOut]:
@@ -288,7 +316,7 @@ def _best_restart(
                 levels = coarser_levels(X, settings.coarsening or ())
                 optimiser = settings.optimiser(X, beta, levels, heldout)
             else:
-                optimiser = settings.em(constant(beta, settings.max_iter), heldout)
+                optimiser = settings.resumed(model, beta, heldout)
             fit = optimiser.fit(model, [X], rng, observe, start=start)
             # Rows are to be what the parameters returned make of them, as in ``transform``.
             rows, _ = model.expect(X, fit.params, fit.rows[0], beta)

@@ -132,6 +132,10 @@ class RowClusters:
         """P(c given x) and P(y given c)."""
         return rows, params.components
 
+    def posteriors(self, params: Params, rows: Rows) -> Array:
+        """P(c given object), of the rows."""
+        return rows
+
     def object_size(self, blocks: Sequence[Counts]) -> float:
         """Mean number of observations of the rows that have any."""
         observations = sum(float(np.sum(X.row_sums * X.row_weights)) for X in blocks)

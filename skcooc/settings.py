@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from skcooc.em import EM, HeldOut, TemperatureRange
 from skcooc.em.annealing import Annealing, Grown
 from skcooc.em.driver import Observe
 from skcooc.em.multiscale import Level, Multiscale
-from skcooc.em.schedules import MakeSchedule, Schedule
+from skcooc.em.schedules import MakeSchedule, Schedule, constant
 from skcooc.em.staged import Staged
 from skcooc.protocol import Array, Counts
 
@@ -67,6 +67,12 @@ class Settings:
         if self.staged:
             return Staged(em)
         return Multiscale(em, levels) if levels else em
+
+    def resumed(self, model: Any, beta: float, heldout: HeldOut | None) -> EM:
+        """What goes on from a fit, in the last stage where the model has stages."""
+        limit = model.stages[-1][1] if self.staged else None
+        n_iter = self.max_iter if limit is None else min(limit, self.max_iter)
+        return self.em(constant(beta, n_iter), heldout)
 
     def optimiser(
         self, X: Counts, beta: float, levels: Sequence[Level], heldout: HeldOut | None

@@ -266,14 +266,18 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         return np.tile(members, (self.joint_.shape[0], 1))
 
     def _model(self) -> CoClusters | ClassBigrams:
-        return ClassBigrams(self.n_row_clusters) if self.tied else self._prediction_model()
+        return ClassBigrams(self.n_row_clusters) if self.tied else self._coclusters()
 
     def _prediction_model(self) -> CoClusters:
+        untied: CoClusters = self._fitted_model.untied
+        return untied
+
+    def _coclusters(self) -> CoClusters:
         sizes = self.n_row_clusters, self.n_column_clusters
         return CoClusters(*sizes, self.hard, self.proportions)
 
     def _temperatures(self, X: Counts) -> TemperatureRange:
-        return temperatures(self._prediction_model(), X, SYMMETRIC, SYMMETRIC_CRITICAL)
+        return temperatures(self._coclusters(), X, SYMMETRIC, SYMMETRIC_CRITICAL)
 
     def _schedule(self, beta: float, max_iter: int) -> Schedule:
         return constant(beta, max_iter)

@@ -1,5 +1,7 @@
 """Trees of annealed clusters: topology, stopping, and how an estimator lives with them."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -111,6 +113,51 @@ def test_with_a_temperature_that_is_given(options):
     assert model.temperature_search_ == []
     assert adjusted_rand_score(data.labels, model.labels_) > 0.95
     assert model.predict(data.X).tolist() == model.labels_.tolist()
+
+
+def test_held_out_observations_do_not_shape_the_tree(monkeypatch):
+    data, tables = hierarchy(), []
+
+    def spied(em, X, *arguments):
+        tables.append(X)
+        return grow(em, X, *arguments)
+
+    monkeypatch.setattr("skcooc.cluster_abstraction.grow", spied)
+    ClusterAbstraction(4, tree="annealed", random_state=0).fit(data.X)
+    share = tables[0].column_sums.sum() / data.X.sum()
+    assert share == pytest.approx(0.9, abs=0.02)
+
+
+def test_weights_of_rows_are_repetitions():
+    X = hierarchy().X.toarray()[:40]
+    weights = np.arange(40) % 3
+    options = {"tree": "annealed", "beta": 0.1, "random_state": 0}
+    weighted = ClusterAbstraction(4, **options).fit(X, sample_weight=weights)
+    repeated = ClusterAbstraction(4, **options).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_array_equal(weighted.tree_.parents, repeated.tree_.parents)
+    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-4)
+
+
+def test_a_tree_that_is_stopped_is_not_said_to_be_without_reason():
+    class Stop:
+        def setup(self, estimator, context): ...
+        def teardown(self, estimator, context): ...
+        def on_fit_task_begin(self, *arguments, **named): ...
+        def on_fit_task_end(self, *arguments, **named):
+            return True
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="The tree has not grown")
+        model = ClusterAbstraction(4, tree="annealed", beta=0.1, random_state=0)
+        model.set_callbacks(Stop()).fit(hierarchy().X)
+    assert model.n_clusters_ >= 1
+
+
+def test_a_warm_start_from_another_tree_is_refused():
+    X = hierarchy().X
+    model = ClusterAbstraction(4, beta=0.1, random_state=0, warm_start=True).fit(X)
+    with pytest.raises(ValueError, match="tree is another one"):
+        model.set_params(tree="annealed").fit(X)
 
 
 def test_a_warm_start_keeps_the_tree():

@@ -1,5 +1,6 @@
 """The cluster-abstraction model against a literal transcription of its equations."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -166,6 +167,35 @@ def test_stages_are_ever_less_constrained():
     assert len(fit.history) == 20 + 30 + 4
     energies = [record.free_energy for record in fit.history]
     assert (np.diff(energies) <= 1e-9 * np.abs(energies[1:])).all()
+
+
+def test_a_run_that_stops_early_ends_with_the_model_asked_for():
+    model, X = Abstractions(TREE, "object"), CSRCounts(planted().X.astype(float))
+    staged = Staged(EM(constant(0.5, 30), -np.inf))
+    fit = staged.fit(model, [X], np.random.default_rng(0), lambda *_: True)
+    assert fit.rows[0].shape[1] == len(fit.params.weights) == len(TREE.slots.nodes)
+    assert fit.stopped
+    assert not fit.converged
+    assert fit.objective == fit.history[-1].free_energy
+
+
+def test_weights_of_rows_are_repetitions_where_rows_have_weights_of_nodes():
+    X = planted().X.toarray()[:20]
+    weights = np.arange(20) % 3
+    options = {"abstraction": "object", "beta": 0.3, "random_state": 0, "relaxation": 1.0}
+    weighted = ClusterAbstraction(3, **options).fit(X, sample_weight=weights)
+    repeated = ClusterAbstraction(3, **options).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-6)
+    slots = (model._state.params.abstraction for model in (weighted, repeated))
+    np.testing.assert_allclose(*slots, atol=1e-6)
+
+
+def test_the_last_stage_stays_short_on_a_warm_start():
+    X = planted().X
+    options = {"abstraction": "object", "beta": 0.3, "object_iter": 3, "random_state": 0}
+    model = ClusterAbstraction(3, warm_start=True, **options).fit(X)
+    with warnings.catch_warnings(action="ignore"):  # it is cut short
+        assert model.fit(X).n_iter_ <= 3
 
 
 def test_one_leaf_is_the_unigram():

@@ -67,6 +67,7 @@ ALLOWED = {
     "datasets": {"hierarchy"},
     "clustering": {"em", "protocol", "simplex"},
     "cluster_mixin": {"protocol", "simplex"},
+    "tree_mixin": {"cluster_mixin", "hierarchy", "protocol", "simplex"},
     "projection_mixin": {"em", "projections", "protocol", "simplex", "topic_clusters"},
     **{
         part: {"aspect", "clustering", "dirichlet", "em", "hierarchy", "protocol", "simplex"}
@@ -74,7 +75,15 @@ ALLOWED = {
         for part in EQUATIONS
     },
     **{
-        part: {"base", "cluster_mixin", "clustering", "em", "hierarchy", "projection_mixin"}
+        part: {
+            "base",
+            "cluster_mixin",
+            "tree_mixin",
+            "clustering",
+            "em",
+            "hierarchy",
+            "projection_mixin",
+        }
         | {"protocol", "simplex"}
         | EQUATIONS
         for part in MODELS

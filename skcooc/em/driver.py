@@ -36,7 +36,7 @@ class State(NamedTuple):
 class Split(NamedTuple):
     """A phase transition of an annealed run: one cluster becomes several."""
 
-    beta: float  # inverse temperature at which they first differ
+    beta: float  # inverse temperature at which they were found apart
     parts: tuple[tuple[int, ...], ...]  # the components of each part; together those of the whole
 
 

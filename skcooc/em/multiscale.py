@@ -103,7 +103,11 @@ class Multiscale:
         for level in reversed(self.levels):
             watch = Watch(observed_from(level, observe))
             fit = optimiser.fit(model, [level.X], rng, watch, map, start=state)
-            optimiser, history, splits = tied, history + fit.history, splits or fit.splits
+            optimiser, history, splits = (
+                tied,
+                history + fit.history,
+                fit.splits if splits is None else splits,
+            )
             if watch.stopped:
                 rows = [fit.rows[0][level.groups]]
                 return fit._replace(rows=rows, history=history, splits=splits)

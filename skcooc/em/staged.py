@@ -53,9 +53,9 @@ class Staged:
             if watch.stopped:
                 break
         if not last:  # the parameters are to be those of the model asked for
-            once = replace(self.em, schedule=constant(beta, 1), heldout=None)
+            once = replace(self.em, schedule=constant(beta, 1))
             fit = once.fit(model.stages[-1][0], blocks, rng, map=map, start=state)
-            fit = fit._replace(stopped=True)
+            fit = fit._replace(stopped=True, objective=history[-1].free_energy)
         # A stage that is cut short on purpose has done what it should.
         done = not watch.stopped and (fit.converged or limit is not None)
         return fit._replace(history=history, converged=done)

@@ -1,0 +1,89 @@
+"""Attributes and predictions of estimators whose clusters are the leaves of a tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.cluster_mixin import RowClusterMixin
+from skcooc.hierarchy import Tree
+from skcooc.protocol import Array
+from skcooc.simplex import first_largest
+
+
+class TreeMixin(RowClusterMixin):
+    """What a fitted hierarchy knows of its leaves, and of new rows."""
+
+    row_distribution_: Array
+    _state: Any
+    _fitted_model: Any
+    _checked_row_states: Any
+
+    @property
+    def tree_(self) -> Tree:
+        """Parents, depths, leaves and paths of the nodes."""
+        check_is_fitted(self)
+        return self._fitted_model.tree
+
+    @property
+    def n_clusters_(self) -> int:
+        """Number of leaves of the tree."""
+        return len(self.tree_.leaves)
+
+    @property
+    def posteriors_(self) -> Array:
+        """P(c given x_i), (N, K)."""
+        return self._fitted_model.leaves(self._state.rows[0])
+
+    @property
+    def labels_(self) -> Array:
+        """Most probable cluster of each row fitted, (N,)."""
+        return first_largest(self.posteriors_)
+
+    @property
+    def node_weights_(self) -> Array:
+        """Share of the observations at each node, (V,)."""
+        return self.row_distribution_ @ self.embedding_
+
+    def predict(self, X: Any) -> Array:
+        """Most probable cluster of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        labels : (n,) array of int
+            Cluster k is the leaf ``tree_.leaves[k]``.
+        """
+        return first_largest(self.predict_proba(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior probabilities of the clusters of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        posteriors : (n, K) array
+        """
+        rows = self._checked_row_states(X)
+        return self._fitted_model.leaves(rows)
+
+    def decision_path(self, X: Any) -> Any:
+        """The nodes above the most probable cluster of rows, and its leaf.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+        Returns
+        -------
+        indicator : CSR array of shape (n, V), bool
+        """
+        return sp.csr_array(self.tree_.above)[self.predict(X)]
