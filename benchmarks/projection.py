@@ -55,7 +55,7 @@ def perplexity(options: argparse.Namespace) -> Iterator[Row]:
     by the same measure. pLSA with beta=1 stops as in the paper, when the free energy falls by less
     than .01 %; the others by their own tolerance. LDA: 300 sweeps by tomotopy, which optimises
     alpha, mean of ten samples, then 20 rounds of variational EM. PCP has as many
-    clusters as training documents, as in the paper, or 200, whichever validation prefers.
+    clusters as training documents, as in the paper, or 400, whichever validation prefers.
     """
     for data in options.data:
         X, _ = coclustering.documents(data)

@@ -197,7 +197,7 @@ def bounded(model: Any, X: Any, b: Array, s: float) -> float:
 LDA_PRIORS = [{"eta": eta} for eta in (0.05, 0.1, 0.2, 0.4)]
 PCP_PRIORS = [
     {"topic_prior": 0.1, "center_prior": center, "n_clusters": n_clusters}
-    for n_clusters, center in product((None, 200), (0.3, 3.0, 10.0))
+    for n_clusters, center in product((None, 400), (0.02, 0.05, 0.3))
 ]
 
 METHODS = {
