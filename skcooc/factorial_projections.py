@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from skcooc.projections import (
 )
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import softmax, sums
-from skcooc.topic_clusters import Tempered
 
 CHUNK = 256  # rows whose posteriors are in memory at a time
 
@@ -39,8 +37,6 @@ class FactorialProjections(Projections):
     need. The state of a row is S. Its psi is formed anew, for a few rows at a time: nothing has the
     size N x C.
     """
-
-    tempered: ClassVar[Tempered] = "observations"
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Memberships and topics of the rows, in the order psi, phi, psi."""

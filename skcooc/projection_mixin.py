@@ -159,7 +159,7 @@ class ProjectionMixin(ClusterMixin):
         return self._state
 
     def _prediction_model(self) -> Collapsed:
-        return Collapsed(self._fitted_model.tempered)
+        return Collapsed()
 
     def _prediction_params(self) -> Params:
         params = self._state.params
@@ -168,5 +168,5 @@ class ProjectionMixin(ClusterMixin):
     def _row_states(self, X: Any) -> Array:
         psi: Array = self._settled(self._prediction_model(), X)
         if self.inference == "variational":
-            psi = self._settled(MeanField(self._fitted_model.tempered), X, psi)
+            psi = self._settled(MeanField(), X, psi)
         return psi

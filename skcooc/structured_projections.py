@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from skcooc.projections import Params, Projections, Statistics, clusters_of, row_weights, spread
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import LEAST
-from skcooc.topic_clusters import Tempered, summed_out
+from skcooc.topic_clusters import summed_out
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,6 @@ class StructuredProjections(Projections):
     is started. phi is the same for all rows, so that all sums need two sparse products and M x C
     numbers. The state of a row is psi.
     """
-
-    tempered: ClassVar[Tempered] = "rows"
 
     def start(
         self, blocks: Sequence[Counts], rng: np.random.Generator

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import log, normalise, softmax, sums
-
-Tempered = Literal["rows", "observations"]  # whose likelihood has the exponent beta
 
 
 class Params(NamedTuple):
@@ -45,17 +43,15 @@ class _AtCenters:
 class Collapsed(_AtCenters):
     """Clusters of rows with the topics of their observations summed out.
 
-    P(c given x_i) ~ pi_c prod_j (sum_k theta_ck B_jk)^(beta n_ij), at the means of pi and theta;
-    where single observations are tempered, with (theta_ck B_jk)^beta in the sum instead.
+    P(c given x_i) ~ pi_c prod_j (sum_k theta_ck B_jk)^(beta n_ij), at the means of pi and theta.
+    So both posteriors of the training rows predict: new rows are predicted better if beta is the
+    exponent of all their observations together, even if it was that of every single one.
     """
-
-    tempered: Tempered
 
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of the clusters: one step is all, whatever the state of the rows."""
-        within, power = (1.0, beta) if self.tempered == "rows" else (beta, 1.0)
-        factors = params.topics**within, params.centers**within
-        psi, evidence, _, _ = summed_out(X, *factors, log(params.weights), power)
+        factors = params.topics, params.centers, log(params.weights)
+        psi, evidence, _, _ = summed_out(X, *factors, beta)
         psi[X.row_sums == 0] = params.weights
         return psi, Statistics(-float(np.sum(evidence)) / beta)
 
@@ -68,11 +64,9 @@ class MeanField(_AtCenters):
     from the posterior in which topics are summed out.
     """
 
-    tempered: Tempered
-
     def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Topics of the observations, then posteriors of the clusters."""
-        S = expected_topics(X, params, rows, 1.0 if self.tempered == "rows" else beta)
+        S = expected_topics(X, params, rows)
         psi, log_sums = beta * S @ params.log_centers.T, np.empty((len(S), 1))
         psi += params.log_weights
         softmax(psi, log_sums)
@@ -118,10 +112,10 @@ def summed_out(
     return psi, evidence[:, 0].astype(np.float64), P, shared
 
 
-def expected_topics(X: Counts, params: Params, rows: Rows, power: float = 1.0) -> Array:
-    """S_ik = sum_j n_ij phi_ijk with phi_ijk ~ (A_ik B_jk)^power, eq. (8), (n, K)."""
-    A = np.exp(power * (rows @ params.log_centers))
-    S: Array = A * X.mixture(A, params.topics**power).rows
+def expected_topics(X: Counts, params: Params, rows: Rows) -> Array:
+    """S_ik = sum_j n_ij phi_ijk with phi_ijk ~ A_ik B_jk, eq. (8), (n, K)."""
+    A = np.exp(rows @ params.log_centers)
+    S: Array = A * X.mixture(A, params.topics).rows
     return S
 
 
