@@ -66,8 +66,9 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature of the posterior, the exponent of the likelihood: of every observation
         and its topic where the posterior is factorial, of the row where it is structured, and of
-        new rows in both. 1 is the authors' model. "auto" chooses it on observations held out inside ``fit``: between .5 and
-        1, or, structured, on a logarithmic scale, as ``AsymmetricClustering`` does.
+        new rows in both. 1 is the authors' model. "auto" chooses it on observations held out inside
+        ``fit``: between .5 and 1, or, structured, on a logarithmic scale, as
+        ``AsymmetricClustering`` does.
 
     max_iter : int, default=200
         Largest number of EM iterations.
