@@ -70,7 +70,8 @@ def fit_table(
     probes: list[Probe] = []
     train, heldout = CSRCounts(X, sample_weight), None
     if settings.holds_out:
-        train, heldout = hold_out(X, sample_weight, settings)
+        rest, heldout = hold_out(X, sample_weight, settings)
+        train = CSRCounts(rest, sample_weight)
     grown = _grown(model, train, heldout, settings, progress.growing)
     if heldout is not None and isinstance(settings.beta, TemperatureRange):
         probes = _search(grown.seed, train, heldout, settings.beta, settings, progress)
@@ -99,7 +100,8 @@ def probes_of(model: Model, X: Any, sample_weight: Array | None, settings: Setti
     -------
     probes : Probes
     """
-    train, heldout = hold_out(X, sample_weight, settings)
+    rest, heldout = hold_out(X, sample_weight, settings)
+    train = CSRCounts(rest, sample_weight)
     seed = _grown(model, train, heldout, settings, lambda: nullcontext(ignore)).seed
     return Probes(seed, train.spread(1, map), heldout, settings, keep=True)
 

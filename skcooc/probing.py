@@ -17,7 +17,7 @@ from skcooc.protocol import Array, Model
 from skcooc.settings import Settings
 
 
-def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[CSRCounts, HeldOut]:
+def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[Any, HeldOut]:
     """Divide a table into observations to fit and observations held out.
 
     Parameters
@@ -29,19 +29,18 @@ def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[C
 
     Returns
     -------
-    rest : CSRCounts
+    rest : CSR array of shape (N, M)
     heldout : HeldOut
+        Of one block.
 
     Raises
     ------
     ValueError
-        Where there are too few observations for two parts.
+        Where one of the parts would be empty.
     """
-    rest, drawn = (
-        CSRCounts(part, sample_weight)
-        for part in thin(X, settings.validation_fraction, settings.seeds[0])
-    )
-    if not (rest.observations.any() and drawn.observations.any()):
+    rest, drawn = thin(X, settings.validation_fraction, settings.seeds[0])
+    fitted, heldout = CSRCounts(rest, sample_weight), CSRCounts(drawn, sample_weight)
+    if not (fitted.observations.any() and heldout.observations.any()):
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) and {X.sum():g} observation(s), too few to "
             f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
@@ -49,7 +48,7 @@ def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[C
         )
     # Without any smoothing a single impossible observation would make all validations infinite.
     smoothing = None if settings.smoothing == "auto" else max(settings.smoothing, LEAST_SMOOTHING)
-    return rest, HeldOut([drawn], add_one_unigram(rest), smoothing)
+    return rest, HeldOut([heldout], add_one_unigram(fitted), smoothing)
 
 
 def add_one_unigram(counts: CSRCounts) -> Array:

@@ -117,7 +117,7 @@ def zoom(race: Race) -> None:
     >>> race = Race(measure, n_candidates=12, n_folds=2)
     >>> zoom(race)
     >>> race.best, race.visited.tolist()
-    (6, [1, 4, 5, 6, 7, 10])
+    (6, [1, 4, 5, 6, 7, 8, 10])
     """
     n, step = len(race.losses), 1
     while n >= step * BRANCHES**2:

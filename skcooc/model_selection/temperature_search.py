@@ -265,6 +265,11 @@ class TemperatureSearchCV(BaseSearchCV):
             return row_folds(self.estimator, data, self.cv, split_params)
         return observation_folds(target, data, self.cv, split_params)
 
+    @available_if(_estimator_has("transform"))
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit, and transform the same data; parameters are those of ``fit``."""
+        return self.fit(X, y, **params).transform(X)
+
     @available_if(_estimator_has("get_feature_names_out"))
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the columns that ``transform`` returns."""
