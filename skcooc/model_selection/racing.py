@@ -8,8 +8,9 @@ import numpy as np
 
 from skcooc.protocol import Array
 
-FIRST_FOLDS = 3  # on which candidates are compared before the others are visited
-CLEARLY = 2.0  # standard errors
+FIRST_FOLDS = 3  # after which candidates are compared; then after twice as many, and so on
+ERRORS = 2.0  # standard errors by which a difference may be wrong
+MATTERS = 0.002  # difference of losses: of perplexities, a fifth of a per cent
 BRANCHES = 3  # by which the step between neighbours shrinks, and least number of first candidates
 
 Measure = Callable[[Sequence[tuple[int, int]]], Sequence[float]]
@@ -45,15 +46,16 @@ class Race:
         return np.flatnonzero(~np.isnan(self.losses).all(axis=1))
 
     def visit(self, candidates: Sequence[int]) -> None:
-        """Measure candidates; those clearly worse than the best on the first folds only there."""
-        folds = range(self.losses.shape[1])
-        first, others = folds[:FIRST_FOLDS], folds[FIRST_FOLDS:]
+        """Measure candidates on ever more folds, as long as one may be better than the best."""
+        n_folds, begin, end = self.losses.shape[1], 0, FIRST_FOLDS
         finished = [] if np.isnan(self.losses).any(axis=1).all() else [self.best]
-        self._run(candidates, first)
-        losses = self.losses[:, first]
-        leader = min([*finished, *candidates], key=lambda c: losses[c].mean())
-        hopeful = [c for c in candidates if not clearly_worse(losses[c], losses[leader])]
-        self._run(hopeful if others else [], others)
+        hopeful = list(candidates)
+        while begin < n_folds and hopeful:
+            self._run(hopeful, range(begin, min(end, n_folds)))
+            losses = self.losses[:, :end]
+            leader = min([*finished, *hopeful], key=lambda c: losses[c].mean())
+            hopeful = [c for c in hopeful if c == leader or may_win(losses[c], losses[leader])]
+            begin, end = end, 2 * end
 
     def _run(self, candidates: Sequence[int], folds: Sequence[int]) -> None:
         pairs = [(candidate, fold) for fold in folds for candidate in candidates]
@@ -61,8 +63,11 @@ class Race:
             self.losses[pair] = loss
 
 
-def clearly_worse(losses: Array, least: Array) -> bool:
-    """Whether losses are larger by more than the noise of the differences on the same folds.
+def may_win(losses: Array, least: Array) -> bool:
+    """Whether losses may turn out less than others by an amount that matters.
+
+    Not so where they are larger in the mean, or hardly less, by more than the noise of differences
+    on the same folds.
 
     Parameters
     ----------
@@ -70,23 +75,23 @@ def clearly_worse(losses: Array, least: Array) -> bool:
 
     Returns
     -------
-    worse : bool
+    open : bool
 
     Examples
     --------
     >>> import numpy as np
     >>> least = np.array([5.9, 6.1, 6.0])
-    >>> clearly_worse(least + [0.1, 0.12, 0.11], least)
-    True
-    >>> clearly_worse(least + [0.1, -0.2, 0.2], least)
+    >>> may_win(least + [0.1, 0.12, 0.11], least)
     False
+    >>> may_win(least + [0.1, -0.2, 0.2], least)
+    True
     """
     if len(losses) < 2:
-        return False
+        return True
     with np.errstate(invalid="ignore"):  # both may be infinite
         differences = losses - least
         error = differences.std(ddof=1) / np.sqrt(len(losses))
-        return bool(differences.mean() > CLEARLY * error)
+        return not differences.mean() - ERRORS * error > -MATTERS
 
 
 def descend(race: Race, step: int = 1) -> None:

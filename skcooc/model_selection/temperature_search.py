@@ -41,8 +41,9 @@ class TemperatureSearchCV(BaseSearchCV):
     Finds what `GridSearchCV` over the same ``betas`` finds, with a small part of its work. In every
     fold short fits, which share their burn-in, show where the best temperature is; full fits, from
     the start, are made there and at neighbouring temperatures alone, until both neighbours of the
-    best one are worse. A temperature that is clearly worse on the first three folds (in the mean by
-    more than two standard errors of the differences) is not visited on the others.
+    best one are worse. After three folds, and after six, twelve and so on, temperatures are dropped
+    that are not better than the best so far by .2 % of its perplexity, give or take two standard
+    errors of the differences on the same folds.
 
     A part of the training observations of every fold, ``validation_fraction`` of the estimator, is
     held out from the short fits. They are judged by it, and it tells the smoothing where the
