@@ -86,19 +86,9 @@ def fit_table(
 
 
 def probes_of(model: Model, X: Any, sample_weight: Array | None, settings: Settings) -> Probes:
-    """What tries temperatures on a table, a part of which it holds out; on one thread.
+    """What tries temperatures on a table, a part of which it holds out; see ``fit_table``.
 
-    Parameters
-    ----------
-    model : Model
-    X : CSR array or matrix of shape (N, M)
-    sample_weight : (N,) array or None
-        Factors of the rows.
-    settings : Settings
-
-    Returns
-    -------
-    probes : Probes
+    It uses one thread.
     """
     rest, heldout = hold_out(X, sample_weight, settings)
     train = CSRCounts(rest, sample_weight)

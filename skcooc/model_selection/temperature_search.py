@@ -23,7 +23,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.fitting import threads
-from skcooc.model_selection.folds import Data, Fold, observation_folds, row_folds
+from skcooc.model_selection.folds import N_FOLDS, Data, Fold, observation_folds, row_folds
 from skcooc.model_selection.grid_point import GridPoint, set_temperature
 from skcooc.model_selection.results import cv_results, tables
 from skcooc.model_selection.target import Target, check_temperature, find_target
@@ -41,9 +41,9 @@ class TemperatureSearchCV(BaseSearchCV):
     Finds what `GridSearchCV` over the same ``betas`` finds, with a small part of its work. In every
     fold short fits, which share their burn-in, show where the best temperature is; full fits, from
     the start, are made there and at neighbouring temperatures alone, until both neighbours of the
-    best one are worse. After three folds, and after six, twelve and so on, temperatures are dropped
-    that are not better than the best so far by .2 % of its perplexity, give or take two standard
-    errors of the differences on the same folds.
+    best one are worse. After three folds, and after six, twelve and so on, a temperature is dropped
+    if two standard errors of its differences from the best one on the same folds would not make its
+    perplexity .2 % less.
 
     A part of the training observations of every fold, ``validation_fraction`` of the estimator, is
     held out from the short fits. They are judged by it, and it tells the smoothing where the
@@ -67,13 +67,6 @@ class TemperatureSearchCV(BaseSearchCV):
         Folds. A number, with ``split="observations"``, means that of `ObservationSplit` with a
         fixed seed. A splitter gets `Dyads` to split, or rows. None is 10.
 
-    split : {"observations", "rows"}, default="observations"
-        What is divided. Observations of the table are scored with what was fitted to other
-        observations of the same rows. They need counts as input, also where there is a pipeline,
-        the earlier steps of which then transform the table of the observations scored like that of
-        the observations fitted. Rows can be anything, texts included; half of the observations of
-        a row are folded in, and the other half are scored.
-
     n_jobs : int, default=None
         Number of threads among which folds and temperatures are divided, in joblib's conventions.
         Results do not depend on it. The threads of the estimator itself come on top in full fits.
@@ -81,6 +74,13 @@ class TemperatureSearchCV(BaseSearchCV):
     refit : bool, default=True
         Whether to fit all data with the best parameters. Where the estimator has
         ``smoothing="auto"``, this fit gets the mean of the smoothing of the folds as a number.
+
+    split : {"observations", "rows"}, default="observations"
+        What is divided. Observations of the table are scored with what was fitted to other
+        observations of the same rows. They need counts as input, also where there is a pipeline,
+        the earlier steps of which then transform the table of the observations scored like that of
+        the observations fitted. Rows can be anything, texts included; half of the observations of
+        a row are folded in, and the other half are scored.
 
     Attributes
     ----------
@@ -145,19 +145,19 @@ class TemperatureSearchCV(BaseSearchCV):
         estimator: Any,
         betas: ArrayLike | Literal["auto"] = "auto",
         param_grid: dict[str, Any] | list[dict[str, Any]] | None = None,
-        *,
-        cv: Any = 10,
-        split: Literal["observations", "rows"] = "observations",
+        cv: Any = N_FOLDS,
         n_jobs: int | None = None,
         refit: bool = True,
+        *,
+        split: Literal["observations", "rows"] = "observations",
     ) -> None:
         self.estimator = estimator
         self.betas = betas
         self.param_grid = param_grid
         self.cv = cv
-        self.split = split
         self.n_jobs = n_jobs
         self.refit = refit
+        self.split = split
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, **params: Any) -> TemperatureSearchCV:
