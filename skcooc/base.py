@@ -24,8 +24,9 @@ from skcooc.counts import CSRCounts
 from skcooc.dyads import Dyads
 from skcooc.em import State, TemperatureRange
 from skcooc.em.schedules import Schedule, burn_in
-from skcooc.fitting import continued, fit_table
+from skcooc.fitting import continued, fit_table, probes_of
 from skcooc.prediction import Predictions
+from skcooc.probing import Probes
 from skcooc.progress import Progress
 from skcooc.protocol import Model, Predictor
 from skcooc.settings import Settings
@@ -66,6 +67,8 @@ class CooccurrenceEstimator(
         "random_state": ["random_state"],
     }
     _structure: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that shape the model
+
+    transform = Predictions.transform  # set_output concerns what is defined here
 
     def _model(self) -> Model:
         """The equations, with the hyper-parameters of this estimator."""
@@ -127,6 +130,15 @@ class CooccurrenceEstimator(
         self._become(known | attributes.of_fit(fitted))
         attributes.warn_about(self, fitted.fit.stopped)
         return self
+
+    def _probes(
+        self, X: Any, sample_weight: ArrayLike | None = None
+    ) -> tuple[Probes, TemperatureRange]:
+        """What tries temperatures on a part of these observations, and where to look for them."""
+        table, row_weights = check_training(copy.copy(self), X, sample_weight)
+        counts = CSRCounts(table, row_weights)
+        settings = self._settings(counts, warm=False)
+        return probes_of(self._model(), table, row_weights, settings), self._temperatures(counts)
 
     @property
     def _goes_on(self) -> bool:

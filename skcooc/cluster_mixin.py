@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sklearn.base import ClusterMixin
@@ -48,7 +49,8 @@ class RowClusterMixin(ClusterMixin):
     """Labels and predictions of estimators whose ``transform`` is P(cluster given row)."""
 
     embedding_: Array
-    transform: Any
+    _checked: Callable[[Any], Any]
+    _fold_in: Callable[[Any], Array]
 
     @property
     def labels_(self) -> Array:
@@ -67,7 +69,7 @@ class RowClusterMixin(ClusterMixin):
         -------
         labels : (n,) array of int
         """
-        return first_largest(self.transform(X))
+        return first_largest(self.predict_proba(X))
 
     @available_if(_clusters_rows)
     def predict_proba(self, X: Any) -> Array:
@@ -81,4 +83,4 @@ class RowClusterMixin(ClusterMixin):
         -------
         posteriors : (n, K) array
         """
-        return self.transform(X)
+        return self._fold_in(self._checked(X))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
@@ -14,13 +14,14 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-from skcooc.counts import CSRCounts, NewRows, thin
-from skcooc.em import Fit, HeldOut, State, TemperatureRange, Validation
+from skcooc.counts import CSRCounts, NewRows
+from skcooc.em import Fit, HeldOut, State, TemperatureRange
 from skcooc.em.annealing import Grown
-from skcooc.em.heldout import LEAST_SMOOTHING
+from skcooc.em.driver import Observe, ignore
 from skcooc.em.multiscale import coarser_levels
 from skcooc.em.schedules import constant
-from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search
+from skcooc.em.temperature import Probe, best, search
+from skcooc.probing import Probes, add_one_unigram, hold_out
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Counts, Model, Predictor, Rows
 from skcooc.settings import Settings
@@ -70,8 +71,9 @@ def fit_table(
     probes: list[Probe] = []
     train, heldout = CSRCounts(X, sample_weight), None
     if settings.holds_out:
-        train, heldout = _hold_out(X, sample_weight, settings)
-    grown = _grown(model, train, heldout, settings, progress)
+        rest, heldout = hold_out(X, sample_weight, settings)
+        train = CSRCounts(rest, sample_weight)
+    grown = _grown(model, train, heldout, settings, progress.growing)
     if heldout is not None and isinstance(settings.beta, TemperatureRange):
         probes = _search(grown.seed, train, heldout, settings.beta, settings, progress)
     if not settings.early_stopping:
@@ -84,6 +86,17 @@ def fit_table(
     return Fitted(fit, grown.model, beta, smoothing, add_one_unigram(train), row_mass, probes)
 
 
+def probes_of(model: Model, X: Any, sample_weight: Array | None, settings: Settings) -> Probes:
+    """What tries temperatures on a table, a part of which it holds out; see ``fit_table``.
+
+    It uses one thread.
+    """
+    rest, heldout = hold_out(X, sample_weight, settings)
+    train = CSRCounts(rest, sample_weight)
+    seed = _grown(model, train, heldout, settings, lambda: nullcontext(ignore)).seed
+    return Probes(seed, train.spread(1, map), heldout, settings, keep=True)
+
+
 def _smoothing(settings: Settings, probes: list[Probe], fit: Fit) -> float:
     """The smoothing given; else what held-out observations asked for; else a small constant."""
     if settings.smoothing != "auto":
@@ -91,12 +104,6 @@ def _smoothing(settings: Settings, probes: list[Probe], fit: Fit) -> float:
     if fit.validation is not None:
         return fit.validation.smoothing
     return best(probes).validation.smoothing if probes else DEFAULT_SMOOTHING
-
-
-def add_one_unigram(counts: CSRCounts) -> Array:
-    """The distribution (m_j + 1) / (L + M) of the columns, (M,), in float64."""
-    m = counts.column_sums
-    return (m + 1) / (m.sum() + len(m))
 
 
 def fold_in(
@@ -239,29 +246,17 @@ def _thread_pools() -> ThreadpoolController:
 _ONE_BLAS_THREAD = _OneBlasThread()
 
 
-def _hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[CSRCounts, HeldOut]:
-    rest, drawn = (
-        CSRCounts(part, sample_weight)
-        for part in thin(X, settings.validation_fraction, settings.seeds[0])
-    )
-    if not (rest.observations.any() and drawn.observations.any()):
-        raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) and {X.sum():g} observation(s), too few to "
-            f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
-            "or early_stopping=True. Give beta a number, or change validation_fraction."
-        )
-    # Without any smoothing a single impossible observation would make all validations infinite.
-    smoothing = None if settings.smoothing == "auto" else max(settings.smoothing, LEAST_SMOOTHING)
-    return rest, HeldOut([drawn], add_one_unigram(rest), smoothing)
-
-
 def _grown(
-    model: Model, train: CSRCounts, heldout: HeldOut | None, settings: Settings, progress: Progress
+    model: Model,
+    train: CSRCounts,
+    heldout: HeldOut | None,
+    settings: Settings,
+    growing: Callable[[], AbstractContextManager[Observe]],
 ) -> Grown:
     """The model, with what its structure learns from the observations fitted."""
     if settings.grow is None:
         return Grown(model, model, None)
-    with threads(settings.n_threads) as map, progress.growing() as observe:
+    with threads(settings.n_threads) as map, growing() as observe:
         X = train.spread(settings.n_threads, map)
         em = settings.em(constant(1.0, settings.max_iter))
         return settings.grow(em, X, np.random.default_rng(settings.seeds[0]), heldout, observe)
@@ -276,22 +271,10 @@ def _search(
     progress: Progress,
 ) -> list[Probe]:
     """Probe temperatures with short fits from one and the same start."""
-    # Over-relaxed steps are about eta times as long as plain ones.
-    n_iter = min(round(PROBE_ITERATIONS / settings.relaxation), settings.max_iter)
-
-    def evaluate(beta: float) -> Validation:
-        rng = np.random.default_rng(settings.seeds[0])
-        fit = settings.probe(beta, n_iter, levels).fit(model, blocks, rng, start=start)
-        return heldout(model, fit.params, fit.rows)
-
-    start = None
     with threads(settings.n_threads) as map, progress.searching() as observe:
         X = train.spread(settings.n_threads, map)
-        blocks, levels = [X], coarser_levels(X, settings.coarsening or ())
-        if settings.costly_start:  # else it is cheaper to make it again than to keep it
-            rng = np.random.default_rng(settings.seeds[0])
-            start = settings.probe(1.0, n_iter, levels).begin(model, blocks, rng)
-        return search(evaluate, within, observe=observe)
+        probes = Probes(model, X, heldout, settings, keep=settings.costly_start)
+        return search(probes, within, observe=observe)
 
 
 def _best_restart(

@@ -59,11 +59,9 @@ class Settings:
         """The EM driver with these settings."""
         return EM(schedule, self.tol, self.relaxation, heldout)
 
-    def probe(
-        self, beta: float, max_iter: int, levels: Sequence[Level]
-    ) -> EM | Multiscale | Staged:
+    def probe(self, schedule: Schedule, levels: Sequence[Level]) -> EM | Multiscale | Staged:
         """What tries a temperature."""
-        em = self.em(self.schedule(beta, max_iter))
+        em = self.em(schedule)
         if self.staged:
             return Staged(em)
         return Multiscale(em, levels) if levels else em

@@ -196,6 +196,10 @@ def test_names_and_containers(estimator):
         )
         assert isinstance(table, library.DataFrame)
         assert list(table.columns) == expected
+        again = fitted(estimator, frame).set_output(transform=output)
+        assert isinstance(again.transform(frame), library.DataFrame)
+        assert all(isinstance(getattr(again, name)(frame), np.ndarray)
+                   for name in ("predict", "predict_proba") if hasattr(again, name))  # fmt: skip
     with pytest.raises(ValueError, match="feature names"):
         model.transform(frame.rename(columns={"w0": "other"}))
 

@@ -1,0 +1,119 @@
+"""Folds of observations and folds of rows: what is fitted, and how it is scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, NamedTuple, Protocol
+
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _check_method_params
+
+from skcooc.dyads import Dyads
+from skcooc.model_selection.splits import ObservationSplit
+from skcooc.model_selection.target import Target
+from skcooc.protocol import Array
+
+N_FOLDS = 10
+SPLIT_SEED = 0  # of the folds where only their number is given
+
+
+class Data(NamedTuple):
+    """What an estimator is fitted to."""
+
+    X: Any
+    y: Any
+    params: dict[str, Any]
+
+
+class Fold(Protocol):
+    """A part of the data that is scored, and the rest that is fitted."""
+
+    @property
+    def training(self) -> Data:
+        """What is fitted."""
+
+    def score(self, model: Any) -> float:
+        """Mean log-likelihood of the other part under a model fitted to this one, in nats."""
+
+
+@dataclass(frozen=True)
+class RowFold:
+    """Other rows than those fitted: half of the observations of each are scored."""
+
+    estimator: Any
+    data: Data
+    train: Array
+    test: Array
+
+    @property
+    def training(self) -> Data:
+        """The rows fitted."""
+        X, y = _safe_split(self.estimator, self.data.X, self.data.y, self.train)
+        return Data(X, y, _check_method_params(self.data.X, self.data.params, self.train))
+
+    def score(self, model: Any) -> float:
+        """Score the other rows."""
+        y = None if self.data.y is None else _safe_indexing(self.data.y, self.test)
+        return float(model.score(_safe_indexing(self.data.X, self.test), y))
+
+
+@dataclass(frozen=True)
+class ObservationFold:
+    """Other observations of the rows that are fitted."""
+
+    target: Target
+    dyads: Dyads
+    params: dict[str, Any]
+    train: Array
+    test: Array
+
+    @property
+    def training(self) -> Data:
+        """The table of the observations fitted."""
+        return Data(self.dyads[self.train].to_csr(), None, self.params)
+
+    def score(self, model: Any) -> float:
+        """Score the other observations, by the weights of their rows."""
+        dyads, weights = self.dyads[self.test], self.target.weights(self.params)
+        if weights is not None:
+            dyads = dyads.reweighted(weights[dyads.rows])
+        last, steps = self.target.parts(model)
+        if steps is not None:
+            dyads = Dyads(steps.transform(dyads.to_csr()))
+        return float(last.score(dyads))
+
+
+def row_folds(estimator: Any, data: Data, cv: Any, split_params: dict[str, Any]) -> list[RowFold]:
+    """Folds of rows, by any splitter of scikit-learn's."""
+    if isinstance(data.X, Dyads):
+        raise TypeError(
+            "split='rows' divides the rows of a matrix, got Dyads, whose samples are observations. "
+            "Use X.to_csr()."
+        )
+    parts = check_cv(N_FOLDS if cv is None else cv).split(data.X, data.y, **split_params)
+    return [RowFold(estimator, data, *part) for part in parts]
+
+
+def observation_folds(
+    target: Target, data: Data, cv: Any, split_params: dict[str, Any]
+) -> list[ObservationFold]:
+    """Folds of observations, by a number or by a splitter of Dyads."""
+    X, params = data.X, data.params
+    if isinstance(X, Dyads):
+        if target.has_steps:
+            raise TypeError(
+                "The steps before the last one transform tables, got Dyads. Use X.to_csr()."
+            )
+        # Weights are counted into the observations; what is left concerns rows, which all stay.
+        weights, params = target.weights(params), target.unweighted(params)
+        X = X if weights is None else X.reweighted(weights)
+    else:
+        X = Dyads(X)
+    cv = N_FOLDS if cv is None else cv
+    number = isinstance(cv, Integral)
+    splitter = ObservationSplit(cv, random_state=SPLIT_SEED) if number else check_cv(cv)
+    parts = splitter.split(X, None, **split_params)
+    return [ObservationFold(target, X, params, *part) for part in parts]

@@ -1,0 +1,161 @@
+"""The search for the temperature where all other parameters are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from skcooc.em import TemperatureRange, Validation
+from skcooc.model_selection.folds import Fold
+from skcooc.model_selection.racing import Race, around, zoom
+from skcooc.model_selection.target import Target
+from skcooc.probing import Probes
+from skcooc.protocol import Array
+
+RESOLUTION = 0.03  # of inverse temperatures; of their logarithms where these are searched
+
+Run = Callable[..., list[Any]]  # (function, list of its arguments) -> what it returns for each
+Observed = Callable[[str, Any], AbstractContextManager[Any]]  # (name, estimator) -> its fit
+
+
+class Trial(NamedTuple):
+    """An estimator fitted in one fold, and scored there."""
+
+    score: float  # nats
+    smoothing: float  # NaN where the estimator has its own
+    fit_time: float
+    score_time: float
+
+
+NOTHING = Trial(*4 * [np.nan])
+
+
+class GridPoint:
+    """What is found at the temperatures visited, fold by fold.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        With all other parameters set.
+    target : Target
+    folds : sequence of Fold
+    betas : array of float or None
+        Rising inverse temperatures; None takes the range of the estimator, finely divided.
+    run : callable
+        Does work side by side.
+    observed : callable
+        Makes the context in which an estimator is fitted.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        target: Target,
+        folds: Sequence[Fold],
+        betas: Array | None,
+        run: Run,
+        observed: Observed,
+    ) -> None:
+        self._estimator, self._target, self._folds = estimator, target, folds
+        self._run, self._observed = run, observed
+        prepared = run(self._prepared, [(fold,) for fold in folds])
+        self._probes: list[Probes] = [probes for probes, _ in prepared]
+        self.betas = resolved(prepared[0][1]) if betas is None else betas
+        self.probes: dict[tuple[int, int], Validation] = {}
+        self.trials: dict[tuple[int, int], Trial] = {}
+
+    def search(self) -> None:
+        """Probe temperatures far apart and then close to the best; fit around the best probe."""
+        size = len(self.betas), len(self._folds)
+        probed, fitted = Race(self._probe, *size), Race(self._fit, *size)
+        zoom(probed)
+        around(fitted, probed.best)
+
+    def measured(self, candidate: int, fold: int) -> list[float]:
+        """A Trial and the score of a probe, in nats; NaN for what was not measured."""
+        trial = self.trials.get((candidate, fold), NOTHING)
+        probe = self.probes.get((candidate, fold))
+        return [*trial, np.nan if probe is None else -np.log(probe.perplexity)]
+
+    def _prepared(self, fold: Fold) -> tuple[Probes, TemperatureRange]:
+        X, y, params = fold.training
+        last, steps = self._target.parts(clone(self._estimator))
+        if steps is not None:
+            X = steps.fit_transform(X, y)
+        return last._probes(X, self._target.weights(params))
+
+    def _probe(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
+        """log perplexity of probes of (temperature, fold) on what the fold has held out."""
+        found = self._run(self._validation, pairs)
+        self.probes.update(zip(pairs, found, strict=True))
+        return [float(np.log(validation.perplexity)) for validation in found]
+
+    def _validation(self, candidate: int, fold: int) -> Validation:
+        known = self.probes.get((candidate, fold))
+        return known or self._probes[fold](self.betas[candidate])
+
+    def _fit(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
+        """log perplexity of fits of (temperature, fold) on the part of the fold that is scored."""
+        fits = [
+            self._observed(
+                f"beta = {self.betas[candidate]:.3g}, fold {fold}", clone(self._estimator)
+            )
+            for candidate, fold in pairs
+        ]
+        found = self._run(
+            self._trial, [(*pair, fit) for pair, fit in zip(pairs, fits, strict=True)]
+        )
+        self.trials.update(zip(pairs, found, strict=True))
+        return [-trial.score for trial in found]
+
+    def _trial(self, candidate: int, fold: int, fit: AbstractContextManager[Any]) -> Trial:
+        """A fit as ``estimator.fit`` makes it, but for the smoothing."""
+        began = perf_counter()
+        smoothing = self._smoothing(candidate, fold)
+        X, y, params = self._folds[fold].training
+        with fit as estimator:
+            set_temperature(estimator, self._target, self.betas[candidate], smoothing)
+            estimator.fit(X, y, **params)
+        fitted = perf_counter()
+        score = self._folds[fold].score(estimator)
+        return Trial(score, smoothing, fitted - began, perf_counter() - fitted)
+
+    def _smoothing(self, candidate: int, fold: int) -> float:
+        """What the probe has asked for; NaN where the estimator has its own."""
+        last, _ = self._target.parts(self._estimator)
+        if last.smoothing != "auto" or last.early_stopping:
+            return float("nan")
+        return self._validation(candidate, fold).smoothing
+
+
+def set_temperature(estimator: Any, target: Target, beta: float, smoothing: float) -> None:
+    """Set the inverse temperature, and the smoothing unless it is NaN."""
+    estimator.set_params(**{target.name("beta"): beta})
+    if not np.isnan(smoothing):
+        estimator.set_params(**{target.name("smoothing"): smoothing})
+
+
+def resolved(within: TemperatureRange) -> Array:
+    """A range of inverse temperatures in steps of at most .03, relative where it is logarithmic.
+
+    Examples
+    --------
+    >>> resolved(TemperatureRange(0.5, 0.6)).round(3).tolist()
+    [0.5, 0.525, 0.55, 0.575, 0.6]
+    >>> betas = resolved(TemperatureRange(0.02, 0.2, "log"))
+    >>> len(betas), round(float(betas[1] / betas[0]), 2)
+    (78, 1.03)
+    """
+    if within.scale == "log":
+        low, high = np.log(within.low), np.log(within.high)
+        return np.exp(_steps(low, high)).clip(max=within.high)
+    return _steps(within.low, within.high)
+
+
+def _steps(low: float, high: float) -> Array:
+    return np.linspace(low, high, 1 + int(np.ceil((high - low) / RESOLUTION)))

@@ -1,0 +1,151 @@
+"""The least of several candidates on the mean over folds, without a visit to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from skcooc.protocol import Array
+
+FIRST_FOLDS = 3  # after which candidates are compared; then after twice as many, and so on
+ERRORS = 2.0  # standard errors by which a difference may be wrong
+MATTERS = 0.002  # difference of losses: of perplexities, a fifth of a per cent
+BRANCHES = 3  # by which the step between neighbours shrinks, and least number of first candidates
+
+Measure = Callable[[Sequence[tuple[int, int]]], Sequence[float]]
+
+
+class Race:
+    """Candidates in a row, the losses of which are measured fold by fold.
+
+    Parameters
+    ----------
+    measure : callable
+        List of (candidate, fold) -> their losses. A list is what can be measured side by side.
+    n_candidates, n_folds : int
+
+    Attributes
+    ----------
+    losses : (n_candidates, n_folds) array
+        NaN where nothing was measured.
+    """
+
+    def __init__(self, measure: Measure, n_candidates: int, n_folds: int) -> None:
+        self._measure = measure
+        self.losses = np.full((n_candidates, n_folds), np.nan)
+
+    @property
+    def best(self) -> int:
+        """The candidate with the least mean loss, of those measured on all folds."""
+        return int(np.nanargmin(self.losses.mean(axis=1)))
+
+    @property
+    def visited(self) -> Array:
+        """The candidates that were measured on all folds or some."""
+        return np.flatnonzero(~np.isnan(self.losses).all(axis=1))
+
+    def visit(self, candidates: Sequence[int]) -> None:
+        """Measure candidates on ever more folds, as long as one may be better than the best."""
+        n_folds, begin, end = self.losses.shape[1], 0, FIRST_FOLDS
+        finished = [] if np.isnan(self.losses).any(axis=1).all() else [self.best]
+        hopeful = list(candidates)
+        while begin < n_folds and hopeful:
+            self._run(hopeful, range(begin, min(end, n_folds)))
+            losses = self.losses[:, :end]
+            leader = min([*finished, *hopeful], key=lambda c: losses[c].mean())
+            hopeful = [c for c in hopeful if c == leader or may_win(losses[c], losses[leader])]
+            begin, end = end, 2 * end
+
+    def _run(self, candidates: Sequence[int], folds: Sequence[int]) -> None:
+        pairs = [(candidate, fold) for fold in folds for candidate in candidates]
+        for pair, loss in zip(pairs, self._measure(pairs), strict=True):
+            self.losses[pair] = loss
+
+
+def may_win(losses: Array, least: Array) -> bool:
+    """Whether losses may turn out less than others by an amount that matters.
+
+    Not so where they are larger in the mean, or hardly less, by more than the noise of differences
+    on the same folds.
+
+    Parameters
+    ----------
+    losses, least : (n_folds,) arrays
+
+    Returns
+    -------
+    open : bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> least = np.array([5.9, 6.1, 6.0])
+    >>> may_win(least + [0.1, 0.12, 0.11], least)
+    False
+    >>> may_win(least + [0.1, -0.2, 0.2], least)
+    True
+    """
+    if len(losses) < 2:
+        return True
+    with np.errstate(invalid="ignore"):  # both may be infinite
+        differences = losses - least
+        error = differences.std(ddof=1) / np.sqrt(len(losses))
+        return not differences.mean() - ERRORS * error > -MATTERS
+
+
+def descend(race: Race, step: int = 1) -> None:
+    """Visit the neighbours of the best candidate until it has no better one.
+
+    Parameters
+    ----------
+    race : Race
+        Some of whose candidates have been visited.
+    step : int, default=1
+        Distance of neighbours.
+    """
+    while new := unvisited(race, [race.best - step, race.best + step]):
+        race.visit(new)
+
+
+def zoom(race: Race) -> None:
+    """Visit candidates far apart, and then closer and closer to the best.
+
+    Parameters
+    ----------
+    race : Race
+
+    Examples
+    --------
+    >>> def measure(pairs):
+    ...     return [(candidate - 6) ** 2 for candidate, fold in pairs]
+    >>> race = Race(measure, n_candidates=12, n_folds=2)
+    >>> zoom(race)
+    >>> race.best, race.visited.tolist()
+    (6, [1, 4, 5, 6, 7, 8, 10])
+    """
+    n, step = len(race.losses), 1
+    while n >= step * BRANCHES**2:
+        step *= BRANCHES
+    race.visit(range(step // 2, n, step))
+    while step:
+        descend(race, step)
+        step //= BRANCHES
+
+
+def around(race: Race, candidate: int) -> None:
+    """Visit a candidate with its neighbours, and go on from there while there are better ones.
+
+    Parameters
+    ----------
+    race : Race
+    candidate : int
+    """
+    race.visit(unvisited(race, [candidate - 1, candidate, candidate + 1]))
+    descend(race)
+
+
+def unvisited(race: Race, candidates: Sequence[int]) -> list[int]:
+    """Those of the candidates that there are, and that have not been visited."""
+    left = set(range(len(race.losses))).difference(race.visited)
+    return [candidate for candidate in candidates if candidate in left]

@@ -1,0 +1,87 @@
+"""Which part of an estimator has the temperature that is searched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from skcooc.protocol import Array
+
+
+@dataclass(frozen=True)
+class Target:
+    """An estimator with a temperature, alone or at the end of a pipeline.
+
+    Parameters
+    ----------
+    prefix : str
+        Of its parameters; empty where there is no pipeline.
+    has_steps : bool
+        Whether other steps come before it.
+    """
+
+    prefix: str
+    has_steps: bool
+
+    def parts(self, estimator: Any) -> tuple[Any, Any]:
+        """The estimator with a temperature, and the steps before it, or None."""
+        if not self.prefix:
+            return estimator, None
+        return estimator[-1], estimator[:-1] if self.has_steps else None
+
+    def name(self, parameter: str) -> str:
+        """The name of a parameter for ``set_params``."""
+        return self.prefix + parameter
+
+    def weights(self, params: dict[str, Any]) -> Array | None:
+        """The ``sample_weight`` among the parameters of ``fit``."""
+        given = [params[name] for name in self._weight_names if params.get(name) is not None]
+        return np.asarray(given[0]) if given else None
+
+    def unweighted(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters of ``fit`` without ``sample_weight``."""
+        return {name: params[name] for name in params if name not in self._weight_names}
+
+    @property
+    def _weight_names(self) -> tuple[str, ...]:
+        return self.name("sample_weight"), "sample_weight"
+
+
+def find_target(estimator: Any) -> Target:
+    """Find the estimator with a temperature.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+
+    Returns
+    -------
+    target : Target
+
+    Raises
+    ------
+    TypeError
+        Where neither the estimator nor the last step of a pipeline has a temperature.
+    """
+    target, last = Target("", False), estimator
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        target = Target(f"{name}__", len(estimator.steps) > 1)
+    if not hasattr(last, "_probes"):
+        raise TypeError(
+            "TemperatureSearchCV needs an estimator of skcooc, alone or as the last step of a "
+            f"Pipeline, got {last!r}."
+        )
+    return target
+
+
+def check_temperature(estimator: Any) -> None:
+    """Raise ValueError where a model does not depend on the temperature."""
+    if getattr(estimator, "hard", False):
+        raise ValueError(
+            f"{type(estimator).__name__} with hard=True has no temperature: its results are the "
+            "same for every beta. Use GridSearchCV for its other parameters, or hard=False."
+        )

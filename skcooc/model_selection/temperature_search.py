@@ -1,0 +1,300 @@
+"""The search for the best inverse temperature by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from numbers import Integral
+from time import perf_counter
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.base import _fit_context, clone
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import ParameterGrid
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils import Tags, column_or_1d, get_tags, indexable
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.fitting import threads
+from skcooc.model_selection.folds import N_FOLDS, Data, Fold, observation_folds, row_folds
+from skcooc.model_selection.grid_point import GridPoint, set_temperature
+from skcooc.model_selection.results import cv_results, tables
+from skcooc.model_selection.target import Target, check_temperature, find_target
+from skcooc.protocol import Array
+
+
+def _estimator_has(method: str) -> Callable[[Any], bool]:
+    """Whether the best estimator, or else the one given, has a method."""
+    return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), method)
+
+
+class TemperatureSearchCV(BaseSearchCV):
+    """Search for the inverse temperature by cross-validation, and for other parameters with it.
+
+    Finds what `GridSearchCV` over the same ``betas`` finds, with a small part of its work. In every
+    fold short fits, which share their burn-in, show where the best temperature is; full fits, from
+    the start, are made there and at neighbouring temperatures alone, until both neighbours of the
+    best one are worse. After three folds, and after six, twelve and so on, a temperature is dropped
+    if two standard errors of its differences from the best one on the same folds would not make its
+    perplexity .2 % less.
+
+    A part of the training observations of every fold, ``validation_fraction`` of the estimator, is
+    held out from the short fits. They are judged by it, and it tells the smoothing where the
+    estimator has ``smoothing="auto"``. The full fits get all training observations. So nothing of
+    what is scored in a fold is known to its fits, their smoothing included. As in any search,
+    ``best_score_`` is the best of several scores and hence a little too good.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        An estimator of skcooc, or a pipeline with one as its last step. Clones of it are fitted.
+
+    betas : array-like of float in (0, 1] or "auto", default="auto"
+        Inverse temperatures. "auto" takes the range in which the estimator itself would look, in
+        steps of at most .03, relative ones where its scale is logarithmic.
+
+    param_grid : dict or list of dict, default=None
+        Values of other parameters, all combinations of which are searched; as for `GridSearchCV`.
+
+    cv : int, splitter or iterable, default=10
+        Folds. A number, with ``split="observations"``, means that of `ObservationSplit` with a
+        fixed seed. A splitter gets `Dyads` to split, or rows. None is 10.
+
+    n_jobs : int, default=None
+        Number of threads among which folds and temperatures are divided, in joblib's conventions.
+        Results do not depend on it. The threads of the estimator itself come on top in full fits.
+
+    refit : bool, default=True
+        Whether to fit all data with the best parameters. Where the estimator has
+        ``smoothing="auto"``, this fit gets the mean of the smoothing of the folds as a number.
+
+    split : {"observations", "rows"}, default="observations"
+        What is divided. Observations of the table are scored with what was fitted to other
+        observations of the same rows. They need counts as input, also where there is a pipeline,
+        the earlier steps of which then transform the table of the observations scored like that of
+        the observations fitted. Rows can be anything, texts included; half of the observations of
+        a row are folded in, and the other half are scored.
+
+    Attributes
+    ----------
+    cv_results_ : dict of arrays
+        Columns of a table of candidates as in `GridSearchCV`: ``params``, ``param_*``,
+        ``split*_test_score``, ``mean_test_score``, ``std_test_score``, ``rank_test_score`` and
+        times in seconds. Scores are mean log-likelihoods of an observation, in nats. Means are NaN
+        for temperatures not fitted in all folds. ``*_validation_score`` is that of the short fits
+        on the observations held out from them, and ``mean_smoothing`` what these ask for. With
+        ``betas="auto"`` only temperatures that were visited are listed.
+    best_params_ : dict
+    best_index_ : int
+    best_score_ : float
+        Mean score over the folds, in nats.
+    best_estimator_ : estimator
+        Fitted to all data.
+    refit_time_ : float
+        Seconds.
+    n_splits_ : int
+    n_features_in_ : int
+    feature_names_in_ : (M,) array of str
+
+    Raises
+    ------
+    TypeError
+        Where the estimator has no temperature.
+    ValueError
+        Where a clustering is hard, and does not depend on it.
+
+    See Also
+    --------
+    skcooc.AspectModel : ``beta="auto"`` chooses the temperature on a single part held out.
+    sklearn.model_selection.GridSearchCV : The same with a fit for each temperature and fold.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.model_selection import TemperatureSearchCV
+    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> model = AspectModel(n_components=3, random_state=0)
+    >>> search = TemperatureSearchCV(model, betas=[0.6, 0.7, 0.8, 0.9, 1.0], cv=3).fit(X)
+    >>> search.best_estimator_.beta == search.best_params_["beta"]
+    True
+    >>> search.transform(X[:2]).shape
+    (2, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "score"])],
+        "betas": ["array-like", StrOptions({"auto"})],
+        "param_grid": [dict, list, None],
+        "cv": ["cv_object"],
+        "split": [StrOptions({"observations", "rows"})],
+        "n_jobs": [Integral, None],
+        "refit": ["boolean"],
+    }
+    scoring = None  # the base class asks for it: the estimator's own score
+
+    def __init__(
+        self,
+        estimator: Any,
+        betas: ArrayLike | Literal["auto"] = "auto",
+        param_grid: dict[str, Any] | list[dict[str, Any]] | None = None,
+        cv: Any = N_FOLDS,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        *,
+        split: Literal["observations", "rows"] = "observations",
+    ) -> None:
+        self.estimator = estimator
+        self.betas = betas
+        self.param_grid = param_grid
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.split = split
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None, **params: Any) -> TemperatureSearchCV:
+        """Search, and fit all data at the best temperature.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+            Counts; with ``split="rows"`` anything that the first step of a pipeline takes.
+        y : None
+            Passed to the steps of a pipeline where rows are divided, else ignored.
+        **params : dict
+            Parameters of the ``fit`` of the estimator, such as ``sample_weight`` of rows, or of
+            observations where X is Dyads, and ``groups`` for the splitter.
+
+        Returns
+        -------
+        self : object
+        """
+        target = find_target(self.estimator)
+        betas, grid = self._checked_betas(), self._checked_grid(target)
+        X, y = indexable(X, y)
+        data, split_params = self._routed(X, y, params)
+        folds = self._folds(target, data, split_params)
+        hooks = {"estimator": self, "X": X, "y": y, "metadata": data.params}
+        root = self._init_callback_context(max_subtasks=1 + self.refit)
+        root.call_on_fit_task_begin(**hooks)
+        task = root.subcontext(task_name="search", max_subtasks=None)
+        task.call_on_fit_task_begin(**hooks)
+
+        def observed(name: str, estimator: Any) -> AbstractContextManager[Any]:
+            return _fitting(task.subcontext(task_name=name), estimator, hooks)
+
+        points = []
+        with threads(1):  # or BLAS would be limited, and released, by several threads at once
+            for others in grid:
+                estimator = clone(self.estimator).set_params(**clone(others, safe=False))
+                point = GridPoint(estimator, target, folds, betas, self._run, observed)
+                point.search()
+                points.append((others, point))
+        task.call_on_fit_task_end(**hooks)
+        self._conclude(target, points, len(folds))
+        if self.refit:
+            self._refit(target, data, root.subcontext(task_name="refit-with-best-params"), hooks)
+        root.call_on_fit_task_end(**hooks)
+        return self
+
+    def _conclude(self, target: Target, points: Any, n_splits: int) -> None:
+        """The attributes of all searches, without those of the refit."""
+        visited = isinstance(self.betas, str)
+        candidates, measured = tables(points, target.name("beta"), visited, n_splits)
+        self.cv_results_ = cv_results(candidates, measured)
+        self.n_splits_ = n_splits
+        self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
+        self.best_params_ = candidates[self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
+
+    def _refit(self, target: Target, data: Data, task: Any, hooks: dict[str, Any]) -> None:
+        best = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+        smoothing = self.cv_results_["mean_smoothing"][self.best_index_]
+        set_temperature(best, target, self.best_params_[target.name("beta")], smoothing)
+        began = perf_counter()
+        with _fitting(task, best, hooks):
+            best.fit(data.X, data.y, **data.params)
+        self.refit_time_ = perf_counter() - began
+        self.best_estimator_ = best
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
+
+    def _run(self, function: Callable[..., Any], arguments: Any) -> list[Any]:
+        """function(*these) for these of the arguments, side by side."""
+        tasks = (delayed(function)(*these) for these in arguments)
+        return Parallel(n_jobs=self.n_jobs, require="sharedmem")(tasks)
+
+    def _checked_betas(self) -> Array | None:
+        if isinstance(self.betas, str):
+            return None
+        betas: Array = np.unique(column_or_1d(self.betas, dtype=np.float64))
+        if not (betas.size and betas[0] > 0 and betas[-1] <= 1):
+            raise ValueError(f"betas should be numbers in (0, 1], got {self.betas!r}.")
+        return betas
+
+    def _checked_grid(self, target: Target) -> list[dict[str, Any]]:
+        grid = list(ParameterGrid(self.param_grid or {}))
+        for params in grid:
+            if target.name("beta") in params:
+                raise ValueError(
+                    f"param_grid has values of {target.name('beta')!r}: give them as betas."
+                )
+            estimator = clone(self.estimator).set_params(**clone(params, safe=False))
+            check_temperature(target.parts(estimator)[0])
+        return grid
+
+    def _routed(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Data, dict[str, Any]]:
+        """Data with the parameters of the estimator, and the parameters of the splitter."""
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **params)
+            return Data(X, y, routed.estimator.fit), routed.splitter.split
+        params = {name: value for name, value in params.items() if value is not None}
+        split = {name: params.pop(name) for name in ("groups",) if name in params}
+        return Data(X, y, params), split
+
+    def _folds(self, target: Target, data: Data, split_params: dict[str, Any]) -> Sequence[Fold]:
+        if self.split == "rows":
+            return row_folds(self.estimator, data, self.cv, split_params)
+        return observation_folds(target, data, self.cv, split_params)
+
+    @available_if(_estimator_has("transform"))
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit, and transform the same data; parameters are those of ``fit``."""
+        return self.fit(X, y, **params).transform(X)
+
+    @available_if(_estimator_has("get_feature_names_out"))
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns that ``transform`` returns."""
+        check_is_fitted(self)
+        return self.best_estimator_.get_feature_names_out(input_features)
+
+    @available_if(_estimator_has("set_output"))
+    def set_output(self, *, transform: Any = None) -> TemperatureSearchCV:
+        """Set the container that ``transform`` returns, as of the estimator itself."""
+        self.estimator.set_output(transform=transform)
+        if hasattr(self, "best_estimator_"):
+            self.best_estimator_.set_output(transform=transform)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags, tags.transformer_tags = inner.input_tags, inner.transformer_tags
+        return tags
+
+
+@contextmanager
+def _fitting(task: Any, estimator: Any, hooks: dict[str, Any]) -> Iterator[Any]:
+    """The fit of an estimator as a task of a callback context."""
+    with task.propagate_callback_context(estimator):
+        task.call_on_fit_task_begin(**hooks)
+        yield estimator
+    task.call_on_fit_task_end(**hooks)

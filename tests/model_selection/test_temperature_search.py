@@ -1,0 +1,277 @@
+"""TemperatureSearchCV against cold starts, and that nothing leaks from what is scored."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+
+from skcooc import AspectModel, AsymmetricClustering, Dyads
+from skcooc.model_selection import ObservationSplit, TemperatureSearchCV
+from skcooc.model_selection.temperature_search import TemperatureSearchCV as Search
+from tests.cases import ESTIMATORS, FAST
+from tests.tables import planted
+
+X = planted(n_observations=2000).X.astype(float)  # so few that beta = 1 overfits
+BETAS = np.linspace(0.45, 1.0, 12)
+MODEL = AspectModel(8, smoothing=0.01, **FAST)
+CV = ObservationSplit(4, random_state=0)
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+
+
+def searched(data=X, betas=BETAS, estimator=MODEL, cv=CV, **options):
+    return TemperatureSearchCV(estimator, betas, cv=cv, **options).fit(data)
+
+
+def table(search, name="test_score"):
+    columns = [search.cv_results_[f"split{fold}_{name}"] for fold in range(search.n_splits_)]
+    return np.column_stack(columns)
+
+
+# ---- the same as cold starts
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return GridSearchCV(MODEL, {"beta": BETAS}, cv=CV).fit(Dyads(X))
+
+
+def test_what_is_fitted_is_what_grid_search_fits(grid):
+    search = searched()
+    mine, its = table(search), table(grid)
+    fitted = ~np.isnan(mine)
+    np.testing.assert_array_equal(mine[fitted], its[fitted])
+    assert 4 < fitted.sum() < 0.6 * fitted.size
+    assert search.best_score_ >= grid.best_score_ - 0.01
+    best = search.best_estimator_
+    same = clone(MODEL).set_params(**search.best_params_).fit(X)
+    np.testing.assert_array_equal(best.components_, same.components_)
+    assert best.smoothing_ == 0.01
+
+
+@pytest.mark.parametrize("n_components", [4, 10])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_best_is_as_good_as_that_of_cold_starts(n_components, seed):
+    data = planted(n_observations=1500, seed=seed).X
+    model = clone(MODEL).set_params(n_components=n_components, max_iter=100)
+    grid = GridSearchCV(model, {"beta": BETAS}, cv=CV).fit(Dyads(data))
+    assert searched(data, estimator=model).best_score_ >= grid.best_score_ - 0.01
+
+
+def test_a_search_that_stops_at_its_first_fit_is_seen(monkeypatch, grid):
+    """The tests above can fail: fits at the largest beta alone."""
+    where = "skcooc.model_selection.grid_point"
+    monkeypatch.setattr(f"{where}.zoom", lambda race: race.visit([len(race.losses) - 1]))
+    monkeypatch.setattr(f"{where}.around", lambda race, candidate: race.visit([candidate]))
+    assert searched().best_score_ < grid.best_score_ - 0.01
+
+
+def test_results_have_the_form_of_grid_search(grid):
+    results = searched().cv_results_
+    assert set(grid.cv_results_) <= set(results)
+    assert results["params"] == [{"beta": beta} for beta in BETAS]
+    for name in ("param_beta", "mean_test_score", "std_test_score", "rank_test_score"):
+        assert results[name].shape == grid.cv_results_[name].shape
+        assert results[name].dtype == grid.cv_results_[name].dtype
+    visited = ~np.isnan(results["mean_test_score"])
+    assert visited.any()
+    assert not visited.all()
+    assert (results["rank_test_score"][~visited] == visited.sum() + 1).all()
+    assert (results["mean_fit_time"][visited] > 0).all()
+    assert np.isnan(results["mean_fit_time"][~visited]).all()
+
+
+# ---- temperatures
+
+
+def test_automatic_temperatures_are_resolved():
+    search = searched(betas="auto")
+    betas = search.cv_results_["param_beta"].data.astype(float)
+    assert (np.diff(betas) > 0).all()
+    assert len(betas) < 18
+    nearest = np.sort(np.abs(betas - search.best_params_["beta"]))[1:3]
+    assert (nearest <= 0.03 + 1e-9).all()
+
+
+def test_automatic_temperatures_are_relative_where_the_scale_is_logarithmic():
+    search = searched(betas="auto", estimator=AsymmetricClustering(3, **FAST), cv=2)
+    best = search.best_params_["beta"]
+    ratios = search.cv_results_["param_beta"].data.astype(float) / best
+    assert np.sort(np.abs(np.log(ratios)))[1] <= 0.03 + 1e-9
+
+
+@pytest.mark.parametrize("betas", [[0.8], [1.0, 0.7], (0.9, 0.9, 0.6)])
+def test_few_temperatures(betas):
+    search = searched(betas=betas)
+    assert search.best_params_["beta"] in betas
+    assert len(search.cv_results_["params"]) == len(set(betas))
+
+
+# ---- honesty
+
+
+def division():
+    dyads = Dyads(X)
+    return dyads, *next(ObservationSplit(5, random_state=1).split(dyads))
+
+
+def other_scored(dyads, test):
+    """The same observations but for those scored, which are of other columns."""
+    columns = dyads.columns.copy()
+    columns[test] = np.random.default_rng(0).permutation(X.shape[1])[columns[test]]
+    return dyads.like(dyads.rows, columns)
+
+
+def what_fits_know(dyads, cv):
+    search = searched(dyads, cv=cv, estimator=clone(MODEL).set_params(smoothing="auto"))
+    names = "mean_smoothing", "mean_validation_score"
+    return [search.cv_results_[name] for name in names], search.cv_results_["mean_test_score"]
+
+
+def test_nothing_of_what_is_scored_is_known_to_fits():
+    dyads, train, test = division()
+    others = [what_fits_know(data, [(train, test)]) for data in (dyads, other_scored(dyads, test))]
+    (known, scores), (known_then, scores_then) = others
+    for one, two in zip(known, known_then, strict=True):
+        measured = ~np.isnan(one) & ~np.isnan(two)
+        assert measured.any()
+        np.testing.assert_array_equal(one[measured], two[measured])
+    both = ~np.isnan(scores) & ~np.isnan(scores_then)
+    assert (scores[both] > scores_then[both] + 0.1).all()
+
+
+def test_a_leak_would_be_seen():
+    """The test above can fail: where folds overlap, the fits change."""
+    dyads, train, test = division()
+    leaking = [(np.concatenate([train, test[:50]]), test)]
+    (known, _), (known_then, _) = (
+        what_fits_know(data, leaking) for data in (dyads, other_scored(dyads, test))
+    )
+    assert (known[1] != known_then[1])[~np.isnan(known[1])].all()
+
+
+def test_smoothing_is_what_observations_held_out_from_the_fold_ask_for():
+    auto = clone(MODEL).set_params(smoothing="auto")
+    dyads, train, test = division()
+    search = searched(dyads, cv=[(train, test)], estimator=auto)
+    known = dyads[train].to_csr()
+    for index in np.flatnonzero(~np.isnan(search.cv_results_["mean_test_score"])):
+        beta = search.cv_results_["params"][index]["beta"]
+        s = auto._probes(known)[0](beta).smoothing
+        assert search.cv_results_["mean_smoothing"][index] == s
+        model = clone(auto).set_params(beta=beta, smoothing=s).fit(known)
+        assert search.cv_results_["mean_test_score"][index] == model.score(dyads[test])
+    best = search.cv_results_["mean_smoothing"][search.best_index_]
+    assert search.best_estimator_.smoothing_ == best
+
+
+def test_early_stopping_has_a_smoothing_of_its_own():
+    search = searched(estimator=AspectModel(3, early_stopping=True, **FAST))
+    assert np.isnan(search.cv_results_["mean_smoothing"]).all()
+    assert search.best_estimator_.smoothing == "auto"
+
+
+# ---- data of all kinds
+
+
+def test_containers_agree():
+    names = [f"w{j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame(X.toarray(), columns=names)
+    first = searched()
+    for data in (X.toarray(), X.tocsc(), frame, Dyads(frame)):
+        other = searched(data)
+        np.testing.assert_array_equal(table(first), table(other))
+    assert list(other.feature_names_in_) == names
+    assert other.n_features_in_ == len(names)
+
+
+@pytest.mark.parametrize("cv", [3, None, KFold(3, shuffle=True, random_state=1), CV])
+def test_numbers_of_folds_and_splitters(cv):
+    search = searched(betas=[0.7, 0.9], cv=cv)
+    assert search.n_splits_ == (10 if cv is None else getattr(cv, "n_splits", cv))
+    assert np.isfinite(search.best_score_)
+
+
+def test_rows():
+    search = searched(split="rows", cv=KFold(3), betas=[0.6, 0.8, 1.0])
+    grid = GridSearchCV(MODEL, {"beta": [0.6, 0.8, 1.0]}, cv=KFold(3)).fit(X)
+    mine, its = table(search), table(grid)
+    np.testing.assert_array_equal(mine[~np.isnan(mine)], its[~np.isnan(mine)])
+    groups = np.arange(X.shape[0]) % 4
+    search = TemperatureSearchCV(MODEL, [0.7, 0.9], cv=GroupKFold(2), split="rows")
+    assert np.isfinite(search.fit(X, groups=groups).best_score_)
+
+
+def test_single_precision_stays_single():
+    assert searched(X.astype(np.float32)).best_estimator_.components_.dtype == np.float32
+
+
+def test_weights_of_rows_and_of_observations():
+    weights = np.random.default_rng(0).integers(1, 4, X.shape[0]).astype(float)
+    dyads = Dyads(X)
+    rows = TemperatureSearchCV(MODEL, BETAS, cv=CV).fit(X, sample_weight=weights)
+    single = TemperatureSearchCV(MODEL, BETAS, cv=CV).fit(dyads, sample_weight=weights[dyads.rows])
+    for one, other, same in ((rows, single, True), (rows, searched(), False)):
+        both = ~np.isnan(table(one)) & ~np.isnan(table(other))
+        assert both.any()
+        assert np.allclose(table(one)[both], table(other)[both], rtol=1e-6) is same
+    halves = TemperatureSearchCV(MODEL, [0.8], cv=2, split="rows").fit(X, sample_weight=weights)
+    train, test = next(KFold(2).split(X))
+    model = clone(MODEL).set_params(beta=0.8).fit(X[train], sample_weight=weights[train])
+    assert table(halves)[0, 0] == model.score(X[test])
+
+
+# ---- other parameters
+
+
+def test_other_parameters_are_crossed_with_temperatures():
+    params = [{"n_components": [2, 3]}, {"n_components": [1], "tol": [1e-2]}]
+    search = searched(betas=[0.7, 0.8, 0.9], param_grid=params)
+    results = search.cv_results_
+    assert len(results["params"]) == 9
+    assert results["param_tol"].mask.tolist() == 6 * [True] + 3 * [False]
+    assert search.best_params_["n_components"] == 3
+    for index in (0, 3, 6):
+        assert not np.isnan(results["mean_test_score"][index : index + 3]).all()
+
+
+def test_smoothing_can_be_searched():
+    grid = {"smoothing": [0.01, "auto"]}
+    search = searched(betas=[0.8], estimator=AspectModel(3, **FAST), param_grid=grid)
+    assert np.isnan(search.cv_results_["mean_smoothing"][0])
+    assert search.cv_results_["mean_smoothing"][1] > 0
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_every_estimator(estimator):
+    estimator = clone(estimator).set_params(**{**FAST, "max_iter": 10})
+    search = TemperatureSearchCV(estimator, [0.5, 0.8, 1.0], cv=2, refit=False)
+    if getattr(estimator, "hard", False):
+        with pytest.raises(ValueError, match="hard=True has no temperature"):
+            search.fit(X)
+    else:
+        assert np.isfinite(search.fit(X).best_score_)
+
+
+# ---- results do not depend on how they were made
+
+
+def test_results_do_not_depend_on_n_jobs():
+    auto = clone(MODEL).set_params(smoothing="auto")
+    first, second = (searched(estimator=auto, n_jobs=n_jobs) for n_jobs in (None, 3))
+    for name in ("test_score", "validation_score"):
+        np.testing.assert_array_equal(table(first, name), table(second, name))
+    np.testing.assert_array_equal(
+        first.best_estimator_.components_, second.best_estimator_.components_
+    )
+
+
+def test_repeated_and_pickled():
+    search = searched()
+    np.testing.assert_array_equal(table(search), table(searched()))
+    again = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(again.transform(X), search.transform(X))
+    assert isinstance(again, Search)

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skcooc.counts import CSRCounts
+from skcooc.probing import Probes, hold_out
+from tests.cases import ESTIMATORS, FAST
+from tests.tables import planted
+
+X = planted(n_observations=3000).X.astype(float)
+CASES = [case for case in ESTIMATORS if getattr(case, "tree", "binary") != "annealed"]
+
+
+@pytest.mark.parametrize("estimator", CASES, ids=repr)
+def test_a_kept_start_changes_nothing(estimator):
+    estimator = clone(estimator).set_params(**FAST)
+    settings, model = estimator._settings(CSRCounts(X), warm=False), estimator._model()
+    rest, heldout = hold_out(X, None, settings)
+    kept, anew = (Probes(model, CSRCounts(rest), heldout, settings, keep) for keep in (True, False))
+    for beta in (0.8, 1.0, 0.6, 0.8):
+        assert kept(beta) == anew(beta)
+
+
+def test_probes_are_those_of_a_fit():
+    estimator = clone(ESTIMATORS[0]).set_params(**FAST)
+    probes, within = estimator._probes(X)
+    model = estimator.fit(X)
+    assert within.low < model.beta_ < within.high
+    for beta, validation in model.temperature_search_:
+        assert probes(beta) == validation
+    assert not hasattr(clone(estimator), "_state")
+
+
+def test_probes_leave_the_estimator_alone():
+    estimator = clone(ESTIMATORS[0]).set_params(**FAST)
+    before = dict(vars(estimator))
+    estimator._probes(X, np.ones(X.shape[0]))
+    assert vars(estimator) == before
