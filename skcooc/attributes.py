@@ -51,6 +51,21 @@ def usable(
     }
 
 
+def of_input(estimator: Any) -> dict[str, Any]:
+    """What an estimator knows of the columns and of the table, once they have been checked.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Returns
+    -------
+    attributes : dict
+    """
+    names = ("n_features_in_", "feature_names_in_", "_table")
+    return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
+
+
 def of_fit(fitted: Fitted) -> dict[str, Any]:
     """All attributes of a finished fit.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,7 +69,8 @@ def fit_table(
     probes: list[Probe] = []
     train, heldout = CSRCounts(X, sample_weight), None
     if settings.holds_out:
-        train, heldout = _hold_out(X, sample_weight, settings)
+        rest, heldout = hold_out(X, sample_weight, settings)
+        train = CSRCounts(rest, sample_weight)
     grown = _grown(model, train, heldout, settings, progress)
     if heldout is not None and isinstance(settings.beta, TemperatureRange):
         probes = _search(grown.seed, train, heldout, settings.beta, settings, progress)
@@ -78,17 +79,19 @@ def fit_table(
     beta = best(probes).beta if probes else float(settings.beta)  # type: ignore[arg-type]
     fit = _best_restart(grown.seed, train, heldout, beta, settings, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
-    smoothing = _smoothing(settings, probes, fit)
+    smoothing = chosen_smoothing(settings.smoothing, probes, fit.validation)
     row_mass = train.row_sums * train.row_weights
     return Fitted(fit, grown.model, beta, smoothing, add_one_unigram(train), row_mass, probes)
 
 
-def _smoothing(settings: Settings, probes: list[Probe], fit: Fit) -> float:
+def chosen_smoothing(
+    asked: float | Literal["auto"], probes: list[Probe], validation: Validation | None = None
+) -> float:
     """The smoothing given; else what held-out observations asked for; else a small constant."""
-    if settings.smoothing != "auto":
-        return float(settings.smoothing)
-    if fit.validation is not None:
-        return fit.validation.smoothing
+    if asked != "auto":
+        return float(asked)
+    if validation is not None:
+        return validation.smoothing
     return best(probes).validation.smoothing if probes else DEFAULT_SMOOTHING
 
 
@@ -96,6 +99,39 @@ def add_one_unigram(counts: CSRCounts) -> Array:
     """The distribution (m_j + 1) / (L + M) of the columns, (M,), in float64."""
     m = counts.column_sums
     return (m + 1) / (m.sum() + len(m))
+
+
+def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[Any, HeldOut]:
+    """Divide a table into observations to fit and observations held out.
+
+    Parameters
+    ----------
+    X : CSR array or matrix of shape (N, M)
+    sample_weight : (N,) array or None
+    settings : Settings
+
+    Returns
+    -------
+    rest : CSR array of shape (N, M)
+    heldout : HeldOut
+        Of one block.
+
+    Raises
+    ------
+    ValueError
+        Where one of the parts would be empty.
+    """
+    rest, drawn = thin(X, settings.validation_fraction, settings.seeds[0])
+    fitted, heldout = CSRCounts(rest, sample_weight), CSRCounts(drawn, sample_weight)
+    if not (fitted.observations.any() and heldout.observations.any()):
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.sum():g} observation(s), too few to "
+            f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
+            "or early_stopping=True. Give beta a number, or change validation_fraction."
+        )
+    # Without any smoothing a single impossible observation would make all validations infinite.
+    smoothing = None if settings.smoothing == "auto" else max(settings.smoothing, LEAST_SMOOTHING)
+    return rest, HeldOut([heldout], add_one_unigram(fitted), smoothing)
 
 
 def fold_in(
@@ -209,22 +245,6 @@ def threads(n_threads: int) -> Iterator[Any]:
 @cache
 def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
-
-
-def _hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[CSRCounts, HeldOut]:
-    rest, drawn = (
-        CSRCounts(part, sample_weight)
-        for part in thin(X, settings.validation_fraction, settings.seeds[0])
-    )
-    if not (rest.observations.any() and drawn.observations.any()):
-        raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) and {X.sum():g} observation(s), too few to "
-            f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
-            "or early_stopping=True. Give beta a number, or change validation_fraction."
-        )
-    # Without any smoothing a single impossible observation would make all validations infinite.
-    smoothing = None if settings.smoothing == "auto" else max(settings.smoothing, LEAST_SMOOTHING)
-    return rest, HeldOut([drawn], add_one_unigram(rest), smoothing)
 
 
 def _grown(

@@ -196,6 +196,8 @@ def test_names_and_containers(estimator):
         )
         assert isinstance(table, library.DataFrame)
         assert list(table.columns) == expected
+        model = clone(estimator).set_params(**FAST).set_output(transform=output).fit(frame)
+        assert isinstance(model.transform(frame), library.DataFrame)
     with pytest.raises(ValueError, match="feature names"):
         model.transform(frame.rename(columns={"w0": "other"}))
 

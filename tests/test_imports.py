@@ -59,6 +59,8 @@ ALLOWED = {
     "attributes": {"counts", "em", "fitting", "protocol"},
     "prediction": {"checks", "counts", "dyads", "em", "fitting", "protocol", "scoring"},
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
+    "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "prediction"}
+    | {"protocol", "settings"},
     "metrics": {"counts", "em", "fitting", "protocol", "scoring"},
     "model_selection": {"counts", "dyads", "protocol"},
     "image": set(),
