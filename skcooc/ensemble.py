@@ -21,7 +21,7 @@ from skcooc.base import CooccurrenceEstimator
 from skcooc.checks import check_training, n_threads
 from skcooc.counts import CSRCounts
 from skcooc.em import TemperatureRange, Validation
-from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search
+from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search, search_with_prior
 from skcooc.fitting import add_one_unigram, chosen_smoothing, hold_out, threads
 from skcooc.prediction import Predictions
 from skcooc.protocol import Array
@@ -159,8 +159,10 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         counts = CSRCounts(table, row_weights)
         settings = replace(clone(self.estimator)._settings(counts, warm=False), seeds=seeds)
         probes = self._search(table, row_weights, settings) if settings.holds_out else []
-        beta = best(probes).beta if settings.searches else settings.beta
-        members = self._members(table, row_weights, seeds, beta=beta)
+        found = {"beta": best(probes).beta if settings.searches else settings.beta}
+        if settings.searches and settings.priors is not None:
+            found["component_prior"] = best(probes).prior
+        members = self._members(table, row_weights, seeds, **found)
         embedding, components = side_by_side(members)
         self._become(
             attributes.of_input(new)
@@ -171,7 +173,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
                 "embedding_": embedding,
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts),
-                "beta_": beta,
+                "beta_": found["beta"],
                 "smoothing_": chosen_smoothing(settings.smoothing, probes),
                 "temperature_search_": probes if settings.searches else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
@@ -181,13 +183,13 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _search(self, X: Any, row_weights: Array | None, settings: Settings) -> list[Probe]:
-        """Probe temperatures with short fits of all members, judged by their mean."""
+        """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
         rest, heldout = hold_out(X, row_weights, settings)
         relaxed = round(PROBE_ITERATIONS / settings.relaxation)  # as in a search for one model
         short = {"n_init": 1, "max_iter": min(relaxed, settings.max_iter)}
 
-        def evaluate(beta: float) -> Validation:
-            members = self._members(rest, row_weights, settings.seeds, beta=beta, **short)
+        def evaluate(**parameters: float) -> Validation:
+            members = self._members(rest, row_weights, settings.seeds, **parameters, **short)
             return heldout.score([side_by_side(members)])
 
         within = settings.beta
@@ -195,7 +197,13 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
             within = TemperatureRange(within, within)  # for the smoothing alone
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return search(evaluate, within)
+            if settings.searches and settings.priors is not None:
+                return search_with_prior(
+                    lambda beta, prior: evaluate(beta=beta, component_prior=prior),
+                    within,
+                    settings.priors.within,
+                )
+            return search(lambda beta: evaluate(beta=beta), within)
 
     def _members(
         self, X: Any, row_weights: Array | None, seeds: Sequence[int], **parameters: Any

@@ -19,7 +19,7 @@ from skcooc.em.annealing import Grown
 from skcooc.em.heldout import LEAST_SMOOTHING
 from skcooc.em.multiscale import coarser_levels
 from skcooc.em.schedules import constant
-from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search
+from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search, search_with_prior
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Counts, Model, Predictor, Rows
 from skcooc.settings import Settings
@@ -74,6 +74,9 @@ def fit_table(
     grown = _grown(model, train, heldout, settings, progress)
     if heldout is not None and isinstance(settings.beta, TemperatureRange):
         probes = _search(grown.seed, train, heldout, settings.beta, settings, progress)
+        if settings.priors is not None:
+            model = settings.priors.model(best(probes).prior)
+            grown = Grown(model, model, None)
     if not settings.early_stopping:
         train, heldout = CSRCounts(X, sample_weight), None
     beta = best(probes).beta if probes else float(settings.beta)  # type: ignore[arg-type]
@@ -267,11 +270,11 @@ def _search(
     settings: Settings,
     progress: Progress,
 ) -> list[Probe]:
-    """Probe temperatures with short fits from one and the same start."""
+    """Probe temperatures, and priors at the best, with short fits from one and the same start."""
     # Over-relaxed steps are about eta times as long as plain ones.
     n_iter = min(round(PROBE_ITERATIONS / settings.relaxation), settings.max_iter)
 
-    def evaluate(beta: float) -> Validation:
+    def evaluate(model: Model, beta: float) -> Validation:
         rng = np.random.default_rng(settings.seeds[0])
         fit = settings.probe(beta, n_iter, levels).fit(model, blocks, rng, start=start)
         return heldout(model, fit.params, fit.rows)
@@ -283,7 +286,11 @@ def _search(
         if settings.costly_start:  # else it is cheaper to make it again than to keep it
             rng = np.random.default_rng(settings.seeds[0])
             start = settings.probe(1.0, n_iter, levels).begin(model, blocks, rng)
-        return search(evaluate, within, observe=observe)
+        if (priors := settings.priors) is None:
+            return search(lambda beta: evaluate(model, beta), within, observe=observe)
+        return search_with_prior(
+            lambda beta, prior: evaluate(priors.model(prior), beta), within, priors.within, observe
+        )
 
 
 def _best_restart(

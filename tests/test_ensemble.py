@@ -72,12 +72,15 @@ def test_the_temperature_is_that_of_the_mean():
     """The least validation perplexity of short fits, transcribed; a single model needs another."""
     X = HARD
     mean = average(AspectModel(6), 5).fit(X)
+    first = mean.estimators_[0]
     probe = min(mean.temperature_search_, key=lambda probe: probe.validation.perplexity)
-    assert mean.beta_ == probe.beta == mean.estimators_[3].beta_
+    assert mean.beta_ == probe.beta == first.beta_
+    assert first.component_prior_ == probe.prior > 0
     assert mean.smoothing_ == probe.validation.smoothing
     seeds = mean._seeds(5)
     rest, held = thin(X, 0.1, seeds[0])
-    short = [AspectModel(6, beta=mean.beta_, max_iter=33, random_state=s).fit(rest) for s in seeds]
+    given = {"beta": mean.beta_, "component_prior": probe.prior, "max_iter": 33}
+    short = [AspectModel(6, **given, random_state=seed).fit(rest) for seed in seeds]
     P = np.mean([m.embedding_ @ m.components_ for m in short], axis=0)
     b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
     P = (1 - mean.smoothing_) * P + mean.smoothing_ * b

@@ -77,7 +77,7 @@ ALLOWED = {
     },
     **{
         part: {"base", "cluster_mixin", "clustering", "em", "hierarchy", "projection_mixin"}
-        | {"protocol", "simplex"}
+        | {"protocol", "settings", "simplex"}
         | EQUATIONS
         for part in MODELS
     },
