@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skcooc.counts import CSRCounts
 from skcooc.em import Record, State
-from skcooc.fitting import DEFAULT_SMOOTHING, Fitted, add_one_unigram
+from skcooc.fitting import Fitted
+from skcooc.holdout import DEFAULT_SMOOTHING, add_one_unigram
 from skcooc.protocol import Array, Model, Rows
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns

@@ -22,7 +22,8 @@ from skcooc.checks import check_training, n_threads
 from skcooc.counts import CSRCounts
 from skcooc.em import TemperatureRange, Validation
 from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search, search_with_prior
-from skcooc.fitting import add_one_unigram, chosen_smoothing, hold_out, threads
+from skcooc.fitting import threads
+from skcooc.holdout import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.prediction import Predictions
 from skcooc.protocol import Array
 from skcooc.settings import Settings

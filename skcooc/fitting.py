@@ -6,27 +6,26 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-from skcooc.counts import CSRCounts, NewRows, thin
+from skcooc.counts import CSRCounts, NewRows
 from skcooc.em import Fit, HeldOut, State, TemperatureRange, Validation
 from skcooc.em.annealing import Grown
-from skcooc.em.heldout import LEAST_SMOOTHING
 from skcooc.em.multiscale import coarser_levels
 from skcooc.em.schedules import constant
 from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search, search_with_prior
+from skcooc.holdout import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Counts, Model, Predictor, Rows
 from skcooc.settings import Settings
 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
 FOLD_IN_ITERATIONS = 200
-DEFAULT_SMOOTHING = 1e-3  # where nothing is held out to estimate it
 
 
 class Fitted(NamedTuple):
@@ -85,56 +84,6 @@ def fit_table(
     smoothing = chosen_smoothing(settings.smoothing, probes, fit.validation)
     row_mass = train.row_sums * train.row_weights
     return Fitted(fit, grown.model, beta, smoothing, add_one_unigram(train), row_mass, probes)
-
-
-def chosen_smoothing(
-    asked: float | Literal["auto"], probes: list[Probe], validation: Validation | None = None
-) -> float:
-    """The smoothing given; else what held-out observations asked for; else a small constant."""
-    if asked != "auto":
-        return float(asked)
-    if validation is not None:
-        return validation.smoothing
-    return best(probes).validation.smoothing if probes else DEFAULT_SMOOTHING
-
-
-def add_one_unigram(counts: CSRCounts) -> Array:
-    """The distribution (m_j + 1) / (L + M) of the columns, (M,), in float64."""
-    m = counts.column_sums
-    return (m + 1) / (m.sum() + len(m))
-
-
-def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[Any, HeldOut]:
-    """Divide a table into observations to fit and observations held out.
-
-    Parameters
-    ----------
-    X : CSR array or matrix of shape (N, M)
-    sample_weight : (N,) array or None
-    settings : Settings
-
-    Returns
-    -------
-    rest : CSR array of shape (N, M)
-    heldout : HeldOut
-        Of one block.
-
-    Raises
-    ------
-    ValueError
-        Where one of the parts would be empty.
-    """
-    rest, drawn = thin(X, settings.validation_fraction, settings.seeds[0])
-    fitted, heldout = CSRCounts(rest, sample_weight), CSRCounts(drawn, sample_weight)
-    if not (fitted.observations.any() and heldout.observations.any()):
-        raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) and {X.sum():g} observation(s), too few to "
-            f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
-            "or early_stopping=True. Give beta a number, or change validation_fraction."
-        )
-    # Without any smoothing a single impossible observation would make all validations infinite.
-    smoothing = None if settings.smoothing == "auto" else max(settings.smoothing, LEAST_SMOOTHING)
-    return rest, HeldOut([heldout], add_one_unigram(fitted), smoothing)
 
 
 def fold_in(
