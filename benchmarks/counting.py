@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
@@ -34,23 +34,22 @@ class CountingAspects(Aspects):
 
 
 class CountingAspectModel(AspectModel):
-    """An AspectModel that keeps its equations, with what they took down."""
+    """An AspectModel that keeps what its equations take down."""
 
-    def _model(self) -> CountingAspects:
-        if not hasattr(self, "_counting"):
-            given = [getattr(self, f.name) for f in fields(Aspects)]
-            self._counting = CountingAspects(*given)
-        return self._counting
+    _betas: list[float]
+
+    def _with_prior(self, prior: float) -> CountingAspects:
+        return CountingAspects(self.n_components, self.tempering, prior, self._betas)
 
 
 def counted_fit(model: AspectModel, X: Any) -> tuple[AspectModel, Counted]:
     """Fit a model, with one row block and no over-relaxation, and count its E-steps."""
     counting = CountingAspectModel(**model.get_params())
-    counting._model()
+    counting._betas = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         counting.fit(X)
     collapsed = any("collapsed" in str(warning.message) for warning in caught)
     final = counting.n_iter_
-    search = len(counting._model().betas) - final
+    search = len(counting._betas) - final
     return counting, Counted(search, final, counting.converged_, collapsed)

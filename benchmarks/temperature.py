@@ -10,7 +10,7 @@ memo      Table 2 of the memo: Cranfield, its (K, beta) pairs, ten folds of obse
           GridSearchCV, run until the free energy falls by less than 1e-6, the mean over the
           seeds; beside them the unigram, and K = 128 at beta = 1 run to the end.
 folds     beta="auto" on the first five of these folds, the mean scaled to a unigram of 696.
-prior     beta="auto" with a pseudo-count of .01 on thin data: Brown pairs, K = 128.
+prior     beta="auto" with the pseudo-count of the components that ``fit`` finds, and without any.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def fixed(options: argparse.Namespace) -> Iterator[Row]:
         X = DATA[data]().X.astype(np.float32)
         for K in options.components or COMPONENTS.get(data, [8, 32, 128]):
             tasks = [(b, seed) for seed in range(options.seeds) for b in ("auto", *options.betas)]
-            results = _parallel(options, [(X, K, *task, options.max_iter) for task in tasks])
+            runs = [(X, K, *task, options.max_iter) for task in tasks]
+            results = _parallel(options, runs, component_prior=0.0)  # the temperature alone
             for seed in range(options.seeds):
                 mine = [row for row in results if row["seed"] == seed]
                 yield {"part": "fixed", "data": data, "K": K} | _comparison(mine[0], mine[1:])
@@ -141,13 +142,14 @@ def folds(options: argparse.Namespace) -> Iterator[Row]:
 
 
 def prior(options: argparse.Namespace) -> Iterator[Row]:
-    """The pseudo-count, and none, on the same splits."""
-    X = corpora.brown_pairs().X.astype(np.float32)
-    for K in options.components or [128]:
-        for count in (0.0, 0.01):
+    """The pseudo-count that is found, and none, on the same splits."""
+    for data in options.data:
+        X = DATA[data]().X.astype(np.float32)
+        for K in options.components or COMPONENTS.get(data, [8, 32, 128]):
             tasks = [(X, K, "auto", seed, options.max_iter) for seed in range(options.seeds)]
-            for row in _parallel(options, tasks, component_prior=count):
-                yield {"part": "prior", "K": K, "component_prior": count} | row
+            for prior in (0.0, "auto"):
+                for row in _parallel(options, tasks, component_prior=prior):
+                    yield {"part": "prior", "data": data, "K": K, "prior": str(prior)} | row
 
 
 PARTS = {"fixed": fixed, "memo": memo, "folds": folds, "prior": prior}

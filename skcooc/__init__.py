@@ -6,6 +6,7 @@ from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
 from skcooc.dyads import Dyads
+from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.symmetric import SymmetricClustering
 
@@ -14,6 +15,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AspectModel",
     "AsymmetricClustering",
+    "AveragedModels",
     "ClusterAbstraction",
     "ClusteringProjection",
     "Dyads",

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import CooccurrenceEstimator
 from skcooc.em import TemperatureRange
 from skcooc.protocol import Array, Counts, Rows
+from skcooc.settings import Priors
 from skcooc.simplex import normalise, sums
 
 
@@ -89,7 +90,9 @@ class Aspects:
         """c sum log P(y_j given z_k): a Dirichlet prior with c pseudo-counts, less a constant."""
         if not self.component_prior:
             return 0.0
-        return self.component_prior * float(np.log(params.components).sum(dtype=np.float64))
+        with np.errstate(divide="ignore"):  # a warm start may begin with zeros
+            logs = np.log(params.components)
+        return self.component_prior * float(logs.sum(dtype=np.float64))
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""
@@ -123,9 +126,10 @@ class AspectModel(CooccurrenceEstimator):
         What beta is the exponent of: P(z) P(x given z) P(y given z), or, as in the memo, only
         P(x given z) P(y given z).
 
-    component_prior : float, default=0.0
-        Pseudo-count added to the expected count of every column in every aspect. .01 helps where
-        data are thin, such as word pairs seen once.
+    component_prior : float or "auto", default="auto"
+        Pseudo-count added to the expected count of every column in every aspect. It helps where
+        data are thin, such as word pairs seen once. "auto" chooses it where ``beta="auto"``,
+        after beta: zero, or between .001 and .5 of the mean expected count; elsewhere it is zero.
 
     max_iter : int, default=500
         Largest number of EM iterations.
@@ -181,8 +185,11 @@ class AspectModel(CooccurrenceEstimator):
         Inverse temperature used.
     smoothing_ : float
         Smoothing used.
+    component_prior_ : float
+        Pseudo-count used.
     temperature_search_ : list of Probe
-        The temperatures tried and their validation; empty where none was searched.
+        The temperatures tried, then pseudo-counts at the best of them, and their validation; empty
+        where none was searched.
     n_iter_ : int
         Number of EM iterations of the final fit, including those that early stopping discards.
     converged_ : bool
@@ -224,7 +231,7 @@ class AspectModel(CooccurrenceEstimator):
         **CooccurrenceEstimator._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "tempering": [StrOptions({"joint", "likelihood"})],
-        "component_prior": [Interval(Real, 0, None, closed="left")],
+        "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
     def __init__(
@@ -233,7 +240,7 @@ class AspectModel(CooccurrenceEstimator):
         *,
         beta: float | Literal["auto"] = "auto",
         tempering: Literal["joint", "likelihood"] = "joint",
-        component_prior: float = 0.0,
+        component_prior: float | Literal["auto"] = "auto",
         max_iter: int = 500,
         tol: float = 3e-6,
         n_init: int = 1,
@@ -264,4 +271,20 @@ class AspectModel(CooccurrenceEstimator):
         return TemperatureRange(0.5, 1.0)
 
     def _model(self) -> Aspects:
-        return Aspects(self.n_components, self.tempering, self.component_prior)
+        if self.component_prior != "auto":
+            return self._with_prior(self.component_prior)
+        return self._with_prior(self.component_prior_ if self._goes_on else 0.0)
+
+    def _with_prior(self, prior: float) -> Aspects:
+        return Aspects(self.n_components, self.tempering, prior)
+
+    def _procedure(self, X: Counts) -> dict[str, Any]:
+        if self.component_prior != "auto":
+            return {}
+        expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
+        within = TemperatureRange(1e-3 * expected, 0.5 * expected, "log")
+        return {"priors": Priors(within, self._with_prior)}
+
+    @property
+    def component_prior_(self) -> float:
+        return float(self._fitted_model.component_prior)

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skcooc.counts import CSRCounts
 from skcooc.em import Record, State
-from skcooc.fitting import DEFAULT_SMOOTHING, Fitted
-from skcooc.probing import add_one_unigram
+from skcooc.fitting import Fitted
+from skcooc.holdout import DEFAULT_SMOOTHING, add_one_unigram
 from skcooc.protocol import Array, Model, Rows
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
@@ -50,6 +50,21 @@ def usable(
         "beta_": beta,
         "smoothing_": smoothing,
     }
+
+
+def of_input(estimator: Any) -> dict[str, Any]:
+    """What an estimator knows of the columns and of the table, once they have been checked.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Returns
+    -------
+    attributes : dict
+    """
+    names = ("n_features_in_", "feature_names_in_", "_table")
+    return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
 
 
 def of_fit(fitted: Fitted) -> dict[str, Any]:

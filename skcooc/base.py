@@ -6,22 +6,14 @@ import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc import attributes
 from skcooc.checks import check_coarsening, check_training, n_threads
 from skcooc.counts import CSRCounts
-from skcooc.dyads import Dyads
 from skcooc.em import State, TemperatureRange
 from skcooc.em.schedules import Schedule, burn_in
 from skcooc.fitting import continued, fit_table, probes_of
@@ -32,13 +24,7 @@ from skcooc.protocol import Model, Predictor
 from skcooc.settings import Settings
 
 
-class CooccurrenceEstimator(
-    Predictions,
-    CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
-):
+class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
     """Base class of the estimators: a subclass is a constructor, a docstring and its model."""
 
     beta: Any
@@ -112,9 +98,6 @@ class CooccurrenceEstimator(
         """
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table, row_weights = check_training(new, X, sample_weight)
-        names = getattr(new, "feature_names_in_", None)
-        empty = sp.csr_array(table.shape)
-        new._table = X[:0] if isinstance(X, Dyads) else Dyads(empty, column_names=names)
         warm = self._goes_on
         model, counts = self._model(), CSRCounts(table, row_weights)
         start = self._continued(model, table) if warm else None
@@ -183,34 +166,10 @@ class CooccurrenceEstimator(
             **{"relaxation": self.relaxation, **procedure},
         )
 
-    def _seeds(self, n: int) -> tuple[int, ...]:
-        return tuple(check_random_state(self.random_state).randint(2**31, size=n).tolist())
-
     def _input_attributes(self) -> dict[str, Any]:
         """What is known of the columns, of the table and of the shape of the model."""
-        names = ("n_features_in_", "feature_names_in_", "_table")
-        known = {name: vars(self)[name] for name in names if name in vars(self)}
-        return {
-            **known,
-            "_fitted_structure": tuple(getattr(self, name) for name in self._structure),
-        }
-
-    def _become(self, fitted: dict[str, Any]) -> None:
-        """Take over the attributes of a finished fit, and none of an earlier one."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
-        self.__dict__.update(fitted)
+        structure = tuple(getattr(self, name) for name in self._structure)
+        return {**attributes.of_input(self), "_fitted_structure": structure}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)

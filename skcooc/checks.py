@@ -77,6 +77,7 @@ def check_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, Arr
     Parameters
     ----------
     estimator : estimator
+        Gets what ``check_table`` finds, and the table without its observations as ``_table``.
     X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
     sample_weight : array-like of shape (n_samples,) or None
 
@@ -93,6 +94,9 @@ def check_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, Arr
     if isinstance(X, Dyads) and sample_weight is not None:
         X, sample_weight = X.reweighted(_weights(sample_weight, np.empty((len(X), 0)))), None
     table = check_table(estimator, X, reset=True)
+    names = getattr(estimator, "feature_names_in_", None)
+    empty = sp.csr_array(table.shape)
+    estimator._table = X[:0] if isinstance(X, Dyads) else Dyads(empty, column_names=names)
     if sample_weight is not None:
         sample_weight = _weights(sample_weight, table)
     observed = table.data if sample_weight is None else table @ np.ones(table.shape[1])

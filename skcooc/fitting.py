@@ -20,15 +20,15 @@ from skcooc.em.annealing import Grown
 from skcooc.em.driver import Observe, ignore
 from skcooc.em.multiscale import coarser_levels
 from skcooc.em.schedules import constant
-from skcooc.em.temperature import Probe, best, search
-from skcooc.probing import Probes, add_one_unigram, hold_out
+from skcooc.em.temperature import Probe, best, search, search_with_prior
+from skcooc.holdout import add_one_unigram, chosen_smoothing, hold_out
+from skcooc.probing import Probes
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Counts, Model, Predictor, Rows
 from skcooc.settings import Settings
 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
 FOLD_IN_ITERATIONS = 200
-DEFAULT_SMOOTHING = 1e-3  # where nothing is held out to estimate it
 
 
 class Fitted(NamedTuple):
@@ -76,12 +76,15 @@ def fit_table(
     grown = _grown(model, train, heldout, settings, progress.growing)
     if heldout is not None and isinstance(settings.beta, TemperatureRange):
         probes = _search(grown.seed, train, heldout, settings.beta, settings, progress)
+        if settings.priors is not None:
+            model = settings.priors.model(best(probes).prior)
+            grown = Grown(model, model, None)
     if not settings.early_stopping:
         train, heldout = CSRCounts(X, sample_weight), None
     beta = best(probes).beta if probes else float(settings.beta)  # type: ignore[arg-type]
     fit = _best_restart(grown.seed, train, heldout, beta, settings, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
-    smoothing = _smoothing(settings, probes, fit)
+    smoothing = chosen_smoothing(settings.smoothing, probes, fit.validation)
     row_mass = train.row_sums * train.row_weights
     return Fitted(fit, grown.model, beta, smoothing, add_one_unigram(train), row_mass, probes)
 
@@ -95,15 +98,6 @@ def probes_of(model: Model, X: Any, sample_weight: Array | None, settings: Setti
     train = CSRCounts(rest, sample_weight)
     seed = _grown(model, train, heldout, settings, lambda: nullcontext(ignore)).seed
     return Probes(seed, train.spread(1, map), heldout, settings, keep=True)
-
-
-def _smoothing(settings: Settings, probes: list[Probe], fit: Fit) -> float:
-    """The smoothing given; else what held-out observations asked for; else a small constant."""
-    if settings.smoothing != "auto":
-        return float(settings.smoothing)
-    if fit.validation is not None:
-        return fit.validation.smoothing
-    return best(probes).validation.smoothing if probes else DEFAULT_SMOOTHING
 
 
 def fold_in(
@@ -270,11 +264,15 @@ def _search(
     settings: Settings,
     progress: Progress,
 ) -> list[Probe]:
-    """Probe temperatures with short fits from one and the same start."""
+    """Probe temperatures, and priors at the best, with short fits from one and the same start."""
     with threads(settings.n_threads) as map, progress.searching() as observe:
         X = train.spread(settings.n_threads, map)
         probes = Probes(model, X, heldout, settings, keep=settings.costly_start)
-        return search(probes, within, observe=observe)
+        if (priors := settings.priors) is None:
+            return search(probes, within, observe=observe)
+        return search_with_prior(
+            lambda beta, prior: probes(beta, priors.model(prior)), within, priors.within, observe
+        )
 
 
 def _best_restart(

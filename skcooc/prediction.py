@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc import scoring
@@ -21,10 +22,11 @@ from skcooc.protocol import Array, Counts, Predictor
 SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
 
 
-class Predictions:
+class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """The methods of a fitted estimator that need no more than P(k given x) and P(y given k)."""
 
     n_jobs: int | None
+    random_state: Any
     beta_: float
     smoothing_: float
     components_: Array
@@ -35,7 +37,6 @@ class Predictions:
     _fitted_model: Any
     _table: Dyads
     _prediction_model: Callable[[], Predictor]
-    _seeds: Callable[[int], tuple[int, ...]]
 
     def transform(self, X: Any) -> Array:
         """Fold rows into the fitted model.
@@ -186,3 +187,23 @@ class Predictions:
             return scoring.score_pairs(*pairs, self.embedding_, components, smooth), weights
         known, scored = thin(check_table(self, X, reset=False), 0.5, SPLIT_SEED, occupied=True)
         return scoring.score_rows(scored, self._fold_in(known), components, smooth)
+
+    def _seeds(self, n: int) -> tuple[int, ...]:
+        return tuple(check_random_state(self.random_state).randint(2**31, size=n).tolist())
+
+    def _become(self, fitted: dict[str, Any]) -> None:
+        """Take over the attributes of a finished fit, and none of an earlier one."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.__dict__.update(fitted)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)

@@ -1,60 +1,18 @@
-"""Short fits that try temperatures: what is held out for them, and what they have in common."""
+"""Short fits that try temperatures, and what they have in common."""
 
 from __future__ import annotations
 
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
-from skcooc.counts import CSRCounts, thin
+from skcooc.counts import CSRCounts
 from skcooc.em import HeldOut, State, Validation
-from skcooc.em.heldout import LEAST_SMOOTHING
 from skcooc.em.multiscale import coarser_levels
 from skcooc.em.schedules import Schedule
 from skcooc.em.temperature import PROBE_ITERATIONS
-from skcooc.protocol import Array, Model
+from skcooc.protocol import Model
 from skcooc.settings import Settings
-
-
-def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[Any, HeldOut]:
-    """Divide a table into observations to fit and observations held out.
-
-    Parameters
-    ----------
-    X : CSR array or matrix of shape (N, M)
-    sample_weight : (N,) array or None
-        Factors of the rows.
-    settings : Settings
-
-    Returns
-    -------
-    rest : CSR array of shape (N, M)
-    heldout : HeldOut
-        Of one block.
-
-    Raises
-    ------
-    ValueError
-        Where one of the parts would be empty.
-    """
-    rest, drawn = thin(X, settings.validation_fraction, settings.seeds[0])
-    fitted, heldout = CSRCounts(rest, sample_weight), CSRCounts(drawn, sample_weight)
-    if not (fitted.observations.any() and heldout.observations.any()):
-        raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) and {X.sum():g} observation(s), too few to "
-            f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
-            "or early_stopping=True. Give beta a number, or change validation_fraction."
-        )
-    # Without any smoothing a single impossible observation would make all validations infinite.
-    smoothing = None if settings.smoothing == "auto" else max(settings.smoothing, LEAST_SMOOTHING)
-    return rest, HeldOut([heldout], add_one_unigram(fitted), smoothing)
-
-
-def add_one_unigram(counts: CSRCounts) -> Array:
-    """The distribution (m_j + 1) / (L + M) of the columns, (M,), in float64."""
-    m = counts.column_sums
-    return (m + 1) / (m.sum() + len(m))
 
 
 class Probes:
@@ -85,13 +43,14 @@ class Probes:
         self._keep, self._lock = keep, Lock()
         self._kept: dict[Schedule, State] = {}
 
-    def __call__(self, beta: float) -> Validation:
-        """Try a temperature."""
+    def __call__(self, beta: float, model: Model | None = None) -> Validation:
+        """Try a temperature, or a model that differs in its prior."""
+        model = model or self._model
         schedule, start = self._settings.schedule(beta, self._n_iter), None
         if self._keep:
             *burn_in, last = schedule
             schedule, start = (last,), self._after(tuple(burn_in))
-        return self._heldout(self._model, *self._fit(schedule, start))
+        return self._heldout(model, *self._fit(model, schedule, start))
 
     def _after(self, burn_in: Schedule) -> State:
         """The state after the stages that do not depend on the temperature tried."""
@@ -99,12 +58,12 @@ class Probes:
             if burn_in not in self._kept:
                 begin = self._settings.probe((), self._levels).begin
                 state = begin(self._model, [self._X], self._rng)
-                self._kept[burn_in] = self._fit(burn_in, state) if burn_in else state
+                self._kept[burn_in] = self._fit(self._model, burn_in, state) if burn_in else state
             return self._kept[burn_in]
 
-    def _fit(self, schedule: Schedule, start: State | None) -> State:
+    def _fit(self, model: Model, schedule: Schedule, start: State | None) -> State:
         optimiser = self._settings.probe(schedule, self._levels)
-        fit = optimiser.fit(self._model, [self._X], self._rng, start=start)
+        fit = optimiser.fit(model, [self._X], self._rng, start=start)
         return State(fit.params, fit.rows)
 
     @property

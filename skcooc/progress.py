@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from skcooc.em.driver import Observe, Record, ignore
-from skcooc.em.temperature import N_PROBES, Probe
+from skcooc.em.temperature import N_PRIORS, N_PROBES, Probe
 from skcooc.protocol import Model, Rows
 from skcooc.settings import Settings
 
@@ -19,7 +19,7 @@ class Progress:
     ----------
     estimator : estimator with callback support, not yet changed by its fit
     settings : Settings
-        Tell whether there is a search, and how many restarts.
+        Tell what is searched for, and how many restarts there are.
     attributes : callable
         (model, record, params, rows) -> dict of fitted attributes, with which a callback that asks
         for the fitted estimator gets one as if the fit had ended there.
@@ -37,6 +37,7 @@ class Progress:
         self._attributes = attributes
         self._data = {"estimator": estimator, **data}
         self._silent = not hasattr(estimator, "_skl_callbacks")
+        self._priors = settings.priors is not None
         n_tasks = (settings.grow is not None) + settings.searches + len(settings.seeds)
         self._root = estimator._init_callback_context(max_subtasks=n_tasks)
         self._root.call_on_fit_task_begin(**self._data)
@@ -45,10 +46,12 @@ class Progress:
     @contextmanager
     def searching(self) -> Iterator[Callable[[Probe], bool]]:
         """The search: what it yields is called with every probe and returns True to stop."""
-        task = self._begin(self._root, "temperature search", N_PROBES)
+        n_probes = N_PROBES + N_PRIORS * self._priors
+        task = self._begin(self._root, "temperature search", n_probes)
 
         def observe(probe: Probe) -> bool:
-            step = self._begin(task, f"beta = {probe.beta:.3f}", 0)
+            prior = f", prior = {probe.prior:.2g}" if probe.prior else ""
+            step = self._begin(task, f"beta = {probe.beta:.3f}{prior}", 0)
             return bool(step.call_on_fit_task_end(**self._data))
 
         yield observe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,16 @@ from skcooc.em.driver import Observe
 from skcooc.em.multiscale import Level, Multiscale
 from skcooc.em.schedules import MakeSchedule, Schedule, constant
 from skcooc.em.staged import Staged
-from skcooc.protocol import Array, Counts
+from skcooc.protocol import Array, Counts, Model
 
 Grow = Callable[[EM, Counts, np.random.Generator, HeldOut | None, Observe], Grown]
+
+
+class Priors(NamedTuple):
+    """The pseudo-counts among which the best for the held-out observations is looked for."""
+
+    within: TemperatureRange
+    model: Callable[[float], Model]  # that with a pseudo-count
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,7 @@ class Settings:
     costly_start: bool = False  # whether a start is a fit of its own
     staged: bool = False  # whether the model has stages
     cooling: Callable[[Counts, float], Sequence[float]] | None = None  # the path to a temperature
+    priors: Priors | None = None  # where the prior of the model is searched
     grow: Grow | None = None  # what makes the model of the observations fitted
 
     @property

@@ -3,6 +3,7 @@
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
+    AveragedModels,
     ClusterAbstraction,
     ClusteringProjection,
     ProductSpaceMixture,
@@ -35,4 +36,10 @@ ESTIMATORS = [
     ClusteringProjection(3, 5, beta=0.8, posterior="factorial", topic_prior=0.0),
     ProductSpaceMixture(),
     ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),
+]
+
+AVERAGES = [
+    AveragedModels(AspectModel(3), 2),
+    AveragedModels(AspectModel(3, beta=1.0, early_stopping=True), 2),
+    AveragedModels(AsymmetricClustering(3, beta=0.2), 2),
 ]

@@ -9,10 +9,11 @@ import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads
 from skcooc.aspect import Aspects, Params
-from skcooc.counts import CSRCounts
+from skcooc.counts import CSRCounts, thin
 from skcooc.em import EM, State
-from skcooc.em.schedules import constant
+from skcooc.em.schedules import burn_in, constant
 from skcooc.em.sweep import sweep
+from skcooc.em.temperature import N_PRIORS
 from skcooc.model_selection import split_observations
 from tests.tables import planted, random_table
 
@@ -246,3 +247,59 @@ def test_component_prior_is_a_pseudo_count():
     mass = step.stats.components
     expected = (mass + 0.5) / (mass.sum(axis=0) + 0.5 * X.shape[1])
     np.testing.assert_allclose(model.maximize(step.stats, params, 1.0).components, expected)
+
+
+# ---- the prior that it finds
+
+
+THIN = planted(8, 3000, n_rows=150, n_columns=300).X  # most pairs are seen once
+
+
+def test_the_prior_it_finds_helps_where_data_are_thin():
+    train, test = split_observations(THIN, random_state=0)
+    plain, auto = (
+        AspectModel(16, component_prior=prior, random_state=0).fit(train) for prior in (0.0, "auto")
+    )
+    assert plain.component_prior_ == 0
+    assert auto.beta_ == plain.beta_
+    assert 0 < auto.component_prior_ < THIN.sum() / (16 * THIN.shape[1])
+    assert auto.smoothing_ < plain.smoothing_  # the prior does what smoothing did
+    assert auto.perplexity(Dyads(test)) < 0.98 * plain.perplexity(Dyads(test))
+
+
+def test_the_prior_is_that_of_the_best_probe():
+    """The validation of short fits, transcribed with public means."""
+    X = sp.csr_array(THIN.astype(float))
+    model = AspectModel(6, random_state=0).fit(X)
+    (seed,) = model._seeds(1)
+    rest, held = (part.toarray() for part in thin(X, 0.1, seed))
+    tried = [probe for probe in model.temperature_search_ if probe.prior]
+    assert len(tried) == N_PRIORS
+    best = min(model.temperature_search_, key=lambda probe: probe.validation.perplexity)
+    assert (best.beta, best.prior) == (model.beta_, model.component_prior_)
+    assert best.validation.smoothing == model.smoothing_
+    b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
+    for probe in tried:
+        short = burn_in(probe.beta, 33)
+        blocks, rng = [CSRCounts(sp.csr_array(rest))], np.random.default_rng(seed)
+        fit = EM(short, 3e-6, 1.8).fit(Aspects(6, component_prior=probe.prior), blocks, rng)
+        s = probe.validation.smoothing
+        P = (1 - s) * fit.rows[0] @ fit.params.components.T + s * b
+        expected = np.exp(-(held * np.log(P)).sum() / held.sum())
+        assert probe.validation.perplexity == pytest.approx(expected, rel=1e-6)
+
+
+def test_no_prior_where_nothing_is_held_out_to_choose_it():
+    model = AspectModel(3, beta=0.9, random_state=0).fit(THIN)
+    assert model.component_prior_ == 0
+    assert AspectModel(3, beta=0.9, component_prior=0.2).fit(THIN).component_prior_ == 0.2
+    assert not hasattr(AspectModel(), "component_prior_")
+    with pytest.raises(ValueError, match="The 'component_prior' parameter of AspectModel must be"):
+        AspectModel(component_prior="none").fit(THIN)
+
+
+def test_warm_starts_keep_the_prior():
+    model = AspectModel(6, warm_start=True, random_state=0).fit(THIN)
+    found = model.component_prior_
+    assert found > 0
+    assert model.fit(THIN).component_prior_ == found

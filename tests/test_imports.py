@@ -16,6 +16,7 @@ GLUE = {
     "attributes",
     "checks",
     "fitting",
+    "holdout",
     "prediction",
     "probing",
     "progress",
@@ -56,13 +57,16 @@ ALLOWED = {
     "progress": {"em", "protocol", "settings"},
     "scoring": {"counts", "protocol"},
     "checks": {"dyads", "protocol"},
+    "holdout": {"counts", "em", "protocol", "settings"},
     "probing": {"counts", "em", "protocol", "settings"},
-    "fitting": {"counts", "em", "probing", "progress", "protocol", "settings"},
-    "attributes": {"counts", "em", "fitting", "probing", "protocol"},
+    "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "settings"},
+    "attributes": {"counts", "em", "fitting", "holdout", "protocol"},
     "prediction": {"checks", "counts", "dyads", "em", "fitting", "protocol", "scoring"},
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
-    "metrics": {"counts", "em", "probing", "protocol", "scoring"},
-    "model_selection": {"counts", "dyads", "em", "fitting", "probing", "protocol"},
+    "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "holdout"}
+    | {"prediction", "protocol", "settings"},
+    "metrics": {"counts", "em", "holdout", "protocol", "scoring"},
+    "model_selection": {"counts", "dyads", "em", "fitting", "holdout", "probing", "protocol"},
     "image": set(),
     "inspection": {"protocol"},
     "plotting": {"hierarchy", "inspection", "protocol"},
@@ -86,7 +90,7 @@ ALLOWED = {
             "hierarchy",
             "projection_mixin",
         }
-        | {"protocol", "simplex"}
+        | {"protocol", "settings", "simplex"}
         | EQUATIONS
         for part in MODELS
     },

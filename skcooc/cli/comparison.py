@@ -112,7 +112,10 @@ def refit(table: Table, chosen: Any, screen: Screen) -> Any:
         Without callbacks, ready to be saved.
     """
     screen.announce(f"all observations, beta = {chosen.beta_:.3g}")
-    model = clone(chosen).set_params(beta=chosen.beta_, smoothing=chosen.smoothing_)
+    found = {"beta": chosen.beta_, "smoothing": chosen.smoothing_}
+    if hasattr(chosen, "component_prior_"):
+        found["component_prior"] = chosen.component_prior_
+    model = clone(chosen).set_params(**found)
     _timed_fit(screen.watch(model), table.X)
     return model.set_callbacks()
 

@@ -143,8 +143,14 @@ def _temperature(chosen: Any) -> Iterator[str]:
     )
     yield ""
     probes = sorted(chosen.temperature_search_)
-    yield "  beta        " + "".join(f"{probe.beta:9.3f}" for probe in probes)
-    yield "  perplexity  " + "".join(f"{probe.validation.perplexity:9.1f}" for probe in probes)
+    plain = [probe for probe in probes if not probe.prior]
+    yield "  beta        " + "".join(f"{probe.beta:9.3f}" for probe in plain)
+    yield "  perplexity  " + "".join(f"{probe.validation.perplexity:9.1f}" for probe in plain)
+    tried = sorted((probe for probe in probes if probe.prior), key=lambda probe: probe.prior)
+    if tried:
+        yield ""
+        yield "  prior       " + "".join(f"{probe.prior:9.2g}" for probe in tried)
+        yield "  perplexity  " + "".join(f"{probe.validation.perplexity:9.1f}" for probe in tried)
 
 
 def _components(table: Table, model: Any, options: Options) -> Iterator[str]:

@@ -81,7 +81,7 @@ def _summary(table: Table, comparison: Comparison, model: Any) -> dict[str, Any]
         "comparison": [asdict(entry) for entry in comparison.entries],
         "compile_seconds": comparison.compile_seconds,
         "temperature_search": [
-            {"beta": probe.beta, **probe.validation._asdict()}
+            {"beta": probe.beta, "prior": probe.prior, **probe.validation._asdict()}
             for probe in comparison.chosen.temperature_search_
         ],
         "model": type(model).__name__,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -42,11 +42,13 @@ class HeldOut:
 
     def __call__(self, model: Model, params: Any, rows: Sequence[Rows]) -> Validation:
         """Score parameters and row states."""
-        cells = [
-            cell_probabilities(X, *model.factors(params, state))
-            for X, state in zip(self.blocks, rows, strict=True)
-        ]
-        P = np.concatenate(cells)
+        return self.score(model.factors(params, state) for state in rows)
+
+    def score(self, factors: Iterable[tuple[Array, Array]]) -> Validation:
+        """Score P(y_j given x_i) = A[i] @ B[j], given as A and B of every block."""
+        P = np.concatenate(
+            [cell_probabilities(X, A, B) for X, (A, B) in zip(self.blocks, factors, strict=True)]
+        )
         counts = np.concatenate([X.observations for X in self.blocks])
         b = np.concatenate([self.background[X.indices] for X in self.blocks])
         s = estimate_smoothing(P, b, counts) if self.smoothing is None else self.smoothing

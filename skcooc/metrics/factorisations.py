@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc import scoring
+from skcooc import holdout, scoring
 from skcooc.counts import CSRCounts
 from skcooc.em.heldout import cell_probabilities, estimate_smoothing
 from skcooc.metrics.validation import check_counts
-from skcooc.probing import add_one_unigram
 from skcooc.protocol import Array
 
 
@@ -34,7 +33,7 @@ def unigram(X: Any) -> Array:
     >>> unigram([[2, 0], [1, 0]])
     array([0.8, 0.2])
     """
-    return add_one_unigram(CSRCounts(check_counts(X)))
+    return holdout.add_one_unigram(CSRCounts(check_counts(X)))
 
 
 def perplexity(

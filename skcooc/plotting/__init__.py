@@ -1,4 +1,6 @@
-"""Pictures of hierarchies; they need matplotlib: ``pip install "skcooc[plot]"``.
+"""Pictures of hierarchies, splits and perplexity; they need matplotlib.
+
+Install it with ``pip install "skcooc[plot]"``.
 
 Displays are used as those of scikit-learn: ``HierarchyDisplay.from_estimator(model)`` draws, and
 returns an object that keeps what it has drawn and can ``plot`` it again.
@@ -6,6 +8,7 @@ returns an object that keeps what it has drawn and can ``plot`` it again.
 
 from skcooc.plotting.abstraction import AbstractionDisplay
 from skcooc.plotting.hierarchy import HierarchyDisplay
+from skcooc.plotting.perplexity import PerplexityDisplay
 from skcooc.plotting.splits import SplitsDisplay
 
-__all__ = ["AbstractionDisplay", "HierarchyDisplay", "SplitsDisplay"]
+__all__ = ["AbstractionDisplay", "HierarchyDisplay", "PerplexityDisplay", "SplitsDisplay"]

@@ -224,7 +224,7 @@ def test_output_of_texts(run, documents, tmp_path):
     assert summary["n_observations"] == 360
     assert summary["comparison"][0]["label"] == "unigram, add-one"
     assert len(summary["top_features"]) == 3
-    assert len(summary["temperature_search"]) == 7
+    assert len(summary["temperature_search"]) == 12
 
 
 def test_output_of_a_matrix_is_the_model_alone(run, npz, X, tmp_path):

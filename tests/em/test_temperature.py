@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skcooc.em import TemperatureRange, Validation
-from skcooc.em.temperature import best, search
+from skcooc.em.temperature import N_PROBES, best, search, search_with_prior
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
@@ -49,3 +49,45 @@ def test_a_range_of_length_zero_has_one_probe(scale):
     assert asked == [0.7]
     assert probes == observed == [best(probes)]
     assert probes[0].beta == 0.7
+
+
+# ---- the prior
+
+
+PRIORS = TemperatureRange(1e-3, 1.0, "log")
+
+
+def test_the_prior_is_looked_for_at_the_best_temperature():
+    asked = []
+
+    def loss(beta, prior):
+        asked.append((beta, prior))
+        return Validation(1 + (beta - 0.7) ** 2 + abs(np.log10(prior + 1e-4) + 1.5), 0.0)
+
+    probes = search_with_prior(loss, TemperatureRange(0.5, 1.0), PRIORS)
+    assert [(probe.beta, probe.prior) for probe in probes] == asked
+    plain, tried = probes[:N_PROBES], probes[N_PROBES:]
+    assert {probe.prior for probe in plain} == {0.0}
+    assert {probe.beta for probe in tried} == {best(plain).beta}
+    assert best(probes).beta == pytest.approx(0.7, abs=0.03)
+    assert best(probes).prior == pytest.approx(10**-1.5, rel=0.7)
+
+
+def test_no_prior_where_every_prior_is_worse():
+    probes = search_with_prior(
+        lambda beta, prior: Validation(1 + (beta - 0.7) ** 2 + prior, 0.0),
+        TemperatureRange(0.5, 1.0),
+        PRIORS,
+    )
+    assert best(probes).prior == 0
+
+
+def test_the_observer_sees_priors():
+    observed = []
+    probes = search_with_prior(
+        lambda beta, prior: Validation(beta, 0.0),
+        TemperatureRange(0.5, 1.0),
+        PRIORS,
+        lambda probe: bool(observed.append(probe)),
+    )
+    assert observed == probes

@@ -1,0 +1,64 @@
+"""Observations held out of a table, and the smoothing that they ask for."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from skcooc.counts import CSRCounts, thin
+from skcooc.em import HeldOut, Validation
+from skcooc.em.heldout import LEAST_SMOOTHING
+from skcooc.em.temperature import Probe, best
+from skcooc.protocol import Array
+from skcooc.settings import Settings
+
+DEFAULT_SMOOTHING = 1e-3  # where nothing is held out to estimate it
+
+
+def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[Any, HeldOut]:
+    """Divide a table into observations to fit and observations held out.
+
+    Parameters
+    ----------
+    X : CSR array or matrix of shape (N, M)
+    sample_weight : (N,) array or None
+    settings : Settings
+
+    Returns
+    -------
+    rest : CSR array of shape (N, M)
+    heldout : HeldOut
+        Of one block.
+
+    Raises
+    ------
+    ValueError
+        Where one of the parts would be empty.
+    """
+    rest, drawn = thin(X, settings.validation_fraction, settings.seeds[0])
+    fitted, heldout = CSRCounts(rest, sample_weight), CSRCounts(drawn, sample_weight)
+    if not (fitted.observations.any() and heldout.observations.any()):
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.sum():g} observation(s), too few to "
+            f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
+            "or early_stopping=True. Give beta a number, or change validation_fraction."
+        )
+    # Without any smoothing a single impossible observation would make all validations infinite.
+    smoothing = None if settings.smoothing == "auto" else max(settings.smoothing, LEAST_SMOOTHING)
+    return rest, HeldOut([heldout], add_one_unigram(fitted), smoothing)
+
+
+def chosen_smoothing(
+    asked: float | Literal["auto"], probes: list[Probe], validation: Validation | None = None
+) -> float:
+    """The smoothing given; else what held-out observations asked for; else a small constant."""
+    if asked != "auto":
+        return float(asked)
+    if validation is not None:
+        return validation.smoothing
+    return best(probes).validation.smoothing if probes else DEFAULT_SMOOTHING
+
+
+def add_one_unigram(counts: CSRCounts) -> Array:
+    """The distribution (m_j + 1) / (L + M) of the columns, (M,), in float64."""
+    m = counts.column_sums
+    return (m + 1) / (m.sum() + len(m))

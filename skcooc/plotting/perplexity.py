@@ -1,0 +1,286 @@
+"""Perplexity over the iterations of a fit, over temperatures, or over numbers of components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skcooc.inspection.names import fitted
+from skcooc.plotting.canvas import new_axes, require_matplotlib, text_width
+from skcooc.protocol import Array
+
+FONT, WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 8.0, 300.0, 200.0, 48.0, 36.0, 10.0  # points
+LABELS = {
+    "iterations": "iterations",
+    "beta": "inverse temperature β",
+    "component_prior": "pseudo-count",
+    "n_components": "number of components K",
+    "n_clusters": "number of clusters K",
+}
+SYMBOLS = {"beta": "β", "n_components": "K", "n_clusters": "K"}
+LOGARITHMIC = 3.0  # ratio of perplexities above which their axis is
+SPREAD = 4.0  # ratio of sizes above which theirs is
+
+
+class Curve(NamedTuple):
+    """Perplexities that belong together."""
+
+    name: str  # held-out and training perplexity of one name have one colour
+    x: Array  # (n,)
+    perplexity: Array  # (n,)
+    low: Array | None = None  # (n,): one standard deviation of the folds below and above
+    high: Array | None = None
+    held_out: bool = True  # else of the training observations: drawn with dashes
+
+
+class PerplexityDisplay:
+    """Perplexity of held-out and, where it is known, of training observations.
+
+    After figures 7 and 8 of the memo and figure 5 of NIPS: how it falls and rises again in the
+    course of a fit, how it depends on the inverse temperature and on the number of components. The
+    least held-out perplexity of every curve is marked.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        Each with ``name``, ``x``, ``perplexity``, ``low``, ``high`` and ``held_out``.
+    over : str, default="iterations"
+        What x is: "iterations", "beta" or another parameter.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+        One for each curve.
+
+    References
+    ----------
+    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
+    figures 7 and 8.
+
+    T. Hofmann, J. Puzicha and M. I. Jordan, Learning from dyadic data, NIPS 11, 1999, figure 5.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.plotting import PerplexityDisplay
+    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> display = PerplexityDisplay.from_estimator(AspectModel(3, random_state=0).fit(X))
+    >>> display.over, len(display.curves[0].x)
+    ('beta', 7)
+    """
+
+    ax_: Any
+    figure_: Any
+    lines_: list[Any]
+
+    def __init__(self, curves: Sequence[Curve], *, over: str = "iterations") -> None:
+        self.curves = curves
+        self.over = over
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, over: str | None = None, *, name: str | None = None, ax: Any = None
+    ) -> PerplexityDisplay:
+        """Draw what a fit found on the observations that it held out.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            With ``history_`` or ``temperature_search_``.
+        over : {"iterations", "beta", "component_prior"}, default=None
+            Iterations need ``early_stopping=True``, the others ``beta="auto"``. None means
+            iterations where they were validated, else beta.
+        name : str, default=None
+            Name of the curve in a legend. None means the inverse temperature of the fit.
+        ax : matplotlib Axes, default=None
+            Where to draw, such as ``ax_`` of another display. None means a new figure.
+
+        Returns
+        -------
+        display : PerplexityDisplay
+
+        Raises
+        ------
+        ImportError
+            Where matplotlib is not installed.
+        ValueError
+            Where the model held nothing out, or ``over`` is unknown.
+        """
+        fitted(model, "components_")
+        known = {what: points for what, points in _validations(model) if points}
+        if over is None and known:
+            over = next(iter(known))
+        if over not in known:
+            raise ValueError(
+                f"There is nothing to draw over {over}: the model validated "
+                f"{', '.join(known) or 'nothing'}. Fit it with early_stopping=True for iterations, "
+                "with beta='auto' for beta."
+            )
+        x, perplexity = np.array(sorted(known[over]), dtype=float).T
+        curve = Curve(name or f"β = {model.beta_:.3g}", x, perplexity)
+        return cls([curve], over=over).plot(ax)
+
+    @classmethod
+    def from_search(
+        cls, search: Any, over: str | None = None, *, ax: Any = None
+    ) -> PerplexityDisplay:
+        """Draw the results of a search: the mean over the folds, and one standard deviation.
+
+        Parameters
+        ----------
+        search : fitted GridSearchCV or other search
+            With ``cv_results_``, whose scores are those of our estimators. Training perplexity is
+            drawn, with dashes, where ``return_train_score=True``.
+        over : str, default=None
+            A parameter with numbers. None means beta where it varies, else the first that does.
+            The others make a curve for each of their combinations. Names may lack what a pipeline
+            puts before them.
+        ax : matplotlib Axes, default=None
+            Where to draw. None means a new figure.
+
+        Returns
+        -------
+        display : PerplexityDisplay
+
+        Raises
+        ------
+        ImportError
+            Where matplotlib is not installed.
+        ValueError
+            Where no parameter varies, or ``over`` is none of those that do, or not a number.
+        """
+        fitted(search, "cv_results_")
+        results = search.cv_results_
+        params = [_short(candidate) for candidate in results["params"]]
+        values = {key: {repr(candidate.get(key)) for candidate in params} for key in params[0]}
+        varying = [key for key, distinct in values.items() if len(distinct) > 1]
+        if over is None:
+            over = "beta" if "beta" in varying else next(iter(varying), "beta")
+        if over not in varying:
+            raise ValueError(f"over={over!r} does not vary in this search; {varying} do.")
+        x = [candidate[over] for candidate in params]
+        if not all(isinstance(value, (int, float, np.number)) for value in x):
+            raise ValueError(f"over={over!r} has values that are not numbers: {x}.")
+        names = [_named(candidate, varying, over) for candidate in params]
+        return cls(list(_curves(np.array(x, dtype=float), names, results)), over=over).plot(ax)
+
+    def plot(self, ax: Any = None) -> PerplexityDisplay:
+        """Draw; see :meth:`from_estimator` and :meth:`from_search`."""
+        require_matplotlib(self)
+        self.ax_ = _framed_axes([curve.name for curve in self.curves]) if ax is None else ax
+        self.figure_ = self.ax_.figure
+        colours: dict[str, str] = {}
+        self.lines_ = [self._draw(curve, colours) for curve in self.curves]
+        self._draw_axes()
+        self._draw_legend(beside=ax is None)
+        return self
+
+    def _draw(self, curve: Curve, colours: dict[str, str]) -> Any:
+        """A line, with the colour that held-out and training perplexity share."""
+        style: dict[str, Any] = {"linestyle": "-" if curve.held_out else "--", "linewidth": 1.2}
+        if self.over != "iterations":
+            style |= {"marker": ".", "markersize": 4}
+        if curve.name in colours:
+            style |= {"color": colours[curve.name], "label": "_"}
+        (line,) = self.ax_.plot(curve.x, curve.perplexity, **{"label": curve.name, **style})
+        colour = colours[curve.name] = line.get_color()
+        if curve.low is not None and curve.held_out:
+            self.ax_.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
+        if curve.held_out:
+            at = int(np.argmin(curve.perplexity))
+            self.ax_.plot(curve.x[at], curve.perplexity[at], "o", color=colour, ms=5, label="_")
+        return line
+
+    def _draw_axes(self) -> None:
+        """Labels, and logarithmic scales where sizes or perplexities are far apart."""
+        ax = self.ax_
+        x = np.concatenate([curve.x for curve in self.curves])
+        y = np.concatenate([curve.perplexity for curve in self.curves])
+        ax.set_xlabel(LABELS.get(self.over, self.over), fontsize=FONT)
+        all_held_out = all(curve.held_out for curve in self.curves)
+        ax.set_ylabel("held-out perplexity" if all_held_out else "perplexity", fontsize=FONT)
+        if self.over not in ("iterations", "beta") and x.max() >= SPREAD * x.min() > 0:
+            ax.set_xscale("log")
+            ax.set_xticks(np.unique(x), [f"{size:.2g}" for size in np.unique(x)])
+            ax.minorticks_off()
+        if y.max() > LOGARITHMIC * y.min():
+            _logarithmic(ax)
+        ax.tick_params(labelsize=FONT)
+        ax.spines[["top", "right"]].set_visible(False)
+
+    def _draw_legend(self, beside: bool) -> None:
+        """The names of several curves, and what dashes are."""
+        from matplotlib.lines import Line2D
+
+        handles, names = self.ax_.get_legend_handles_labels()
+        if not all(curve.held_out for curve in self.curves):
+            handles += [Line2D([], [], color="0.3"), Line2D([], [], color="0.3", linestyle="--")]
+            names += ["held out", "training"]
+        if len(names) > 1:
+            place = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
+            self.ax_.legend(handles, names, fontsize=FONT, frameon=False, **place)
+
+
+def _logarithmic(ax: Any) -> None:
+    """A logarithmic axis of perplexities with plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter(ScalarFormatter())
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _validations(model: Any) -> Iterator[tuple[str, list[tuple[float, float]]]]:
+    """What a fit was validated over, and pairs of x and perplexity."""
+    records = enumerate(getattr(model, "history_", []), start=1)
+    history = [(number, record.validation_perplexity) for number, record in records]
+    yield "iterations", [point for point in history if np.isfinite(point[1])]
+    probes = getattr(model, "temperature_search_", [])
+    yield "beta", [(p.beta, p.validation.perplexity) for p in probes if not p.prior]
+    yield "component_prior", [(p.prior, p.validation.perplexity) for p in probes if p.prior]
+
+
+def _short(params: dict[str, Any]) -> dict[str, Any]:
+    """Names of parameters without those of the steps of a pipeline, where that is unambiguous."""
+    short = {name.rsplit("__", 1)[-1]: value for name, value in params.items()}
+    return short if len(short) == len(params) else params
+
+
+def _named(params: dict[str, Any], varying: Sequence[str], over: str) -> str:
+    """The name of the curve to which a candidate belongs."""
+    others = [key for key in varying if key != over]
+    return ", ".join(f"{SYMBOLS.get(key, key)} = {params[key]}" for key in others) or "mean"
+
+
+def _curves(x: Array, names: Sequence[str], results: dict[str, Any]) -> Iterator[Curve]:
+    """Held-out and training curves of a search; what was not visited has no score."""
+    for name in dict.fromkeys(names):
+        chosen = np.flatnonzero([its == name for its in names])
+        chosen = chosen[np.argsort(x[chosen], kind="stable")]
+        for part in ("test", "train"):
+            if f"mean_{part}_score" not in results:
+                continue
+            mean, sd = (np.asarray(results[f"{of}_{part}_score"], float) for of in ("mean", "std"))
+            seen = chosen[np.isfinite(mean[chosen])]
+            low, high = np.exp(-mean[seen] - sd[seen]), np.exp(-mean[seen] + sd[seen])
+            if len(seen):
+                perplexity = np.exp(-mean[seen])
+                yield Curve(name, x[seen], perplexity, low, high, part == "test")
+
+
+def _framed_axes(names: Sequence[str]) -> Any:
+    """Axes in a new figure, with room for a legend at the right; lengths in points."""
+    legend = 0.0
+    if len(names) > 1:
+        legend = 40 + max(text_width(name, FONT) for name in (*names, "held out"))
+    whole = LEFT + WIDTH + MARGIN + legend, BELOW + HEIGHT + MARGIN
+    ax = new_axes(*whole)
+    left, below = LEFT / whole[0], BELOW / whole[1]
+    ax.set_position((left, below, WIDTH / whole[0], HEIGHT / whole[1]))
+    return ax

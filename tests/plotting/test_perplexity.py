@@ -1,0 +1,180 @@
+import sys
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from skcooc import AspectModel, AveragedModels, Dyads
+from skcooc.plotting import PerplexityDisplay
+from skcooc.plotting.perplexity import Curve
+from tests.plotting.boxes import outside, overlaps
+from tests.tables import planted
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+X = planted(n_observations=3000).X
+CURVE = Curve("one", np.array([1.0, 2.0, 3.0]), np.array([30.0, 20.0, 25.0]))
+
+
+def results(params, means, **more):
+    """A search that has been fitted."""
+    n = len(params)
+    found = {"params": params, "mean_test_score": -np.log(means), "std_test_score": np.full(n, 0.1)}
+    return SimpleNamespace(cv_results_=found | more)
+
+
+def legend(display):
+    box = display.ax_.get_legend()
+    return [] if box is None else [text.get_text() for text in box.get_texts()]
+
+
+# ---- fits
+
+
+def test_iterations_that_were_validated():
+    model = AspectModel(4, beta=0.9, early_stopping=True, random_state=0).fit(X)
+    display = PerplexityDisplay.from_estimator(model)
+    (line,) = display.lines_
+    expected = [record.validation_perplexity for record in model.history_]
+    np.testing.assert_array_equal(line.get_ydata(), expected)
+    np.testing.assert_array_equal(line.get_xdata(), np.arange(1, len(expected) + 1))
+    assert display.over == "iterations"
+    assert display.ax_.get_xlabel() == "iterations"
+    assert display.ax_.get_ylabel() == "held-out perplexity"
+
+
+def test_temperatures_and_priors_that_were_tried():
+    model = AspectModel(4, random_state=0).fit(X)
+    beta = PerplexityDisplay.from_estimator(model)
+    probes = sorted(probe for probe in model.temperature_search_ if not probe.prior)
+    np.testing.assert_array_equal(beta.lines_[0].get_xdata(), [probe.beta for probe in probes])
+    np.testing.assert_array_equal(
+        beta.lines_[0].get_ydata(), [probe.validation.perplexity for probe in probes]
+    )
+    prior = PerplexityDisplay.from_estimator(model, over="component_prior")
+    assert len(prior.lines_[0].get_xdata()) == len(model.temperature_search_) - len(probes)
+    assert prior.ax_.get_xscale() == "log"
+    assert overlaps(prior.figure_) == []
+    average = AveragedModels(AspectModel(2, max_iter=9), 2, random_state=0).fit(X)
+    assert PerplexityDisplay.from_estimator(average).over == "beta"
+
+
+def test_the_least_held_out_perplexity_is_marked():
+    display = PerplexityDisplay([CURVE, CURVE._replace(name="two", held_out=False)]).plot()
+    marks = [line for line in display.ax_.lines if line.get_marker() == "o"]
+    assert [(mark.get_xdata()[0], mark.get_ydata()[0]) for mark in marks] == [(2.0, 20.0)]
+
+
+def test_fits_share_axes():
+    first = PerplexityDisplay([CURVE]).plot()
+    assert legend(first) == []
+    second = PerplexityDisplay([CURVE._replace(name="two")]).plot(first.ax_)
+    assert second.figure_ is first.figure_
+    assert legend(second) == ["one", "two"]
+    colours = {line.get_color() for display in (first, second) for line in display.lines_}
+    assert len(colours) == 2
+
+
+# ---- searches
+
+
+def test_a_search_over_temperatures():
+    params = [{"beta": beta} for beta in (0.9, 0.7, 0.8)]
+    display = PerplexityDisplay.from_search(results(params, [40, 30, 20]))
+    (line,) = display.lines_
+    np.testing.assert_allclose(line.get_xdata(), [0.7, 0.8, 0.9])
+    np.testing.assert_allclose(line.get_ydata(), [30, 20, 40])
+    np.testing.assert_allclose(
+        display.curves[0].low, [30 / np.exp(0.1), 20 / np.exp(0.1), 40 / np.exp(0.1)]
+    )
+    np.testing.assert_allclose(
+        display.curves[0].high, [30 * np.exp(0.1), 20 * np.exp(0.1), 40 * np.exp(0.1)]
+    )
+
+
+def test_what_was_not_visited_is_not_drawn():
+    params = [{"beta": beta} for beta in (0.7, 0.8, 0.9)]
+    display = PerplexityDisplay.from_search(results(params, [30, np.nan, 40]))
+    np.testing.assert_allclose(display.lines_[0].get_xdata(), [0.7, 0.9])
+
+
+def test_other_parameters_make_curves():
+    params = [{"beta": b, "n_components": k} for k in (8, 2) for b in (0.7, 0.8)]
+    search = results(params, [10, 20, 30, 40])
+    beta = PerplexityDisplay.from_search(search)
+    assert legend(beta) == ["K = 8", "K = 2"]
+    np.testing.assert_allclose(beta.lines_[1].get_ydata(), [30, 40])
+    sizes = PerplexityDisplay.from_search(search, "n_components")
+    assert legend(sizes) == ["β = 0.7", "β = 0.8"]
+    np.testing.assert_allclose(sizes.lines_[0].get_ydata(), [30, 10])
+    assert [label.get_text() for label in sizes.ax_.get_xticklabels()] == ["2", "8"]
+
+
+def test_training_perplexity_has_the_colour_of_the_held_out():
+    params = [{"beta": b, "n_components": k} for k in (8, 2) for b in (0.7, 0.8)]
+    train = {"mean_train_score": -np.log([1, 2, 3, 4]), "std_train_score": np.zeros(4)}
+    display = PerplexityDisplay.from_search(results(params, [10, 20, 30, 40], **train))
+    held_out, training, other, _ = display.lines_
+    assert training.get_linestyle() == "--"
+    assert training.get_color() == held_out.get_color() != other.get_color()
+    assert legend(display) == ["K = 8", "K = 2", "held out", "training"]
+    assert display.ax_.get_yscale() == "log"
+
+
+def test_a_search_of_scikit_learn():
+    pipeline = make_pipeline(FunctionTransformer(), AspectModel(2, max_iter=5, random_state=0))
+    grid = {"aspectmodel__beta": [0.8, 0.9]}
+    search = GridSearchCV(pipeline, grid, cv=KFold(2, shuffle=True, random_state=0))
+    display = PerplexityDisplay.from_search(search.fit(Dyads(X)))
+    expected = np.exp(-search.cv_results_["mean_test_score"])
+    np.testing.assert_allclose(display.lines_[0].get_ydata(), expected)
+    assert display.ax_.get_xlabel() == "inverse temperature β"
+
+
+@pytest.mark.parametrize("size", [None, (5, 3)])
+@pytest.mark.parametrize("over", ["beta", "n_components"])
+def test_no_text_overlaps_another_or_is_cut_off(size, over):
+    params = [{"beta": b, "n_components": k} for k in (2, 8, 32, 128) for b in (0.6, 0.7, 0.8, 1.0)]
+    means = np.random.default_rng(0).uniform(100, 2000, len(params))
+    train = {"mean_train_score": -np.log(means / 4), "std_train_score": np.zeros(len(params))}
+    ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
+    display = PerplexityDisplay.from_search(results(params, means, **train), over, ax=ax)
+    assert overlaps(display.figure_) == []
+    assert outside(display.figure_) == []
+
+
+# ---- errors
+
+
+def test_nothing_to_draw():
+    plain = AspectModel(2, beta=0.9, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="validated nothing"):
+        PerplexityDisplay.from_estimator(plain)
+    searched = AspectModel(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="nothing to draw over iterations"):
+        PerplexityDisplay.from_estimator(searched, over="iterations")
+    with pytest.raises(NotFittedError):
+        PerplexityDisplay.from_estimator(AspectModel())
+
+
+@pytest.mark.parametrize(
+    ("params", "over", "message"),
+    [
+        ([{"beta": 0.8}, {"beta": 0.8}], None, "does not vary"),
+        ([{"beta": 0.8}, {"beta": 0.9}], "max_iter", "does not vary"),
+        ([{"beta": 0.8}, {"beta": "auto"}], "beta", "not numbers"),
+    ],
+)
+def test_searches_that_cannot_be_drawn(params, over, message):
+    with pytest.raises(ValueError, match=message):
+        PerplexityDisplay.from_search(results(params, [20, 30]), over)
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"PerplexityDisplay needs matplotlib.*skcooc\[plot\]"):
+        PerplexityDisplay([CURVE]).plot()

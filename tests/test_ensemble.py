@@ -1,0 +1,203 @@
+"""Averages of models: what they promise beyond and besides their members."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+
+from skcooc import AspectModel, AveragedModels, Dyads, ProductSpaceMixture
+from skcooc.counts import CSRCounts, thin
+from skcooc.em.heldout import HeldOut
+from skcooc.model_selection import ObservationSplit, split_observations
+from tests.cases import ESTIMATORS, FAST
+from tests.tables import planted
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+X = planted(n_observations=4000).X.astype(float)
+HARD = planted(10, 6000, n_rows=150, n_columns=200).X  # more aspects than models will have
+ASPECTS = AspectModel(4, **{**FAST, "random_state": None})
+ONE_EACH = [
+    next(e for e in ESTIMATORS if type(e) is kind) for kind in dict.fromkeys(map(type, ESTIMATORS))
+]
+
+
+def average(estimator=ASPECTS, n_estimators=3, random_state=0, **params):
+    options = {"random_state": random_state, "n_jobs": 1, **params}
+    return AveragedModels(clone(estimator), n_estimators, **options)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return average().fit(X)
+
+
+@pytest.mark.parametrize("estimator", ONE_EACH, ids=repr)
+def test_the_prediction_is_the_mean_of_those_of_the_members(estimator):
+    small = {name: 3 for name in estimator._structure if name.startswith("n_")}
+    fast = {"max_iter": 10, "beta": 0.9, "n_init": 1}
+    mean = average(clone(estimator).set_params(**small, **fast), 2).fit(X)
+    for ours, theirs in (
+        (mean.transform(X) @ mean.components_, lambda m: m.transform(X) @ m.components_),
+        (mean.embedding_ @ mean.components_, lambda m: m.embedding_ @ m.components_),
+        (mean.weights_ @ mean.components_, lambda m: m.weights_ @ m.components_),
+    ):
+        expected = np.mean([theirs(member) for member in mean.estimators_], axis=0)
+        np.testing.assert_allclose(ours, expected, rtol=1e-10)
+    np.testing.assert_allclose(mean.transform(X).sum(axis=1), 1)
+
+
+def test_members_differ_and_are_those_of_their_seeds(model):
+    first, second, _ = model.estimators_
+    assert np.abs(first.components_ - second.components_).max() > 1e-3
+    alone = clone(first).set_params(random_state=second.random_state).fit(X)
+    np.testing.assert_array_equal(alone.components_, second.components_)
+
+
+def test_the_mean_beats_its_members():
+    train, test = split_observations(HARD, random_state=1)
+    mean = average(AspectModel(6), 5).fit(train)
+    members = [member.perplexity(Dyads(test)) for member in mean.estimators_]
+    single = AspectModel(6, random_state=0).fit(train)
+    assert mean.perplexity(Dyads(test)) < min(*members, single.perplexity(Dyads(test)))
+
+
+def test_the_temperature_is_that_of_the_mean():
+    """The least validation perplexity of short fits, transcribed; a single model needs another."""
+    X = HARD
+    mean = average(AspectModel(6), 5).fit(X)
+    first = mean.estimators_[0]
+    probe = min(mean.temperature_search_, key=lambda probe: probe.validation.perplexity)
+    assert mean.beta_ == probe.beta == first.beta_
+    assert first.component_prior_ == probe.prior > 0
+    assert mean.smoothing_ == probe.validation.smoothing
+    seeds = mean._seeds(5)
+    rest, held = thin(X, 0.1, seeds[0])
+    given = {"beta": mean.beta_, "component_prior": probe.prior, "max_iter": 33}
+    short = [AspectModel(6, **given, random_state=seed).fit(rest) for seed in seeds]
+    P = np.mean([m.embedding_ @ m.components_ for m in short], axis=0)
+    b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
+    P = (1 - mean.smoothing_) * P + mean.smoothing_ * b
+    held = held.toarray()
+    expected = np.exp(-(held * np.log(P)).sum() / held.sum())
+    assert probe.validation.perplexity == pytest.approx(expected, rel=1e-6)
+    assert mean.beta_ > AspectModel(6, random_state=0).fit(X).beta_
+
+
+def test_smoothing_is_estimated_where_members_hold_something_out():
+    sparse = planted(n_observations=600).X
+    stopping = average(clone(ASPECTS).set_params(beta=1.0, early_stopping=True)).fit(sparse)
+    assert stopping.smoothing_ > 1e-2
+    assert stopping.beta_ == 1
+    assert stopping.temperature_search_ == []
+    assert average(clone(ASPECTS).set_params(beta=0.9)).fit(sparse).smoothing_ == 1e-3
+    assert average(clone(ASPECTS).set_params(smoothing=0.2)).fit(sparse).smoothing_ == 0.2
+
+
+def test_scores_are_log_likelihoods_of_the_smoothed_mean(model):
+    test = split_observations(X, random_state=0)[1]
+    s, dense = model.smoothing_, test.toarray()
+    P = np.mean([m.embedding_ @ m.components_ for m in model.estimators_], axis=0)
+    expected = (dense * np.log((1 - s) * P + s * model.unigram_)).sum() / dense.sum()
+    assert model.score(Dyads(test)) == pytest.approx(expected)
+    assert model.perplexity(Dyads(test)) == pytest.approx(np.exp(-expected))
+    assert model.score_samples(X).shape == (X.shape[0],)
+    assert np.isfinite(model.score(X))
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, 7])
+def test_results_do_not_depend_on_n_jobs(model, n_jobs, monkeypatch):
+    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("skcooc.base.n_threads", lambda n_jobs: n_jobs)  # whatever the machine has
+    monkeypatch.setattr("skcooc.ensemble.n_threads", lambda n_jobs: n_jobs)
+    other = average(n_jobs=n_jobs).fit(X)
+    np.testing.assert_array_equal(model.components_, other.components_)
+    np.testing.assert_array_equal(model.embedding_, other.embedding_)
+    np.testing.assert_array_equal(model.transform(X), other.transform(X))
+    assert (model.beta_, model.smoothing_) == (other.beta_, other.smoothing_)
+
+
+def test_tables_of_any_kind(model):
+    frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(X.shape[1])])
+    for other in (X.toarray(), sp.csc_matrix(X), Dyads(X), frame, pl.from_pandas(frame)):
+        np.testing.assert_allclose(average().fit(other).components_, model.components_)
+    named = average().set_output(transform="pandas").fit(frame)
+    assert list(named.feature_names_in_) == list(frame.columns)
+    assert list(named.transform(frame).columns) == [f"averagedmodels{k}" for k in range(12)]
+    with pytest.raises(ValueError, match="feature names"):
+        named.transform(frame.rename(columns={"w0": "other"}))
+
+
+def test_single_precision_stays_single(model):
+    single = average().fit(X.astype(np.float32))
+    assert single.components_.dtype == single.embedding_.dtype == np.float32
+    assert single.weights_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
+    dyads = Dyads(split_observations(X, random_state=0)[1])
+    assert single.score(dyads) == pytest.approx(model.score(dyads), abs=1e-2)
+
+
+def test_weights_of_observations():
+    dyads = Dyads(X)
+    weights = np.random.default_rng(0).integers(0, 3, len(dyads))
+    weighted = average().fit(dyads, sample_weight=weights)
+    repeated = average().fit(dyads[np.repeat(np.arange(len(dyads)), weights)])
+    np.testing.assert_allclose(weighted.components_, repeated.components_)
+
+
+def test_it_joins_searches_and_pipelines():
+    grid = {"estimator__n_components": [2, 4], "n_estimators": [1, 2]}
+    base = average(clone(ASPECTS).set_params(beta=0.9, max_iter=10))
+    for data, cv in (
+        (Dyads(X), KFold(2, shuffle=True, random_state=0)),
+        (Dyads(X), ObservationSplit(2, random_state=0)),
+        (X, 2),
+    ):
+        search = GridSearchCV(base, grid, cv=cv).fit(data)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        assert search.best_params_["n_estimators"] == 2
+    assert make_pipeline(base, TfidfTransformer()).fit_transform(X).shape == (X.shape[0], 12)
+
+
+def test_sampling_inverting_and_pickling(model):
+    table = model.sample(100_000).to_csr().toarray() / 100_000
+    P = model.row_distribution_[:, None] * (model.embedding_ @ model.components_)
+    assert np.abs(table - P).sum() < 0.2
+    Z = model.transform(X)
+    np.testing.assert_allclose(model.inverse_transform(Z), Z @ model.components_)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.transform(X), Z)
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="The 'estimator' parameter of AveragedModels must be"):
+        AveragedModels("aspects").fit(X)
+    with pytest.raises(ValueError, match="The 'n_estimators' parameter"):
+        average(n_estimators=0).fit(X)
+    with pytest.raises(ValueError, match="The 'beta' parameter of AspectModel must be"):
+        average(clone(ASPECTS).set_params(beta="hot")).fit(X)
+    failed = average()
+    with pytest.raises(ValueError, match="0 observation"):
+        failed.fit(np.zeros((5, 4)))
+    assert not hasattr(failed, "n_features_in_")
+    with pytest.raises(ValueError, match="was fitted on a table of shape"):
+        average(n_estimators=1).fit(X).score(Dyads(X[:10]))
+
+
+def test_the_estimator_given_is_left_as_it_is():
+    estimator = ProductSpaceMixture(2, 2, beta=0.95, max_iter=5, random_state=7)
+    average(estimator, 2).fit(X)
+    assert estimator.random_state == 7
+    assert not hasattr(estimator, "components_")
+
+
+def test_heldout_scores_products_as_it_scores_models(model):
+    test = split_observations(X, random_state=0)[1]
+    heldout = HeldOut([CSRCounts(test)], model.unigram_, model.smoothing_)
+    A, B = model.embedding_, model.components_.T
+    assert heldout.score([(A, B)]).perplexity == pytest.approx(model.perplexity(Dyads(test)))
