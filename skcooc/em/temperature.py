@@ -13,6 +13,7 @@ GOLDEN = (np.sqrt(5) - 1) / 2
 PLATEAU = 1e-4  # relative difference of perplexities that says nothing
 SAME = 1e-9  # difference of points that are equal but for rounding
 N_PROBES = 7  # leave .06 of the interval
+WORTH_A_PRIOR = 1e-2  # relative gain
 N_PRIORS = 5  # leave .15 of the interval
 PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
 
@@ -137,8 +138,19 @@ def search_with_prior(
 
 
 def best(probes: list[Probe]) -> Probe:
-    """The probe with the least perplexity; of equals, the one with the largest beta."""
-    return min(probes, key=lambda probe: (probe.validation.perplexity, -probe.beta))
+    """The probe with the least perplexity; of equals, the one with the largest beta.
+
+    One with a prior must be better than all others by one per cent. Smaller differences of short
+    fits are chance: on texts, where data are not thin, priors chosen by them do harm.
+    """
+
+    def least(probes: list[Probe]) -> Probe:
+        return min(probes, key=lambda probe: (probe.validation.perplexity, -probe.beta))
+
+    plain = least([probe for probe in probes if not probe.prior])
+    enough = (1 - WORTH_A_PRIOR) * plain.validation.perplexity
+    worth = [probe for probe in probes if probe.prior and probe.validation.perplexity < enough]
+    return least(worth or [plain])
 
 
 def _near(known: dict[float, float], point: float) -> float | None:
