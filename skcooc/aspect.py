@@ -129,7 +129,8 @@ class AspectModel(CooccurrenceEstimator):
     component_prior : float or "auto", default="auto"
         Pseudo-count added to the expected count of every column in every aspect. It helps where
         data are thin, such as word pairs seen once. "auto" chooses it where ``beta="auto"``,
-        after beta: zero, or between .001 and .5 of the mean expected count; elsewhere it is zero.
+        after beta, between .001 and .5 of the mean expected count. It is zero elsewhere, and where
+        that lowers the held-out perplexity by less than one per cent, as on most texts.
 
     max_iter : int, default=500
         Largest number of EM iterations.

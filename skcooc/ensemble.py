@@ -42,7 +42,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
     A mean needs less regularisation than its members. So where the estimator has ``beta="auto"``
     the inverse temperature is that at which the *mean* of short fits predicts held-out
     observations best. It is common to all members, and the smoothing of the mean is estimated with
-    it.
+    it; so is its pseudo-count, where an `AspectModel` has ``component_prior="auto"``.
 
     Parameters
     ----------
@@ -160,9 +160,10 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         counts = CSRCounts(table, row_weights)
         settings = replace(clone(self.estimator)._settings(counts, warm=False), seeds=seeds)
         probes = self._search(table, row_weights, settings) if settings.holds_out else []
-        found = {"beta": best(probes).beta if settings.searches else settings.beta}
-        if settings.searches and settings.priors is not None:
-            found["component_prior"] = best(probes).prior
+        chosen = best(probes, worth=0.0) if probes else None  # a mean leaves little to chance
+        found = {"beta": chosen.beta if chosen else settings.beta}
+        if chosen and settings.searches and settings.priors is not None:
+            found["component_prior"] = chosen.prior
         members = self._members(table, row_weights, seeds, **found)
         embedding, components = side_by_side(members)
         self._become(
@@ -175,7 +176,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts),
                 "beta_": found["beta"],
-                "smoothing_": chosen_smoothing(settings.smoothing, probes),
+                "smoothing_": chosen_smoothing(settings.smoothing, chosen and chosen.validation),
                 "temperature_search_": probes if settings.searches else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
                 "converged_": all(member.converged_ for member in members),

@@ -84,7 +84,8 @@ def fit_table(
     beta = best(probes).beta if probes else float(settings.beta)  # type: ignore[arg-type]
     fit = _best_restart(grown.seed, train, heldout, beta, settings, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
-    smoothing = chosen_smoothing(settings.smoothing, probes, fit.validation)
+    found = best(probes).validation if probes else None
+    smoothing = chosen_smoothing(settings.smoothing, fit.validation or found)
     row_mass = train.row_sums * train.row_weights
     return Fitted(fit, grown.model, beta, smoothing, add_one_unigram(train), row_mass, probes)
 

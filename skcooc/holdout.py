@@ -7,7 +7,6 @@ from typing import Any, Literal
 from skcooc.counts import CSRCounts, thin
 from skcooc.em import HeldOut, Validation
 from skcooc.em.heldout import LEAST_SMOOTHING
-from skcooc.em.temperature import Probe, best
 from skcooc.protocol import Array
 from skcooc.settings import Settings
 
@@ -47,15 +46,11 @@ def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[A
     return rest, HeldOut([heldout], add_one_unigram(fitted), smoothing)
 
 
-def chosen_smoothing(
-    asked: float | Literal["auto"], probes: list[Probe], validation: Validation | None = None
-) -> float:
+def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | None) -> float:
     """The smoothing given; else what held-out observations asked for; else a small constant."""
     if asked != "auto":
         return float(asked)
-    if validation is not None:
-        return validation.smoothing
-    return best(probes).validation.smoothing if probes else DEFAULT_SMOOTHING
+    return DEFAULT_SMOOTHING if validation is None else validation.smoothing
 
 
 def add_one_unigram(counts: CSRCounts) -> Array:

@@ -13,6 +13,7 @@ GOLDEN = (np.sqrt(5) - 1) / 2
 PLATEAU = 1e-4  # relative difference of perplexities that says nothing
 SAME = 1e-9  # difference of points that are equal but for rounding
 N_PROBES = 7  # leave .06 of the interval
+WORTH_A_PRIOR = 1e-2  # relative gain
 N_PRIORS = 5  # leave .15 of the interval
 PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
 
@@ -115,7 +116,7 @@ def search_with_prior(
     Examples
     --------
     >>> def evaluate(beta, prior):
-    ...     return Validation(1 + (beta - 0.8) ** 2 + (prior - 0.03) ** 2, 0.0)
+    ...     return Validation(1 + (beta - 0.8) ** 2 + abs(prior - 0.03), 0.0)
     >>> priors = TemperatureRange(0.001, 0.3, "log")
     >>> probes = search_with_prior(evaluate, TemperatureRange(0.5, 1.0), priors)
     >>> len(probes), round(best(probes).beta, 1), round(best(probes).prior, 2)
@@ -136,9 +137,20 @@ def search_with_prior(
     return probes + [as_probe(probe) for probe in tried]
 
 
-def best(probes: list[Probe]) -> Probe:
-    """The probe with the least perplexity; of equals, the one with the largest beta."""
-    return min(probes, key=lambda probe: (probe.validation.perplexity, -probe.beta))
+def best(probes: list[Probe], worth: float = WORTH_A_PRIOR) -> Probe:
+    """The probe with the least perplexity; of equals, the one with the largest beta.
+
+    One with a prior must be better than all others by more than ``worth``, relative. Smaller
+    differences of short fits are chance: on texts, where data are not thin, they lead astray.
+    """
+
+    def least(probes: list[Probe]) -> Probe:
+        return min(probes, key=lambda probe: (probe.validation.perplexity, -probe.beta))
+
+    plain = least([probe for probe in probes if not probe.prior])
+    enough = (1 - worth) * plain.validation.perplexity
+    better = [probe for probe in probes if probe.prior and probe.validation.perplexity < enough]
+    return least(better or [plain])
 
 
 def _near(known: dict[float, float], point: float) -> float | None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skcooc.em import TemperatureRange, Validation
-from skcooc.em.temperature import N_PROBES, best, search, search_with_prior
+from skcooc.em.temperature import N_PROBES, Probe, best, search, search_with_prior
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
@@ -91,3 +91,10 @@ def test_the_observer_sees_priors():
         lambda probe: bool(observed.append(probe)),
     )
     assert observed == probes
+
+
+@pytest.mark.parametrize(("gain", "prior"), [(0.005, 0.0), (0.02, 0.1)])
+def test_a_prior_must_be_worth_it(gain, prior):
+    plain = Probe(0.7, Validation(100.0, 0.0))
+    worse = Probe(0.6, Validation(120.0, 0.0))
+    assert best([worse, plain, Probe(0.7, Validation(100 * (1 - gain), 0.0), 0.1)]).prior == prior
