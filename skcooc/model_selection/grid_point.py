@@ -72,9 +72,12 @@ class GridPoint:
     def search(self) -> None:
         """Probe temperatures far apart and then close to the best; fit around the best probe."""
         size = len(self.betas), len(self._folds)
-        probed, fitted = Race(self._probe, *size), Race(self._fit, *size)
+        probed = Race(self._probe, *size)
         zoom(probed)
-        around(fitted, probed.best)
+        # Short fits have little time to overfit: they prefer, if any, too large a beta. So larger
+        # ones that lose among them have lost, and smaller ones have not.
+        too_large = [candidate for candidate in probed.lost if candidate > probed.best]
+        around(Race(self._fit, *size, ruled_out=too_large), probed.best)
 
     def measured(self, candidate: int, fold: int) -> list[float]:
         """A Trial and the score of a probe, in nats; NaN for what was not measured."""

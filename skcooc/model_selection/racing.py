@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class Race:
     measure : callable
         List of (candidate, fold) -> their losses. A list is what can be measured side by side.
     n_candidates, n_folds : int
+    ruled_out : collection of int, default=()
+        Candidates that nobody needs to visit.
 
     Attributes
     ----------
@@ -31,8 +33,10 @@ class Race:
         NaN where nothing was measured.
     """
 
-    def __init__(self, measure: Measure, n_candidates: int, n_folds: int) -> None:
-        self._measure = measure
+    def __init__(
+        self, measure: Measure, n_candidates: int, n_folds: int, ruled_out: Collection[int] = ()
+    ) -> None:
+        self._measure, self._ruled_out = measure, frozenset(ruled_out)
         self.losses = np.full((n_candidates, n_folds), np.nan)
 
     @property
@@ -44,6 +48,22 @@ class Race:
     def visited(self) -> Array:
         """The candidates that were measured on all folds or some."""
         return np.flatnonzero(~np.isnan(self.losses).all(axis=1))
+
+    @property
+    def lost(self) -> list[int]:
+        """The candidates visited that cannot win against the best on the folds they have seen."""
+        seen = ~np.isnan(self.losses)
+        return [
+            int(c)
+            for c in self.visited
+            if c != self.best
+            and not may_win(self.losses[c, seen[c]], self.losses[self.best, seen[c]])
+        ]
+
+    def unvisited(self, candidates: Sequence[int]) -> list[int]:
+        """Those of the candidates that there are, and that are neither visited nor ruled out."""
+        left = set(range(len(self.losses))).difference(self.visited, self._ruled_out)
+        return [candidate for candidate in candidates if candidate in left]
 
     def visit(self, candidates: Sequence[int]) -> None:
         """Measure candidates on ever more folds, as long as one may be better than the best."""
@@ -86,7 +106,7 @@ def may_win(losses: Array, least: Array) -> bool:
     >>> may_win(least + [0.1, -0.2, 0.2], least)
     True
     """
-    if len(losses) < 2:
+    if len(losses) < FIRST_FOLDS:  # too few to tell how large the noise is
         return True
     with np.errstate(invalid="ignore"):  # both may be infinite
         differences = losses - least
@@ -104,7 +124,7 @@ def descend(race: Race, step: int = 1) -> None:
     step : int, default=1
         Distance of neighbours.
     """
-    while new := unvisited(race, [race.best - step, race.best + step]):
+    while new := race.unvisited([race.best - step, race.best + step]):
         race.visit(new)
 
 
@@ -141,11 +161,5 @@ def around(race: Race, candidate: int) -> None:
     race : Race
     candidate : int
     """
-    race.visit(unvisited(race, [candidate - 1, candidate, candidate + 1]))
+    race.visit(race.unvisited([candidate - 1, candidate, candidate + 1]))
     descend(race)
-
-
-def unvisited(race: Race, candidates: Sequence[int]) -> list[int]:
-    """Those of the candidates that there are, and that have not been visited."""
-    left = set(range(len(race.losses))).difference(race.visited)
-    return [candidate for candidate in candidates if candidate in left]

@@ -41,7 +41,8 @@ class TemperatureSearchCV(BaseSearchCV):
     Finds what `GridSearchCV` over the same ``betas`` finds, with a small part of its work. In every
     fold short fits, which share their burn-in, show where the best temperature is; full fits, from
     the start, are made there and at neighbouring temperatures alone, until both neighbours of the
-    best one are worse. After three folds, and after six, twelve and so on, a temperature is dropped
+    best one are worse; a larger neighbour may be so by its short fits already, which prefer large
+    ones. After three folds, and after six, twelve and so on, a temperature is dropped
     if two standard errors of its differences from the best one on the same folds would not make its
     perplexity .2 % less.
 
@@ -179,10 +180,9 @@ class TemperatureSearchCV(BaseSearchCV):
         """
         target = find_target(self.estimator)
         betas, grid = self._checked_betas(), self._checked_grid(target)
-        X, y = indexable(X, y)
-        data, split_params = self._routed(X, y, params)
+        data, split_params = self._routed(*indexable(X, y), params)
         folds = self._folds(target, data, split_params)
-        hooks = {"estimator": self, "X": X, "y": y, "metadata": data.params}
+        hooks = {"estimator": self, "X": data.X, "y": data.y, "metadata": data.params}
         root = self._init_callback_context(max_subtasks=1 + self.refit)
         root.call_on_fit_task_begin(**hooks)
         task = root.subcontext(task_name="search", max_subtasks=None)
