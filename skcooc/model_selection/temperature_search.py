@@ -180,7 +180,8 @@ class TemperatureSearchCV(BaseSearchCV):
         """
         target = find_target(self.estimator)
         betas, grid = self._checked_betas(), self._checked_grid(target)
-        data, split_params = self._routed(*indexable(X, y), params)
+        X, y = indexable(X, y)
+        data, split_params = self._routed(X, y, params)
         folds = self._folds(target, data, split_params)
         hooks = {"estimator": self, "X": data.X, "y": data.y, "metadata": data.params}
         root = self._init_callback_context(max_subtasks=1 + self.refit)
