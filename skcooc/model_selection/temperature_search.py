@@ -180,7 +180,6 @@ class TemperatureSearchCV(BaseSearchCV):
         """
         target = find_target(self.estimator)
         betas, grid = self._checked_betas(), self._checked_grid(target)
-        X, y = indexable(X, y)
         data, split_params = self._routed(X, y, params)
         folds = self._folds(target, data, split_params)
         hooks = {"estimator": self, "X": data.X, "y": data.y, "metadata": data.params}
@@ -255,6 +254,7 @@ class TemperatureSearchCV(BaseSearchCV):
 
     def _routed(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Data, dict[str, Any]]:
         """Data with the parameters of the estimator, and the parameters of the splitter."""
+        X, y = indexable(X, y)
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", **params)
             return Data(X, y, routed.estimator.fit), routed.splitter.split
