@@ -54,8 +54,6 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
     }
     _structure: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that shape the model
 
-    transform = Predictions.transform  # set_output concerns what is defined here
-
     def _model(self) -> Model:
         """The equations, with the hyper-parameters of this estimator."""
         raise NotImplementedError
