@@ -109,11 +109,10 @@ class TemperatureSearchCV(BaseSearchCV):
     TypeError
         Where the estimator has no temperature.
     ValueError
-        Where a clustering is hard, and does not depend on it.
+        Where a clustering is hard.
 
     See Also
     --------
-    skcooc.AspectModel : ``beta="auto"`` chooses the temperature on a single part held out.
     sklearn.model_selection.GridSearchCV : The same with a fit for each temperature and fold.
 
     Examples
@@ -230,8 +229,8 @@ class TemperatureSearchCV(BaseSearchCV):
 
     def _run(self, function: Callable[..., Any], arguments: Any) -> list[Any]:
         """function(*these) for these of the arguments, side by side."""
-        tasks = (delayed(function)(*these) for these in arguments)
-        return Parallel(n_jobs=self.n_jobs, require="sharedmem")(tasks)
+        parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+        return parallel(delayed(function)(*these) for these in arguments)
 
     def _checked_betas(self) -> Array | None:
         if isinstance(self.betas, str):
