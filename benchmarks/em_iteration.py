@@ -34,8 +34,8 @@ from benchmarks import fit_memory, peers, reporting
 from skcooc.aspect import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.layout import balanced_ranges
-from skcooc.fitting import threads
 from skcooc.protocol import Array
+from skcooc.threads import threads
 
 BETA = 0.8
 WARM_UP = 2

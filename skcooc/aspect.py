@@ -288,4 +288,5 @@ class AspectModel(CooccurrenceEstimator):
 
     @property
     def component_prior_(self) -> float:
+        """Pseudo-count used."""
         return float(self._fitted_model.component_prior)

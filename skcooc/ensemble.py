@@ -22,11 +22,11 @@ from skcooc.checks import check_training, n_threads
 from skcooc.counts import CSRCounts
 from skcooc.em import TemperatureRange, Validation
 from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search, search_with_prior
-from skcooc.fitting import threads
 from skcooc.holdout import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.prediction import Predictions
 from skcooc.protocol import Array
 from skcooc.settings import Settings
+from skcooc.threads import threads
 
 
 class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
@@ -227,7 +227,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
     def _for_each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """What the function makes of each item, in order; side by side in threads."""
         n_jobs = min(n_threads(self.n_jobs), len(items))
-        with threads(1):  # so that a member that is done does not give BLAS its threads back
+        with threads(1):  # throughout: by turns BLAS would have one thread, or several
             if n_jobs == 1:
                 return [function(item) for item in items]
             run = Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")

@@ -22,6 +22,7 @@ GLUE = {
     "progress",
     "scoring",
     "settings",
+    "threads",
 }  # parts of base
 MODELS = {
     "aspect",
@@ -47,6 +48,7 @@ EQUATIONS = {
 }
 ALLOWED = {
     "simplex": set(),
+    "threads": set(),
     "hierarchy": set(),
     "dirichlet": {"protocol", "simplex"},
     "protocol": set(),
@@ -59,14 +61,16 @@ ALLOWED = {
     "checks": {"dyads", "protocol"},
     "holdout": {"counts", "em", "protocol", "settings"},
     "probing": {"counts", "em", "protocol", "settings"},
-    "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "settings"},
+    "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "settings"}
+    | {"threads"},
     "attributes": {"counts", "em", "fitting", "holdout", "protocol"},
     "prediction": {"checks", "counts", "dyads", "em", "fitting", "protocol", "scoring"},
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
     "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "holdout"}
-    | {"prediction", "protocol", "settings"},
+    | {"prediction", "protocol", "settings", "threads"},
     "metrics": {"counts", "em", "holdout", "protocol", "scoring"},
-    "model_selection": {"counts", "dyads", "em", "fitting", "holdout", "probing", "protocol"},
+    "model_selection": {"counts", "dyads", "em", "fitting", "holdout", "probing", "protocol"}
+    | {"threads"},
     "image": set(),
     "inspection": {"protocol"},
     "plotting": {"hierarchy", "inspection", "protocol"},
