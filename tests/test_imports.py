@@ -31,6 +31,8 @@ MODELS = {
 }  # each an estimator
 # The equations of models that have a file of their own.
 EQUATIONS = {
+    "aspects",
+    "predictive_aspects",
     "row_clusters",
     "column_clusters",
     "coclusters",
@@ -69,8 +71,7 @@ ALLOWED = {
     "cluster_mixin": {"protocol", "simplex"},
     "projection_mixin": {"em", "projections", "protocol", "simplex", "topic_clusters"},
     **{
-        part: {"aspect", "clustering", "dirichlet", "em", "hierarchy", "protocol", "simplex"}
-        | EQUATIONS
+        part: {"clustering", "dirichlet", "em", "hierarchy", "protocol", "simplex"} | EQUATIONS
         for part in EQUATIONS
     },
     **{
