@@ -1,4 +1,4 @@
-"""How many iterations and seconds does over-relaxed EM save, and at what cost?
+"""How many iterations and seconds do over-relaxed EM and momentum save, and at what cost?
 
 Runs with several step sizes go on from one and the same start: for the aspect model after eight
 steps at beta = 1, for clusters of rows at random. The table has the iterations and seconds after
@@ -20,6 +20,7 @@ from benchmarks import corpora, reporting
 from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
+from skcooc.em.driver import Relaxation
 from skcooc.em.schedules import BURN_IN, constant
 from skcooc.fitting import threads
 from skcooc.row_clusters import RowClusters
@@ -46,7 +47,7 @@ def started(case: str, X: CSRCounts, n_components: int, seed: int) -> tuple[Any,
     return aspects, State(fit.params, fit.rows)
 
 
-def run(model: Any, X: CSRCounts, start: State, beta: float, eta: float, n_iter: int) -> Run:
+def run(model: Any, X: CSRCounts, start: State, beta: float, eta: Relaxation, n_iter: int) -> Run:
     """A run to the end, whatever the tolerance."""
     em = EM(constant(beta, n_iter), -np.inf, eta)
     history = em.fit(model, [X], np.random.default_rng(0), start=start).history
@@ -85,7 +86,9 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
         with threads(options.jobs) as map:
             X = CSRCounts(table).spread(options.jobs, map)
             for case, beta in (("aspects", 0.8), ("aspects", 1.0), ("clusters", 0.1)):
-                results: dict[float, list[dict[str, float]]] = {eta: [] for eta in options.etas}
+                results: dict[Relaxation, list[dict[str, float]]] = {
+                    eta: [] for eta in options.etas
+                }
                 for seed in range(options.seeds):
                     model, start = started(case, X, options.components, seed)
                     arguments = model, X, start, beta
@@ -100,11 +103,16 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
                     yield {"data": data, "model": case, "beta": beta, "eta": eta} | means
 
 
+def step(text: str) -> Relaxation:
+    """A value of ``relaxation``, as it is given to the command."""
+    return "momentum" if text == "momentum" else float(text)
+
+
 def main() -> None:
     parser = reporting.options(str(__doc__))
     parser.add_argument("--data", choices=DATA, nargs="+", default=list(DATA))
     parser.add_argument("--components", type=int, default=32)
-    parser.add_argument("--etas", type=float, nargs="+", default=[1.0, 1.5, 1.8, 1.9])
+    parser.add_argument("--etas", type=step, nargs="+", default=[1.0, 1.5, 1.8, 1.9, "momentum"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--max-iter", type=int, default=800)
     parser.add_argument("--jobs", type=int, default=2, help="threads")

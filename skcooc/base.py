@@ -23,6 +23,7 @@ from skcooc.checks import check_coarsening, check_training, n_threads
 from skcooc.counts import CSRCounts
 from skcooc.dyads import Dyads
 from skcooc.em import State, TemperatureRange
+from skcooc.em.driver import Relaxation
 from skcooc.em.schedules import Schedule, burn_in
 from skcooc.fitting import continued, fit_table
 from skcooc.prediction import Predictions
@@ -44,7 +45,7 @@ class CooccurrenceEstimator(
     max_iter: int
     tol: float
     n_init: int
-    relaxation: float
+    relaxation: Relaxation
     smoothing: Any
     validation_fraction: float
     early_stopping: bool
@@ -57,7 +58,7 @@ class CooccurrenceEstimator(
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "relaxation": [Interval(Real, 0, 2, closed="neither")],
+        "relaxation": [Interval(Real, 0, 2, closed="neither"), StrOptions({"momentum"})],
         "smoothing": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "early_stopping": ["boolean"],

@@ -26,6 +26,7 @@ from skcooc.settings import Settings
 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
 FOLD_IN_ITERATIONS = 200
+LONG_STEP = 1.8
 DEFAULT_SMOOTHING = 1e-3  # where nothing is held out to estimate it
 
 
@@ -248,8 +249,9 @@ def _search(
     progress: Progress,
 ) -> list[Probe]:
     """Probe temperatures with short fits from one and the same start."""
-    # Over-relaxed steps are about eta times as long as plain ones.
-    n_iter = min(round(PROBE_ITERATIONS / settings.relaxation), settings.max_iter)
+    # Over-relaxed steps are about eta times as long as plain ones, those with momentum at least so.
+    length = LONG_STEP if settings.relaxation == "momentum" else settings.relaxation
+    n_iter = min(round(PROBE_ITERATIONS / length), settings.max_iter)
 
     def evaluate(beta: float) -> Validation:
         rng = np.random.default_rng(settings.seeds[0])

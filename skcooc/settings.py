@@ -10,7 +10,7 @@ import numpy as np
 
 from skcooc.em import EM, HeldOut, TemperatureRange
 from skcooc.em.annealing import Annealing, Grown
-from skcooc.em.driver import Observe
+from skcooc.em.driver import Observe, Relaxation
 from skcooc.em.multiscale import Level, Multiscale
 from skcooc.em.schedules import MakeSchedule, Schedule
 from skcooc.em.staged import Staged
@@ -26,7 +26,7 @@ class Settings:
     beta: float | TemperatureRange  # a number, or where to look for it
     max_iter: int
     tol: float
-    relaxation: float
+    relaxation: Relaxation
     smoothing: float | Literal["auto"]
     validation_fraction: float
     early_stopping: bool
