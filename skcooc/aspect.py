@@ -43,7 +43,11 @@ class AspectModel(CooccurrenceEstimator):
 
     leave_one_out : bool, default=False
         Whether the posterior of an observation leaves out what the observation itself contributed
-        to the parameters (predictive EM). LOO_TEXT
+        to the parameters (predictive EM). Not recommended: on the Cranfield abstracts it predicted
+        held-out words no better, with eight aspects and the temperature tuned (mean of three splits
+        480.6 to 481.0 without) and at beta=1 (534 to 529, two splits), and took some fifty times as
+        long. Temperature does what it was meant for. New rows are folded in plainly, so that
+        ``transform`` of the rows fitted is not ``embedding_``.
 
     max_iter : int, default=500
         Largest number of EM iterations.
