@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads
-from skcooc.aspect import Aspects, Params
+from skcooc.aspects import Aspects, Params
 from skcooc.counts import CSRCounts, thin
 from skcooc.em import EM, State
 from skcooc.em.schedules import burn_in, constant
@@ -104,7 +104,7 @@ class ForgottenPower(Aspects):
         return A, stats
 
     def _stats(self, components, log_likelihood, beta):
-        from skcooc.aspect import Statistics
+        from skcooc.aspects import Statistics
 
         return Statistics(components, -log_likelihood / beta)
 
