@@ -22,8 +22,8 @@ from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
 from skcooc.em.driver import Relaxation
 from skcooc.em.schedules import BURN_IN, constant
-from skcooc.fitting import threads
 from skcooc.row_clusters import RowClusters
+from skcooc.threads import threads
 
 DATA = {
     "cranfield": corpora.cranfield,

@@ -17,7 +17,7 @@ from skcooc.em.staged import Staged
 from skcooc.em.temperature import PROBE_ITERATIONS
 from skcooc.protocol import Array, Counts, Model
 
-LONG_STEP = 1.8  # eta of steps with momentum, at the least
+LONG_STEP = 2.4  # of eta, steps with momentum on average
 
 Grow = Callable[[EM, Counts, np.random.Generator, HeldOut | None, Observe], Grown]
 
