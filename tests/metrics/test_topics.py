@@ -58,6 +58,21 @@ def test_without_the_empty_rows_it_differs(X, components):
     assert not np.allclose(npmi_coherence(components, X, 3), broken, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_agrees_with_gensim_where_windows_are_whole_rows(X, components):
+    gensim = pytest.importorskip("gensim", reason="gensim comes with pyLDAvis")
+    from gensim.models.coherencemodel import CoherenceModel
+
+    texts = [[name for name, n in zip(NAMES, row, strict=True) for _ in range(n)] for row in X]
+    seen = components * (X.sum(axis=0) > 0)  # gensim refuses words that are in no text
+    tops = [[str(NAMES[j]) for j in np.argsort(-q)[:6]] for q in seen]
+    theirs = CoherenceModel(
+        topics=tops, texts=texts, dictionary=gensim.corpora.Dictionary(texts),
+        coherence="c_npmi", window_size=100, topn=6, processes=1,
+    ).get_coherence_per_topic()  # fmt: skip
+    np.testing.assert_allclose(npmi_coherence(seen, X, 6), theirs, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix, sp.coo_array, np.asarray])
 def test_storage_and_size_of_counts_do_not_matter(X, components, kind):
     expected = npmi_coherence(components, X)
