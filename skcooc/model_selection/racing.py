@@ -49,15 +49,14 @@ class Race:
         """The candidates that were measured on all folds or some."""
         return np.flatnonzero(~np.isnan(self.losses).all(axis=1))
 
-    @property
-    def lost(self) -> list[int]:
-        """The candidates visited that cannot win against the best on the folds they have seen."""
+    def lost_by(self, margin: float) -> list[int]:
+        """The candidates visited that lose so much to the best on the folds they have seen."""
         seen = ~np.isnan(self.losses)
+        behind = self.losses - self.losses[self.best] - margin
         return [
             int(c)
             for c in self.visited
-            if c != self.best
-            and not may_win(self.losses[c, seen[c]], self.losses[self.best, seen[c]])
+            if c != self.best and not may_win(behind[c, seen[c]], np.zeros(seen[c].sum()))
         ]
 
     def unvisited(self, candidates: Sequence[int]) -> list[int]:
