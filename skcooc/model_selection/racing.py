@@ -10,7 +10,7 @@ from skcooc.protocol import Array
 
 FIRST_FOLDS = 3  # after which candidates are compared; then after twice as many, and so on
 ERRORS = 2.0  # standard errors by which a difference may be wrong
-MATTERS = 0.002  # difference of losses: of perplexities, a fifth of a per cent
+MATTERS = 0.003  # difference of losses: of perplexities, three per mille
 BRANCHES = 3  # by which the step between neighbours shrinks, and least number of first candidates
 
 Measure = Callable[[Sequence[tuple[int, int]]], Sequence[float]]
