@@ -28,7 +28,7 @@ from skcooc.plotting import PerplexityDisplay
 from skcooc.plotting.perplexity import Curve
 
 SMOOTHING = 1e-3
-DPI = 130
+DPI = 100
 
 Row = dict[str, Any]
 

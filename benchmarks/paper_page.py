@@ -83,10 +83,11 @@ two collections its clustering is.""",
 CURVES = """\
 ## Curves
 
-One split, a tenth of the observations for the test; K = {curve_components}, {max_iter} iterations
-of plain EM at a fixed temperature, {smoothing:g} of the unigram mixed in. The aspect model makes its
-first eight iterations at β = 1 whatever β is; the tree of clusters makes 20 more, with equal weights
-of all levels, before the others. The papers name neither K nor the temperatures."""
+One split, a tenth of the observations for the test; K = {curve_components}, at most {max_iter}
+iterations of plain EM at a fixed temperature, {smoothing:g} of the unigram mixed in. The aspect
+model makes its first eight iterations at β = 1 whatever β is; the tree of clusters makes up to 20
+more before the others, with equal weights of all levels. The papers name neither K nor the
+temperatures."""
 MACHINE = """\
 ## Measured on
 
