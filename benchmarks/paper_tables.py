@@ -29,13 +29,15 @@ from skcooc import (
     SymmetricClustering,
 )
 from skcooc.datasets import make_cooccurrences
-from skcooc.metrics import unigram
+from skcooc.metrics import perplexity, unigram
 
 Row = dict[str, Any]
 Part = tuple[sp.csr_array, Dyads]  # training table, test observations
 
 UNIGRAM = "unigram"
 N_FOLDS = 10
+HARDLY = 1e-3  # smoothing
+CHOSEN = ("beta", "smoothing", "hardly smoothed", "seconds")
 
 
 class Family(NamedTuple):
@@ -143,9 +145,17 @@ def fitted(name: str, K: int, fold: int, part: Part) -> Row:
         "perplexity": model.perplexity(test),
         "beta": model.beta_,
         "smoothing": model.smoothing_,
+        "hardly smoothed": hardly_smoothed(model, test),
         "iterations": model.n_iter_,
         "seconds": seconds,
     }
+
+
+def hardly_smoothed(model: Any, test: Dyads) -> float:
+    """Perplexity of the same fit with next to nothing of the unigram, which the memo may have."""
+    factors = model.embedding_, model.components_
+    smoothing = {"background": model.unigram_, "smoothing": HARDLY}
+    return perplexity(test.to_csr(), *factors, **smoothing)
 
 
 def summary(rows: Sequence[Row], data: str) -> list[Row]:
@@ -170,7 +180,7 @@ def _means(data: str, name: str, K: int, rows: Sequence[Row]) -> Row:
     if name == UNIGRAM:
         reported = MEMO_UNIGRAM[data]
     else:
-        line |= {key: mean(row[key] for row in rows) for key in ("beta", "smoothing", "seconds")}
+        line |= {key: mean(row[key] for row in rows) for key in CHOSEN}
         of_memo = MEMO[data][FAMILIES[name].memo].get(K)
         if of_memo is None:
             return line

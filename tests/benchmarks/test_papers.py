@@ -20,7 +20,7 @@ def rows(ratios, model="AspectModel"):
     """Two folds for each K, around the memo's perplexity times a ratio."""
     yield {"model": "unigram", "K": 1, "fold": 0, "perplexity": 690.0}
     yield {"model": "unigram", "K": 1, "fold": 1, "perplexity": 700.0}
-    rest = {"smoothing": 0.1, "seconds": 2.0}
+    rest = {"smoothing": 0.1, "hardly smoothed": 500.0, "seconds": 2.0}
     for K, ratio in ratios.items():
         centre = ratio * paper_tables.MEMO["cranfield"]["SMM"][K].perplexity
         for fold, offset in enumerate((-2.0, 2.0)):
@@ -56,6 +56,9 @@ def test_a_fit_knows_training_observations_alone(X, monkeypatch):
     plain = AspectModel(3, random_state=4).fit(part[0])
     assert row["perplexity"] == pytest.approx(plain.perplexity(part[1]), rel=1e-6)
     assert (row["beta"], row["smoothing"]) == (plain.beta_, plain.smoothing_)
+    test, P = part[1], plain.embedding_ @ plain.components_
+    of_test = (0.999 * P + 0.001 * plain.unigram_)[test.rows, test.columns]
+    assert row["hardly smoothed"] == pytest.approx(np.exp(-np.log(of_test).mean()), rel=1e-5)
 
 
 def test_means_stand_beside_those_of_the_memo():
