@@ -28,7 +28,7 @@ from skcooc.plotting import PerplexityDisplay
 from skcooc.plotting.perplexity import Curve
 
 SMOOTHING = 1e-3
-DPI = 100
+DPI = 90
 
 Row = dict[str, Any]
 
@@ -125,6 +125,9 @@ def draw_curves(rows: Sequence[Row], folder: Path) -> None:
         figure, grid = plt.subplots(*shape, figsize=size, layout="constrained", squeeze=False)
         for panel, ax in zip(panels, grid.flat, strict=True):
             PerplexityDisplay(list(_drawn(panel, rows))).plot(ax)
+            legend = ax.get_legend()  # beside: some panels have no empty corner
+            legend.set_loc("upper left")
+            legend.set_bbox_to_anchor((1, 1), ax.transAxes)
             ax.set_title(panel.title, loc="left", fontsize=10)
         figure.savefig(folder / f"{name}.png", dpi=DPI)
         plt.close(figure)
@@ -152,7 +155,10 @@ def draw_table(rows: Sequence[Row], data: str, path: Path) -> None:
         [_over_K(name, groups[name]) for name in names], over="n_components"
     )
     display.plot(ax)
-    for line, group in zip(display.lines_, groups.values(), strict=True):
+    by_memo_name = {FAMILIES[name].memo: name for name in reversed(names)}
+    for line, (name, group) in zip(display.lines_, groups.items(), strict=True):
+        if name not in by_memo_name.values():
+            continue  # the memo has one figure for two variants of ours
         known = [row for row in group if "memo" in row]
         crosses = [row["K"] for row in known], [row["memo"] for row in known]
         ax.plot(*crosses, "x", color=line.get_color(), label="_")
