@@ -5,6 +5,7 @@ from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
+from skcooc.counts import RowBlocks, open_csr, save_csr
 from skcooc.dyads import Dyads
 from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
@@ -20,11 +21,14 @@ __all__ = [
     "ClusteringProjection",
     "Dyads",
     "ProductSpaceMixture",
+    "RowBlocks",
     "SymmetricClustering",
     "datasets",
     "image",
     "inspection",
     "metrics",
     "model_selection",
+    "open_csr",
     "plotting",
+    "save_csr",
 ]

@@ -114,7 +114,10 @@ def at_iteration(
         model: Model, record: Record, params: Any, rows: Sequence[Rows]
     ) -> dict[str, Any]:
         state = State(params, list(rows))
-        unigram, row_mass = add_one_unigram(counts), counts.row_sums * counts.row_weights
+        unigram, row_mass = (
+            add_one_unigram(counts.column_sums),
+            counts.row_sums * counts.row_weights,
+        )
         return {**known, **usable(model, state, record.beta, s, unigram, row_mass)}
 
     return attributes

@@ -17,7 +17,7 @@ from skcooc.counts import CSRCounts
 from skcooc.em import State, TemperatureRange
 from skcooc.em.driver import Relaxation
 from skcooc.em.schedules import Schedule, burn_in
-from skcooc.fitting import continued, fit_table, probes_of
+from skcooc.fitting import Fitted, continued, fit_table, probes_of
 from skcooc.prediction import Predictions
 from skcooc.probing import Probes
 from skcooc.progress import Progress
@@ -109,7 +109,7 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         progress.end()
         if start is not None and not fitted.probes:
             fitted = fitted._replace(probes=self.temperature_search_)
-        self._become(known | attributes.of_fit(fitted))
+        self._become(known | attributes.of_fit(fitted) | self._kept(fitted, counts))
         attributes.warn_about(self, fitted.fit.stopped)
         return self
 
@@ -131,16 +131,24 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         """Settings of a fit beyond those that all estimators share."""
         return {}
 
+    def _kept(self, fitted: Fitted, counts: CSRCounts) -> dict[str, Any]:
+        """Further attributes of a fit."""
+        return {}
+
     def _continued(self, model: Model, table: Any) -> State:
         """Where a warm start goes on."""
+        self._check_structure("warm_start=True", "Set warm_start=False to start anew.")
+        return continued(model, self._state, table)
+
+    def _check_structure(self, what: str, remedy: str) -> None:
+        """Raise ValueError where the model fitted has another shape than that asked for."""
         fitted = tuple(zip(self._structure, self._fitted_structure, strict=True))
         asked = tuple((name, getattr(self, name)) for name in self._structure)
         if fitted != asked:
             raise ValueError(
-                f"warm_start=True goes on from a model fitted with {dict(fitted)}, but "
-                f"{dict(asked)} is asked for. Set warm_start=False to start anew."
+                f"{what} goes on from a model fitted with {dict(fitted)}, but "
+                f"{dict(asked)} is asked for. {remedy}"
             )
-        return continued(model, self._state, table)
 
     def _settings(self, X: CSRCounts, warm: bool) -> Settings:
         """Of a fit; a warm start keeps the temperature that an earlier one found by itself."""

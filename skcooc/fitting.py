@@ -83,8 +83,8 @@ def fit_table(
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
     found = best(probes).validation if probes else None
     smoothing = chosen_smoothing(settings.smoothing, fit.validation or found)
-    row_mass = train.row_sums * train.row_weights
-    return Fitted(fit, grown.model, beta, smoothing, add_one_unigram(train), row_mass, probes)
+    unigram, row_mass = add_one_unigram(train.column_sums), train.row_sums * train.row_weights
+    return Fitted(fit, grown.model, beta, smoothing, unigram, row_mass, probes)
 
 
 def probes_of(model: Model, X: Any, sample_weight: Array | None, settings: Settings) -> Probes:
@@ -99,7 +99,13 @@ def probes_of(model: Model, X: Any, sample_weight: Array | None, settings: Setti
 
 
 def fold_in(
-    model: Predictor, params: Any, beta: float, X: Any, n_threads: int, start: Rows | None = None
+    model: Predictor,
+    params: Any,
+    beta: float,
+    X: Any,
+    n_threads: int,
+    start: Rows | None = None,
+    max_iter: int = FOLD_IN_ITERATIONS,
 ) -> Rows:
     """The states of new rows at fixed parameters.
 
@@ -114,6 +120,8 @@ def fold_in(
     n_threads : int
     start : (n, k) array or None
         Where to start instead of at the mixture of the whole.
+    max_iter : int, default=200
+        Largest number of E-steps.
 
     Returns
     -------
@@ -125,7 +133,7 @@ def fold_in(
     with threads(n_threads) as map:
         counts: CSRCounts = NewRows(X, n_threads=n_threads, map=map)
         rows, _ = model.expect(counts, params, rows, beta)
-        for _ in range(FOLD_IN_ITERATIONS - 1):
+        for _ in range(max_iter - 1):
             new, _ = model.expect(counts, params, rows[active], beta)
             moving = np.abs(new - rows[active]).max(axis=1) > FOLD_IN_TOL
             rows[active] = new
@@ -252,8 +260,8 @@ def _best_restart(
                 optimiser = settings.resumed(model, beta, heldout)
             fit = optimiser.fit(model, [X], rng, observe, start=start)
             # Rows are to be what the parameters returned make of them, as in ``transform``.
-            rows, _ = model.expect(X, fit.params, fit.rows[0], beta)
-            return fit._replace(rows=[rows])
+            rows, stats = model.expect(X, fit.params, fit.rows[0], beta)
+            return fit._replace(rows=[rows], stats=stats)
 
     train = train.spread(n_inner, map)  # prepared once for all restarts
     observers = [progress.restart(model, settings.n_steps) for _ in seeds]

@@ -60,7 +60,7 @@ ALLOWED = {
     "settings": {"em", "protocol"},
     "progress": {"em", "protocol", "settings"},
     "scoring": {"counts", "protocol"},
-    "checks": {"dyads", "protocol"},
+    "checks": {"counts", "dyads", "protocol"},
     "holdout": {"counts", "em", "protocol", "settings"},
     "probing": {"counts", "em", "protocol", "settings"},
     "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "settings"}
@@ -68,6 +68,8 @@ ALLOWED = {
     "attributes": {"counts", "em", "fitting", "holdout", "protocol"},
     "prediction": {"checks", "counts", "dyads", "em", "fitting", "protocol", "scoring"},
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
+    "stream_mixin": {"attributes", "checks", "counts", "dyads", "em", "fitting", "holdout"}
+    | {"protocol", "threads"},
     "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "holdout"}
     | {"prediction", "protocol", "settings", "threads"},
     "metrics": {"counts", "em", "holdout", "protocol", "scoring"},
@@ -94,6 +96,7 @@ ALLOWED = {
             "em",
             "hierarchy",
             "projection_mixin",
+            "stream_mixin",
         }
         | {"protocol", "settings", "simplex"}
         | EQUATIONS

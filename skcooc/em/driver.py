@@ -52,6 +52,7 @@ class Fit(NamedTuple):
     validation: Validation | None  # of the parameters returned; None where nothing is held out
     stopped: bool = False  # by the observer
     splits: list[Split] | None = None  # of an annealed run
+    stats: Any = None  # at the parameters returned; None where nobody asked
 
 
 Relaxation = float | Literal["momentum"]
