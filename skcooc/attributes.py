@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skcooc.counts import CSRCounts
 from skcooc.em import Record, State
+from skcooc.em.temperature import Probe, best
 from skcooc.fitting import Fitted
-from skcooc.holdout import DEFAULT_SMOOTHING, add_one_unigram
+from skcooc.holdout import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Model, Rows
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
@@ -93,7 +94,7 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
 
 def at_iteration(
     counts: CSRCounts, smoothing: Any, known: dict[str, Any]
-) -> Callable[[Model, Record, Any, Sequence[Rows]], dict[str, Any]]:
+) -> Callable[[Model, Record, Any, Sequence[Rows], list[Probe]], dict[str, Any]]:
     """What turns an iteration into the attributes of an estimator that stopped there.
 
     Parameters
@@ -106,19 +107,19 @@ def at_iteration(
     Returns
     -------
     attributes : callable
-        (model, record, params, rows) -> dict.
+        (model, record, params, rows, probes) -> dict.
     """
-    s = DEFAULT_SMOOTHING if smoothing == "auto" else smoothing
 
     def attributes(
-        model: Model, record: Record, params: Any, rows: Sequence[Rows]
+        model: Model, record: Record, params: Any, rows: Sequence[Rows], probes: list[Probe]
     ) -> dict[str, Any]:
-        state = State(params, list(rows))
+        state, found = State(params, list(rows)), {"temperature_search_": probes}
+        s = chosen_smoothing(smoothing, best(probes).validation if probes else None)
         unigram, row_mass = (
             add_one_unigram(counts.column_sums),
             counts.row_sums * counts.row_weights,
         )
-        return {**known, **usable(model, state, record.beta, s, unigram, row_mass)}
+        return {**known, **found, **usable(model, state, record.beta, s, unigram, row_mass)}
 
     return attributes
 

@@ -17,6 +17,7 @@ from skcooc.counts import CSRCounts
 from skcooc.em import State, TemperatureRange
 from skcooc.em.driver import Relaxation
 from skcooc.em.schedules import Schedule, burn_in
+from skcooc.em.temperature import best
 from skcooc.fitting import Fitted, continued, fit_table, probes_of
 from skcooc.prediction import Predictions
 from skcooc.probing import Probes
@@ -156,7 +157,8 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         if procedure.get("coarsening") is not None:
             procedure["coarsening"] = check_coarsening(procedure["coarsening"], X.shape[0])
         searched = warm and bool(self.temperature_search_)
-        beta = self.beta_ if self.beta == "auto" and searched else self.beta
+        known = self.beta == "auto" and searched
+        beta = best(self.temperature_search_).beta if known else self.beta
         smoothing = self.smoothing
         if smoothing == "auto" and searched and not (beta == "auto" or self.early_stopping):
             smoothing = self.smoothing_

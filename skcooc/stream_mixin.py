@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from skcooc import attributes
@@ -56,6 +57,7 @@ class StreamMixin:
     _goes_on: bool
     _seeds: Callable[[int], tuple[int, ...]]
     _check_structure: Callable[[str, str], None]
+    _init_callback_context: Callable[..., Any]
 
     def _no_stream(self) -> str | None:
         """Why these parameters do not allow to follow a stream; None where they do."""
@@ -106,15 +108,23 @@ class StreamMixin:
 
     def _fit_blocks(self, X: RowBlocks) -> None:
         """Fit a sample, then go through the blocks until that helps no more."""
-        goes_on = self._goes_on
+        goes_on = self._goes_on and getattr(self, "_stream", None) is not None
         rng = np.random.default_rng(self._seeds(1)[0])
         sample, totals = sampled(self._tables(X, reset=not goes_on), SAMPLE_ROWS, rng)
         if not goes_on:
             known = attributes.of_input(self)
             super().fit(sample)  # type: ignore[misc]
             self.__dict__.update(known)
-        before, self.converged_ = np.inf, False
+        self._go_through(X, totals)
+
+    @with_callbacks
+    def _go_through(self, X: RowBlocks, totals: Array) -> None:
+        """Passes over the blocks, a step for each block."""
+        root, data = self._init_callback_context(max_subtasks=X.max_passes), {"estimator": self}
+        root.call_on_fit_task_begin(**data)
+        before = np.inf
         for _ in range(X.max_passes):
+            task = root.subcontext(task_name="pass", max_subtasks=0).call_on_fit_task_begin(**data)
             began, energy = perf_counter(), 0.0
             for table in self._tables(X, reset=False):
                 if table.data.any():
@@ -122,9 +132,11 @@ class StreamMixin:
                     names = getattr(self, "feature_names_in_", None)
                     self._table = Dyads(sp.csr_array(table.shape), column_names=names)
             self._record(energy, began, converged=before - energy <= PASS_TOL * abs(energy))
-            if self.converged_:
+            stopped = task.call_on_fit_task_end(**data, reconstruction_attributes=dict)
+            if self.converged_ or stopped:
                 break
             before = energy
+        root.call_on_fit_task_end(**data)
 
     def _tables(self, X: RowBlocks, reset: bool) -> Iterator[Any]:
         """The blocks, checked; where reset, the first one says which columns there are."""

@@ -70,6 +70,7 @@ ALLOWED = {
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
     "stream_mixin": {"attributes", "checks", "counts", "dyads", "em", "fitting", "holdout"}
     | {"protocol", "threads"},
+    "callbacks": set(),
     "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "holdout"}
     | {"prediction", "protocol", "settings", "threads"},
     "metrics": {"counts", "em", "holdout", "protocol", "scoring"},
