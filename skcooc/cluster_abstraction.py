@@ -19,10 +19,11 @@ from skcooc.em.annealing import Grown
 from skcooc.em.schedules import Schedule, constant
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
 from skcooc.protocol import Counts
+from skcooc.stream_mixin import StreamMixin
 from skcooc.tree_mixin import TreeMixin
 
 
-class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
+class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
     """Cluster-abstraction model (CAM): clusters at the leaves of a tree, words at all its nodes.
 
     Also known as hierarchical asymmetric clustering model (HACM). Every row, say a document,
@@ -219,6 +220,11 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     def _model(self) -> Abstractions:
         options = self.abstraction, self.tempering, self.proportions, self.object_iter
         return Abstractions(self._topology(), *options)
+
+    def _no_stream(self) -> str | None:
+        if self.abstraction == "object":
+            return "rows have weights of their own; partial_fit needs abstraction='cluster'"
+        return None
 
     @property
     def _is_annealed(self) -> bool:

@@ -152,8 +152,10 @@ class StreamMixin:
         ``fit``, are steps of stepwise EM: the rows are folded in by ten E-steps, what is expected
         of them is blended with what was expected of all batches before, and the M-step works on
         this mean. The weight of the t-th batch in it is t^-.5; a batch that has more or fewer
-        observations than the others in the mean counts more or less. Temperature, smoothing
-        and prior stay what they were.
+        observations than the others in the mean counts more or less. The second batch alone meets
+        components that are mixed half with the unigram, since those of the start know no other rows
+        than its own. Temperature, smoothing, prior and, where it was grown, the tree stay what
+        they were.
 
         Attributes of rows, such as ``embedding_``, are those of the rows of the last batch;
         ``history_`` has one record for each batch after those of the start.

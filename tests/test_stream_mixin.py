@@ -12,6 +12,7 @@ from sklearn.base import clone
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
+    ClusterAbstraction,
     Dyads,
     ProductSpaceMixture,
     RowBlocks,
@@ -33,6 +34,8 @@ STREAMERS = [
     ),
     AsymmetricClustering(3, hard=True, random_state=0),
     ProductSpaceMixture(3, 4, beta=0.95, random_state=0),
+    ClusterAbstraction(3, beta=0.3, random_state=0),
+    ClusterAbstraction(3, beta=0.3, abstraction="constant", random_state=0),
 ]
 every_streamer = pytest.mark.parametrize("estimator", STREAMERS, ids=repr)
 X = planted(n_rows=240, n_observations=12000).X.astype(float)
@@ -154,6 +157,7 @@ def test_weights_are_repetitions():
     ("estimator", "reason"),
     [
         (AspectModel(leave_one_out=True), "leave_one_out=True"),
+        (ClusterAbstraction(abstraction="object"), "abstraction='cluster'"),
         (AsymmetricClustering(axis="columns"), "axis='rows'"),
         (AsymmetricClustering(coarsening=[np.arange(240) // 2]), "coarsening=None"),
     ],
