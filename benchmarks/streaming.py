@@ -28,7 +28,11 @@ from skcooc.model_selection import split_observations
 from skcooc.protocol import Array
 from skcooc.simplex import normalise
 
-DATA = {"newsgroups20": corpora.newsgroups20, "newsgroups4": corpora.newsgroups4}
+DATA = {
+    "newsgroups20": corpora.newsgroups20,
+    "newsgroups4": corpora.newsgroups4,
+    "reuters5": corpora.reuters5,
+}
 Passes = Iterator[Callable[[Any], Factors]]  # after each pass: known halves of rows -> factors
 
 
