@@ -72,7 +72,7 @@ def make_mondrian(
     >>> import numpy as np
     >>> from skcooc.image import make_mondrian
     >>> image, labels = make_mondrian([np.zeros((9, 9)), np.ones((9, 9))], (4, 6), random_state=0)
-    >>> (image == labels).all()
+    >>> np.array_equal(image, labels)
     True
     """
     height, width = check_shape(shape)

@@ -1,4 +1,4 @@
-"""Pictures of hierarchies, splits and perplexity; they need matplotlib.
+"""Pictures of hierarchies, splits, perplexity and segments of images; they need matplotlib.
 
 Install it with ``pip install "skcooc[plot]"``.
 
@@ -9,6 +9,13 @@ returns an object that keeps what it has drawn and can ``plot`` it again.
 from skcooc.plotting.abstraction import AbstractionDisplay
 from skcooc.plotting.hierarchy import HierarchyDisplay
 from skcooc.plotting.perplexity import PerplexityDisplay
+from skcooc.plotting.segmentation import SegmentationDisplay
 from skcooc.plotting.splits import SplitsDisplay
 
-__all__ = ["AbstractionDisplay", "HierarchyDisplay", "PerplexityDisplay", "SplitsDisplay"]
+__all__ = [
+    "AbstractionDisplay",
+    "HierarchyDisplay",
+    "PerplexityDisplay",
+    "SegmentationDisplay",
+    "SplitsDisplay",
+]
