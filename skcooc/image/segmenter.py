@@ -43,7 +43,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     beta : float in (0, 1], default=0.15
         Inverse temperature of the first step. The responses of different filters are not
         independent, so an observation counts for less than one.
-    n_spare : int, default=1
+    n_spare : int, default=2
         How many clusters more than segments the first step has.
     coupling : float, default=20.0
         How much the agreement of all neighbours is worth to a pixel, in nats. A pixel has
@@ -117,7 +117,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         *,
         features: GaborHistograms | None = None,
         beta: float = 0.15,
-        n_spare: int = 1,
+        n_spare: int = 2,
         coupling: float = 20.0,
         reach: float = 8.0,
         n_init: int = 3,

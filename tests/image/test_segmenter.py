@@ -37,7 +37,7 @@ def test_attributes(fitted):
     np.testing.assert_array_equal(fitted.posteriors_.argmax(axis=2), fitted.labels_)
     assert fitted.components_.shape == (3, fitted.features_.n_features_out_)
     np.testing.assert_allclose(fitted.components_.sum(axis=1), 1, rtol=1e-5)
-    assert fitted.clustering_.components_.shape[0] == 4
+    assert fitted.clustering_.components_.shape[0] == 5
     assert np.isfinite(fitted.objective_)
 
 
