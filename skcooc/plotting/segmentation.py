@@ -126,7 +126,7 @@ class SegmentationDisplay:
         colours = colormaps.get_cmap(cmap)(self.labels)
         colours[..., 3] = TINT * (1.0 if self.confidence is None else self.confidence)
         self.tint_ = self.ax_.imshow(colours, interpolation="nearest")
-        self.lines_ = LineCollection(borders(self.labels), colors="white", linewidths=1.2)
+        self.lines_ = LineCollection(list(borders(self.labels)), colors="white", linewidths=1.2)
         self.ax_.add_collection(self.lines_)
         self.ax_.set_axis_off()
         return self
