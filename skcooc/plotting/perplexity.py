@@ -206,7 +206,7 @@ class PerplexityDisplay:
         ax.set_ylabel("held-out perplexity" if all_held_out else "perplexity", fontsize=FONT)
         if self.over not in ("iterations", "beta") and x.max() >= SPREAD * x.min() > 0:
             ax.set_xscale("log")
-            ax.set_xticks(np.unique(x), [f"{size:.2g}" for size in np.unique(x)])
+            ax.set_xticks(np.unique(x), [f"{size:.4g}" for size in np.unique(x)])
             ax.minorticks_off()
         if y.max() > LOGARITHMIC * y.min():
             _logarithmic(ax)
