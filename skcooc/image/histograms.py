@@ -41,7 +41,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         Number of bins of each channel. Each holds the same number of pixels of the image fitted.
     window : float, default=4.0
         Side of the windows, in wavelengths, rounded to an odd number of blocks.
-    frequency : float in (0, 0.5], default=0.3
+    frequency : float in (0, 0.5], default=0.42
         Frequency of the finest scale, in cycles a pixel.
     step : int, default=4
         Side of the blocks that are sites, in pixels; at the lower and the right edge they may be
@@ -90,7 +90,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         n_bins: int = 40,
         *,
         window: float = 4.0,
-        frequency: float = 0.3,
+        frequency: float = 0.42,
         step: int = 4,
     ) -> None:
         self.n_scales = n_scales

@@ -44,7 +44,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         Inverse temperature of the first step. The responses of different filters are not
         independent, so an observation counts for less than one.
     n_spare : int, default=2
-        How many clusters more than segments the first step has.
+        How many clusters more than segments the first step has. Fewer are better where a texture
+        has large parts, such as bricks, that can be taken for textures of their own.
     coupling : float, default=20.0
         How much the agreement of all neighbours is worth to a pixel, in nats. A pixel has
         as many observations as there are filters. 0 means not to tie neighbours.
