@@ -10,8 +10,8 @@ mondrian    Mosaics of five of the eight Brodatz textures, drawn at random, 256 
             known there. The defaults of TextureSegmenter were chosen by hand on further layouts
             (seeds 100 to 119) of the same textures.
 stones      The same for brick, grass and gravel of scikit-image, at half their size, 256 x 256, and
-            at full size, 512 x 512, where filters, blocks and neighbourhoods are twice as large. One
-            spare cluster instead of two, which is better where a texture has parts as large as
+            at full size, 512 x 512, where filters, blocks and neighbourhoods are twice as large.
+            One spare cluster instead of two, which is better where a texture has parts as large as
             bricks: chosen on other layouts (seeds 200 to 205) of the same textures. k-means has
             settings chosen on four of them. Draws ``docs/segmentation.png`` from the first layout.
 multiscale  AsymmetricClustering of the sites with and without multiscale optimisation, from the
