@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
+__all__ = ["grid_coarsening"]
+
 LEAST_BLOCKS = 64
 
 
