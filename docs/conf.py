@@ -29,6 +29,8 @@ exclude_patterns = ["_build", "examples", "tutorial", "auto_tutorial/index.rst",
 templates_path = ["templates"]
 default_role = "autolink"
 nitpicky = True
+suppress_warnings = ["ref.term"]  # scikit-learn's glossary, in an attribute that we inherit
+nitpick_ignore = [("py:obj", "n_features_in_")]
 nitpick_ignore_regex = [("py:.*", r"(json|matplotlib|numpy|scipy|sklearn)\..*")]
 
 myst_enable_extensions = ["dollarmath"]
@@ -48,6 +50,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_sidebars = {"benchmarks/README": [], "changelog": [], "auto_tutorial/*": []}
 html_theme_options = {
+    "header_links_before_dropdown": 7,
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
@@ -68,9 +71,9 @@ sphinx_gallery_conf = {
     "ignore_pattern": "|".join(["__init__", *_left_out]),
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("skcooc",),
-    "reference_url": {"skcooc": None},
     "backreferences_dir": "api/backreferences",
     "download_all_examples": False,
+    "show_signature": False,
     "write_computation_times": False,
     "thumbnail_size": (360, 260),
     "abort_on_example_error": False,

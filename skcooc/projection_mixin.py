@@ -102,7 +102,7 @@ class ProjectionMixin(ClusterMixin):
 
         Returns
         -------
-        posteriors : (n, n_clusters_) array
+        posteriors : ``(n, n_clusters_)`` array
         """
         posteriors: Array = self._checked_row_states(X)
         return posteriors

@@ -19,12 +19,12 @@ vectorizer = CountVectorizer(stop_words="english", min_df=5, token_pattern=r"[a-
 train, test = split_observations(vectorizer.fit_transform(texts), random_state=0)
 
 # %%
-# Averages of two, four and eight models with 20 aspects each. The temperature is chosen for
-# the mean, and is lower the more models there are: a mean needs less regularisation.
+# Averages of two, four and eight models with 20 aspects each. Beta is chosen for the mean, and
+# is the larger the more models there are: a mean needs less regularisation.
 from skcooc import AspectModel, AveragedModels, Dyads
 
 averages = [
-    AveragedModels(AspectModel(20), n, n_jobs=2, random_state=0).fit(train) for n in (2, 4, 8)
+    AveragedModels(AspectModel(20, component_prior=0), n, n_jobs=2, random_state=0).fit(train) for n in (2, 4, 8)
 ]
 for average in averages:
     print(
@@ -37,7 +37,7 @@ for average in averages:
 import matplotlib.pyplot as plt
 
 singles = [
-    AspectModel(20, n_jobs=2, random_state=seed).fit(train).perplexity(Dyads(test))
+    AspectModel(20, component_prior=0, n_jobs=2, random_state=seed).fit(train).perplexity(Dyads(test))
     for seed in range(3)
 ]
 

@@ -100,8 +100,8 @@ class TemperatureSearchCV(BaseSearchCV):
         Fitted to all data.
     refit_time_ : float
         Seconds.
-    n_features_in_, n_splits_ : int
-        Number M of columns; number of folds.
+    n_splits_ : int
+    n_features_in_ : int
     feature_names_in_ : (M,) array of str
 
     Raises
