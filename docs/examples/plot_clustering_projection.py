@@ -41,14 +41,16 @@ import matplotlib.pyplot as plt
 
 from skcooc.inspection import top_features
 
-topics = [" ".join(names) for names in top_features(model, 4, words)]
+order = np.argsort(model.cluster_centers_.argmax(axis=0), kind="stable")  # topics by cluster
+names_of_topics = top_features(model, 4, words)
+topics = [" ".join(names_of_topics[k]) for k in order]
 clusters = []
 for c in range(model.n_clusters_):
     names, counts = np.unique(truth[model.labels_ == c], return_counts=True)
     clusters.append(f"{names[counts.argmax()]}\n{counts.max()} of {counts.sum()}")
 
 figure, ax = plt.subplots(figsize=(9, 4.6), layout="constrained")
-image = ax.imshow(model.cluster_centers_.T, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+image = ax.imshow(model.cluster_centers_[:, order].T, cmap="Blues", vmin=0, vmax=1, aspect="auto")
 ax.set_xticks(range(model.n_clusters_), clusters, fontsize=8)
 ax.set_yticks(range(10), topics, fontsize=8)
 ax.set(xlabel="clusters, and the module of most of their docstrings")
@@ -57,16 +59,16 @@ plt.show()
 
 # %%
 # ``transform`` gives the topics that the clusters of a row predict; ``project`` gives its own
-# topics, those of its words, which differ from row to row. In the plane of their first two
-# principal components:
-from sklearn.decomposition import PCA
-
+# topics, those of its words, which differ from row to row within a cluster. Every line of the
+# picture is a docstring; a classifier would see these features.
 own = model.project(X)
-plane = PCA(2, random_state=0).fit_transform(own)
-figure, ax = plt.subplots(figsize=(6.5, 4.5), layout="constrained")
-for module in modules:
-    shown = truth == module
-    ax.plot(*plane[shown].T, "o", ms=3.5, alpha=0.6, label=module)
-ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-ax.set(xticks=[], yticks=[])
+by_cluster = np.argsort(model.labels_, kind="stable")
+figure, ax = plt.subplots(figsize=(9, 4.6), layout="constrained")
+image = ax.imshow(own[by_cluster][:, order], cmap="Blues", vmin=0, vmax=1, aspect="auto",
+                  interpolation="nearest")  # fmt: skip
+for edge in np.cumsum(np.bincount(model.labels_))[:-1]:
+    ax.axhline(edge - 0.5, color="C3", lw=0.8)
+ax.set_xticks(range(10), [name.replace(" ", "\n") for name in topics], fontsize=7)
+ax.set(ylabel="docstrings, by cluster")
+figure.colorbar(image, label="P(topic given docstring)", shrink=0.7)
 plt.show()
