@@ -73,7 +73,7 @@ ALLOWED = {
     "metrics": {"counts", "em", "holdout", "protocol", "scoring"},
     "model_selection": {"counts", "dyads", "em", "fitting", "holdout", "probing", "protocol"}
     | {"threads"},
-    "image": set(),
+    "image": {"asymmetric", "protocol", "simplex"},
     "inspection": {"protocol"},
     "plotting": {"hierarchy", "inspection", "protocol"},
     "datasets": {"hierarchy"},

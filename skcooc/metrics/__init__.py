@@ -1,4 +1,4 @@
-"""Quality of factorisations and of clusterings, whatever estimator they come from.
+"""Quality of factorisations, of topics and of clusterings, whatever estimator they come from.
 
 Normalised mutual information and the adjusted Rand index of one partition are scikit-learn's:
 :func:`sklearn.metrics.normalized_mutual_info_score`, :func:`sklearn.metrics.adjusted_rand_score`.
@@ -11,6 +11,7 @@ from skcooc.metrics.coclustering import (
     mutual_information_kept,
 )
 from skcooc.metrics.factorisations import best_smoothing, perplexity, unigram
+from skcooc.metrics.topics import npmi_coherence, topic_diversity
 
 __all__ = [
     "best_smoothing",
@@ -18,6 +19,8 @@ __all__ = [
     "coclustering_adjusted_rand",
     "mutual_information",
     "mutual_information_kept",
+    "npmi_coherence",
     "perplexity",
+    "topic_diversity",
     "unigram",
 ]
