@@ -73,7 +73,9 @@ PAGES_WITH_CODE = [(name, text) for name, text in pages() if "```python\n" in te
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("name", "text"), PAGES_WITH_CODE, ids=[name for name, _ in PAGES_WITH_CODE])
+@pytest.mark.parametrize(
+    ("name", "text"), PAGES_WITH_CODE, ids=[name for name, _ in PAGES_WITH_CODE]
+)
 def test_the_code_of_a_page_runs(name, text, capsys):
     namespace = {}
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):

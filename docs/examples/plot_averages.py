@@ -8,7 +8,8 @@ them.
 """
 
 # %%
-# Every fourth of the docstrings of NumPy, SciPy and scikit-learn; one tenth of the words is held out.
+# Every fourth of the docstrings of NumPy, SciPy and scikit-learn; one tenth of the words is held
+# out.
 from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.datasets import load_docstrings
@@ -24,7 +25,8 @@ train, test = split_observations(vectorizer.fit_transform(texts), random_state=0
 from skcooc import AspectModel, AveragedModels, Dyads
 
 averages = [
-    AveragedModels(AspectModel(20, component_prior=0), n, n_jobs=2, random_state=0).fit(train) for n in (2, 4, 8)
+    AveragedModels(AspectModel(20, component_prior=0), n, n_jobs=2, random_state=0).fit(train)
+    for n in (2, 4, 8)
 ]
 for average in averages:
     print(
@@ -37,7 +39,9 @@ for average in averages:
 import matplotlib.pyplot as plt
 
 singles = [
-    AspectModel(20, component_prior=0, n_jobs=2, random_state=seed).fit(train).perplexity(Dyads(test))
+    AspectModel(20, component_prior=0, n_jobs=2, random_state=seed)
+    .fit(train)
+    .perplexity(Dyads(test))
     for seed in range(3)
 ]
 

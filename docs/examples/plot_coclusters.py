@@ -2,9 +2,9 @@
 Clusters of rows and columns at once
 ====================================
 
-The symmetric clustering model divides both sides of a table, so that a block of the table, a pair of
-clusters, is as dense everywhere as its clusters say. Here are blocks that are known, and then the
-docstrings of NumPy, SciPy and scikit-learn with their words.
+The symmetric clustering model divides both sides of a table, so that a block of the table, a pair
+of clusters, is as dense everywhere as its clusters say. Here are blocks that are known, and then
+the docstrings of NumPy, SciPy and scikit-learn with their words.
 """
 
 # %%
@@ -40,15 +40,17 @@ for edge in np.cumsum(np.bincount(rows))[:-1]:
     axes[1].axhline(edge - 0.5, color="C0", lw=0.8)
 for edge in np.cumsum(np.bincount(columns))[:-1]:
     axes[1].axvline(edge - 0.5, color="C0", lw=0.8)
-image = axes[2].imshow(np.log2(np.maximum(model.association_, 1 / 8)), cmap="RdBu_r", vmin=-3, vmax=3)
+image = axes[2].imshow(
+    np.log2(np.maximum(model.association_, 1 / 8)), cmap="RdBu_r", vmin=-3, vmax=3
+)
 axes[2].set(title="associations", xlabel="clusters of columns", ylabel="clusters of rows")
 bar = figure.colorbar(image, ax=axes[2], ticks=[-3, 0, 3])
 bar.ax.set_yticklabels(["1/8", "1", "8"])
 plt.show()
 
 # %%
-# Docstrings and words. The number of modules is told, nothing else: which module a docstring is from
-# is compared with the clusters afterwards.
+# Docstrings and words. The number of modules is told, nothing else: which module a docstring is
+# from is compared with the clusters afterwards.
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import normalized_mutual_info_score
 

@@ -20,8 +20,8 @@ data = make_cooccurrences(
 print(data.X.shape, int(data.X.sum()))
 
 # %%
-# ``cooling=1.1`` raises the inverse temperature by a tenth at a time, from the critical one at which
-# the first split occurs, to the one that predicts held-out observations best.
+# ``cooling=1.1`` raises the inverse temperature by a tenth at a time, from the critical one at
+# which the first split occurs, to the one that predicts held-out observations best.
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering

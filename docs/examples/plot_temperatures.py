@@ -31,9 +31,9 @@ PerplexityDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# Three folds of the observations, not of the documents: every document is in all of them with a part
-# of its words. In each fold short fits show where the best temperature is, and full fits are made
-# only there, which is why the curves do not reach everywhere.
+# Three folds of the observations, not of the documents: every document is in all of them with a
+# part of its words. In each fold short fits show where the best temperature is, and full fits are
+# made only there, which is why the curves do not reach everywhere.
 from skcooc.model_selection import TemperatureSearchCV
 
 search = TemperatureSearchCV(
@@ -45,6 +45,6 @@ PerplexityDisplay.from_search(search)
 plt.show()
 
 # %%
-# More aspects need a higher temperature, that is, a smaller beta: they have more freedom to fit what
-# is accidental. The best of several scores is always a little too good; a figure to report comes
-# from observations that the search has not seen.
+# More aspects need a higher temperature, that is, a smaller beta: they have more freedom to fit
+# what is accidental. The best of several scores is always a little too good; a figure to report
+# comes from observations that the search has not seen.

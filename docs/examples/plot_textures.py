@@ -2,11 +2,11 @@
 Textures in an image
 ====================
 
-An image is a table too: its rows are sites, its columns are bins of the answers of Gabor filters, and
-what is counted is how often each answer occurs around a site. Sites of one texture have the same
-distribution, so that asymmetric clustering divides the image. After figures 13 and 14 of Hofmann and
-Puzicha, *Statistical models for co-occurrence data* (1998), with brick, grass and gravel of
-scikit-image.
+An image is a table too: its rows are sites, its columns are bins of the answers of Gabor filters,
+and what is counted is how often each answer occurs around a site. Sites of one texture have the
+same distribution, so that asymmetric clustering divides the image. After figures 13 and 14 of
+Hofmann and Puzicha, *Statistical models for co-occurrence data* (1998), with brick, grass and
+gravel of scikit-image.
 """
 
 # %%

@@ -2,17 +2,17 @@
 Tutorial: ten minutes
 =====================
 
-From a pile of texts to topics, to predictions that can be trusted, and to a temperature and a number
-of topics chosen by them. All that is printed or drawn on this page came from running it.
+From a pile of texts to topics, to predictions that can be trusted, and to a temperature and a
+number of topics chosen by them. All that is printed or drawn on this page came from running it.
 """
 
 # %%
 # Counts
 # ------
 #
-# Everything here is a table of counts: how often row i was observed together with column j. Rows can
-# be documents and columns words; or users and items, adjectives and nouns, places and species. One
-# such joint occurrence is an *observation*.
+# Everything here is a table of counts: how often row i was observed together with column j. Rows
+# can be documents and columns words; or users and items, adjectives and nouns, places and species.
+# One such joint occurrence is an *observation*.
 #
 # The docstrings of NumPy, SciPy and scikit-learn are a corpus that is already installed. Every
 # third of them will do.
@@ -36,20 +36,20 @@ print(f"{X.shape[0]} docstrings, {X.shape[1]} words, {X.sum()} observations")
 # Hold out observations
 # ---------------------
 #
-# A model of co-occurrences is good if it predicts further observations of the rows it knows. So what
-# is held out is a tenth of the *observations*: most documents are on both sides, with different
-# words.
+# A model of co-occurrences is good if it predicts further observations of the rows it knows. So
+# what is held out is a tenth of the *observations*: most documents are on both sides, with
+# different words.
 from skcooc.model_selection import split_observations
 
 train, test = split_observations(X, test_size=0.1, random_state=0)
-print(f"{train.sum():.0f} observations to fit, {test.sum():.0f} held out, of the same {train.shape[0]} docstrings")
+print(f"{train.sum():.0f} observations to fit, {test.sum():.0f} held out")
 
 # %%
 # A first model
 # -------------
 #
-# The aspect model, also known as pLSA, explains every observation by one of K aspects: a document is
-# a mixture of aspects, an aspect is a distribution over words.
+# The aspect model, also known as pLSA, explains every observation by one of K aspects: a document
+# is a mixture of aspects, an aspect is a distribution over words.
 from skcooc import AspectModel
 
 model = AspectModel(n_components=20, random_state=0).fit(train)
@@ -81,8 +81,8 @@ print(f"unigram {alone:.0f}, aspect model {model.perplexity(Dyads(test)):.0f}")
 # Why a temperature
 # -----------------
 #
-# Maximum likelihood is ``beta=1``. It overfits: both models explain the words that they were fitted to
-# about equally well, but not those held out. ``beta="auto"``, the default, has tried several
+# Maximum likelihood is ``beta=1``. It overfits: both models explain the words that they were fitted
+# to about equally well, but not those held out. ``beta="auto"``, the default, has tried several
 # temperatures on observations that it held out itself, and then fitted all of ``train``.
 plain = AspectModel(20, beta=1.0, smoothing=model.smoothing_, random_state=0).fit(train)
 for name, fitted in (("beta = 1", plain), (f"beta = {model.beta_:.2f}", model)):
@@ -108,7 +108,10 @@ plt.show()
 # ``transform`` folds rows into the fitted model: it finds their mixtures, and leaves the aspects as
 # they are.
 new = vectorizer.transform(
-    ["Solve a sparse linear system by conjugate gradients", "Draw samples from a gamma distribution"]
+    [
+        "Solve a sparse linear system by conjugate gradients",
+        "Draw samples from a gamma distribution",
+    ]
 )
 for mixture in model.transform(new):
     first, second = np.argsort(-mixture)[:2]
