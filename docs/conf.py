@@ -48,9 +48,9 @@ html_title = "skcooc"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
-html_sidebars = {"benchmarks/README": [], "changelog": [], "auto_tutorial/*": []}
+html_sidebars = {"benchmarks/README": [], "changelog": [], "papers": [], "auto_tutorial/*": []}
 html_theme_options = {
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
