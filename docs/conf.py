@@ -50,7 +50,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_sidebars = {"benchmarks/README": [], "changelog": [], "papers": [], "auto_tutorial/*": []}
 html_theme_options = {
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
