@@ -80,7 +80,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     References
     ----------
     T. Hofmann and J. Puzicha, *Statistical Models for Co-occurrence Data*, AI Memo 1625, MIT, 1998,
-    sections 5.4 and 6.3, for the first step; see :class:`skcooc.image.potts.TiedSites` for the
+    sections 5.4 and 6.3, for the first step; see ``skcooc.image.potts.TiedSites`` for the
     others, which are not in the memo.
 
     Examples
