@@ -41,8 +41,8 @@ done again with skcooc. `python -m benchmarks.papers` measures all of it and wri
 * Every observation, one word in one document, is in one of ten folds; a model is fitted to nine of
   them and scored on the tenth. Perplexity is exp(-mean log P(word given document)). After ± is the
   standard deviation over the folds, β is the mean of those chosen.
-* The papers' names: SMM is `AspectModel`, ACM `AsymmetricClustering`, HACM `ClusterAbstraction`, and
-  SCM `SymmetricClustering` with K clusters on either side.
+* The papers' names: SMM is `AspectModel`, ACM `AsymmetricClustering`, HACM `ClusterAbstraction`,
+  and SCM `SymmetricClustering` with K clusters on either side.
 * The inverse temperature β and the weight of the unigram in the probabilities scored are chosen by
   `beta="auto"` in every fit: on a tenth of the *training* observations, held out inside `fit`. Then
   all training observations are fitted at that temperature. Test observations choose nothing. The
