@@ -68,6 +68,7 @@ ALLOWED = {
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
     "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "holdout"}
     | {"prediction", "protocol", "settings", "threads"},
+    "retrieval": {"aspect", "base", "checks", "protocol"},
     "metrics": {"counts", "em", "holdout", "protocol", "scoring"},
     "model_selection": {"counts", "dyads", "em", "fitting", "holdout", "probing", "protocol"}
     | {"threads"},

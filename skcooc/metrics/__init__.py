@@ -1,4 +1,4 @@
-"""Quality of factorisations and of clusterings, whatever estimator they come from.
+"""Quality of factorisations, clusterings and rankings, whatever estimator they come from.
 
 Normalised mutual information and the adjusted Rand index of one partition are scikit-learn's:
 :func:`sklearn.metrics.normalized_mutual_info_score`, :func:`sklearn.metrics.adjusted_rand_score`.
@@ -11,8 +11,10 @@ from skcooc.metrics.coclustering import (
     mutual_information_kept,
 )
 from skcooc.metrics.factorisations import best_smoothing, perplexity, unigram
+from skcooc.metrics.ranking import average_precision_by_query
 
 __all__ = [
+    "average_precision_by_query",
     "best_smoothing",
     "clustering_accuracy",
     "coclustering_adjusted_rand",
