@@ -241,7 +241,7 @@ class AspectRetriever(BaseEstimator):
         squares = terms.multiply(terms).sum(axis=1)
         squares = squares + ((2 * (terms @ B.T) + mixtures @ (B @ B.T)) * mixtures).sum(axis=1)
         scale = 1 / np.sqrt(np.where(squares > 0, squares, 1))
-        self._terms = _scaled_rows(terms, scale)
+        self._terms = sp.diags_array(scale.astype(terms.dtype)) @ terms
         self._mixtures = mixtures * scale[:, None].astype(E.dtype)
         self._directions = self._direction(E)
 
@@ -289,15 +289,7 @@ def _damped(table: Any) -> Any:
 
 def _weighted(table: Any, weights: Array) -> Any:
     """Columns times their weights."""
-    weighted = sp.csr_array(table, copy=True)
-    weighted.data *= weights[weighted.indices].astype(weighted.dtype)
-    return weighted
-
-
-def _scaled_rows(table: Any, scale: Array) -> Any:
-    scaled = sp.csr_array(table, copy=True)
-    scaled.data *= np.repeat(scale, np.diff(scaled.indptr)).astype(scaled.dtype)
-    return scaled
+    return sp.csr_array(table @ sp.diags_array(weights.astype(table.dtype)))
 
 
 def _side_by_side(mixtures: Sequence[Array], table: Any) -> Array:

@@ -49,14 +49,14 @@ def average_precision_by_query(relevance: Any, scores: ArrayLike) -> Array:
     >>> average_precision_by_query(relevance, scores).round(3)
     array([0.833, 0.5  ])
     """
-    relevance = check_array(relevance, accept_sparse="csr", dtype=None)
-    relevant = (relevance.toarray() if sp.issparse(relevance) else relevance).astype(bool)
-    scores = check_array(scores, dtype=np.float64)
-    if relevant.shape != scores.shape:
+    judged = check_array(relevance, accept_sparse="csr", dtype=None)
+    relevant: Array = (judged.toarray() if sp.issparse(judged) else judged).astype(bool)
+    values: Array = check_array(scores, dtype=np.float64)
+    if relevant.shape != values.shape:
         raise ValueError(
-            f"relevance of shape {relevant.shape} does not match scores of shape {scores.shape}"
+            f"relevance of shape {relevant.shape} does not match scores of shape {values.shape}"
         )
-    ranking = np.argsort(-scores, axis=1, kind="stable")
+    ranking = np.argsort(-values, axis=1, kind="stable")
     hits = np.take_along_axis(relevant, ranking, axis=1)
     precision = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
     n_relevant = hits.sum(axis=1)
