@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc import AspectModel
-from skcooc.aspect import Aspects, Params, Statistics
+from skcooc.aspects import Aspects, Params, Statistics
 from skcooc.protocol import Counts, Rows
 
 

@@ -31,7 +31,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from benchmarks import fit_memory, peers, reporting
-from skcooc.aspect import Aspects
+from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.layout import balanced_ranges
 from skcooc.protocol import Array

@@ -168,6 +168,9 @@ METHODS: dict[str, Callable[[Split, Effort, int], Outcome]] = {
     "scikit-learn NMF (KL) as pLSA, tuned": nmf_plsa,
     "scikit-learn LDA, tuned": variational_lda,
     "tomotopy LDA, tuned": gibbs_lda,
+    "tomotopy LDA, tuned, one sample": lambda split, effort, seed: gibbs_lda(
+        split, replace(effort, gibbs_samples=1), seed
+    ),
 }
 
 

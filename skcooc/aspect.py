@@ -2,105 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skcooc.aspects import Aspects
 from skcooc.base import CooccurrenceEstimator
 from skcooc.em import TemperatureRange
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.predictive_aspects import PredictiveAspects
+from skcooc.protocol import Counts
 from skcooc.settings import Priors
-from skcooc.simplex import normalise, sums
-
-
-class Params(NamedTuple):
-    """Parameters of the aspect model; P(z given x) is the state of the rows."""
-
-    components: Array  # (M, K): P(y_j given z_k); columns sum to one
-    weights: Array  # (K,): P(z_k)
-
-
-class Statistics(NamedTuple):
-    """Sums over the observations of a block."""
-
-    components: Array  # (M, K): sum_i n_ij r_ijk
-    free_energy: float  # -(1/beta) sum n_ij log sum_k prior (likelihood)^beta, nats
-
-
-@dataclass(frozen=True)
-class Aspects:
-    """Equations of the aspect model.
-
-    P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k); memo eqs. (1)-(11). At inverse
-    temperature beta an observation (x_i, y_j) has the posterior
-
-        joint:       r_ijk ~ [P(z_k) P(x_i given z_k) P(y_j given z_k)]^beta
-        likelihood:  r_ijk ~ P(z_k) [P(x_i given z_k) P(y_j given z_k)]^beta   (memo, eq. 65)
-
-    Both are written with P(z_k given x_i) ~ P(z_k) P(x_i given z_k): factors that depend on i
-    alone cancel, and what is left of the prior is P(z_k)^(1 - beta) in the second form.
-    """
-
-    n_components: int
-    tempering: Literal["joint", "likelihood"] = "joint"
-    component_prior: float = 0.0
-
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
-        """Random components; every row an equal mixture of them."""
-        n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
-        noise = rng.uniform(0.5, 1.5, (n_columns, self.n_components)).astype(dtype)
-        weights = np.full(self.n_components, 1 / self.n_components, dtype=dtype)
-        rows = [np.broadcast_to(weights, (X.shape[0], len(weights))) for X in blocks]
-        return Params(normalise(noise, axis=0, otherwise=0.0), weights), rows
-
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        """E-step, and the part of the M-step that concerns the rows: memo eqs. (6), (8), (9)."""
-
-        def temper(P: Array, out: Array) -> None:
-            np.power(P, beta, out=out)
-
-        def mix(A: Array, products: Array, out: Array) -> None:
-            np.multiply(A, products, out=out)
-            normalise(out, axis=1, otherwise=params.weights, out=out)
-
-        A, B = X.rowwise(temper, rows), X.rowwise(temper, params.components)
-        if self.tempering == "likelihood":
-            A *= params.weights ** (1 - beta)
-        mixture = X.mixture(A, B)
-        mixtures = X.rowwise(mix, A, mixture.rows, out=A)
-        expected = X.rowwise(np.multiply, B, mixture.columns, out=B)
-        return mixtures, Statistics(expected, -mixture.log_likelihood / beta)
-
-    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """M-step for the components and their weights: memo eqs. (7), (9)."""
-        mass = sums(stats.components, axis=0)
-        expected = stats.components
-        if self.component_prior:
-            expected = expected + self.component_prior
-        components = normalise(expected, axis=0, otherwise=params.components)
-        return Params(components, mass / mass.sum())
-
-    def log_prior(self, params: Params, beta: float) -> float:
-        """c sum log P(y_j given z_k): a Dirichlet prior with c pseudo-counts, less a constant."""
-        if not self.component_prior:
-            return 0.0
-        with np.errstate(divide="ignore"):  # a warm start may begin with zeros
-            logs = np.log(params.components)
-        return self.component_prior * float(logs.sum(dtype=np.float64))
-
-    def restrict(self, params: Params, columns: Array) -> Params:
-        """The rows of the components that belong to these columns, not normalised anew."""
-        return params._replace(components=params.components[columns])
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """P(z given x) and P(y given z): memo eq. (11)."""
-        return rows, params.components
 
 
 class AspectModel(CooccurrenceEstimator):
@@ -132,6 +44,16 @@ class AspectModel(CooccurrenceEstimator):
         after beta, between .001 and .5 of the mean expected count. It is zero elsewhere, and where
         that lowers the held-out perplexity by less than one per cent, as on most texts.
 
+    leave_one_out : bool, default=False
+        Whether the posterior of an observation leaves out what the observation itself contributed
+        to the parameters (predictive EM). It helps where beta=1 and data are thin, and not where
+        beta is tuned, which predicts better still. Perplexity of held-out observations without and
+        with it, beta tuned: Cranfield, K=8, 481.0 and 480.6 (three splits); adjective-noun pairs of
+        the Brown corpus, K=32, 1860 and 1862 (one split). At beta=1 with smoothing .1: Cranfield,
+        K=8, 496 and 499 (two splits), K=32, 427 and 431 (one split); pairs 3196 and 2280. An
+        iteration takes some fifty times as long. New rows are folded in plainly, so that
+        ``transform`` of the rows fitted is not ``embedding_``.
+
     max_iter : int, default=500
         Largest number of EM iterations.
 
@@ -143,9 +65,10 @@ class AspectModel(CooccurrenceEstimator):
         Number of random starts; the one with the least free energy is kept, or with the least
         validation perplexity where ``early_stopping=True``.
 
-    relaxation : float in (0, 2), default=1.8
-        Step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A step that
-        raises the free energy is undone.
+    relaxation : float in (0, 2) or "momentum", default="momentum"
+        "momentum" makes ever longer steps as long as they lead down, and then begins anew. A number
+        is the step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A
+        step that raises the free energy is undone.
 
     smoothing : float in [0, 1) or "auto", default="auto"
         Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
@@ -233,7 +156,9 @@ class AspectModel(CooccurrenceEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "tempering": [StrOptions({"joint", "likelihood"})],
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "leave_one_out": ["boolean"],
     }
+    _structure = ("n_components", "leave_one_out")
 
     def __init__(
         self,
@@ -242,10 +167,11 @@ class AspectModel(CooccurrenceEstimator):
         beta: float | Literal["auto"] = "auto",
         tempering: Literal["joint", "likelihood"] = "joint",
         component_prior: float | Literal["auto"] = "auto",
+        leave_one_out: bool = False,
         max_iter: int = 500,
         tol: float = 3e-6,
         n_init: int = 1,
-        relaxation: float = 1.8,
+        relaxation: float | Literal["momentum"] = "momentum",
         smoothing: float | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         early_stopping: bool = False,
@@ -257,6 +183,7 @@ class AspectModel(CooccurrenceEstimator):
         self.beta = beta
         self.tempering = tempering
         self.component_prior = component_prior
+        self.leave_one_out = leave_one_out
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -271,13 +198,14 @@ class AspectModel(CooccurrenceEstimator):
     def _temperatures(self, X: Counts) -> TemperatureRange:
         return TemperatureRange(0.5, 1.0)
 
-    def _model(self) -> Aspects:
+    def _model(self) -> Aspects | PredictiveAspects:
         if self.component_prior != "auto":
             return self._with_prior(self.component_prior)
         return self._with_prior(self.component_prior_ if self._goes_on else 0.0)
 
-    def _with_prior(self, prior: float) -> Aspects:
-        return Aspects(self.n_components, self.tempering, prior)
+    def _with_prior(self, prior: float) -> Aspects | PredictiveAspects:
+        aspects = Aspects(self.n_components, self.tempering, prior)
+        return PredictiveAspects(aspects) if self.leave_one_out else aspects
 
     def _procedure(self, X: Counts) -> dict[str, Any]:
         if self.component_prior != "auto":
@@ -286,7 +214,11 @@ class AspectModel(CooccurrenceEstimator):
         within = TemperatureRange(1e-3 * expected, 0.5 * expected, "log")
         return {"priors": Priors(within, self._with_prior)}
 
+    def _prediction_model(self) -> Aspects:
+        plain: Aspects = self._fitted_model.fold_in
+        return plain
+
     @property
     def component_prior_(self) -> float:
         """Pseudo-count used."""
-        return float(self._fitted_model.component_prior)
+        return float(self._prediction_model().component_prior)

@@ -15,6 +15,7 @@ from skcooc import attributes
 from skcooc.checks import check_coarsening, check_training, n_threads
 from skcooc.counts import CSRCounts
 from skcooc.em import State, TemperatureRange
+from skcooc.em.driver import Relaxation
 from skcooc.em.schedules import Schedule, burn_in
 from skcooc.fitting import continued, fit_table, probes_of
 from skcooc.prediction import Predictions
@@ -31,7 +32,7 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
     max_iter: int
     tol: float
     n_init: int
-    relaxation: float
+    relaxation: Relaxation
     smoothing: Any
     validation_fraction: float
     early_stopping: bool
@@ -44,7 +45,7 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "relaxation": [Interval(Real, 0, 2, closed="neither")],
+        "relaxation": [Interval(Real, 0, 2, closed="neither"), StrOptions({"momentum"})],
         "smoothing": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "early_stopping": ["boolean"],

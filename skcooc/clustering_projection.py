@@ -81,9 +81,10 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         validation perplexity where ``early_stopping=True``. A start is a short aspect model, and,
         where ``n_clusters`` is a number, the best of five asymmetric clusterings.
 
-    relaxation : float in (0, 2), default=1.8
-        Step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A step that
-        lowers the bound is undone. Clusters that died stay dead.
+    relaxation : float in (0, 2) or "momentum", default=1.8
+        Step size eta of over-relaxed EM; 1.0 is plain EM. "momentum" makes ever longer steps as
+        long as they lead down. A step that lowers the bound is undone. Clusters that died
+        stay dead.
 
     smoothing : float in [0, 1) or "auto", default="auto"
         Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
@@ -199,7 +200,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
-        relaxation: float = 1.8,
+        relaxation: float | Literal["momentum"] = 1.8,
         smoothing: float | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         early_stopping: bool = False,

@@ -21,7 +21,7 @@ from skcooc.base import CooccurrenceEstimator
 from skcooc.checks import check_training, n_threads
 from skcooc.counts import CSRCounts
 from skcooc.em import TemperatureRange, Validation
-from skcooc.em.temperature import PROBE_ITERATIONS, Probe, best, search, search_with_prior
+from skcooc.em.temperature import Probe, best, search, search_with_prior
 from skcooc.holdout import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.prediction import Predictions
 from skcooc.protocol import Array
@@ -187,8 +187,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
     def _search(self, X: Any, row_weights: Array | None, settings: Settings) -> list[Probe]:
         """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
         rest, heldout = hold_out(X, row_weights, settings)
-        relaxed = round(PROBE_ITERATIONS / settings.relaxation)  # as in a search for one model
-        short = {"n_init": 1, "max_iter": min(relaxed, settings.max_iter)}
+        short = {"n_init": 1, "max_iter": settings.probe_iterations}
 
         def evaluate(**parameters: float) -> Validation:
             members = self._members(rest, row_weights, settings.seeds, **parameters, **short)

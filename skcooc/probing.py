@@ -10,7 +10,6 @@ from skcooc.counts import CSRCounts
 from skcooc.em import HeldOut, State, Validation
 from skcooc.em.multiscale import coarser_levels
 from skcooc.em.schedules import Schedule
-from skcooc.em.temperature import PROBE_ITERATIONS
 from skcooc.protocol import Model
 from skcooc.settings import Settings
 
@@ -38,8 +37,7 @@ class Probes:
     ) -> None:
         self._model, self._X, self._heldout, self._settings = model, X, heldout, settings
         self._levels = coarser_levels(X, settings.coarsening or ())
-        # Over-relaxed steps are about eta times as long as plain ones.
-        self._n_iter = min(round(PROBE_ITERATIONS / settings.relaxation), settings.max_iter)
+        self._n_iter = settings.probe_iterations
         self._keep, self._lock = keep, Lock()
         self._kept: dict[Schedule, State] = {}
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from skcooc.aspect import Aspects
+from skcooc.aspects import Aspects
 from skcooc.em import EM
 from skcooc.em.schedules import burn_in
 from skcooc.protocol import Array, Counts, Rows

@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from skcooc.aspect import Aspects
+from skcooc.aspects import Aspects
 from skcooc.clustering import soft_start
 from skcooc.dirichlet import best_prior, best_total, divergence, expected_log
 from skcooc.em import EM

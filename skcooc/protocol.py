@@ -105,6 +105,20 @@ class PathCounts(Counts, Protocol):
         """Expected counts of slots, given the leaf, (n, S), and of columns at nodes, (M, V)."""
 
 
+class LeftOutCounts(Counts, Protocol):
+    """Counts whose observations can have posteriors without their own contribution."""
+
+    def left_out(
+        self,
+        factors: tuple[Array, Array],
+        expected: tuple[Array, Array],
+        totals: Array,
+        mass: Array,
+        powers: tuple[float, float],
+    ) -> Mixture:
+        """Expected counts of rows (n, k) and columns (M, k), not ratios of them as ``mixture``."""
+
+
 class Predictor(Protocol):
     """How rows are folded into parameters, as pure functions: no argument is changed, nor self."""
 

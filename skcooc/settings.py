@@ -10,11 +10,14 @@ import numpy as np
 
 from skcooc.em import EM, HeldOut, TemperatureRange
 from skcooc.em.annealing import Annealing, Grown
-from skcooc.em.driver import Observe
+from skcooc.em.driver import Observe, Relaxation
 from skcooc.em.multiscale import Level, Multiscale
 from skcooc.em.schedules import MakeSchedule, Schedule, constant
 from skcooc.em.staged import Staged
+from skcooc.em.temperature import PROBE_ITERATIONS
 from skcooc.protocol import Array, Counts, Model
+
+LONG_STEP = 2.4  # of eta, steps with momentum on average
 
 Grow = Callable[[EM, Counts, np.random.Generator, HeldOut | None, Observe], Grown]
 
@@ -33,7 +36,7 @@ class Settings:
     beta: float | TemperatureRange  # a number, or where to look for it
     max_iter: int
     tol: float
-    relaxation: float
+    relaxation: Relaxation
     smoothing: float | Literal["auto"]
     validation_fraction: float
     early_stopping: bool
@@ -56,6 +59,12 @@ class Settings:
     def searches(self) -> bool:
         """Whether the temperature is chosen on observations held out."""
         return isinstance(self.beta, TemperatureRange)
+
+    @property
+    def probe_iterations(self) -> int:
+        """Length of a short fit: over-relaxed steps are about eta times as long as plain ones."""
+        eta = LONG_STEP if self.relaxation == "momentum" else self.relaxation
+        return min(round(PROBE_ITERATIONS / eta), self.max_iter)
 
     @property
     def n_steps(self) -> int | None:

@@ -77,9 +77,10 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         Number of random starts; the one with the least free energy is kept, or with the least
         validation perplexity where ``early_stopping=True``.
 
-    relaxation : float in (0, 2), default=1.8
-        Step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A step that
-        raises the free energy is undone. Hard clusterings take plain steps.
+    relaxation : float in (0, 2) or "momentum", default=1.8
+        Step size eta of over-relaxed EM; 1.0 is plain EM. "momentum" makes ever longer steps as
+        long as they lead down. A step that raises the free energy is undone. Hard
+        clusterings take plain steps.
 
     smoothing : float in [0, 1) or "auto", default="auto"
         Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
@@ -195,7 +196,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         max_iter: int = 200,
         tol: float = 3e-6,
         n_init: int = 1,
-        relaxation: float = 1.8,
+        relaxation: float | Literal["momentum"] = 1.8,
         smoothing: float | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
         early_stopping: bool = False,

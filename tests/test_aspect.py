@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads
-from skcooc.aspect import Aspects, Params
+from skcooc.aspects import Aspects, Params
 from skcooc.counts import CSRCounts, thin
 from skcooc.em import EM, State
 from skcooc.em.schedules import burn_in, constant
@@ -104,7 +104,7 @@ class ForgottenPower(Aspects):
         return A, stats
 
     def _stats(self, components, log_likelihood, beta):
-        from skcooc.aspect import Statistics
+        from skcooc.aspects import Statistics
 
         return Statistics(components, -log_likelihood / beta)
 
@@ -280,9 +280,9 @@ def test_the_prior_is_that_of_the_best_probe():
     assert best.validation.smoothing == model.smoothing_
     b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
     for probe in tried:
-        short = burn_in(probe.beta, 33)
+        short = burn_in(probe.beta, 25)
         blocks, rng = [CSRCounts(sp.csr_array(rest))], np.random.default_rng(seed)
-        fit = EM(short, 3e-6, 1.8).fit(Aspects(6, component_prior=probe.prior), blocks, rng)
+        fit = EM(short, 3e-6, "momentum").fit(Aspects(6, component_prior=probe.prior), blocks, rng)
         s = probe.validation.smoothing
         P = (1 - s) * fit.rows[0] @ fit.params.components.T + s * b
         expected = np.exp(-(held * np.log(P)).sum() / held.sum())

@@ -80,7 +80,7 @@ def test_the_temperature_is_that_of_the_mean():
     assert mean.smoothing_ == probe.validation.smoothing
     seeds = mean._seeds(5)
     rest, held = thin(X, 0.1, seeds[0])
-    given = {"beta": mean.beta_, "component_prior": probe.prior, "max_iter": 33}
+    given = {"beta": mean.beta_, "component_prior": probe.prior, "max_iter": 25}
     short = [AspectModel(6, **given, random_state=seed).fit(rest) for seed in seeds]
     P = np.mean([m.embedding_ @ m.components_ for m in short], axis=0)
     b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])

@@ -34,6 +34,8 @@ MODELS = {
 }  # each an estimator
 # The equations of models that have a file of their own.
 EQUATIONS = {
+    "aspects",
+    "predictive_aspects",
     "row_clusters",
     "column_clusters",
     "coclusters",
@@ -81,8 +83,7 @@ ALLOWED = {
     "tree_mixin": {"cluster_mixin", "hierarchy", "protocol", "simplex"},
     "projection_mixin": {"em", "projections", "protocol", "simplex", "topic_clusters"},
     **{
-        part: {"aspect", "clustering", "dirichlet", "em", "hierarchy", "protocol", "simplex"}
-        | EQUATIONS
+        part: {"clustering", "dirichlet", "em", "hierarchy", "protocol", "simplex"} | EQUATIONS
         for part in EQUATIONS
     },
     **{

@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads, ProductSpaceMixture
-from skcooc.aspect import Aspects
-from skcooc.aspect import Params as AspectParams
+from skcooc.aspects import Aspects
+from skcooc.aspects import Params as AspectParams
 from skcooc.attributes import collapsed
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State

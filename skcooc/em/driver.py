@@ -6,11 +6,12 @@ from builtins import map as serial_map
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from skcooc.em.heldout import HeldOut, Validation
+from skcooc.em.momentum import Momentum
 from skcooc.em.relaxation import OverRelaxation
 from skcooc.em.schedules import Schedule, Stage
 from skcooc.em.sweep import Map, Sweep, sweep
@@ -53,6 +54,7 @@ class Fit(NamedTuple):
     splits: list[Split] | None = None  # of an annealed run
 
 
+Relaxation = float | Literal["momentum"]
 Observe = Callable[[Record, Any, Sequence[Rows]], bool]
 
 
@@ -73,6 +75,11 @@ class Watch:
         return self.stopped
 
 
+def accelerator(relaxation: Relaxation) -> OverRelaxation | Momentum:
+    """What makes plain steps longer, at the beginning of a stage."""
+    return Momentum() if relaxation == "momentum" else OverRelaxation(relaxation)
+
+
 @dataclass(frozen=True)
 class EM:
     """Settings of a run.
@@ -83,9 +90,10 @@ class EM:
         Inverse temperatures, each kept until convergence or for a number of iterations.
     tol : float
         A stage has converged where the objective falls by no more than this share of its size.
-    relaxation : float, default=1.0
-        eta of the over-relaxed M-step (memo, eq. 63); 1 is plain EM. Where the objective rises
-        after a relaxed step, the step is undone and the plain one taken instead.
+    relaxation : float or "momentum", default=1.0
+        eta of the over-relaxed M-step (memo, eq. 63); 1 is plain EM. "momentum" makes longer steps
+        the longer all goes well. Where the objective rises after a longer step, the step is undone
+        and the plain one taken instead.
     heldout : HeldOut or None, default=None
         Observations on which every iteration is validated. The parameters with the least held-out
         perplexity are returned.
@@ -95,7 +103,7 @@ class EM:
 
     schedule: Schedule
     tol: float
-    relaxation: float = 1.0
+    relaxation: Relaxation = 1.0
     heldout: HeldOut | None = None
     patience: int = 10
 
@@ -158,7 +166,7 @@ class _Run:
 
     def stage(self, stage: Stage) -> bool:
         """Iterate at one temperature; return whether it converged."""
-        relaxation, before = OverRelaxation(self.em.relaxation), np.inf
+        relaxation, before = accelerator(self.em.relaxation), np.inf
         for _ in range(stage.max_iter):
             began = perf_counter()
             step = self._sweep(stage.beta)

@@ -51,7 +51,7 @@ class OverRelaxation:
         return self._taken
 
 
-def relax(previous: Sweep, step: Sweep, relaxation: float) -> Sweep:
+def relax(previous: Sweep, step: Sweep, relaxation: float, floor: float = FLOOR) -> Sweep:
     """The step (1 - eta) previous + eta step in the statistics and in the row states.
 
     Taking it in the expected counts, of which the M-step is a normalisation, keeps the parameters
@@ -60,11 +60,14 @@ def relax(previous: Sweep, step: Sweep, relaxation: float) -> Sweep:
     Parameters
     ----------
     previous : Sweep
-        The sweep, itself relaxed, which led to the parameters of ``step``.
+        Where the step is measured from: the sweep, itself relaxed, which led to the parameters of
+        ``step``, or the plain one before.
     step : Sweep
         The sweep at these parameters.
     relaxation : float
         eta in (0, 2); 1 is the plain step.
+    floor : float in (0, 1), default=.001
+        Least share of an expected count of the plain step.
 
     Returns
     -------
@@ -72,19 +75,20 @@ def relax(previous: Sweep, step: Sweep, relaxation: float) -> Sweep:
         With the objective of ``step``.
     """
     pairs = zip(previous.stats, step.stats, strict=True)
-    stats = type(step.stats)(*(_beyond(*pair, relaxation) for pair in pairs))
-    rows = [_beyond(*pair, relaxation) for pair in zip(previous.rows, step.rows, strict=True)]
+    stats = type(step.stats)(*(_beyond(*pair, relaxation, floor) for pair in pairs))
+    states = zip(previous.rows, step.rows, strict=True)
+    rows = [_beyond(*pair, relaxation, floor) for pair in states]
     for state, plain in zip(rows, step.rows, strict=True):
         total, kept = (P.sum(axis=1, keepdims=True) for P in (state, plain))
         state *= np.divide(kept, total, out=np.zeros_like(total), where=total > 0)
     return step._replace(stats=stats, rows=rows)
 
 
-def _beyond(old: Any, new: Any, relaxation: float) -> Any:
+def _beyond(old: Any, new: Any, relaxation: float, floor: float) -> Any:
     if np.ndim(new) == 0:  # the free energy
         return new
     beyond = new - old
     beyond *= relaxation
     beyond += old
     # Expected counts stay positive; logarithms, which are sums of the column models, may go down.
-    return np.maximum(beyond, FLOOR * new, out=beyond, where=new >= 0)
+    return np.maximum(beyond, floor * new, out=beyond, where=new >= 0)

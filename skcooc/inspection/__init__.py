@@ -1,4 +1,5 @@
-"""Look into a fitted model: what its components are about, which rows are alike, its hierarchy."""
+"""Look into a fitted model: what its components are about, which rows are alike, its hierarchy;
+and hand it to other tools."""
 
 from skcooc.inspection.export import export_dict, export_text
 from skcooc.inspection.features import (
@@ -6,14 +7,18 @@ from skcooc.inspection.features import (
     node_top_features,
     top_features,
 )
-from skcooc.inspection.rows import nearest_rows, typical_rows
+from skcooc.inspection.pyldavis import to_pyldavis
+from skcooc.inspection.rows import nearest_rows, representative_rows
+from skcooc.inspection.tables import describe
 
 __all__ = [
     "characteristic_features",
+    "describe",
     "export_dict",
     "export_text",
     "nearest_rows",
     "node_top_features",
+    "representative_rows",
+    "to_pyldavis",
     "top_features",
-    "typical_rows",
 ]

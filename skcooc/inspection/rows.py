@@ -1,4 +1,4 @@
-"""The rows that are alike, and those that are typical of a node of a hierarchy."""
+"""The rows that are alike, and those that stand for a component."""
 
 from __future__ import annotations
 
@@ -66,53 +66,51 @@ def nearest_rows(
     return distances[other].reshape(shape), neighbors[other].reshape(shape)
 
 
-def typical_rows(
+def representative_rows(
     model: Any, n_rows: int = 5, row_names: ArrayLike | None = None
 ) -> list[list[Any]]:
-    """The rows that most distinguish each node of a hierarchy.
+    """The rows that most distinguish each component, cluster, or node of a hierarchy.
 
-    Rows x are ranked by P(x given v) log(P(v given x) / P(v)), their part in the divergence of the
-    rows of the observations at node v from those of all observations. A large share of the
-    observations of x at v thus counts more, the more observations there are: a short row with one
-    lucky observation is not typical, nor is a long row whose share is that of all.
+    Rows x are ranked by P(x given z) log(P(z given x) / P(z)), their part in the divergence of the
+    rows of the observations of component z from those of all observations. A large share of the
+    observations of x in z thus counts more, the more observations there are: a short row with one
+    lucky observation does not stand for z, nor does a long row whose share is that of all.
 
     Parameters
     ----------
-    model : fitted ClusterAbstraction
-        With ``tree_``, ``embedding_`` (N, V), P(v given x), and ``row_distribution_`` (N,), P(x).
+    model : fitted estimator
+        With ``embedding_`` (N, K), P(z given x), and ``row_distribution_`` (N,), P(x).
     n_rows : int, default=5
-        How many rows of each node at most: rows without observations at a node are left out.
+        How many rows of each component at most: rows without observations in it are left out.
     row_names : array-like of shape (N,), default=None
         Names of the rows, such as titles. None means their positions.
 
     Returns
     -------
-    rows : list of V lists
-        Names or positions, most typical first; of equals, the row that comes first.
+    rows : list of K lists
+        Names or positions, most representative first; of equals, the row that comes first.
 
     Raises
     ------
     ValueError
         Where there are not as many names as rows.
     TypeError
-        Where the model has no tree.
+        Where the model is of another library and has none of these attributes.
 
     Examples
     --------
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.inspection import typical_rows
+    >>> from skcooc import AsymmetricClustering
+    >>> from skcooc.inspection import representative_rows
     >>> X = [[4, 9, 0], [4, 6, 0], [4, 0, 6]]
-    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> rows = typical_rows(model, 1, ["oolong", "assam", "claret"])
-    >>> [rows[leaf] for leaf in model.tree_.leaves]
-    [['oolong'], ['claret']]
+    >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
+    >>> sorted(representative_rows(model, 1, ["oolong", "assam", "claret"]))
+    [['claret'], ['oolong']]
     """
-    fitted(model, "tree_")
-    shares = np.asarray(model.embedding_, dtype=np.float64)
+    shares = np.asarray(fitted(model, "embedding_"), dtype=np.float64)
     names = row_names_of(len(shares), row_names).tolist()
-    joint = model.row_distribution_[:, None] * shares
+    joint = fitted(model, "row_distribution_")[:, None] * shares
     part = np.full(joint.shape, -np.inf)
     lift = np.divide(shares, joint.sum(axis=0), out=np.ones(joint.shape), where=joint > 0)
     np.multiply(joint, np.log(lift), out=part, where=joint > 0)
     order = np.argsort(-part, axis=0, kind="stable")[:n_rows].T
-    return [[names[i] for i in rows if joint[i, v] > 0] for v, rows in enumerate(order)]
+    return [[names[i] for i in rows if joint[i, z] > 0] for z, rows in enumerate(order)]

@@ -1,4 +1,4 @@
-"""Quality of factorisations, clusterings and rankings, whatever estimator they come from.
+"""Quality of factorisations, topics, clusterings and rankings, whatever estimator they come from.
 
 Normalised mutual information and the adjusted Rand index of one partition are scikit-learn's:
 :func:`sklearn.metrics.normalized_mutual_info_score`, :func:`sklearn.metrics.adjusted_rand_score`.
@@ -12,6 +12,7 @@ from skcooc.metrics.coclustering import (
 )
 from skcooc.metrics.factorisations import best_smoothing, perplexity, unigram
 from skcooc.metrics.ranking import average_precision_by_query
+from skcooc.metrics.topics import npmi_coherence, topic_diversity
 
 __all__ = [
     "average_precision_by_query",
@@ -20,6 +21,8 @@ __all__ = [
     "coclustering_adjusted_rand",
     "mutual_information",
     "mutual_information_kept",
+    "npmi_coherence",
     "perplexity",
+    "topic_diversity",
     "unigram",
 ]

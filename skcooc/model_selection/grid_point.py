@@ -17,6 +17,7 @@ from skcooc.model_selection.target import Target
 from skcooc.probing import Probes
 from skcooc.protocol import Array
 
+CLEARLY = 0.01  # of log perplexity: by less, it may be for want of the data that a probe holds out
 RESOLUTION = 0.03  # of inverse temperatures; of their logarithms where these are searched
 
 Run = Callable[..., list[Any]]  # (function, list of its arguments) -> what it returns for each
@@ -75,8 +76,8 @@ class GridPoint:
         probed = Race(self._probe, *size)
         zoom(probed)
         # Short fits have little time to overfit: they prefer, if any, too large a beta. So larger
-        # ones that lose among them have lost, and smaller ones have not.
-        too_large = [candidate for candidate in probed.lost if candidate > probed.best]
+        # ones that lose clearly among them have lost, and smaller ones have not.
+        too_large = [c for c in probed.lost_by(CLEARLY) if c > probed.best]
         around(Race(self._fit, *size, ruled_out=too_large), probed.best)
 
     def measured(self, candidate: int, fold: int) -> list[float]:

@@ -10,7 +10,7 @@ from skcooc.protocol import Array
 
 FIRST_FOLDS = 3  # after which candidates are compared; then after twice as many, and so on
 ERRORS = 2.0  # standard errors by which a difference may be wrong
-MATTERS = 0.002  # difference of losses: of perplexities, a fifth of a per cent
+MATTERS = 0.003  # difference of losses: of perplexities, three per mille
 BRANCHES = 3  # by which the step between neighbours shrinks, and least number of first candidates
 
 Measure = Callable[[Sequence[tuple[int, int]]], Sequence[float]]
@@ -49,15 +49,14 @@ class Race:
         """The candidates that were measured on all folds or some."""
         return np.flatnonzero(~np.isnan(self.losses).all(axis=1))
 
-    @property
-    def lost(self) -> list[int]:
-        """The candidates visited that cannot win against the best on the folds they have seen."""
+    def lost_by(self, margin: float) -> list[int]:
+        """The candidates visited that lose so much to the best on the folds they have seen."""
         seen = ~np.isnan(self.losses)
+        behind = self.losses - self.losses[self.best] - margin
         return [
             int(c)
             for c in self.visited
-            if c != self.best
-            and not may_win(self.losses[c, seen[c]], self.losses[self.best, seen[c]])
+            if c != self.best and not may_win(behind[c, seen[c]], np.zeros(seen[c].sum()))
         ]
 
     def unvisited(self, candidates: Sequence[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Pictures of hierarchies, splits and perplexity; they need matplotlib.
+"""Pictures of hierarchies, clusters, splits and perplexity; they need matplotlib.
 
 Install it with ``pip install "skcooc[plot]"``.
 
@@ -7,8 +7,15 @@ returns an object that keeps what it has drawn and can ``plot`` it again.
 """
 
 from skcooc.plotting.abstraction import AbstractionDisplay
+from skcooc.plotting.association import AssociationDisplay
 from skcooc.plotting.hierarchy import HierarchyDisplay
 from skcooc.plotting.perplexity import PerplexityDisplay
 from skcooc.plotting.splits import SplitsDisplay
 
-__all__ = ["AbstractionDisplay", "HierarchyDisplay", "PerplexityDisplay", "SplitsDisplay"]
+__all__ = [
+    "AbstractionDisplay",
+    "AssociationDisplay",
+    "HierarchyDisplay",
+    "PerplexityDisplay",
+    "SplitsDisplay",
+]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from skcooc.aspect import Aspects
+from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, HeldOut, State
 from skcooc.em.schedules import Stage, burn_in, constant

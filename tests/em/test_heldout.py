@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from skcooc.aspect import Aspects
+from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.em import HeldOut
 from skcooc.em.heldout import estimate_smoothing

@@ -1,6 +1,6 @@
 import numpy as np
 
-from skcooc.aspect import Statistics
+from skcooc.aspects import Statistics
 from skcooc.em.relaxation import FLOOR, relax
 from skcooc.em.sweep import Sweep
 

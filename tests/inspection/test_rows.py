@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
+from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 
-from skcooc import AspectModel
+from skcooc import AspectModel, AsymmetricClustering
 from skcooc.hierarchy import binary_tree
-from skcooc.inspection import nearest_rows, typical_rows
+from skcooc.inspection import nearest_rows, representative_rows
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 
 
@@ -51,9 +52,9 @@ def test_negative_positions_count_from_the_end():
 
 
 @pytest.mark.parametrize("tree", ["binary", EXPLICIT], ids=["binary", "any"])
-def test_typical_rows_against_the_definition(tree):
+def test_representative_rows_against_the_definition(tree):
     model = hierarchy_model(5, tree=tree)
-    rows = typical_rows(model, 40)
+    rows = representative_rows(model, 40)
     for node, share in enumerate(model.embedding_.T):
         weight = model.row_distribution_ @ share
         parts = {
@@ -64,42 +65,56 @@ def test_typical_rows_against_the_definition(tree):
         assert rows[node] == sorted(parts, key=lambda i: -parts[i])
 
 
-def test_typical_rows_of_a_leaf_are_in_its_cluster():
+def test_representative_rows_of_a_leaf_are_in_its_cluster():
     model = hierarchy_model(4)
-    rows = typical_rows(model, 3)
+    rows = representative_rows(model, 3)
     for cluster, leaf in enumerate(model.tree_.leaves):
         assert len(rows[leaf]) == 3
         assert set(model.labels_[rows[leaf]]) == {cluster}
 
 
-def test_a_row_of_many_observations_is_more_typical_than_a_short_one_of_the_same_share():
+def test_a_row_of_many_observations_represents_more_than_a_short_one_of_the_same_share():
     embedding = np.array([[0.2, 0.8, 0.0], [0.2, 0.8, 0.0], [0.2, 0.0, 0.8]])
     fitted = {"embedding_": embedding, "row_distribution_": np.array([0.1, 0.3, 0.6])}
-    assert typical_rows(stand_in(binary_tree(2), n_rows=3, **fitted))[1] == [1, 0]
+    assert representative_rows(stand_in(binary_tree(2), n_rows=3, **fitted))[1] == [1, 0]
 
 
-def test_a_node_without_observations_has_no_typical_rows():
+def test_a_node_without_observations_has_no_representative_rows():
     embedding = np.tile([0.5, 0.5, 0.0], (4, 1))
-    assert typical_rows(stand_in(binary_tree(2), n_rows=4, embedding_=embedding))[2] == []
+    assert representative_rows(stand_in(binary_tree(2), n_rows=4, embedding_=embedding))[2] == []
 
 
-def test_a_row_without_observations_is_typical_of_nothing():
+def test_a_row_without_observations_represents_nothing():
     embedding = np.tile([0.5, 0.5, 0.0], (2, 1))
     fitted = {"embedding_": embedding, "row_distribution_": np.array([0.0, 1.0])}
-    assert typical_rows(stand_in(binary_tree(2), n_rows=2, **fitted)) == [[1], [1], []]
+    assert representative_rows(stand_in(binary_tree(2), n_rows=2, **fitted)) == [[1], [1], []]
+
+
+@pytest.mark.parametrize("hard", [True, False])
+def test_representative_rows_of_components_without_a_tree(hard):
+    X = np.random.default_rng(0).poisson(1.5, (20, 8))
+    model = AsymmetricClustering(3, hard=hard, beta=1.0, random_state=0).fit(X)
+    x = X.sum(axis=1) / X.sum()
+    for k, rows in enumerate(representative_rows(model, 4)):
+        share = model.embedding_[:, k]
+        weight = x @ share
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = np.where(share > 0, x * share * np.log(share / weight), -np.inf)
+        assert rows == [i for i in np.argsort(-parts, kind="stable")[:4] if share[i] > 0]
 
 
 def test_names_of_rows():
     titles = [f"title {i}" for i in range(40)]
     model = hierarchy_model()
-    numbers, named = typical_rows(model, 2), typical_rows(model, 2, titles)
+    numbers, named = representative_rows(model, 2), representative_rows(model, 2, titles)
     assert named == [[titles[i] for i in rows] for rows in numbers]
     with pytest.raises(ValueError, match="40 rows"):
-        typical_rows(model, 2, titles[1:])
+        representative_rows(model, 2, titles[1:])
 
 
-def test_typical_rows_need_a_fitted_model_with_a_tree():
+def test_representative_rows_need_a_fitted_model_with_mixtures():
     with pytest.raises(NotFittedError):
-        typical_rows(AspectModel())
-    with pytest.raises(TypeError, match="AspectModel has no tree_"):
-        typical_rows(AspectModel(1, beta=1).fit([[1, 2], [2, 1]]))
+        representative_rows(AspectModel())
+    lda = LatentDirichletAllocation(2, max_iter=1).fit([[1, 2], [2, 1]])
+    with pytest.raises(TypeError, match="LatentDirichletAllocation has no embedding_"):
+        representative_rows(lda)

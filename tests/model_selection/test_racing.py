@@ -83,13 +83,22 @@ def test_around_goes_on_until_the_best_is_passed():
     assert race.visited.tolist() == [4, 5, 6, 7, 8, 9, 10]
 
 
+def test_to_lose_by_little_is_not_to_lose_clearly():
+    race = Race(valley(12, least=5), 12, 5)
+    zoom(race)
+    means = race.losses.mean(axis=1)
+    gap = means[4] - means[5]
+    assert 4 in race.lost_by(0.5 * gap)
+    assert 4 not in race.lost_by(2 * gap)
+
+
 def test_what_is_ruled_out_is_not_visited():
     losses = valley(12, least=5)
     first = race_of(losses)
     zoom(first)
     assert first.best == 5
-    assert first.lost == [c for c in first.visited if c != 5]
-    race = Race(valley(12, least=4), 12, 5, ruled_out=[c for c in first.lost if c > 5])
+    assert first.lost_by(0.0) == [c for c in first.visited if c != 5]
+    race = Race(valley(12, least=4), 12, 5, ruled_out=[c for c in first.lost_by(0.0) if c > 5])
     around(race, 5)
     assert race.best == 4
     assert race.visited.tolist() == [3, 4, 5]

@@ -1,0 +1,103 @@
+"""The equations of the aspect model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from skcooc.protocol import Array, Counts, Rows
+from skcooc.simplex import normalise, sums
+
+
+class Params(NamedTuple):
+    """Parameters of the aspect model; P(z given x) is the state of the rows."""
+
+    components: Array  # (M, K): P(y_j given z_k); columns sum to one
+    weights: Array  # (K,): P(z_k)
+
+
+class Statistics(NamedTuple):
+    """Sums over the observations of a block."""
+
+    components: Array  # (M, K): sum_i n_ij r_ijk
+    free_energy: float  # -(1/beta) sum n_ij log sum_k prior (likelihood)^beta, nats
+
+
+@dataclass(frozen=True)
+class Aspects:
+    """Equations of the aspect model.
+
+    P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k); memo eqs. (1)-(11). At inverse
+    temperature beta an observation (x_i, y_j) has the posterior
+
+        joint:       r_ijk ~ [P(z_k) P(x_i given z_k) P(y_j given z_k)]^beta
+        likelihood:  r_ijk ~ P(z_k) [P(x_i given z_k) P(y_j given z_k)]^beta   (memo, eq. 65)
+
+    Both are written with P(z_k given x_i) ~ P(z_k) P(x_i given z_k): factors that depend on i
+    alone cancel, and what is left of the prior is P(z_k)^(1 - beta) in the second form.
+    """
+
+    n_components: int
+    tempering: Literal["joint", "likelihood"] = "joint"
+    component_prior: float = 0.0
+
+    @property
+    def fold_in(self) -> Aspects:
+        """The equations for new rows: these."""
+        return self
+
+    def start(
+        self, blocks: Sequence[Counts], rng: np.random.Generator
+    ) -> tuple[Params, list[Rows]]:
+        """Random components; every row an equal mixture of them."""
+        n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
+        noise = rng.uniform(0.5, 1.5, (n_columns, self.n_components)).astype(dtype)
+        weights = np.full(self.n_components, 1 / self.n_components, dtype=dtype)
+        rows = [np.broadcast_to(weights, (X.shape[0], len(weights))) for X in blocks]
+        return Params(normalise(noise, axis=0, otherwise=0.0), weights), rows
+
+    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        """E-step, and the part of the M-step that concerns the rows: memo eqs. (6), (8), (9)."""
+
+        def temper(P: Array, out: Array) -> None:
+            np.power(P, beta, out=out)
+
+        def mix(A: Array, products: Array, out: Array) -> None:
+            np.multiply(A, products, out=out)
+            normalise(out, axis=1, otherwise=params.weights, out=out)
+
+        A, B = X.rowwise(temper, rows), X.rowwise(temper, params.components)
+        if self.tempering == "likelihood":
+            A *= params.weights ** (1 - beta)
+        mixture = X.mixture(A, B)
+        mixtures = X.rowwise(mix, A, mixture.rows, out=A)
+        expected = X.rowwise(np.multiply, B, mixture.columns, out=B)
+        return mixtures, Statistics(expected, -mixture.log_likelihood / beta)
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        """M-step for the components and their weights: memo eqs. (7), (9)."""
+        mass = sums(stats.components, axis=0)
+        expected = stats.components
+        if self.component_prior:
+            expected = expected + self.component_prior
+        components = normalise(expected, axis=0, otherwise=params.components)
+        return Params(components, mass / mass.sum())
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """c sum log P(y_j given z_k): a Dirichlet prior with c pseudo-counts, less a constant."""
+        if not self.component_prior:
+            return 0.0
+        with np.errstate(divide="ignore"):  # a warm start may begin with zeros
+            logs = np.log(params.components)
+        return self.component_prior * float(logs.sum(dtype=np.float64))
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The rows of the components that belong to these columns, not normalised anew."""
+        return params._replace(components=params.components[columns])
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        """P(z given x) and P(y given z): memo eq. (11)."""
+        return rows, params.components

@@ -1,0 +1,113 @@
+"""A fitted model as a table, in the data frame library of the user."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skcooc.inspection.features import top_features
+from skcooc.inspection.names import fitted
+from skcooc.inspection.rows import representative_rows
+
+
+def describe(
+    model: Any,
+    feature_names: ArrayLike | None = None,
+    row_names: ArrayLike | None = None,
+    n_features: int = 10,
+    n_rows: int = 3,
+    *,
+    backend: str = "pandas",
+) -> Any:
+    """A table with a line for each component, cluster, or node of a hierarchy.
+
+    Some entries are lists, which belong together by their places: to have a line for each feature
+    of each component, as for a plot or a join, write
+    ``table.explode(["features", "probabilities"])``, in pandas as in polars.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``components_`` (K, M), ``embedding_`` (N, K) and ``row_distribution_`` (N,).
+    feature_names : array-like of shape (M,), default=None
+        Names of the columns; see :func:`top_features`.
+    row_names : array-like of shape (N,), default=None
+        Names of the rows, such as titles. None means their positions.
+    n_features : int, default=10
+        How many columns of each component; all where there are no more.
+    n_rows : int, default=3
+        How many rows of each component at most.
+    backend : str, default="pandas"
+        The library of the table: "pandas", "polars", "pyarrow" or another that narwhals knows.
+
+    Returns
+    -------
+    table : data frame of that library
+        With the columns
+
+        component : int
+            Its number, which is its row in ``components_``.
+        weight : float
+            Share of the observations, sum_i P(x_i) P(z given x_i). It is the same for all models,
+            unlike ``weights_``, the prior.
+        n_rows : int
+            Number of rows of which it is the most probable component.
+        features : list of str
+            Names of the most probable columns, best first.
+        probabilities : list of float
+            P(y given z) of these columns.
+        rows : list
+            Names or positions of the most representative rows; see :func:`representative_rows`.
+
+    Raises
+    ------
+    ImportError
+        Where that library is not installed.
+    ValueError
+        Where there are not as many names as columns or rows, or narwhals knows no such library.
+    TypeError
+        Where the model is of another library and lacks an attribute.
+
+    Examples
+    --------
+    >>> from skcooc import AsymmetricClustering
+    >>> from skcooc.inspection import describe
+    >>> X = [[9, 1, 0], [5, 1, 0], [0, 1, 3]]
+    >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
+    >>> table = describe(model, ["tea", "cup", "ball"], n_features=2)
+    >>> large = table[table["weight"] > 0.5]
+    >>> large[["weight", "n_rows", "features", "rows"]].values.tolist()
+    [[0.8, 2, ['tea', 'cup'], [0, 1]]]
+    """
+    P, shares = fitted(model, "components_"), fitted(model, "embedding_")
+    top = np.argsort(-P, axis=1, kind="stable")[:, :n_features]
+    columns = {
+        "component": np.arange(len(P)),
+        "weight": np.asarray(fitted(model, "row_distribution_") @ shares, dtype=np.float64),
+        "n_rows": np.bincount(shares.argmax(axis=1), minlength=len(P)),
+        "features": top_features(model, n_features, feature_names),
+        "probabilities": np.take_along_axis(P, top, axis=1).tolist(),
+        "rows": representative_rows(model, n_rows, row_names),
+    }
+    return _table(columns, backend)
+
+
+def _table(columns: dict[str, Any], backend: str) -> Any:
+    """The columns as a table of a library.
+
+    Raises
+    ------
+    ImportError
+        Where it is not installed.
+    """
+    import narwhals  # scikit-learn needs it too; only tables do here
+
+    try:
+        return narwhals.from_dict(columns, backend=cast(Any, backend)).to_native()
+    except ImportError as error:
+        raise ImportError(
+            f"describe needs {backend} for backend={backend!r}. "
+            f"Install it with `pip install {backend}`."
+        ) from error

@@ -1,0 +1,156 @@
+"""Quality of topics by their most probable columns, whatever estimator they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+
+from skcooc.metrics.validation import check_counts
+from skcooc.protocol import Array
+
+
+def npmi_coherence(
+    components: ArrayLike | Sequence[Sequence[str]],
+    X: Any,
+    n_features: int = 10,
+    *,
+    feature_names: ArrayLike | None = None,
+) -> Array:
+    """How often the top columns of each topic occur together in rows, by normalised information.
+
+    For two columns that occur in shares p and q of the rows, and together in a share r,
+
+        NPMI = log(r / (p q)) / (-log r),
+
+    which is 1 where they occur only together, 0 where they are independent and -1 where they never
+    meet. The coherence of a topic is the mean over all pairs of its top columns; that of a model is
+    the mean over its topics, ``npmi_coherence(...).mean()``. Whole rows are counted, not windows of
+    words in them, and no probability is smoothed, so that figures are not comparable with those of
+    other conventions.
+
+    Parameters
+    ----------
+    components : array-like of shape (K, M), or sequence of K sequences of str
+        P(y given z), as ``components_`` of any estimator; it need not be normalised. Or the top
+        columns by name, best first, such as :func:`skcooc.inspection.top_features` returns; then
+        ``feature_names`` is needed.
+    X : array-like, sparse array or matrix of shape (n, M)
+        Counts of a reference corpus, of which only the non-zeros matter. Rows that were not fitted
+        are the stricter test. Empty rows count.
+    n_features : int, default=10
+        How many top columns of each topic.
+    feature_names : array-like of shape (M,), default=None
+        Names of the columns of X.
+
+    Returns
+    -------
+    coherence : (K,) array
+        In [-1, 1]. Pairs that never meet count -1, also where one of them, or its name, is not in
+        X at all; pairs that meet in every row count 1. NaN for topics of fewer than two columns.
+
+    Raises
+    ------
+    ValueError
+        Where the number of columns differs, or names are given without ``feature_names``.
+
+    References
+    ----------
+    G. Bouma, Normalized (pointwise) mutual information in collocation extraction, GSCL, 2009.
+
+    J. H. Lau, D. Newman and T. Baldwin, Machine reading tea leaves: automatically evaluating topic
+    coherence and topic model quality, EACL, 2014.
+
+    Examples
+    --------
+    >>> from skcooc.metrics import npmi_coherence
+    >>> X = [[1, 2, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    >>> npmi_coherence([[0.6, 0.4, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], X, n_features=2)
+    array([ 1., -1.])
+    >>> names = ["tea", "cup", "goal", "ball"]
+    >>> npmi_coherence([["cup", "tea"], ["tea", "goal"]], X, feature_names=names)
+    array([ 1., -1.])
+    """
+    occurs = check_counts(X).tocsc()
+    occurs.data[:] = 1.0
+    topics = _top_columns(components, n_features)
+    if _named(components):
+        topics = _positions(topics, feature_names)
+    elif np.shape(components)[1] != occurs.shape[1]:
+        raise ValueError(
+            f"X has {occurs.shape[1]} columns, but the components have {np.shape(components)[1]}"
+        )
+    return np.array([_coherence(occurs, np.asarray(topic, dtype=int)) for topic in topics])
+
+
+def topic_diversity(components: ArrayLike | Sequence[Sequence[str]], n_features: int = 25) -> float:
+    """Share of different columns among the top columns of all topics.
+
+    Parameters
+    ----------
+    components : array-like of shape (K, M), or sequence of K sequences of str
+        P(y given z), as ``components_`` of any estimator; it need not be normalised. Or the top
+        columns by name, best first.
+    n_features : int, default=25
+        How many top columns of each topic; all where there are no more.
+
+    Returns
+    -------
+    diversity : float
+        1 where no two topics share a column, 1 / K where all have the same.
+
+    References
+    ----------
+    A. B. Dieng, F. J. R. Ruiz and D. M. Blei, Topic modeling in embedding spaces, TACL 8, 439-453,
+    2020.
+
+    Examples
+    --------
+    >>> from skcooc.metrics import topic_diversity
+    >>> topic_diversity([["tea", "cup"], ["goal", "cup"]])
+    0.75
+    >>> topic_diversity([[0.6, 0.4, 0.0], [0.0, 0.5, 0.5]], n_features=1)
+    1.0
+    """
+    columns = [column for topic in _top_columns(components, n_features) for column in topic]
+    return len(set(columns)) / len(columns)
+
+
+def _named(components: Any) -> bool:
+    """Whether topics are lists of names."""
+    return isinstance(next(iter(next(iter(components))), None), str)
+
+
+def _top_columns(components: Any, n_features: int) -> list[list[Any]]:
+    """Names or positions of the top columns of each topic, best first."""
+    if n_features < 1:
+        raise ValueError(f"n_features={n_features} should be at least 1")
+    if _named(components):
+        return [list(topic)[:n_features] for topic in components]
+    order = np.argsort(-check_array(components), axis=1, kind="stable")
+    return [columns.tolist() for columns in order[:, :n_features]]
+
+
+def _positions(topics: list[list[str]], feature_names: ArrayLike | None) -> list[list[int]]:
+    """Columns of names; -1 for those that are not there."""
+    if feature_names is None:
+        raise ValueError("topics given by names need feature_names, the names of the columns of X")
+    column = {str(name): j for j, name in enumerate(np.asarray(feature_names))}
+    return [[column.get(name, -1) for name in topic] for topic in topics]
+
+
+def _coherence(occurs: Any, topic: Array) -> float:
+    """Mean NPMI of all pairs of columns of a topic, from the (n, M) matrix of what occurs where."""
+    known = np.flatnonzero(topic >= 0)
+    there = occurs[:, topic[known]]
+    together = np.zeros((len(topic), len(topic)))  # shares of the rows
+    together[np.ix_(known, known)] = (there.T @ there).toarray() / occurs.shape[0]
+    p, pairs = np.diag(together), np.triu_indices(len(topic), k=1)
+    r, independent = together[pairs], np.outer(p, p)[pairs]
+    npmi = np.where(r > 0, 1.0, -1.0)
+    some = (r > 0) & (r < 1)
+    npmi[some] = np.log(r[some] / independent[some]) / -np.log(r[some])
+    return float(npmi.mean()) if len(npmi) else np.nan

@@ -1,0 +1,285 @@
+"""The matrix of a symmetric clustering, sorted by cluster."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+
+from skcooc.inspection.names import column_names, fitted, row_names_of
+from skcooc.plotting.arrangement import (
+    Places,
+    Side,
+    arrange,
+    cluster_orders,
+    log_association,
+)
+from skcooc.plotting.canvas import new_axes, require_matplotlib
+from skcooc.plotting.margins import AIR, BELOW, LEADER, LINE, Frame, label, label_places
+from skcooc.protocol import Array
+
+BAR = 7.0  # points: height of the colour bar
+LIMIT = 3  # the colours end where log2 of the association is this, and minus this
+INK = 0.1  # area of all dots, as a share of that of the matrix
+LARGEST = 12.0  # points squared: area of a dot for one observation, where there are few
+
+
+class AssociationDisplay:
+    """The matrix of a symmetric clustering, its rows and columns sorted by cluster.
+
+    The colour of a block is the association c_cd of its clusters: how much more often they are
+    observed together than if they were independent, on a logarithmic scale. Dots are the pairs that
+    were observed, their areas proportional to the counts. At the margins are the numbers of the
+    clusters and their most frequent members. After figure 12 of the memo.
+
+    Clusters of rows come by decreasing share of the observations, and clusters of columns in the
+    order of the clusters of rows that they have most to do with, so that what belongs together is
+    near the diagonal.
+
+    Parameters
+    ----------
+    joint : (C, D) array
+        pi_cd, share of the observations in each pair of clusters.
+    rows, columns : Side
+        Their ``labels``, their ``masses`` (shares of the observations) and the ``words`` of their
+        clusters.
+    pairs : tuple of three (nnz,) arrays, default=None
+        Positions of rows, positions of columns, and counts: the dots.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Its units are points; the axis is off.
+    figure_ : matplotlib Figure
+    image_ : matplotlib QuadMesh
+        The blocks.
+    dots_ : matplotlib PathCollection or None
+        The pairs.
+    lines_ : matplotlib LineCollection
+        Between the blocks, and from the clusters to their words.
+    row_texts_, column_texts_ : dict of int to matplotlib Text
+        The words of each cluster that has members.
+    row_order_, column_order_ : (C,) and (D,) arrays of int
+        The clusters from top to bottom and from left to right.
+
+    References
+    ----------
+    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
+    figure 12.
+
+    Examples
+    --------
+    >>> from skcooc import SymmetricClustering
+    >>> from skcooc.plotting import AssociationDisplay
+    >>> X = [[9, 4, 0, 0], [5, 3, 0, 0], [0, 0, 2, 5]]
+    >>> model = SymmetricClustering(2, 2, hard=True, random_state=0).fit(X)
+    >>> display = AssociationDisplay.from_estimator(
+    ...     model, X, ["tea", "cup", "goal", "ball"], ["hot", "sweet", "fast"]
+    ... )
+    >>> [display.rows.words[c] for c in display.row_order_]
+    [['hot', 'sweet'], ['fast']]
+    >>> [display.columns.words[d] for d in display.column_order_]
+    [['tea', 'cup'], ['ball', 'goal']]
+    """
+
+    ax_: Any
+    figure_: Any
+    image_: Any
+    dots_: Any
+    lines_: Any
+    row_texts_: dict[int, Any]
+    column_texts_: dict[int, Any]
+    row_order_: Array
+    column_order_: Array
+
+    def __init__(
+        self, joint: Array, rows: Side, columns: Side, *, pairs: tuple[Array, ...] | None = None
+    ) -> None:
+        self.joint = joint
+        self.rows = rows
+        self.columns = columns
+        self.pairs = pairs
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any = None,
+        feature_names: ArrayLike | None = None,
+        row_names: ArrayLike | None = None,
+        n_features: int = 4,
+        ax: Any = None,
+        *,
+        scale: Literal["observations", "objects"] = "observations",
+        cmap: Any = "RdBu_r",
+        fontsize: float = 7,
+    ) -> AssociationDisplay:
+        """Draw the matrix of a fitted model.
+
+        Parameters
+        ----------
+        model : fitted SymmetricClustering
+            Soft, hard or tied. Rows and columns of soft clusterings are where their most probable
+            clusters are.
+        X : array-like, sparse array or matrix of shape (N, M), default=None
+            The counts that were fitted, to be drawn as dots. None means the blocks alone.
+        feature_names : array-like of shape (M,), default=None
+            Names of the columns; see :func:`skcooc.inspection.top_features`.
+        row_names : array-like of shape (N,), default=None
+            Names of the rows. None means their positions.
+        n_features : int, default=4
+            How many members of each cluster to write: those with the most observations.
+        ax : matplotlib Axes, default=None
+            Where to draw. None means a new figure, as large as it needs to be.
+        scale : {"observations", "objects"}, default="observations"
+            The room of a row or column: in proportion to its observations, where dots would be
+            spread evenly if there were no association, or the same for all, where the size of a
+            cluster is the number of its members.
+        cmap : str or matplotlib Colormap, default="RdBu_r"
+            Colours of associations from 1/8 to 8; the middle is 1.
+        fontsize : float, default=7
+            In points.
+
+        Returns
+        -------
+        display : AssociationDisplay
+
+        Raises
+        ------
+        ImportError
+            Where matplotlib is not installed.
+        ValueError
+            Where there are not as many names as rows or columns, X has another shape than the
+            matrix that was fitted, or there is no such scale.
+        TypeError
+            Where the model has no clusters of columns.
+        """
+        joint = np.asarray(fitted(model, "joint_"), dtype=np.float64)
+        J = fitted(model, "column_posteriors_")
+        shape = len(model.embedding_), len(J)
+        names = row_names_of(shape[0], row_names), column_names(model, shape[1], feature_names)
+        masses = model.row_distribution_, joint.sum(axis=1) @ model.components_
+        rows = _side(model.row_labels_, model.embedding_, masses[0], names[0], n_features)
+        columns = _side(model.column_labels_, J, masses[1], names[1], n_features)
+        pairs = None if X is None else _pairs(X, shape)
+        display = cls(joint, rows, columns, pairs=pairs)
+        return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        scale: Literal["observations", "objects"] = "observations",
+        cmap: Any = "RdBu_r",
+        fontsize: float = 7,
+    ) -> AssociationDisplay:
+        """Draw; see :meth:`from_estimator`."""
+        require_matplotlib(self)
+        if scale not in ("observations", "objects"):
+            raise ValueError(f"scale={scale!r} should be 'observations' or 'objects'.")
+        self.row_order_, self.column_order_ = cluster_orders(self.joint)
+        down, across = (
+            arrange(side, order, side.masses if scale == "observations" else np.ones(len(side[0])))
+            for side, order in ((self.rows, self.row_order_), (self.columns, self.column_order_))
+        )
+        frame = Frame.around(self.rows, self.columns, fontsize)
+        self.ax_ = new_axes(frame.right, frame.top) if ax is None else ax
+        self.figure_ = self.ax_.figure
+        shrink = frame.show(self.ax_)
+        self._draw_blocks(frame, down, across, cmap, fontsize * shrink)
+        self._draw_dots(frame, down, across, shrink)
+        self._draw_words(frame, down, across, fontsize, shrink)
+        return self
+
+    def _draw_blocks(
+        self, frame: Frame, down: Places, across: Places, cmap: Any, fontsize: float
+    ) -> None:
+        """The associations of all pairs of clusters, and what their colours mean."""
+        blocks = log_association(self.joint)[self.row_order_][:, self.column_order_] / np.log(2)
+        x, y = frame.x(across.edges), frame.y(down.edges)
+        self.image_ = self.ax_.pcolormesh(
+            x, y, np.clip(blocks, -LIMIT, LIMIT), cmap=cmap, vmin=-LIMIT, vmax=LIMIT, zorder=1
+        )
+        box = (frame.left, BELOW - LEADER - BAR, frame.width / 2, BAR)
+        bar = self.figure_.colorbar(
+            self.image_,
+            cax=self.ax_.inset_axes(box, transform=self.ax_.transData),
+            orientation="horizontal",
+            ticks=range(-LIMIT, LIMIT + 1),
+        )
+        bar.ax.set_xticklabels([f"1/{2**-t}" if t < 0 else f"{2**t}" for t in bar.get_ticks()])
+        bar.ax.tick_params(labelsize=fontsize, length=2, pad=1)
+        self.ax_.text(
+            frame.left + frame.width / 2 + AIR, BELOW - LEADER - BAR / 2,
+            "association $c_{cd}$; 1 where independent", fontsize=fontsize, va="center",
+        )  # fmt: skip
+
+    def _draw_dots(self, frame: Frame, down: Places, across: Places, shrink: float) -> None:
+        """The pairs that were observed."""
+        self.dots_ = None
+        if self.pairs is None:
+            return
+        i, j, counts = self.pairs
+        area = min(INK * frame.width * frame.height / counts.sum(), LARGEST) * shrink**2
+        self.dots_ = self.ax_.scatter(
+            frame.x(across.objects[j]), frame.y(down.objects[i]), s=area * counts,
+            color="0.1", linewidths=0, zorder=2, rasterized=True,
+        )  # fmt: skip
+
+    def _draw_words(
+        self, frame: Frame, down: Places, across: Places, fontsize: float, shrink: float
+    ) -> None:
+        """Lines between the clusters, and to their words, which are moved apart."""
+        from matplotlib.collections import LineCollection
+
+        style = {"fontsize": fontsize * shrink, "parse_math": False, "rotation_mode": "anchor"}
+        gap, start = LINE * fontsize, frame.left - LEADER
+        segments = []
+        for edge in frame.y(down.edges):
+            segments.append([(frame.left, edge), (frame.left + frame.width, edge)])
+        for edge in frame.x(across.edges):
+            segments.append([(edge, BELOW), (edge, BELOW + frame.height)])
+        self.row_texts_, self.column_texts_ = {}, {}
+        for c, middle, at in label_places(self.row_order_, down, frame.height, gap):
+            y, moved = BELOW + frame.height - middle, BELOW + frame.height - at
+            segments.append([(start + 2, moved), (frame.left - 1, y)])
+            self.row_texts_[c] = self.ax_.text(
+                start, moved, label(self.rows, c), ha="right", va="center_baseline", **style
+            )
+        end = BELOW + frame.height + LEADER
+        for d, middle, at in label_places(self.column_order_, across, frame.width, gap):
+            x, moved = frame.left + middle, frame.left + at
+            segments.append([(moved, end - 2), (x, BELOW + frame.height + 1)])
+            self.column_texts_[d] = self.ax_.text(
+                moved, end, label(self.columns, d), ha="left", va="center_baseline",
+                rotation=90, **style,
+            )  # fmt: skip
+        self.lines_ = LineCollection(segments, colors="0.4", linewidths=0.4 * shrink, zorder=3)
+        self.ax_.add_collection(self.lines_)
+
+
+def _side(labels: Array, posteriors: Array, masses: Array, names: Array, n: int) -> Side:
+    """Clusters with those of their members that have the most observations."""
+    of_label = masses * posteriors[np.arange(len(labels)), labels]
+    by_mass = np.argsort(-of_label, kind="stable")
+    members = [by_mass[labels[by_mass] == k][:n] for k in range(posteriors.shape[1])]
+    return Side(labels, masses, [[str(names[i]) for i in few] for few in members])
+
+
+def _pairs(X: Any, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
+    """Positions and counts of the pairs that were observed.
+
+    Raises
+    ------
+    ValueError
+        Where X does not have the shape of what was fitted.
+    """
+    X = check_array(X, accept_sparse="coo", ensure_non_negative=True)
+    if X.shape != shape:
+        raise ValueError(f"X has shape {X.shape}, but the model was fitted to shape {shape}.")
+    if isinstance(X, np.ndarray):
+        i, j = np.nonzero(X)
+        return i, j, X[i, j]
+    return X.row, X.col, X.data

@@ -1,0 +1,112 @@
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from skcooc import AspectModel, AsymmetricClustering, Dyads
+from skcooc.inspection import describe, representative_rows, top_features
+from tests.inspection.planted import hierarchy_model
+
+COLUMNS = ["component", "weight", "n_rows", "features", "probabilities", "rows"]
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).poisson(2.0, (20, 7))
+
+
+@pytest.fixture(scope="module")
+def model(X):
+    return AspectModel(3, beta=0.9, random_state=0, tol=1e-4).fit(X)
+
+
+def test_lines_against_the_definitions(model, X):
+    table = describe(model, n_features=4, n_rows=2)
+    assert isinstance(table, pd.DataFrame)
+    assert table.columns.tolist() == COLUMNS
+    assert table["component"].tolist() == [0, 1, 2]
+    for k, line in table.iterrows():
+        shares = [X[i].sum() / X.sum() * model.embedding_[i, k] for i in range(20)]
+        assert line["weight"] == pytest.approx(sum(shares))
+        assert line["n_rows"] == sum(p.argmax() == k for p in model.embedding_)
+        assert line["features"] == top_features(model, 4)[k]
+        by_name = dict(zip(top_features(model, 7)[k], sorted(-model.components_[k]), strict=True))
+        assert line["probabilities"] == [-by_name[name] for name in line["features"]]
+        assert line["rows"] == representative_rows(model, 2)[k]
+    assert table["weight"].sum() == pytest.approx(1)
+
+
+def test_the_weight_is_not_the_prior(X):
+    model = AsymmetricClustering(3, beta=1.0, random_state=0).fit(X)
+    np.testing.assert_allclose(model.weights_, 1 / 3)
+    weights = describe(model)["weight"]
+    np.testing.assert_allclose(weights, X.sum(axis=1) @ model.embedding_ / X.sum())
+    assert not np.allclose(weights, model.weights_)
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("pyarrow", pa.Table)]
+)
+def test_the_library_of_the_table(model, backend, kind):
+    table = describe(model, backend=backend)
+    assert isinstance(table, kind)
+    lines = table.to_dict("records") if backend == "pandas" else None
+    lines = lines or (table.to_dicts() if backend == "polars" else table.to_pylist())
+    assert lines == describe(model).to_dict("records")
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_a_line_for_each_feature(model, backend):
+    table = describe(model, n_features=5, backend=backend)
+    long = table.explode(["features", "probabilities"])
+    assert len(long) == 15
+    assert list(long["features"]) == [name for names in top_features(model, 5) for name in names]
+    expected = -np.sort(-model.components_, axis=1)[:, :5].ravel()
+    np.testing.assert_allclose(np.array(long["probabilities"], dtype=float), expected)
+
+
+def test_names(model):
+    features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
+    table = describe(model, features, rows)
+    assert {len(names) for names in table["features"]} == {7}
+    assert set(table["features"][0]) == set(features)
+    assert set(table.explode("rows")["rows"]) <= set(rows)
+    with pytest.raises(ValueError, match="7 columns"):
+        describe(model, features[1:])
+    with pytest.raises(ValueError, match="20 rows"):
+        describe(model, features, rows[1:])
+
+
+def test_names_seen_in_fit(X):
+    model = AspectModel(2, beta=1, tol=1e-2, random_state=0)
+    table = describe(model.fit(Dyads(X, column_names=list("abcdefg"))))
+    assert set(table["features"][0]) == set("abcdefg")
+
+
+def test_nodes_of_a_hierarchy():
+    model = hierarchy_model(4)
+    table = describe(model)
+    assert len(table) == model.tree_.n_nodes
+    np.testing.assert_allclose(table["weight"], model.node_weights_)
+
+
+def test_float32_is_read_as_it_is(X):
+    model = AspectModel(2, beta=1, tol=1e-2, random_state=0).fit(X.astype(np.float32))
+    assert describe(model, n_features=1)["probabilities"][0] == [float(model.components_[0].max())]
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        describe(AspectModel())
+
+
+def test_unknown_and_missing_libraries(model, monkeypatch):
+    with pytest.raises(ValueError, match="nonsense"):
+        describe(model, backend="nonsense")
+    monkeypatch.setitem(sys.modules, "modin", None)
+    with pytest.raises(ImportError, match=r"needs modin .*pip install modin"):
+        describe(model, backend="modin")

@@ -1,0 +1,178 @@
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+from skcooc import AspectModel, SymmetricClustering
+from skcooc.datasets import make_cooccurrences
+from skcooc.plotting import AssociationDisplay
+from skcooc.plotting.arrangement import Side
+from skcooc.plotting.association import LIMIT
+from tests.plotting.boxes import outside, overlaps
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_cooccurrences(60, 40, 4, kind="coclusters", random_state=0)
+
+
+@pytest.fixture(scope="module", params=["hard", "soft"])
+def model(request, data):
+    options = {"hard": True} if request.param == "hard" else {"beta": 0.4}
+    return SymmetricClustering(4, 5, **options, n_init=2, random_state=0).fit(data.X)
+
+
+def cells(display):
+    """The colours of the blocks, (C, D), as they are seen from the top left."""
+    return np.asarray(display.image_.get_array()).reshape(len(display.row_order_), -1)
+
+
+def at(display, x, y):
+    """Value of the colour at a point."""
+    corners = display.image_.get_coordinates()
+    column = np.searchsorted(corners[0, :, 0], x) - 1
+    row = len(corners) - 1 - np.searchsorted(corners[::-1, 0, 1], y)
+    return cells(display)[row, column]
+
+
+def test_colours_are_the_associations(model):
+    display = AssociationDisplay.from_estimator(model)
+    with np.errstate(divide="ignore"):
+        log2 = np.clip(np.log2(model.association_), -LIMIT, LIMIT)
+    expected = log2[display.row_order_][:, display.column_order_]
+    np.testing.assert_allclose(cells(display), expected, atol=1e-6)
+    assert display.image_.get_clim() == (-LIMIT, LIMIT)
+
+
+def test_every_dot_is_in_the_block_of_its_clusters(model, data):
+    display = AssociationDisplay.from_estimator(model, data.X)
+    X = sp.coo_array(data.X)
+    points = display.dots_.get_offsets()
+    assert len(points) == X.nnz
+    i, j, _ = display.pairs
+    with np.errstate(divide="ignore"):
+        log2 = np.clip(np.log2(model.association_), -LIMIT, LIMIT)
+    found = [at(display, *point) for point in points]
+    expected = log2[model.row_labels_[i], model.column_labels_[j]]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    # A twin that forgets the labels of the columns is found out.
+    wrong = log2[model.row_labels_[i], model.column_labels_[::-1][j]]
+    assert not np.allclose(found, wrong, atol=1e-6)
+
+
+def test_areas_of_dots_are_in_proportion_to_the_counts(model, data):
+    display = AssociationDisplay.from_estimator(model, data.X)
+    areas, counts = display.dots_.get_sizes(), display.pairs[2]
+    np.testing.assert_allclose(areas / counts, areas[0] / counts[0])
+
+
+def test_sizes_of_blocks(model):
+    for scale, masses in (("observations", model.row_distribution_), ("objects", np.ones(60))):
+        display = AssociationDisplay.from_estimator(model, scale=scale)
+        edges = display.image_.get_coordinates()[:, 0, 1]
+        heights = -np.diff(edges) / (edges[0] - edges[-1])
+        sizes = np.bincount(model.row_labels_, masses, minlength=4) / masses.sum()
+        np.testing.assert_allclose(heights, sizes[display.row_order_], atol=1e-6)
+
+
+def test_masses_of_columns_are_their_shares_of_the_observations(model, data):
+    display = AssociationDisplay.from_estimator(model)
+    np.testing.assert_allclose(display.columns.masses, data.X.sum(axis=0) / data.X.sum(), rtol=1e-4)
+
+
+def test_words_are_the_most_frequent_members(data):
+    model = SymmetricClustering(4, 5, hard=True, random_state=0).fit(data.X)
+    rows, columns = [f"r{i}" for i in range(60)], [f"c{j}" for j in range(40)]
+    display = AssociationDisplay.from_estimator(model, None, columns, rows, 3)
+    sides = (
+        (display.rows, model.row_labels_, 1, "r"),
+        (display.columns, model.column_labels_, 0, "c"),
+    )
+    for side, labels, axis, letter in sides:
+        totals = data.X.sum(axis=axis)
+        for k, words in enumerate(side.words):
+            members = np.flatnonzero(labels == k)
+            best = members[np.argsort(-totals[members], kind="stable")][:3]
+            assert words == [f"{letter}{i}" for i in best]
+    assert display.row_texts_[2].get_text() == "2: " + ", ".join(display.rows.words[2])
+    assert display.column_texts_[4].get_rotation() == 90
+
+
+def test_names_without_any_given(data):
+    model = SymmetricClustering(2, 2, hard=True, random_state=0)
+    frame = pd.DataFrame(data.X.toarray(), columns=[f"word {j}" for j in range(40)])
+    display = AssociationDisplay.from_estimator(model.fit(frame), frame)
+    assert all(word.startswith("word ") for words in display.columns.words for word in words)
+    assert all(word.isdigit() for words in display.rows.words for word in words)
+    assert len(display.dots_.get_offsets()) == data.X.nnz
+
+
+def test_a_tied_clustering():
+    X = make_cooccurrences(30, 30, 3, kind="coclusters", random_state=1).X
+    model = SymmetricClustering(3, 3, hard=True, tied=True, random_state=0).fit(X)
+    display = AssociationDisplay.from_estimator(model, X)
+    np.testing.assert_array_equal(display.rows.labels, display.columns.labels)
+
+
+def test_a_cluster_without_members_has_no_words():
+    joint = np.array([[0.5, 0.1, 0.0], [0.1, 0.3, 0.0]])
+    rows = (np.array([0, 1]), np.array([0.6, 0.4]), [["a"], ["b"]])
+    columns = (np.array([0, 1]), np.array([0.6, 0.4]), [["a"], ["b"], []])
+    display = AssociationDisplay(joint, Side(*rows), Side(*columns)).plot()
+    assert set(display.column_texts_) == {0, 1}
+
+
+@pytest.mark.parametrize("size", [None, (6, 5)])
+@pytest.mark.parametrize("n_clusters", [2, 16, 40])
+def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
+    rng = np.random.default_rng(0)
+    joint = rng.dirichlet(np.full(n_clusters**2, 0.2)).reshape(n_clusters, n_clusters)
+    sides = []
+    for masses in (joint.sum(axis=1), joint.sum(axis=0)):
+        words = [["government", "question", f"word{k}"] for k in range(n_clusters)]
+        sides.append(Side(np.arange(n_clusters), masses, words))
+    ax = None if size is None else plt.subplots(figsize=size)[1]
+    display = AssociationDisplay(joint, *sides).plot(ax)
+    assert overlaps(display.figure_) == []
+    assert outside(display.figure_) == []
+
+
+def test_plotting_again_on_other_axes(model, data):
+    display = AssociationDisplay.from_estimator(model, data.X)
+    before = cells(display)
+    figure, ax = plt.subplots()
+    assert display.plot(ax, scale="objects") is display
+    assert display.figure_ is figure
+    np.testing.assert_array_equal(cells(display), before)
+
+
+# ---- errors
+
+
+def test_bad_input(model, data):
+    draw = AssociationDisplay.from_estimator
+    with pytest.raises(ValueError, match=r"X has shape \(60, 39\)"):
+        draw(model, data.X[:, :39])
+    with pytest.raises(ValueError, match="40 columns"):
+        draw(model, feature_names=["a"])
+    with pytest.raises(ValueError, match="60 rows"):
+        draw(model, row_names=["a"])
+    with pytest.raises(ValueError, match="scale='area'"):
+        draw(model, scale="area")
+
+
+def test_models_without_clusters_of_columns(data):
+    with pytest.raises(NotFittedError):
+        AssociationDisplay.from_estimator(SymmetricClustering())
+    with pytest.raises(TypeError, match="AspectModel has no joint_"):
+        AssociationDisplay.from_estimator(AspectModel(2, beta=1, tol=1e-2).fit(data.X))
+
+
+def test_without_matplotlib(monkeypatch, model):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"AssociationDisplay needs matplotlib.*skcooc\[plot\]"):
+        AssociationDisplay.from_estimator(model)
