@@ -15,7 +15,7 @@ from tests.tables import planted, random_table
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 X = random_table(30, 20)
 QUERIES = random_table(6, 20, seed=1)
-FAST = {"estimator": AspectModel(beta=0.95, max_iter=30), "random_state": 0}
+FAST = {"estimator": AspectModel(beta=0.95, max_iter=30), "random_state": 0, "n_feedback": 0}
 
 
 def retriever(n_components=(2, 3), **params):
@@ -27,39 +27,59 @@ def unit(P):
     return P / np.where(lengths, lengths, 1)
 
 
-def transcription(model, X, queries, exponent=None, smoothed=True):
+def transcription(model, X, queries, smoothed=True, prior=True, weighted=True):
     """The docstring, with dense matrices; a broken twin leaves something out."""
     X, queries = X.toarray(), queries.toarray()
     idf = np.log((len(X) + 1) / ((X > 0).sum(axis=0) + 1)) + 1
     f, g = (np.where(n > 0, 1 + np.log(np.maximum(n, 1)), 0) for n in (X, queries))
-    known, asked = X.any(axis=1)[:, None], queries.any(axis=1)[:, None]
     members = model.estimators_
-    P = np.mean([m.embedding_ @ m.components_ for m in members], axis=0) * known
+    P = np.mean([m.embedding_ @ m.components_ for m in members], axis=0)
     share = model.smoothing_weight if smoothed else 0.0
     frequency = f / np.maximum(f.sum(axis=1, keepdims=True), 1)
-    documents = unit(((1 - share) * frequency + share * P) * idf)
-    p, cosines = exponent or model.exponent, []
+    smooth = ((1 - share) * frequency + share * P) * idf * X.any(axis=1)[:, None]
+    d, q = (f * idf, g * idf) if weighted else (X, queries)
+    cosines = []
     for m in members:
-        d, q = m.embedding_ * known, m.transform(queries) * asked
-        cosines.append(unit(q**p) @ unit(d**p).T)
+        weights = X.sum(axis=1) @ m.embedding_ if prior else np.ones(len(m.components_))
+        joint = weights[:, None] * m.components_
+        posterior = joint / np.maximum(joint.sum(axis=0), 1e-300)
+        cosines.append(unit(q @ posterior.T) @ unit(d @ posterior.T).T)
     a = model.aspect_weight
-    return (1 - a) * unit(g * idf) @ documents.T + a * np.mean(cosines, axis=0)
+    return (1 - a) * unit(g * idf) @ unit(smooth).T + a * np.mean(cosines, axis=0)
 
 
 @pytest.mark.parametrize("weights", [(0.3, 0.2), (0, 1), (1, 0.5), (0.5, 0)])
-@pytest.mark.parametrize("exponent", [0.5, 1.0])
-def test_similarity_is_that_of_the_equations(weights, exponent):
+def test_similarity_is_that_of_the_equations(weights):
     a, share = weights
-    model = retriever(aspect_weight=a, smoothing_weight=share, exponent=exponent).fit(X)
+    model = retriever(aspect_weight=a, smoothing_weight=share).fit(X)
     expected = transcription(model, X, QUERIES)
     np.testing.assert_allclose(model.similarity(QUERIES), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("twin", [{"exponent": 1.0}, {"smoothed": False}])
-def test_a_broken_twin_differs(twin):
+@pytest.mark.parametrize("part", ["smoothed", "prior", "weighted"])
+def test_a_broken_twin_differs(part):
     model = retriever(smoothing_weight=0.2).fit(X)
-    broken = transcription(model, X, QUERIES, **twin)
+    broken = transcription(model, X, QUERIES, **{part: False})
     assert np.abs(model.similarity(QUERIES) - broken).max() > 1e-3
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_feedback_adds_half_the_mean_of_the_first_documents(share):
+    model = retriever(n_feedback=3).fit(X)
+    tf_idf = TfidfTransformer(sublinear_tf=True).fit(X)
+    documents, queries = (tf_idf.transform(Y).toarray() for Y in (X, QUERIES))
+    plain = retriever().fit(X)
+    first = plain.kneighbors(QUERIES, 3, return_distance=False)
+    expanded = unit(queries + share * documents[first].mean(axis=1))
+    expanded[3] = 0  # the empty query
+    differences = np.abs(model.similarity(QUERIES) - plain._match(sp.csr_array(expanded)))
+    assert (differences.max() < 1e-12) == (share == 0.5)
+
+
+def test_more_feedback_than_documents_takes_them_all():
+    model = retriever(n_feedback=30).fit(X)
+    more = retriever(n_feedback=100).fit(X)
+    np.testing.assert_array_equal(more.similarity(QUERIES), model.similarity(QUERIES))
 
 
 def test_without_aspects_it_is_the_tf_idf_cosine_of_scikit_learn():
@@ -109,9 +129,7 @@ def test_words_may_come_in_any_order():
     permuted = clone(model).fit(X)
     permuted.idf_ = model.idf_[order]
     for member in permuted.estimators_:
-        params = member._state.params
-        components = np.ascontiguousarray(params.components[order])
-        member._state = member._state._replace(params=params._replace(components=components))
+        member.components_ = member.components_[:, order]
     permuted.components_ = model.components_[:, order]
     permuted._index(X[:, order])
     ours = permuted.similarity(QUERIES[:, order])
@@ -162,7 +180,7 @@ def test_tables_of_any_kind_and_threads():
     [
         ({"aspect_weight": 1.5}, "The 'aspect_weight' parameter"),
         ({"smoothing_weight": -0.1}, "The 'smoothing_weight' parameter"),
-        ({"exponent": 0}, "The 'exponent' parameter"),
+        ({"n_feedback": -1}, "The 'n_feedback' parameter"),
         ({"n_components": []}, "n_components is empty"),
         ({"n_components": [3, 0]}, "n_components == 0"),
         ({"estimator": "aspects"}, "The 'estimator' parameter"),
@@ -190,6 +208,6 @@ def test_bad_input_is_refused():
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([retriever(), retriever(2, aspect_weight=0)])
+@parametrize_with_checks([retriever(n_feedback=2), retriever(2, aspect_weight=0)])
 def test_check_estimator(estimator, check):
     check(estimator)
