@@ -20,7 +20,7 @@ from skcooc.aspect import AspectModel
 from skcooc.base import CooccurrenceEstimator
 from skcooc.checks import check_table
 from skcooc.protocol import Array
-from skcooc.term_weights import damped, inverse_document_frequency, weighted
+from skcooc.term_weights import damped, inverse_document_frequency, tf_idf, weighted
 
 
 class AspectRetriever(BaseEstimator):
@@ -38,15 +38,10 @@ class AspectRetriever(BaseEstimator):
 
         e_x = sum_w t_xw P(z given w),
 
-    one step of EM from P(z), with the weights of the terms in place of counts. In the paper counts
-    are folded in until nothing changes. By human judgements that finds less; for finding a text by
-    its title it is better.
-
-    Feedback: half the mean of the documents found first is added to the terms of the query, and
-    documents are ranked anew (Rocchio, without judgements). Where many documents belong to a
-    question this finds more, but for a single known one it is better to have none.
-
-    No matrix of documents times words is made; similarities come in chunks of queries.
+    one step of EM from P(z), with the weights of the terms in place of counts; the paper folds
+    counts in until nothing changes. Then half the mean of the documents found first is added to the
+    terms of the query, and documents are ranked anew (feedback). Where one known text is sought,
+    feedback may harm. No matrix of documents times words is made.
 
     Parameters
     ----------
@@ -214,12 +209,13 @@ class AspectRetriever(BaseEstimator):
             Positions in the table fitted; of equally near ones the first comes first.
         """
         check_is_fitted(self)
-        n_documents = len(self.embedding_)
-        check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=n_documents)
+        check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=len(self.embedding_))
         table = check_table(self, X, reset=False)
         distances = np.empty((table.shape[0], n_neighbors), dtype=table.dtype)
         documents = np.empty(distances.shape, dtype=np.intp)
-        chunk = get_chunk_n_rows(row_bytes=8 * n_documents, max_n_rows=max(1, len(distances)))
+        chunk = get_chunk_n_rows(
+            row_bytes=8 * len(self.embedding_), max_n_rows=max(1, len(distances))
+        )
         for rows in gen_batches(len(distances), chunk):
             similarity = self._similarity(table[rows])
             nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :n_neighbors]
@@ -255,12 +251,12 @@ class AspectRetriever(BaseEstimator):
         self._mixtures = mixtures * scale[:, None].astype(E.dtype)
         n = table @ np.ones(table.shape[1], dtype=table.dtype)
         self._posteriors = [_posterior(n @ m.embedding_, m.components_) for m in self.estimators_]
-        self._tf_idf = normalize(weighted(damped(table), self.idf_))
+        self._tf_idf = tf_idf(table, self.idf_)
         self._directions = self._direction(self._tf_idf)
 
     def _similarity(self, table: Any) -> Array:
         """s(q, d) for a checked table of queries."""
-        queries = normalize(weighted(damped(table), self.idf_))
+        queries = tf_idf(table, self.idf_)
         found = self._match(queries)
         return self._match(self._expanded(queries, found)) if self.n_feedback else found
 
@@ -280,9 +276,9 @@ class AspectRetriever(BaseEstimator):
         chosen = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
         return normalize(queries + sp.csr_array(chosen, shape=found.shape) @ self._tf_idf)
 
-    def _direction(self, tf_idf: Any) -> Array:
+    def _direction(self, terms: Any) -> Array:
         """e_x of length one under each model, by 1 / sqrt(S): products are means."""
-        parts = [normalize(tf_idf @ posterior.T) for posterior in self._posteriors]
+        parts = [normalize(terms @ posterior.T) for posterior in self._posteriors]
         return np.hstack(parts) / np.sqrt(len(parts)).astype(parts[0].dtype)
 
     def __sklearn_tags__(self) -> Tags:
@@ -290,9 +286,6 @@ class AspectRetriever(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimators_")
 
 
 def _posterior(weights: Array, components: Array) -> Array:

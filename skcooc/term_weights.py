@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 from skcooc.protocol import Array
 
@@ -26,3 +27,8 @@ def damped(table: Any) -> Any:
 def weighted(table: Any, weights: Array) -> Any:
     """Columns times their weights."""
     return sp.csr_array(table @ sp.diags_array(weights.astype(table.dtype)))
+
+
+def tf_idf(table: Any, idf: Array) -> Any:
+    """Damped frequencies times idf, rows of length one."""
+    return normalize(weighted(damped(table), idf))
