@@ -8,12 +8,14 @@ from skcooc.clustering_projection import ClusteringProjection
 from skcooc.dyads import Dyads
 from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
+from skcooc.retrieval import AspectRetriever
 from skcooc.symmetric import SymmetricClustering
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AspectModel",
+    "AspectRetriever",
     "AsymmetricClustering",
     "AveragedModels",
     "ClusterAbstraction",

@@ -70,6 +70,8 @@ ALLOWED = {
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
     "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "holdout"}
     | {"prediction", "protocol", "settings", "threads"},
+    "retrieval": {"aspect", "base", "checks", "protocol", "term_weights"},
+    "term_weights": {"protocol"},
     "metrics": {"counts", "em", "holdout", "protocol", "scoring"},
     "model_selection": {"counts", "dyads", "em", "fitting", "holdout", "probing", "protocol"}
     | {"threads"},
