@@ -47,7 +47,7 @@ class CountingAspectModel(AspectModel):
 
 
 def counted_fit(model: AspectModel, X: Any) -> tuple[AspectModel, Counted]:
-    """Fit a model, with one row block and no over-relaxation, and count its E-steps."""
+    """Fit a model, and count its E-steps."""
     counting = CountingAspectModel(**model.get_params())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)

@@ -59,7 +59,7 @@ class AspectRetriever(BaseEstimator):
 
     estimator : estimator of this package with ``n_components``, default=None
         The model, of which a clone is fitted for each K. None is ``AspectModel(beta=0.75,
-        tol=1e-4)``, which finds as much as ``beta="auto"`` in a small part of the time. Its
+        tol=1e-4)``, which found as much as ``beta="auto"`` on two collections, much faster. Its
         ``n_components``, ``random_state`` and ``n_jobs`` are replaced.
 
     n_jobs : int, default=None
@@ -84,7 +84,8 @@ class AspectRetriever(BaseEstimator):
 
     Notes
     -----
-    A query, or a document, without any word of the vocabulary has similarity zero to all.
+    A query, or a document, without any word of the vocabulary has similarity zero to all. Latent
+    semantic indexing at its best ranks Cranfield as well or better: ``benchmarks/retrieval.py``.
 
     References
     ----------
