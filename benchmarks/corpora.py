@@ -25,6 +25,8 @@ FILES = (
     "classic3_labels.txt.gz",
     "classic3_vocab.txt.gz",
     "cranfield_docs.jsonl.gz",
+    "cranfield_qrels.tsv.gz",
+    "cranfield_queries.jsonl.gz",
     "neurips_abstracts.jsonl.gz",
     "newsgroups20_counts.npz",
     "newsgroups20_labels.tsv.gz",
@@ -48,6 +50,14 @@ class Corpus(NamedTuple):
     columns: np.ndarray  # (M,) words
 
 
+class Judged(NamedTuple):
+    """Documents, queries in the same words, and which documents are relevant to which query."""
+
+    X: sp.csr_array  # (N, M) counts
+    queries: sp.csr_array  # (n, M) counts
+    relevance: sp.csr_array  # (n, N), ones
+
+
 def folder() -> Path:
     """Folder of the data sets, whether it exists or not."""
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -69,6 +79,23 @@ def cranfield() -> Corpus:
     documents = _records("cranfield_docs.jsonl.gz")
     X, words = _stemmed((document["text"] for document in documents), TOKEN)
     return Corpus(X, np.array([document["id"] for document in documents]), None, words)
+
+
+def cranfield_judged() -> Judged:
+    """Read the abstracts of ``cranfield``, the 225 queries and the 1612 judgements from 1 to 4.
+
+    Queries go by their position, ``id``, which is what the judgements refer to. The 225 rows judged
+    -1 are dropped: the scale does not mention it, and the document looks like the paper from which
+    the question arose. Words of the queries that are not in the vocabulary are ignored.
+    """
+    documents, queries = (_records(f"cranfield_{part}.jsonl.gz") for part in ("docs", "queries"))
+    vectorizer = _stem_counter(TOKEN)
+    X = sp.csr_array(vectorizer.fit_transform(document["text"] for document in documents))
+    counts = sp.csr_array(vectorizer.transform(query["text"] for query in queries))
+    judged = [row for row in _table("cranfield_qrels.tsv.gz") if int(row["code"]) > 0]
+    i, j = (np.array([int(row[name]) - 1 for row in judged]) for name in ("query", "doc"))
+    shape = counts.shape[0], X.shape[0]
+    return Judged(X, counts, sp.csr_array((np.ones(len(judged)), (i, j)), shape=shape))
 
 
 def classic3() -> Corpus:
@@ -159,6 +186,12 @@ def bible() -> Corpus:
 
 def _stemmed(texts: Iterable[str], token: re.Pattern[str]) -> tuple[sp.csr_array, np.ndarray]:
     """Count stems that are in five texts or more; the words on the stop list are left out."""
+    vectorizer = _stem_counter(token)
+    X = vectorizer.fit_transform(texts)
+    return sp.csr_array(X), vectorizer.get_feature_names_out()
+
+
+def _stem_counter(token: re.Pattern[str]) -> CountVectorizer:
     from snowballstemmer import stemmer  # only texts need it
 
     porter = stemmer("porter")
@@ -167,9 +200,7 @@ def _stemmed(texts: Iterable[str], token: re.Pattern[str]) -> tuple[sp.csr_array
         words = [word for word in token.findall(text.lower()) if word not in ENGLISH_STOP_WORDS]
         return porter.stemWords(words)
 
-    vectorizer = CountVectorizer(analyzer=stems, min_df=5)
-    X = vectorizer.fit_transform(texts)
-    return sp.csr_array(X), vectorizer.get_feature_names_out()
+    return CountVectorizer(analyzer=stems, min_df=5)
 
 
 def _path(name: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
@@ -36,20 +37,22 @@ class CountingAspects(Aspects):
 class CountingAspectModel(AspectModel):
     """An AspectModel that keeps what its equations take down."""
 
-    _betas: list[float]
+    @cached_property
+    def betas(self) -> list[float]:
+        """The temperatures of all E-steps so far."""
+        return []
 
     def _with_prior(self, prior: float) -> CountingAspects:
-        return CountingAspects(self.n_components, self.tempering, prior, self._betas)
+        return CountingAspects(self.n_components, self.tempering, prior, self.betas)
 
 
 def counted_fit(model: AspectModel, X: Any) -> tuple[AspectModel, Counted]:
-    """Fit a model, with one row block and no over-relaxation, and count its E-steps."""
+    """Fit a model, and count its E-steps."""
     counting = CountingAspectModel(**model.get_params())
-    counting._betas = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         counting.fit(X)
     collapsed = any("collapsed" in str(warning.message) for warning in caught)
     final = counting.n_iter_
-    search = len(counting._betas) - final
+    search = len(counting.betas) - final
     return counting, Counted(search, final, counting.converged_, collapsed)

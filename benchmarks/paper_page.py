@@ -18,6 +18,13 @@ HEADERS = {
     "ClusterAbstraction, object": 'the same, `abstraction="object"`',
     "SymmetricClustering": "SymmetricClustering, K x K (SCM)",
 }
+SHORT = {  # the papers' names, for wide tables
+    "AspectModel": "SMM",
+    "AsymmetricClustering": "ACM",
+    "ClusterAbstraction": "HACM",
+    "ClusterAbstraction, object": "HACM, object",
+    "SymmetricClustering": "SCM",
+}
 TITLES = {
     "cranfield": "Table 2, first half: Cranfield",
     "brown": "Table 2, second half: adjective-noun pairs",
@@ -34,6 +41,8 @@ done again with skcooc. `python -m benchmarks.papers` measures all of it and wri
 * Every observation, one word in one document, is in one of ten folds; a model is fitted to nine of
   them and scored on the tenth. Perplexity is exp(-mean log P(word given document)). After ± is the
   standard deviation over the folds, β is the mean of those chosen.
+* The papers' names: SMM is `AspectModel`, ACM `AsymmetricClustering`, HACM `ClusterAbstraction`,
+  and SCM `SymmetricClustering` with K clusters on either side.
 * The inverse temperature β and the weight of the unigram in the probabilities scored are chosen by
   `beta="auto"` in every fit: on a tenth of the *training* observations, held out inside `fit`. Then
   all training observations are fitted at that temperature. Test observations choose nothing. The
@@ -131,17 +140,19 @@ def _table(rows: Sequence[Row], data: str) -> str:
     for K in sorted({line["K"] for line in lines} - {1}):
         here = [at[name, K] for name in names]
         body.append([str(K), "ours", *map(_ours, here)])
-        body.append(["", "memo", *(_memos(line) for line in here)])
+        body.append(["", "memo", *(f"{line['memo']:g}" if "memo" in line else "" for line in here)])
         body += _compared(here, base["perplexity"], data)
-    return _markdown(["K", "", *(HEADERS[name] for name in names)], body) + _verdict(lines, data)
+        body.append(["", "β, ours / memo", *map(_betas, here)])
+    return _markdown(["K", "", *(SHORT[name] for name in names)], body) + _verdict(lines, data)
 
 
 def _ours(line: Row) -> str:
-    return f"{line['perplexity']:.1f} ± {line['sd']:.1f}, β {line['beta']:.2f}"
+    return f"{line['perplexity']:.1f} ± {line['sd']:.1f}"
 
 
-def _memos(line: Row) -> str:
-    return f"{line['memo']:g}, β {line['beta of memo']:.2f}" if "memo" in line else ""
+def _betas(line: Row) -> str:
+    memos = f" / {line['beta of memo']:.2f}" if "memo" in line else ""
+    return f"{line['beta']:.2f}{memos}"
 
 
 def _compared(lines: Sequence[Row], base: float, data: str) -> Iterator[list[str]]:

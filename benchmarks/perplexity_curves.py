@@ -79,9 +79,8 @@ def aspect_curve(
     model = CountingAspectModel(
         options.components, beta=beta, max_iter=options.max_iter, tol=0.0, random_state=0
     )
-    equations = model._model()
     model.set_callbacks(callback).fit(X)
-    search = len(equations.betas) - model.n_iter_
+    search = len(model.betas) - model.n_iter_
     return {"curve": callback.curve, "beta": model.beta_, "search iterations": search}
 
 

@@ -9,12 +9,14 @@ from skcooc.counts import RowBlocks, open_csr, save_csr
 from skcooc.dyads import Dyads
 from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
+from skcooc.retrieval import AspectRetriever
 from skcooc.symmetric import SymmetricClustering
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AspectModel",
+    "AspectRetriever",
     "AsymmetricClustering",
     "AveragedModels",
     "ClusterAbstraction",

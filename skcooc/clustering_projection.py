@@ -110,12 +110,12 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     Attributes
     ----------
     labels_ : (N,) array
-        Most probable cluster of each row, in 0 .. n_clusters_ - 1.
+        Most probable cluster of each row, in ``0 .. n_clusters_ - 1``.
     n_clusters_ : int
         Number of clusters that have rows.
-    cluster_centers_ : (n_clusters_, K) array
+    cluster_centers_ : ``(n_clusters_, K)`` array
         Means of the centers, gamma normalised.
-    cluster_weights_ : (n_clusters_,) array
+    cluster_weights_ : ``(n_clusters_,)`` array
         Means of the weights of clusters, eta normalised.
     components_ : (K, M) array
         The topics, P(y_j given z_k).

@@ -63,7 +63,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         P : (n, M) array
-            Z @ components_.
+            ``Z @ components_``.
         """
         check_is_fitted(self)
         mixtures: Array = check_array(Z, dtype=[np.float64, np.float32])

@@ -54,12 +54,12 @@ class ProjectionMixin(ClusterMixin):
 
     @property
     def cluster_centers_(self) -> Array:
-        """E[theta_c], (n_clusters_, K)."""
+        """E[theta_c], ``(n_clusters_, K)``."""
         return clusters_of(self._fitted_state.params).centers
 
     @property
     def cluster_weights_(self) -> Array:
-        """E[pi_c], (n_clusters_,)."""
+        """E[pi_c], ``(n_clusters_,)``."""
         return clusters_of(self._fitted_state.params).weights
 
     @property
@@ -89,7 +89,7 @@ class ProjectionMixin(ClusterMixin):
         Returns
         -------
         labels : (n,) array of int
-            In 0 .. n_clusters_ - 1.
+            In ``0 .. n_clusters_ - 1``.
         """
         return first_largest(self.predict_proba(X))
 
@@ -102,7 +102,7 @@ class ProjectionMixin(ClusterMixin):
 
         Returns
         -------
-        posteriors : (n, n_clusters_) array
+        posteriors : ``(n, n_clusters_)`` array
         """
         posteriors: Array = self._checked_row_states(X)
         return posteriors

@@ -73,10 +73,12 @@ ALLOWED = {
     "callbacks": set(),
     "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "holdout"}
     | {"prediction", "protocol", "settings", "threads"},
+    "retrieval": {"aspect", "base", "checks", "protocol", "term_weights"},
+    "term_weights": {"protocol"},
     "metrics": {"counts", "em", "holdout", "protocol", "scoring"},
     "model_selection": {"counts", "dyads", "em", "fitting", "holdout", "probing", "protocol"}
     | {"threads"},
-    "image": set(),
+    "image": {"asymmetric", "protocol", "simplex"},
     "inspection": {"protocol"},
     "plotting": {"hierarchy", "inspection", "protocol"},
     "datasets": {"hierarchy"},

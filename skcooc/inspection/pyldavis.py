@@ -40,6 +40,7 @@ def to_pyldavis(model: Any, X: Any, feature_names: ArrayLike | None = None) -> d
         doc_lengths : (n,) array
             Observations of each row.
         vocab : (M,) array of str
+            Names of the columns.
         term_frequency : (M,) array
             Observations of each column.
 

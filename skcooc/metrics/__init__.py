@@ -1,4 +1,4 @@
-"""Quality of factorisations, of topics and of clusterings, whatever estimator they come from.
+"""Quality of factorisations, topics, clusterings and rankings, whatever estimator they come from.
 
 Normalised mutual information and the adjusted Rand index of one partition are scikit-learn's:
 :func:`sklearn.metrics.normalized_mutual_info_score`, :func:`sklearn.metrics.adjusted_rand_score`.
@@ -11,9 +11,11 @@ from skcooc.metrics.coclustering import (
     mutual_information_kept,
 )
 from skcooc.metrics.factorisations import best_smoothing, perplexity, unigram
+from skcooc.metrics.ranking import average_precision_by_query
 from skcooc.metrics.topics import npmi_coherence, topic_diversity
 
 __all__ = [
+    "average_precision_by_query",
     "best_smoothing",
     "clustering_accuracy",
     "coclustering_adjusted_rand",

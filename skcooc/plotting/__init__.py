@@ -1,4 +1,4 @@
-"""Pictures of hierarchies, clusters, splits and perplexity; they need matplotlib.
+"""Pictures of hierarchies, clusters, splits, perplexity and segments; they need matplotlib.
 
 Install it with ``pip install "skcooc[plot]"``.
 
@@ -10,6 +10,7 @@ from skcooc.plotting.abstraction import AbstractionDisplay
 from skcooc.plotting.association import AssociationDisplay
 from skcooc.plotting.hierarchy import HierarchyDisplay
 from skcooc.plotting.perplexity import PerplexityDisplay
+from skcooc.plotting.segmentation import SegmentationDisplay
 from skcooc.plotting.splits import SplitsDisplay
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "AssociationDisplay",
     "HierarchyDisplay",
     "PerplexityDisplay",
+    "SegmentationDisplay",
     "SplitsDisplay",
 ]

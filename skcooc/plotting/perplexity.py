@@ -206,7 +206,7 @@ class PerplexityDisplay:
         ax.set_ylabel("held-out perplexity" if all_held_out else "perplexity", fontsize=FONT)
         if self.over not in ("iterations", "beta") and x.max() >= SPREAD * x.min() > 0:
             ax.set_xscale("log")
-            ax.set_xticks(np.unique(x), [f"{size:.2g}" for size in np.unique(x)])
+            ax.set_xticks(np.unique(x), [_digits(size) for size in np.unique(x)])
             ax.minorticks_off()
         if y.max() > LOGARITHMIC * y.min():
             _logarithmic(ax)
@@ -224,6 +224,11 @@ class PerplexityDisplay:
         if len(names) > 1:
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
             self.ax_.legend(handles, names, fontsize=FONT, frameon=False, **place)
+
+
+def _digits(size: float) -> str:
+    """Two digits of a small number, all those of a large one."""
+    return f"{size:.2g}" if size < 100 else f"{size:.0f}"
 
 
 def _logarithmic(ax: Any) -> None:

@@ -103,15 +103,15 @@ def test_what_was_not_visited_is_not_drawn():
 
 
 def test_other_parameters_make_curves():
-    params = [{"beta": b, "n_components": k} for k in (8, 2) for b in (0.7, 0.8)]
+    params = [{"beta": b, "n_components": k} for k in (128, 2) for b in (0.7, 0.8)]
     search = results(params, [10, 20, 30, 40])
     beta = PerplexityDisplay.from_search(search)
-    assert legend(beta) == ["K = 8", "K = 2"]
+    assert legend(beta) == ["K = 128", "K = 2"]
     np.testing.assert_allclose(beta.lines_[1].get_ydata(), [30, 40])
     sizes = PerplexityDisplay.from_search(search, "n_components")
     assert legend(sizes) == ["β = 0.7", "β = 0.8"]
     np.testing.assert_allclose(sizes.lines_[0].get_ydata(), [30, 10])
-    assert [label.get_text() for label in sizes.ax_.get_xticklabels()] == ["2", "8"]
+    assert [label.get_text() for label in sizes.ax_.get_xticklabels()] == ["2", "128"]
 
 
 def test_training_perplexity_has_the_colour_of_the_held_out():

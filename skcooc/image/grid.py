@@ -56,7 +56,7 @@ def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list
            [0, 0, 0, 0, 1],
            [0, 0, 0, 0, 1]])
     """
-    height, width = _check_shape(shape)
+    height, width = check_shape(shape)
     most = (max(height, width) - 1).bit_length()
     if n_levels is None:
         levels = range(1, most + 1)
@@ -65,7 +65,7 @@ def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list
     return [_blocks(height, width, 2 ** (level + 1)) for level in range(n_levels)]
 
 
-def _check_shape(shape: tuple[int, int]) -> tuple[int, int]:
+def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
     if len(shape) != 2:
         raise ValueError(f"shape={shape} should be the height and the width of an image")
     for side, name in zip(shape, ("height", "width"), strict=True):

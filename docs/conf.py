@@ -1,0 +1,94 @@
+"""The documentation: one command of the README builds it, without a network."""
+
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path += [str(HERE), str(HERE.parent)]  # mathml, and benchmarks.corpora for the examples
+
+import skcooc  # noqa: E402
+from benchmarks import corpora  # noqa: E402
+
+project = "skcooc"
+author = "The skcooc developers"
+project_copyright = author
+version = release = skcooc.__version__
+
+extensions = [
+    "mathml",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "examples", "tutorial", "auto_tutorial/index.rst", "**/sg_execution*"]
+templates_path = ["templates"]
+default_role = "autolink"
+nitpicky = True
+suppress_warnings = ["ref.term"]  # scikit-learn's glossary, in an attribute that we inherit
+nitpick_ignore = [("py:obj", "n_features_in_")]
+nitpick_ignore_regex = [("py:.*", r"(json|matplotlib|numpy|scipy|sklearn)\..*")]
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_ignore_module_all = False
+autosummary_imported_members = True
+autodoc_typehints = "none"  # the docstrings have the types
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_math_renderer = "mathml"
+html_theme = "pydata_sphinx_theme"
+html_title = "skcooc"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_sidebars = {"benchmarks/README": [], "changelog": [], "papers": [], "auto_tutorial/*": []}
+html_theme_options = {
+    "header_links_before_dropdown": 6,
+    "show_prev_next": False,
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+# Examples on research data, which are not part of the repository, need the folder with them.
+_on_research_data = [
+    path.name
+    for path in (HERE / "examples").glob("plot_*.py")
+    if "corpora" in path.read_text(encoding="utf-8")
+]
+_left_out = [] if corpora.available() else [re.escape(name) for name in _on_research_data]
+sphinx_gallery_conf = {
+    "examples_dirs": ["tutorial", "examples"],
+    "gallery_dirs": ["auto_tutorial", "auto_examples"],
+    "ignore_pattern": "|".join(["__init__", *_left_out]),
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("skcooc",),
+    "backreferences_dir": "api/backreferences",
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "thumbnail_size": (360, 260),
+    "abort_on_example_error": False,
+}
+
+warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
+
+
+def skip(app: Any, what: str, name: str, member: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave the methods that every estimator has to scikit-learn's own pages."""
+    function = getattr(member, "fget", member)
+    theirs = (getattr(function, "__module__", None) or "").startswith("sklearn.")
+    return True if theirs else None
+
+
+def setup(app: Any) -> None:
+    """Connect what Sphinx calls."""
+    app.connect("autodoc-skip-member", skip)

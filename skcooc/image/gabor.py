@@ -1,0 +1,70 @@
+"""The modulus of a bank of Gabor filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.signal import fftconvolve
+
+from skcooc.protocol import Array
+
+BANDWIDTH = 1.0  # octaves
+
+
+def gabor_moduli(
+    image: Array, n_scales: int, n_orientations: int, frequency: float
+) -> Iterator[Array]:
+    """How strongly each site of an image responds to waves of every scale and orientation.
+
+    Parameters
+    ----------
+    image : (H, W) array
+        Grey levels; the image goes on beyond its edges as in a mirror.
+    n_scales : int
+        Each an octave below the one before.
+    n_orientations : int
+        Evenly spaced over half a turn.
+    frequency : float
+        That of the finest scale, in cycles a pixel.
+
+    Yields
+    ------
+    modulus : (H, W) array of float32
+        Scale after scale, finest first; within a scale orientation after orientation.
+
+    Raises
+    ------
+    ImportError
+        Where scikit-image is not installed.
+    """
+    gabor_kernel = _required()
+    for scale in range(n_scales):
+        for orientation in range(n_orientations):
+            angle = np.pi * orientation / n_orientations
+            kernel = gabor_kernel(frequency / 2**scale, angle, bandwidth=BANDWIDTH)
+            yield _modulus(image, _without_mean(kernel))
+
+
+def _required() -> Any:
+    try:
+        from skimage.filters import gabor_kernel
+    except ImportError as error:
+        raise ImportError(
+            "Gabor filters need scikit-image. Install it with `pip install 'skcooc[image]'`."
+        ) from error
+    return gabor_kernel
+
+
+def _without_mean(kernel: Array) -> Array:
+    """The same waves in the same envelope, blind to the level of grey."""
+    envelope = np.abs(kernel)
+    return kernel - envelope * (kernel.sum() / envelope.sum())
+
+
+def _modulus(image: Array, kernel: Array) -> Array:
+    margins = [(side // 2, side // 2) for side in kernel.shape]  # kernels have odd sides
+    mirrored = np.pad(image, margins, mode="symmetric").astype(np.float32)
+    response = fftconvolve(mirrored, kernel.astype(np.complex64), mode="valid")
+    return np.abs(response).astype(np.float32)

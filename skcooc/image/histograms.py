@@ -1,0 +1,233 @@
+"""Histograms of Gabor responses in windows around the sites of an image."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.ndimage import uniform_filter1d
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.image.gabor import gabor_moduli
+from skcooc.protocol import Array
+
+
+class GaborHistograms(TransformerMixin, BaseEstimator):
+    """How often each Gabor response occurs around the sites of an image.
+
+    The co-occurrence data of texture: a row is a site, a column is a bin of the responses of one
+    filter, and an observation is that this response was measured near the site. A filter is a
+    wave of some scale and orientation, and its response the modulus. Every filter, a channel, has a
+    histogram of its own; channels count as if they were independent.
+
+    Sites are blocks of ``step`` x ``step`` pixels. The histogram of a site is that of a square
+    window of blocks around its own, as wide as ``window`` wavelengths of the filter, so that
+    coarse scales are counted in large windows. Neighbouring responses repeat each other, and a
+    window has about as many independent ones as it has squared wavelengths. So every
+    histogram sums to ``window ** 2``, and all channels have the same weight.
+
+    Parameters
+    ----------
+    n_scales : int, default=3
+        Number of scales, each an octave below the one before.
+    n_orientations : int, default=4
+        Number of orientations, evenly spaced.
+    n_bins : int, default=40
+        Number of bins of each channel. Each holds the same number of pixels of the image fitted.
+    window : float, default=4.0
+        Side of the windows, in wavelengths, rounded to an odd number of blocks.
+    frequency : float in (0, 0.5], default=0.42
+        Frequency of the finest scale, in cycles a pixel.
+    step : int, default=4
+        Side of the blocks that are sites, in pixels; at the lower and the right edge they may be
+        smaller.
+
+    Attributes
+    ----------
+    edges_ : (n_channels, n_bins - 1) array
+        Between the bins of each channel: scale after scale, finest first, and within a scale
+        orientation after orientation.
+    n_features_out_ : int
+        Number M = n_scales * n_orientations * n_bins of columns.
+
+    References
+    ----------
+    T. Hofmann and J. Puzicha, *Statistical Models for Co-occurrence Data*, AI Memo 1625, MIT, 1998,
+    section 6.3: three scales, four orientations, 40 bins, windows proportional to the scale. What
+    the bins are, how large the windows and how many observations they hold is our choice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcooc.image import GaborHistograms
+    >>> image = np.random.default_rng(0).normal(size=(32, 40))
+    >>> histograms = GaborHistograms(n_bins=10)
+    >>> X = histograms.fit_transform(image)
+    >>> X.shape, histograms.grid(image.shape)
+    ((80, 120), (8, 10))
+    """
+
+    edges_: Array
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_scales": [Interval(Integral, 1, None, closed="left")],
+        "n_orientations": [Interval(Integral, 1, None, closed="left")],
+        "n_bins": [Interval(Integral, 2, None, closed="left")],
+        "window": [Interval(Real, 0, None, closed="neither")],
+        "frequency": [Interval(Real, 0, 0.5, closed="right")],
+        "step": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_scales: int = 3,
+        n_orientations: int = 4,
+        n_bins: int = 40,
+        *,
+        window: float = 4.0,
+        frequency: float = 0.42,
+        step: int = 4,
+    ) -> None:
+        self.n_scales = n_scales
+        self.n_orientations = n_orientations
+        self.n_bins = n_bins
+        self.window = window
+        self.frequency = frequency
+        self.step = step
+
+    def fit(self, X: Any, y: Any = None) -> GaborHistograms:
+        """Find the bins of an image; see :meth:`fit_transform`."""
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> sp.csr_array:
+        """Find the bins of an image, and count its responses.
+
+        Parameters
+        ----------
+        X : array-like of shape (H, W)
+            Grey levels.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        counts : CSR array of shape (N, M), float32
+            A row for each site, along the lines of the :meth:`grid`.
+
+        Raises
+        ------
+        ImportError
+            Where scikit-image is not installed.
+        ValueError, TypeError
+            Where X is no grey-level image, or a parameter has no valid value.
+        """
+        return self._windows(self._fit(X))
+
+    def transform(self, X: Any) -> sp.csr_array:
+        """Count the responses of an image in the bins found.
+
+        Parameters
+        ----------
+        X : array-like of shape (H, W)
+
+        Returns
+        -------
+        counts : CSR array of shape (N, M), float32
+        """
+        return self._windows(self.bins(X))
+
+    def bins(self, X: Any) -> Array:
+        """The bin of every response: what is counted.
+
+        Parameters
+        ----------
+        X : array-like of shape (H, W)
+
+        Returns
+        -------
+        bins : (n_channels, H, W) array of int
+            Columns of the table: those of channel r are r * n_bins to (r + 1) * n_bins - 1.
+        """
+        check_is_fitted(self)
+        return self._binned(self._moduli(check_image(X)))
+
+    def grid(self, shape: tuple[int, int]) -> tuple[int, int]:
+        """How many sites an image of this shape has below, and beside, each other."""
+        return -(-shape[0] // self.step), -(-shape[1] // self.step)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X: Any) -> Array:
+        """Find the bins, and return what ``bins`` does."""
+        moduli = self._moduli(check_image(X))
+        inner = np.linspace(0, 1, self.n_bins + 1)[1:-1]
+        self.edges_ = np.quantile(moduli, inner, axis=(1, 2)).T.astype(np.float32)
+        self.n_features_out_ = self.edges_.shape[0] * self.n_bins
+        return self._binned(moduli)
+
+    def _moduli(self, image: Array) -> Array:
+        bank = gabor_moduli(image, self.n_scales, self.n_orientations, self.frequency)
+        return np.stack(list(bank))
+
+    def _binned(self, moduli: Array) -> Array:
+        pairs = zip(self.edges_, moduli, strict=True)
+        bins = np.stack([np.searchsorted(edges, modulus, "right") for edges, modulus in pairs])
+        return bins + self.n_bins * np.arange(len(bins))[:, None, None]
+
+    def _windows(self, bins: Array) -> sp.csr_array:
+        """The histograms of the blocks, averaged over windows by running sums."""
+        height, width = self.grid(bins.shape[1:])
+        blocks = block_counts(bins, self.step, self.n_features_out_)
+        shares = blocks / (blocks.sum(axis=1)[:, None] / len(bins))
+        columns = []
+        for channel in range(len(bins)):
+            own = shares[:, channel * self.n_bins : (channel + 1) * self.n_bins].toarray()
+            side = self._side(channel // self.n_orientations)
+            planes = own.reshape(height, width, self.n_bins)
+            for axis in (0, 1):
+                planes = uniform_filter1d(planes, side, axis=axis, mode="reflect")
+            columns.append(np.maximum(planes, 0).reshape(len(own), -1) * self.window**2)
+        return sp.csr_array(np.concatenate(columns, axis=1, dtype=np.float32))
+
+    def _side(self, scale: int) -> int:
+        """Side of the windows of a scale, in blocks."""
+        return 2 * int(self.window * 2**scale / self.frequency / self.step / 2) + 1
+
+
+def block_counts(bins: Array, step: int, n_columns: int) -> sp.csr_array:
+    """How often each bin occurs in blocks of step x step pixels.
+
+    Parameters
+    ----------
+    bins : (n_channels, H, W) array of int
+        Columns of the table.
+    step : int
+    n_columns : int
+
+    Returns
+    -------
+    counts : CSR array of shape (n_blocks, n_columns), float32
+    """
+    _, height, width = bins.shape
+    y, x = np.arange(height) // step, np.arange(width) // step
+    block = np.broadcast_to(y[:, None] * (x[-1] + 1) + x, bins.shape)
+    ones = np.ones(bins.size, dtype=np.float32)
+    shape = (int(block[0, -1, -1]) + 1, n_columns)
+    return sp.csr_array((ones, (block.ravel(), bins.ravel())), shape=shape)
+
+
+def check_image(X: Any) -> Array:
+    """Grey levels as an array of floats, (H, W).
+
+    Raises
+    ------
+    ValueError
+        Where X is not a table of finite numbers; colours are not grey levels.
+    """
+    image: Array = check_array(X, dtype=[np.float64, np.float32], input_name="image")
+    return image

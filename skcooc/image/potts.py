@@ -1,0 +1,128 @@
+"""Sites that are tied to their neighbours: asymmetric clustering with a Potts prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from skcooc.protocol import Array
+from skcooc.simplex import log, normalise, softmax
+
+PRIOR = 1e-2  # pseudo-count of a bin: a response that a segment has never shown is not impossible
+
+
+class Segments(NamedTuple):
+    """Posteriors of sites, and what determines them."""
+
+    posteriors: Array  # (n, K): P(segment given site)
+    components: Array  # (M, K): P(bin given segment); columns sum to one
+    scores: Array  # (n, K): logarithms of the posteriors, up to a constant of each site
+    free_energy: float  # nats
+
+
+@dataclass(frozen=True)
+class TiedSites:
+    """EM for the asymmetric clustering model where neighbours are likely to agree.
+
+    The segments c_i of the sites have a Potts prior with far couplings,
+
+        log P(c) = (J / 2) sum_il G_il [c_i = c_l] + const,
+
+    where row i of G is a Gaussian window around site i. With posteriors that factorise, R_ic, the
+    variational free energy is
+
+        F = sum_ic R_ic log R_ic - sum_ic R_ic [sum_j n_ij log q_jc] - (J / 2) sum_c R_c' G R_c,
+
+    and EM takes turns to minimise it over q, q_jc ~ sum_i R_ic n_ij, and to put
+
+        R_ic ~ exp(sum_j n_ij log q_jc + J sum_l G_il R_lc).
+
+    G is symmetric and positive semidefinite, but for where the window is cut off, so the last term
+    is concave and no step raises F although all sites move at once.
+
+    Parameters
+    ----------
+    counts : CSR array of shape (n, M)
+        Every observation once: windows must not overlap, for smoothing is the prior's.
+    grid : (int, int)
+        Height and width of the grid of sites; height * width = n.
+    coupling : float
+        J, in nats: how much the agreement of all neighbours is worth to a site.
+    reach : float
+        Standard deviation of the window G, in sites.
+
+    References
+    ----------
+    Mean-field EM: G. Celeux, F. Forbes and N. Peyrard, EM procedures using mean field-like
+    approximations for Markov model-based image segmentation, Pattern Recognition 36, 2003.
+    Simultaneous steps: P. Kraehenbuehl and V. Koltun, Parameter learning and convergent inference
+    for dense random fields, ICML 2013. The combination with histograms of texture is ours.
+    """
+
+    counts: Any
+    grid: tuple[int, int]
+    coupling: float
+    reach: float
+
+    def fit(self, posteriors: Array, max_iter: int, tol: float) -> Segments:
+        """EM from these posteriors, (n, K), until F falls by less than tol relative to its size."""
+        current = self.weighed(posteriors)
+        for _ in range(max_iter):
+            new = self.weighed(distributions(current.scores))
+            gain = current.free_energy - new.free_energy
+            current = new
+            if gain < tol * abs(new.free_energy):
+                break
+        return current
+
+    def weighed(self, posteriors: Array) -> Segments:
+        """The best components for these posteriors, the free energy, and the next scores."""
+        expected = self.counts.T @ posteriors + posteriors.dtype.type(PRIOR)
+        components = normalise(expected, axis=0, otherwise=0.0)
+        log_components = log(components)
+        likelihoods = self.counts @ log_components
+        field = self.coupling * self.neighbours(posteriors)
+        terms = posteriors * (log(posteriors) - likelihoods - field / 2)
+        energy = np.sum(terms, dtype=np.float64)
+        prior = PRIOR * np.sum(log_components, dtype=np.float64)
+        return Segments(posteriors, components, likelihoods + field, float(energy - prior))
+
+    def neighbours(self, posteriors: Array) -> Array:
+        """G @ posteriors: the share of each segment around each site."""
+        planes = posteriors.reshape(*self.grid, -1)
+        blurred: Array = gaussian_filter(planes, (self.reach, self.reach), axes=(0, 1), truncate=3)
+        return blurred.reshape(posteriors.shape)
+
+    def without_spare(
+        self, segments: Segments, n_segments: int, max_iter: int, tol: float
+    ) -> Segments:
+        """Leave out segments one after another, each time the one that is missed least.
+
+        Where windows straddle two textures they look like a third one. Such a strip, as any part
+        of a texture, is missed less than a texture of its own. This search is ours.
+
+        Parameters
+        ----------
+        segments : Segments
+        n_segments : int
+            How many to keep.
+        max_iter, tol
+            Of the EM that follows each omission.
+        """
+        while segments.posteriors.shape[1] > n_segments:
+            rest = [
+                self.fit(distributions(np.delete(segments.scores, c, axis=1)), max_iter, tol)
+                for c in range(segments.posteriors.shape[1])
+            ]
+            segments = min(rest, key=lambda fit: fit.free_energy)
+        return segments
+
+
+def distributions(scores: Array) -> Array:
+    """exp(scores), each row divided by its sum."""
+    P = scores.copy()
+    softmax(P, np.empty((len(P), 1), dtype=P.dtype))
+    return P

@@ -1,0 +1,156 @@
+"""An image and its segments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skcooc.inspection.names import fitted
+from skcooc.plotting.canvas import new_axes, require_matplotlib
+from skcooc.protocol import Array
+
+SIDE, TINT = 320.0, 0.4  # points: longer side of a new picture; how strong colours are
+
+
+class SegmentationDisplay:
+    """An image with its segments in colour, and the borders between them.
+
+    Parameters
+    ----------
+    image : (H, W) array
+        Grey levels.
+    labels : (H, W) array of int
+        Segment of each pixel, 0 to K - 1.
+    confidence : (H, W) array, default=None
+        How sure each label is, between 0 and 1: colours fade where it is small.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    image_, tint_ : matplotlib AxesImage
+    lines_ : matplotlib LineCollection
+        The edges of pixels between different segments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcooc.plotting import SegmentationDisplay
+    >>> labels = np.array([[0, 0, 1], [0, 1, 1]])
+    >>> display = SegmentationDisplay.from_labels(np.zeros((2, 3)), labels)
+    >>> len(display.lines_.get_segments())
+    3
+    """
+
+    ax_: Any
+    figure_: Any
+    image_: Any
+    tint_: Any
+    lines_: Any
+
+    def __init__(self, image: Array, labels: Array, confidence: Array | None = None) -> None:
+        self.image = image
+        self.labels = labels
+        self.confidence = confidence
+
+    @classmethod
+    def from_estimator(
+        cls, segmenter: Any, image: ArrayLike, ax: Any = None, *, cmap: Any = "tab10"
+    ) -> SegmentationDisplay:
+        """Draw the segments that were found; colours fade where their posterior is small.
+
+        Parameters
+        ----------
+        segmenter : fitted TextureSegmenter
+            With ``labels_`` (H, W) and ``posteriors_`` (H, W, K).
+        image : array-like of shape (H, W)
+            The image it was fitted to.
+        ax : matplotlib Axes, default=None
+            Where to draw. None means a new figure.
+        cmap : str or matplotlib Colormap, default="tab10"
+            Colours of the segments: its first K where it is a list of colours, with K of them at
+            most.
+
+        Returns
+        -------
+        display : SegmentationDisplay
+
+        Raises
+        ------
+        ImportError
+            Where matplotlib is not installed.
+        ValueError
+            Where the image and the labels have different shapes.
+        """
+        labels = fitted(segmenter, "labels_")
+        display = cls(np.asarray(image), labels, segmenter.posteriors_.max(axis=-1))
+        return display.plot(ax, cmap=cmap)
+
+    @classmethod
+    def from_labels(
+        cls, image: ArrayLike, labels: ArrayLike, ax: Any = None, *, cmap: Any = "tab10"
+    ) -> SegmentationDisplay:
+        """Draw segments that are known; see :meth:`from_estimator`.
+
+        Parameters
+        ----------
+        image : array-like of shape (H, W)
+        labels : array-like of shape (H, W) of int
+        ax : matplotlib Axes, default=None
+        cmap : str or matplotlib Colormap, default="tab10"
+
+        Returns
+        -------
+        display : SegmentationDisplay
+        """
+        return cls(np.asarray(image), np.asarray(labels)).plot(ax, cmap=cmap)
+
+    def plot(self, ax: Any = None, *, cmap: Any = "tab10") -> SegmentationDisplay:
+        """Draw; see :meth:`from_estimator`."""
+        require_matplotlib(self)
+        from matplotlib import colormaps
+        from matplotlib.collections import LineCollection
+
+        if self.image.ndim != 2 or self.image.shape != self.labels.shape:
+            raise ValueError(
+                f"The image has shape {self.image.shape}, the labels have {self.labels.shape}: "
+                "both should be (H, W)."
+            )
+        height, width = self.labels.shape
+        scale = SIDE / max(height, width)
+        self.ax_ = new_axes(scale * width, scale * height) if ax is None else ax
+        self.figure_ = self.ax_.figure
+        self.image_ = self.ax_.imshow(self.image, cmap="gray", interpolation="nearest")
+        colours = colormaps.get_cmap(cmap)(self.labels)
+        colours[..., 3] = TINT * (1.0 if self.confidence is None else self.confidence)
+        self.tint_ = self.ax_.imshow(colours, interpolation="nearest")
+        self.lines_ = LineCollection(list(borders(self.labels)), colors="white", linewidths=1.2)
+        self.ax_.add_collection(self.lines_)
+        self.ax_.set_axis_off()
+        return self
+
+
+def borders(labels: Array) -> Array:
+    """The edges of pixels between different labels.
+
+    Parameters
+    ----------
+    labels : (H, W) array
+
+    Returns
+    -------
+    segments : (n, 2, 2) array
+        Both ends of each, x before y; pixel (y, x) is the unit square around (x, y).
+
+    Examples
+    --------
+    >>> borders(np.array([[0, 1]])).tolist()
+    [[[0.5, -0.5], [0.5, 0.5]]]
+    """
+    y, x = np.nonzero(labels[:, 1:] != labels[:, :-1])
+    upright = np.stack([[x + 0.5, y - 0.5], [x + 0.5, y + 0.5]])
+    y, x = np.nonzero(labels[1:] != labels[:-1])
+    level = np.stack([[x - 0.5, y + 0.5], [x + 0.5, y + 0.5]])
+    return np.concatenate([upright, level], axis=2).transpose(2, 0, 1)

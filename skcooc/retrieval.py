@@ -1,0 +1,300 @@
+"""Retrieval: documents for queries, by common words and by common aspects."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.preprocessing import normalize
+from sklearn.utils import Tags, check_random_state, check_scalar, gen_batches
+from sklearn.utils._chunking import get_chunk_n_rows
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.aspect import AspectModel
+from skcooc.base import CooccurrenceEstimator
+from skcooc.checks import check_table
+from skcooc.protocol import Array
+from skcooc.term_weights import damped, inverse_document_frequency, tf_idf, weighted
+
+
+class AspectRetriever(BaseEstimator):
+    """Ranks documents by the words and by the aspects that they share with a query.
+
+    Two similarities are mixed with the weight a of the second,
+
+        s(q, d) = (1 - a) cos(t_q, u_d) + a mean_K cos(e_q, e_d).
+
+    The first is a match of terms: t_x = f(x, w) idf_w, where f is the damped number of occurrences,
+    f = 1 + log n (n itself below one), and u_d = idf_w [(1 - l) f(d, w) / f(d) + l P(w given d)] is
+    a document whose words are smoothed by the aspects with the weight l (PLSI-U). With l = 0 it is
+    the tf-idf cosine. The second is a match in the space of aspects, averaged over models of
+    several sizes K (PLSI*): every word brings its tf-idf weight to the aspects that it comes from,
+
+        e_x = sum_w t_xw P(z given w),
+
+    one step of EM from P(z), with the weights of the terms in place of counts; the paper folds
+    counts in until nothing changes. Then half the mean of the documents found first is added to the
+    terms of the query, and documents are ranked anew (feedback). Where one known text is sought,
+    feedback may harm. No matrix of documents times words is made.
+
+    Parameters
+    ----------
+    n_components : int or sequence of int, default=(32, 48, 64, 80, 128)
+        Number K of aspects of each model.
+
+    aspect_weight : float in [0, 1], default=0.4
+        Weight a of the match in the space of aspects.
+
+    smoothing_weight : float in [0, 1], default=0.1
+        Weight l of P(w given d) in the terms of a document.
+
+    n_feedback : int, default=5
+        Number of documents found first whose terms join those of the query; 0 for none.
+
+    estimator : estimator of this package with ``n_components``, default=None
+        The model, of which a clone is fitted for each K. None is ``AspectModel(beta=0.75,
+        tol=1e-4)``, which found as much as ``beta="auto"`` on two collections, much faster. Its
+        ``n_components``, ``random_state`` and ``n_jobs`` are replaced.
+
+    n_jobs : int, default=None
+        Number of threads in fits, in joblib's conventions. Results do not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the models.
+
+    Attributes
+    ----------
+    estimators_ : list of S fitted estimators
+    components_ : (S K, M) array
+        P(w_j given z_k) of all models.
+    embedding_ : (N, S K) array
+        P(z_k given d_i) of the documents under all models, divided by S; zeros for an empty one.
+    idf_ : (M,) array
+        log((N + 1) / (df_j + 1)) + 1, where df_j documents have the word: as in scikit-learn.
+    n_features_in_ : int
+        Number M of words.
+    feature_names_in_ : (M,) array of str
+        Names of the words, where the data has names that are strings.
+
+    Notes
+    -----
+    A query, or a document, without any word of the vocabulary has similarity zero to all. Latent
+    semantic indexing at its best ranks Cranfield as well or better: ``benchmarks/retrieval.py``.
+
+    References
+    ----------
+    T. Hofmann, *Probabilistic latent semantic indexing*, SIGIR 1999: section 5, PLSI-U, PLSI-Q and
+    the combination of models of several sizes. J. J. Rocchio, *Relevance feedback in information
+    retrieval*, in G. Salton (ed.), The SMART retrieval system, 1971.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel, AspectRetriever
+    >>> X = [[2, 1, 0, 0], [0, 2, 1, 0], [1, 0, 2, 0], [0, 0, 0, 3]]
+    >>> retriever = AspectRetriever(2, estimator=AspectModel(beta=1.0), random_state=0).fit(X)
+    >>> distances, documents = retriever.kneighbors([[1, 0, 0, 0]], n_neighbors=2)
+    >>> documents
+    array([[0, 2]])
+    """
+
+    components_: Array
+    embedding_: Array
+    idf_: Array
+    estimators_: list[CooccurrenceEstimator]
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "aspect_weight": [Interval(Real, 0, 1, closed="both")],
+        "smoothing_weight": [Interval(Real, 0, 1, closed="both")],
+        "n_feedback": [Interval(Integral, 0, None, closed="left")],
+        "estimator": [CooccurrenceEstimator, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | Sequence[int] = (32, 48, 64, 80, 128),
+        *,
+        aspect_weight: float = 0.4,
+        smoothing_weight: float = 0.1,
+        n_feedback: int = 5,
+        estimator: CooccurrenceEstimator | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.aspect_weight = aspect_weight
+        self.smoothing_weight = smoothing_weight
+        self.n_feedback = n_feedback
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None) -> AspectRetriever:
+        """Fit the models and index the documents.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+            How often each document has each word: counts, not tf-idf.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            Where X is negative, not finite, empty or all zero, or a parameter has no valid value.
+        """
+        sizes = np.atleast_1d(self.n_components).tolist()
+        if not sizes:
+            raise ValueError("n_components is empty: at least one number of aspects is needed.")
+        for K in sizes:
+            check_scalar(K, "n_components", Integral, min_val=1)
+        new = copy.copy(self)  # a fit that fails leaves self as it was
+        table = check_table(new, X, reset=True)
+        new.estimators_ = self._models(table, sizes)
+        new.components_ = np.vstack([model.components_ for model in new.estimators_])
+        new.embedding_ = _side_by_side([model.embedding_ for model in new.estimators_], table)
+        new.idf_ = inverse_document_frequency(table)
+        new._index(table)
+        self.__dict__ = new.__dict__
+        return self
+
+    def similarity(self, X: Any) -> Array:
+        """Similarity s(q, d) of queries and all documents.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+            How often each query has each word.
+
+        Returns
+        -------
+        similarity : (n, N) array
+            Between zero and one.
+        """
+        check_is_fitted(self)
+        return self._similarity(check_table(self, X, reset=False))
+
+    def kneighbors(
+        self, X: Any, n_neighbors: int = 5, return_distance: bool = True
+    ) -> Array | tuple[Array, Array]:
+        """The documents nearest to each query.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+            How often each query has each word.
+        n_neighbors : int, default=5
+            Number of documents for each query.
+        return_distance : bool, default=True
+            Whether to return the distances too.
+
+        Returns
+        -------
+        distances : (n, n_neighbors) array
+            1 - s(q, d), ascending; only if ``return_distance`` is True.
+        documents : (n, n_neighbors) array of int
+            Positions in the table fitted; of equally near ones the first comes first.
+        """
+        check_is_fitted(self)
+        check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=len(self.embedding_))
+        table = check_table(self, X, reset=False)
+        distances = np.empty((table.shape[0], n_neighbors), dtype=table.dtype)
+        documents = np.empty(distances.shape, dtype=np.intp)
+        row_bytes = 8 * len(self.embedding_)
+        chunk = get_chunk_n_rows(row_bytes=row_bytes, max_n_rows=max(1, len(distances)))
+        for rows in gen_batches(len(distances), chunk):
+            similarity = self._similarity(table[rows])
+            nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :n_neighbors]
+            documents[rows] = nearest
+            distances[rows] = 1 - np.take_along_axis(similarity, nearest, axis=1)
+        return (distances, documents) if return_distance else documents
+
+    def _models(self, table: Any, sizes: Sequence[int]) -> list[CooccurrenceEstimator]:
+        """One fitted model for each number of aspects."""
+        prototype = AspectModel(beta=0.75, tol=1e-4) if self.estimator is None else self.estimator
+        seeds = check_random_state(self.random_state).randint(2**31, size=len(sizes)).tolist()
+        return [
+            clone(prototype)
+            .set_params(n_components=K, random_state=seed, n_jobs=self.n_jobs)
+            .fit(table)
+            for K, seed in zip(sizes, seeds, strict=True)
+        ]
+
+    def _index(self, table: Any) -> None:
+        """Keep u_d / |u_d| as a sparse part and a mixture, and the directions in aspect space.
+
+        The length of u = (1 - l) r + l E B, r sparse, E the mixtures and B the weighted components,
+        is that of its parts: |u|^2 = (1 - l)^2 |r|^2 + 2 l (1 - l) r B'E' + l^2 E B B' E'.
+        """
+        share, E = self.smoothing_weight, self.embedding_
+        B = self.components_ * self.idf_.astype(table.dtype)
+        terms = (1 - share) * weighted(normalize(damped(table), "l1"), self.idf_)
+        mixtures = share * E
+        squares = terms.multiply(terms).sum(axis=1)
+        squares = squares + ((2 * (terms @ B.T) + mixtures @ (B @ B.T)) * mixtures).sum(axis=1)
+        scale = 1 / np.sqrt(np.where(squares > 0, squares, 1))
+        self._terms = sp.diags_array(scale.astype(terms.dtype)) @ terms
+        self._mixtures = mixtures * scale[:, None].astype(E.dtype)
+        n = table @ np.ones(table.shape[1], dtype=table.dtype)
+        self._posteriors = [_posterior(n @ m.embedding_, m.components_) for m in self.estimators_]
+        self._tf_idf = tf_idf(table, self.idf_)
+        self._directions = self._direction(self._tf_idf)
+
+    def _similarity(self, table: Any) -> Array:
+        """s(q, d) for a checked table of queries."""
+        queries = tf_idf(table, self.idf_)
+        found = self._match(queries)
+        return self._match(self._expanded(queries, found)) if self.n_feedback else found
+
+    def _match(self, queries: Any) -> Array:
+        """s(q, d) for weighted queries of length one."""
+        B = self.components_ * self.idf_.astype(queries.dtype)
+        terms = (queries @ self._terms.T).toarray() + (queries @ B.T) @ self._mixtures.T
+        aspects = self._direction(queries) @ self._directions.T
+        a = self.aspect_weight
+        return np.asarray(np.clip((1 - a) * terms + a * aspects, 0, 1))
+
+    def _expanded(self, queries: Any, found: Array) -> Any:
+        """Queries and half the mean of the documents found first; none of similarity zero."""
+        first = np.argsort(-found, axis=1, kind="stable")[:, : self.n_feedback]
+        share = (np.take_along_axis(found, first, axis=1) > 0) * (0.5 / first.shape[1])
+        rows = np.repeat(np.arange(len(first)), first.shape[1])
+        chosen = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
+        return normalize(queries + sp.csr_array(chosen, shape=found.shape) @ self._tf_idf)
+
+    def _direction(self, terms: Any) -> Array:
+        """e_x of length one under each model, by 1 / sqrt(S): products are means."""
+        parts = [normalize(terms @ posterior.T) for posterior in self._posteriors]
+        return np.hstack(parts) / np.sqrt(len(parts)).astype(parts[0].dtype)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _posterior(weights: Array, components: Array) -> Array:
+    """P(z given w) ~ P(z) P(w given z), (K, M); zeros for a word that no aspect has."""
+    return normalize((weights[:, None] * components).T, "l1").T
+
+
+def _side_by_side(mixtures: Sequence[Array], table: Any) -> Array:
+    """Mixtures under S models, divided by S, as one; zeros for rows without observations."""
+    E = np.hstack(mixtures) / len(mixtures)
+    E[table @ np.ones(table.shape[1]) == 0] = 0
+    return E

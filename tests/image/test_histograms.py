@@ -1,0 +1,135 @@
+import sys
+
+import numpy as np
+import pytest
+
+from skcooc.image import GaborHistograms
+from skcooc.image.gabor import gabor_moduli
+from skcooc.image.histograms import block_counts
+from tests.image.textures import noise
+
+IMAGE = noise((37, 26), (0.7, 0.7))
+
+
+def slow_histograms(image, params):
+    """Site by site, window by window, response by response."""
+    features = GaborHistograms(**params).fit(image)
+    step, n_bins, window = features.step, features.n_bins, features.window
+    height, width = -(-image.shape[0] // step), -(-image.shape[1] // step)
+    X = np.zeros((height * width, features.n_features_out_))
+    moduli = gabor_moduli(image, features.n_scales, features.n_orientations, features.frequency)
+    for channel, modulus in enumerate(moduli):
+        limits = np.quantile(modulus, np.arange(1, n_bins) / n_bins)
+        wavelength = 2 ** (channel // features.n_orientations) / features.frequency
+        radius = int(window * wavelength / step / 2)
+        for site in range(len(X)):
+            row, column = divmod(site, width)
+            for dy in range(-radius, radius + 1):
+                for dx in range(-radius, radius + 1):
+                    y, x = mirrored(row + dy, height), mirrored(column + dx, width)
+                    block = modulus[y * step : (y + 1) * step, x * step : (x + 1) * step]
+                    for response in block.ravel():
+                        bin = channel * n_bins + (response >= limits).sum()
+                        X[site, bin] += 1 / block.size / (2 * radius + 1) ** 2
+    return window**2 * X
+
+
+def mirrored(k, n):
+    k %= 2 * n
+    return k if k < n else 2 * n - 1 - k
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"n_scales": 1, "n_orientations": 2, "n_bins": 5, "window": 3.0, "step": 4},
+        {"n_scales": 2, "n_orientations": 1, "n_bins": 4, "window": 2.5, "step": 5},
+        {"n_scales": 1, "n_orientations": 1, "n_bins": 3, "window": 1.5, "step": 1},
+    ],
+)
+def test_counts_as_a_loop_over_sites(params):
+    X = GaborHistograms(**params).fit_transform(IMAGE)
+    assert X.dtype == np.float32
+    np.testing.assert_allclose(X.toarray(), slow_histograms(IMAGE, params), atol=1e-5)
+
+
+def test_a_wider_window_is_not_the_same():
+    narrow, wide = (
+        GaborHistograms(1, 1, 5, window=w, step=4).fit_transform(IMAGE).toarray() / w**2
+        for w in (3.0, 6.0)
+    )
+    assert np.abs(narrow - wide).max() > 0.1
+
+
+def test_every_histogram_has_the_same_number_of_observations():
+    features = GaborHistograms(2, 3, 6, window=3.0)
+    X = features.fit_transform(IMAGE).toarray().reshape(-1, 6, 6)
+    np.testing.assert_allclose(X.sum(axis=2), 9.0, rtol=1e-5)
+    bins = features.bins(IMAGE)
+    np.testing.assert_allclose(np.bincount(bins.ravel()), IMAGE.size / 6, atol=1)
+
+
+def test_brightness_and_contrast_do_not_count():
+    features = GaborHistograms(2, 2, 8)
+    X = features.fit_transform(IMAGE)
+    other = features.fit_transform(30 * IMAGE + 100)
+    assert np.abs((X - other).toarray()).max() < 0.02 * X.max()
+
+
+def test_transposing_an_image_exchanges_orientations():
+    image = noise((24, 24), (0, 2))
+    X, swapped = (
+        GaborHistograms(2, 4, 6).fit_transform(side).toarray().reshape(6, 6, 2, 4, 6)
+        for side in (image, image.T)
+    )
+    expected = X.transpose(1, 0, 2, 3, 4)[:, :, :, [2, 1, 0, 3]]
+    np.testing.assert_allclose(swapped, expected, atol=1e-3)
+    assert np.abs(swapped - X).max() > 1
+
+
+@pytest.mark.parametrize("scale", [0, 1, 2])
+@pytest.mark.parametrize("orientation", [0, 1, 2, 3])
+def test_a_wave_is_found_by_its_filter(scale, orientation):
+    frequency, angle = 0.4 / 2**scale, np.pi * orientation / 4
+    y, x = np.mgrid[:64, :64]
+    wave = np.cos(2 * np.pi * frequency * (x * np.cos(angle) + y * np.sin(angle)))
+    responses = [m[16:48, 16:48].mean() for m in gabor_moduli(wave, 3, 4, 0.4)]
+    assert np.argmax(responses) == 4 * scale + orientation
+
+
+def test_bins_are_those_of_the_image_fitted():
+    features = GaborHistograms(1, 2, 4).fit(IMAGE)
+    assert features.bins(3 * IMAGE).sum() > features.bins(IMAGE).sum()
+    other = features.transform(noise((16, 20), (1, 1), seed=1))
+    assert other.shape == (4 * 5, 8)
+    assert features.grid((16, 20)) == (4, 5)
+
+
+def test_blocks_are_counted_pixel_by_pixel():
+    bins = np.random.default_rng(0).integers(0, 3, (2, 5, 7)) + np.array([0, 3])[:, None, None]
+    expected = np.zeros((2 * 3, 6))
+    for channel in bins:
+        for (y, x), bin in np.ndenumerate(channel):
+            expected[(y // 3) * 3 + x // 3, bin] += 1
+    np.testing.assert_array_equal(block_counts(bins, 3, 6).toarray(), expected)
+
+
+@pytest.mark.parametrize(
+    ("params", "image", "message"),
+    [
+        ({"n_bins": 1}, IMAGE, "n_bins"),
+        ({"frequency": 0.7}, IMAGE, "frequency"),
+        ({"window": 0}, IMAGE, "window"),
+        ({}, np.zeros((4, 4, 3)), "dim 3"),
+        ({}, np.full((8, 8), np.nan), "NaN"),
+    ],
+)
+def test_bad_input_is_refused(params, image, message):
+    with pytest.raises(ValueError, match=message):
+        GaborHistograms(**params).fit(image)
+
+
+def test_without_scikit_image(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skimage.filters", None)
+    with pytest.raises(ImportError, match=r"pip install 'skcooc\[image\]'"):
+        GaborHistograms().fit(IMAGE)

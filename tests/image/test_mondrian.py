@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from skcooc.image import make_mondrian
+
+COORDINATES = np.arange(60 * 80).reshape(60, 80)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_texture_fills_a_rectangle(n, seed):
+    image, labels = make_mondrian([np.full((4, 5), k) for k in range(n)], (40, 50), seed)
+    np.testing.assert_array_equal(image, labels)
+    assert np.unique(labels).tolist() == list(range(n))
+    for k in range(n):
+        y, x = np.nonzero(labels == k)
+        assert len(y) == (np.ptp(y) + 1) * (np.ptp(x) + 1)
+
+
+def test_parts_are_whole():
+    image, labels = make_mondrian([COORDINATES, COORDINATES + 10_000], (50, 70), 0)
+    for k in range(2):
+        y, x = np.nonzero(labels == k)
+        part = image[y.min() : y.max() + 1, x.min() : x.max() + 1]
+        assert (np.diff(part, axis=1) == 1).all()
+        assert (np.diff(part, axis=0) == 80).all()
+
+
+def test_a_small_texture_repeats_itself():
+    image, _ = make_mondrian([np.arange(12).reshape(3, 4)], (9, 12))
+    np.testing.assert_array_equal(image, np.tile(image[:3, :4], (3, 3)))
+
+
+def test_seeds():
+    draw = [make_mondrian([COORDINATES, -COORDINATES], (30, 30), seed) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(draw[0].image, draw[1].image)
+    assert not np.array_equal(draw[0].labels, draw[2].labels)
+
+
+@pytest.mark.parametrize(
+    ("textures", "shape", "message"),
+    [
+        ([], (8, 8), "at least one"),
+        ([np.zeros((3, 3, 3))], (8, 8), r"\(h, w\)"),
+        ([COORDINATES] * 5, (1, 2), "too small"),
+        ([COORDINATES], (8, 8, 3), "height and the width"),
+    ],
+)
+def test_bad_input_is_refused(textures, shape, message):
+    with pytest.raises(ValueError, match=message):
+        make_mondrian(textures, shape)

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+from skcooc.image import GaborHistograms, TextureSegmenter, make_mondrian
+from skcooc.image.segmenter import prolonged
+from tests.image.textures import three
+
+IMAGE, LABELS = make_mondrian(three(), (90, 73), random_state=0)  # no multiples of the step
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return TextureSegmenter(3, random_state=0).fit(IMAGE)
+
+
+def agreement(labels):
+    return adjusted_rand_score(LABELS.ravel(), labels.ravel())
+
+
+def test_planted_textures_are_found(fitted):
+    assert agreement(fitted.labels_) > 0.85
+    shuffled = np.random.default_rng(0).permutation(IMAGE.ravel()).reshape(IMAGE.shape)
+    assert agreement(clone(fitted).fit_predict(shuffled)) < 0.3
+
+
+def test_tying_neighbours_is_what_helps(fitted):
+    untied = TextureSegmenter(3, coupling=0.0, n_spare=0, random_state=0).fit(IMAGE)
+    assert agreement(untied.labels_) < agreement(fitted.labels_) - 0.04
+
+
+def test_attributes(fitted):
+    assert fitted.labels_.shape == IMAGE.shape
+    assert fitted.posteriors_.shape == (*IMAGE.shape, 3)
+    np.testing.assert_allclose(fitted.posteriors_.sum(axis=2), 1, rtol=1e-5)
+    np.testing.assert_array_equal(fitted.posteriors_.argmax(axis=2), fitted.labels_)
+    assert fitted.components_.shape == (3, fitted.features_.n_features_out_)
+    np.testing.assert_allclose(fitted.components_.sum(axis=1), 1, rtol=1e-5)
+    assert fitted.clustering_.components_.shape[0] == 5
+    assert np.isfinite(fitted.objective_)
+
+
+def test_results_repeat(fitted):
+    again = TextureSegmenter(3, n_jobs=2, random_state=0).fit(IMAGE)
+    np.testing.assert_array_equal(again.posteriors_, fitted.posteriors_)
+
+
+def test_features_of_ones_own():
+    features = GaborHistograms(2, 2, 10, step=6)
+    model = TextureSegmenter(3, features=features, n_init=1, random_state=0).fit(IMAGE)
+    assert model.components_.shape == (3, 40)
+    assert not hasattr(features, "edges_")
+    assert len(model.clustering_.labels_) == 15 * 13
+
+
+def test_pixels_have_the_posteriors_of_their_blocks():
+    blocks = np.random.default_rng(0).random((2 * 3, 2))
+    pixels = prolonged(blocks, (2, 3), (7, 10), 4).reshape(7, 10, 2)
+    for y in range(7):
+        for x in range(10):
+            np.testing.assert_array_equal(pixels[y, x], blocks[(y // 4) * 3 + x // 4])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [({"n_segments": 0}, "n_segments"), ({"beta": 2.0}, "beta"), ({"features": 3}, "features")],
+)
+def test_bad_parameters_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        TextureSegmenter(**params).fit(IMAGE)
+
+
+def test_colours_are_refused():
+    with pytest.raises(ValueError, match="dim 3"):
+        TextureSegmenter().fit(np.zeros((8, 8, 3)))

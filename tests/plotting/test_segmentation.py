@@ -1,0 +1,67 @@
+import sys
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from skcooc.image import TextureSegmenter
+from skcooc.plotting import SegmentationDisplay
+from skcooc.plotting.segmentation import borders
+
+LABELS = np.array([[0, 0, 1], [0, 2, 1]])
+IMAGE = np.arange(6.0).reshape(2, 3)
+POSTERIORS = np.eye(3)[LABELS] * 0.7 + 0.1
+
+
+def slow_borders(labels):
+    height, width = labels.shape
+    edges = set()
+    for y in range(height):
+        for x in range(width):
+            if x + 1 < width and labels[y, x] != labels[y, x + 1]:
+                edges.add(((x + 0.5, y - 0.5), (x + 0.5, y + 0.5)))
+            if y + 1 < height and labels[y, x] != labels[y + 1, x]:
+                edges.add(((x - 0.5, y + 0.5), (x + 0.5, y + 0.5)))
+    return edges
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_are_between_different_labels(seed):
+    labels = np.random.default_rng(seed).integers(0, 3, (5, 8))
+    lines = {tuple(map(tuple, line)) for line in borders(labels).tolist()}
+    assert lines == slow_borders(labels)
+    assert lines != slow_borders(labels.T)
+
+
+def test_colours_are_those_of_the_labels_and_fade():
+    model = SimpleNamespace(labels_=LABELS, posteriors_=POSTERIORS)
+    display = SegmentationDisplay.from_estimator(model, IMAGE)
+    colours = np.asarray(display.tint_.get_array())
+    assert len(np.unique(colours[..., :3].reshape(-1, 3), axis=0)) == 3
+    sure = SegmentationDisplay.from_labels(IMAGE, LABELS).tint_.get_array()
+    np.testing.assert_allclose(colours[..., 3], 0.8 * np.asarray(sure)[..., 3])
+    np.testing.assert_array_equal(display.image_.get_array(), IMAGE)
+    assert len(display.lines_.get_segments()) == len(slow_borders(LABELS))
+
+
+def test_on_axes_that_are_given():
+    ax = plt.subplots()[1]
+    assert SegmentationDisplay.from_labels(IMAGE, LABELS, ax).ax_ is ax
+
+
+def test_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"shape \(3, 2\)"):
+        SegmentationDisplay.from_labels(IMAGE.T, LABELS)
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        SegmentationDisplay.from_estimator(TextureSegmenter(), IMAGE)
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"SegmentationDisplay needs matplotlib.*skcooc\[plot\]"):
+        SegmentationDisplay.from_labels(IMAGE, LABELS)

@@ -1,0 +1,82 @@
+"""The documentation names everything public, reaches all of its pages, and its code runs.
+
+.ci/run builds it, with the examples, and takes warnings for errors.
+"""
+
+import fnmatch
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import skcooc
+
+DOCS = Path(__file__).parents[1] / "docs"
+BUILT = ("_build", "auto_examples", "auto_tutorial", "api/generated", "api/backreferences")
+SOURCES = ("examples", "tutorial", "templates", "static")
+
+TOCTREE = r"```\{toctree\}\n(.*?)```|\.\. (?:toctree|autosummary)::\n(.*?)(?=\n\S|\Z)"
+
+
+def entries(text):
+    """What the toctrees and autosummaries of a page list, without their options."""
+    for block in re.findall(TOCTREE, text, re.DOTALL):
+        for line in filter(None, map(str.strip, "".join(block).splitlines())):
+            if not line.startswith(":"):
+                yield re.sub(r".*<(.*)>", r"\1", line)
+
+
+def pages():
+    for path in sorted([*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")]):
+        name = path.relative_to(DOCS).with_suffix("").as_posix()
+        if not name.startswith(tuple(f"{folder}/" for folder in (*BUILT, *SOURCES))):
+            yield name, path.read_text(encoding="utf-8")
+
+
+def orphans(pages):
+    """Pages to which no toctree leads."""
+    listed = [
+        (Path(name).parent / entry).as_posix() for name, text in pages for entry in entries(text)
+    ]
+    return {
+        name
+        for name, _ in pages
+        if name != "index" and not any(fnmatch.fnmatch(name, pattern) for pattern in listed)
+    }
+
+
+def test_the_reference_has_all_public_names():
+    assert set(entries((DOCS / "api" / "index.rst").read_text())) == set(skcooc.__all__)
+
+
+@pytest.mark.parametrize("name", skcooc.__all__)
+def test_public_modules_say_what_is_public(name):
+    """Their pages list ``__all__``; without one, they would list what the module imports."""
+    module = getattr(skcooc, name)
+    if inspect.ismodule(module):
+        for public in module.__all__:
+            assert inspect.getdoc(getattr(module, public))
+
+
+def test_all_pages_are_reached():
+    assert len(list(pages())) > 15
+    assert not orphans(list(pages()))
+
+
+def test_a_page_that_is_not_reached_is_found():
+    page = ("guide/lost", "# Lost")
+    assert orphans([*pages(), page]) == {"guide/lost"}
+
+
+PAGES_WITH_CODE = [(name, text) for name, text in pages() if "```python\n" in text]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "text"), PAGES_WITH_CODE, ids=[name for name, _ in PAGES_WITH_CODE]
+)
+def test_the_code_of_a_page_runs(name, text, capsys):
+    namespace = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(block, name, "exec"), namespace)

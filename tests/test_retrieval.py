@@ -1,0 +1,213 @@
+"""Retrieval beside a dense transcription of its equations, and what it promises to find."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skcooc import AspectModel, AspectRetriever, Dyads, retrieval
+from tests.tables import planted, random_table
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+X = random_table(30, 20)
+QUERIES = random_table(6, 20, seed=1)
+FAST = {"estimator": AspectModel(beta=0.95, max_iter=30), "random_state": 0, "n_feedback": 0}
+
+
+def retriever(n_components=(2, 3), **params):
+    return AspectRetriever(n_components, **{**FAST, **params})
+
+
+def unit(P):
+    lengths = np.linalg.norm(P, axis=1, keepdims=True)
+    return P / np.where(lengths, lengths, 1)
+
+
+def transcription(model, X, queries, smoothed=True, prior=True, weighted=True):
+    """The docstring, with dense matrices; a broken twin leaves something out."""
+    X, queries = X.toarray(), queries.toarray()
+    idf = np.log((len(X) + 1) / ((X > 0).sum(axis=0) + 1)) + 1
+    f, g = (np.where(n > 0, 1 + np.log(np.maximum(n, 1)), 0) for n in (X, queries))
+    members = model.estimators_
+    P = np.mean([m.embedding_ @ m.components_ for m in members], axis=0)
+    share = model.smoothing_weight if smoothed else 0.0
+    frequency = f / np.maximum(f.sum(axis=1, keepdims=True), 1)
+    smooth = ((1 - share) * frequency + share * P) * idf * X.any(axis=1)[:, None]
+    d, q = (f * idf, g * idf) if weighted else (X, queries)
+    cosines = []
+    for m in members:
+        weights = X.sum(axis=1) @ m.embedding_ if prior else np.ones(len(m.components_))
+        joint = weights[:, None] * m.components_
+        posterior = joint / np.maximum(joint.sum(axis=0), 1e-300)
+        cosines.append(unit(q @ posterior.T) @ unit(d @ posterior.T).T)
+    a = model.aspect_weight
+    return (1 - a) * unit(g * idf) @ unit(smooth).T + a * np.mean(cosines, axis=0)
+
+
+@pytest.mark.parametrize("weights", [(0.3, 0.2), (0, 1), (1, 0.5), (0.5, 0)])
+def test_similarity_is_that_of_the_equations(weights):
+    a, share = weights
+    model = retriever(aspect_weight=a, smoothing_weight=share).fit(X)
+    expected = transcription(model, X, QUERIES)
+    np.testing.assert_allclose(model.similarity(QUERIES), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("part", ["smoothed", "prior", "weighted"])
+def test_a_broken_twin_differs(part):
+    model = retriever(smoothing_weight=0.2).fit(X)
+    broken = transcription(model, X, QUERIES, **{part: False})
+    assert np.abs(model.similarity(QUERIES) - broken).max() > 1e-3
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_feedback_adds_half_the_mean_of_the_first_documents(share):
+    model = retriever(n_feedback=3).fit(X)
+    tf_idf = TfidfTransformer(sublinear_tf=True).fit(X)
+    documents, queries = (tf_idf.transform(Y).toarray() for Y in (X, QUERIES))
+    plain = retriever().fit(X)
+    first = plain.kneighbors(QUERIES, 3, return_distance=False)
+    expanded = unit(queries + share * documents[first].mean(axis=1))
+    expanded[3] = 0  # the empty query
+    differences = np.abs(model.similarity(QUERIES) - plain._match(sp.csr_array(expanded)))
+    assert (differences.max() < 1e-12) == (share == 0.5)
+
+
+def test_more_feedback_than_documents_takes_them_all():
+    model = retriever(n_feedback=30).fit(X)
+    more = retriever(n_feedback=100).fit(X)
+    np.testing.assert_array_equal(more.similarity(QUERIES), model.similarity(QUERIES))
+
+
+def test_without_aspects_it_is_the_tf_idf_cosine_of_scikit_learn():
+    model = retriever(aspect_weight=0, smoothing_weight=0).fit(X)
+    tf_idf = TfidfTransformer(sublinear_tf=True).fit(X)
+    expected = (tf_idf.transform(QUERIES) @ tf_idf.transform(X).T).toarray()
+    np.testing.assert_allclose(model.similarity(QUERIES), expected, atol=1e-12)
+
+
+def test_neighbours_are_the_most_similar_documents():
+    model = retriever().fit(X)
+    similarity = model.similarity(QUERIES)
+    distances, documents = model.kneighbors(QUERIES, 4)
+    order = np.argsort(-similarity, axis=1, kind="stable")[:, :4]
+    np.testing.assert_array_equal(documents, order)
+    np.testing.assert_allclose(distances, 1 - np.take_along_axis(similarity, order, axis=1))
+    assert (np.diff(distances, axis=1) >= 0).all()
+    np.testing.assert_array_equal(model.kneighbors(QUERIES, 4, return_distance=False), order)
+
+
+def test_chunks_of_queries_change_nothing(monkeypatch):
+    model = retriever().fit(X)
+    expected = model.kneighbors(QUERIES, 3)
+    monkeypatch.setattr(retrieval, "get_chunk_n_rows", lambda **options: 2)
+    for ours, theirs in zip(model.kneighbors(QUERIES, 3), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs)
+
+
+def test_synonyms_are_found_by_aspects_and_not_by_words():
+    """Document 0 has no word of the query, but words that go with its word elsewhere."""
+    rng = np.random.default_rng(0)
+    topics = np.kron(np.eye(2), np.full(6, 1 / 6))
+    X = np.vstack([rng.multinomial(12, topics[i % 2]) for i in range(60)])
+    X[0, 0], X[1, 6] = 0, 0
+    query = np.eye(12)[[0]]
+    found = retriever(2).fit(X).similarity(query)[0]
+    by_words = retriever(2, aspect_weight=0, smoothing_weight=0).fit(X).similarity(query)[0]
+    assert by_words[0] == by_words[1] == 0
+    assert found[0] > found[1::2].max()
+    smoothed = retriever(2, aspect_weight=0, smoothing_weight=0.3).fit(X).similarity(query)[0]
+    assert smoothed[0] > smoothed[1]
+
+
+def test_words_may_come_in_any_order():
+    order = np.random.default_rng(0).permutation(X.shape[1])
+    model = retriever().fit(X)
+    permuted = clone(model).fit(X)
+    permuted.idf_ = model.idf_[order]
+    for member in permuted.estimators_:
+        member.components_ = member.components_[:, order]
+    permuted.components_ = model.components_[:, order]
+    permuted._index(X[:, order])
+    ours = permuted.similarity(QUERIES[:, order])
+    np.testing.assert_allclose(ours, model.similarity(QUERIES), atol=1e-6)
+
+
+def test_each_query_and_document_stands_for_itself():
+    model = retriever().fit(X)
+    alone = [model.similarity(QUERIES[[i]])[0] for i in range(QUERIES.shape[0])]
+    np.testing.assert_allclose(model.similarity(QUERIES), alone, atol=1e-12)
+
+
+def test_empty_queries_and_documents_are_like_nothing():
+    model = retriever().fit(X)
+    similarity = model.similarity(QUERIES)
+    assert not X[[3]].sum()
+    assert not QUERIES[[3]].sum()
+    assert not similarity[3].any()
+    assert not similarity[:, 3].any()
+    assert similarity.max() <= 1
+    assert np.isfinite(model.kneighbors(QUERIES)[0]).all()
+
+
+def test_planted_aspects_rank_documents_of_the_same_aspects_first():
+    truth = planted(4, 6000, kind="clusters")
+    labels = truth.mixtures.argmax(axis=1)
+    documents = retriever(4).fit(truth.X).kneighbors(truth.X[:20], 8, return_distance=False)
+    assert np.mean(labels[documents] == labels[:20, None]) > 0.9
+
+
+def test_tables_of_any_kind_and_threads():
+    expected = retriever().fit(X).similarity(QUERIES)
+    frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(20)])
+    for other in (X.toarray(), sp.csc_matrix(X), Dyads(X)):
+        model = retriever(n_jobs=2).fit(other)
+        np.testing.assert_allclose(model.similarity(QUERIES), expected)
+    named = retriever().fit(frame)
+    queries = pd.DataFrame(QUERIES.toarray(), columns=frame.columns)
+    np.testing.assert_allclose(named.similarity(queries), expected)
+    assert list(named.feature_names_in_) == list(frame.columns)
+    single = retriever().fit(X.astype(np.float32)).similarity(QUERIES.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, expected, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"aspect_weight": 1.5}, "The 'aspect_weight' parameter"),
+        ({"smoothing_weight": -0.1}, "The 'smoothing_weight' parameter"),
+        ({"n_feedback": -1}, "The 'n_feedback' parameter"),
+        ({"n_components": []}, "n_components is empty"),
+        ({"n_components": [3, 0]}, "n_components == 0"),
+        ({"estimator": "aspects"}, "The 'estimator' parameter"),
+    ],
+)
+def test_bad_parameters_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        retriever(**params).fit(X)
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(NotFittedError):
+        retriever().kneighbors(QUERIES)
+    failed = retriever()
+    with pytest.raises(ValueError, match="0 observation"):
+        failed.fit(np.zeros((5, 4)))
+    assert not hasattr(failed, "n_features_in_")
+    model = retriever().fit(X)
+    with pytest.raises(ValueError, match="20 features"):
+        model.similarity(QUERIES[:, :5])
+    with pytest.raises(ValueError, match="n_neighbors == 31, must be <= 30"):
+        model.kneighbors(QUERIES, 31)
+    with pytest.raises(ValueError, match="Negative"):
+        model.similarity(-QUERIES)
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([retriever(n_feedback=2), retriever(2, aspect_weight=0)])
+def test_check_estimator(estimator, check):
+    check(estimator)
