@@ -102,13 +102,13 @@ def check_training(
         Also where no observation is left.
     """
     if isinstance(X, Dyads) and sample_weight is not None:
-        X, sample_weight = X.reweighted(_weights(sample_weight, np.empty((len(X), 0)))), None
+        X, sample_weight = X.reweighted(check_weights(sample_weight, np.empty((len(X), 0)))), None
     table = check_table(estimator, X, reset=reset)
     names = getattr(estimator, "feature_names_in_", None)
     empty = sp.csr_array(table.shape)
     estimator._table = X[:0] if isinstance(X, Dyads) else Dyads(empty, column_names=names)
     if sample_weight is not None:
-        sample_weight = _weights(sample_weight, table)
+        sample_weight = check_weights(sample_weight, table)
     observed = table.data if sample_weight is None else table @ np.ones(table.shape[1])
     if not (observed if sample_weight is None else observed * sample_weight).any():
         raise ValueError(
@@ -172,5 +172,6 @@ def n_threads(n_jobs: int | None) -> int:
     return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
 
 
-def _weights(sample_weight: Any, X: Any) -> Array:
+def check_weights(sample_weight: Any, X: Any) -> Array:
+    """One weight for each row of a table, (n,), which is not negative; ValueError otherwise."""
     return _check_sample_weight(sample_weight, X, ensure_non_negative=True)

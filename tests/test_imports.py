@@ -20,6 +20,7 @@ GLUE = {
     "prediction",
     "probing",
     "progress",
+    "restarts",
     "scoring",
     "settings",
     "threads",
@@ -63,9 +64,10 @@ ALLOWED = {
     "checks": {"counts", "dyads", "protocol"},
     "holdout": {"counts", "em", "protocol", "settings"},
     "probing": {"counts", "em", "protocol", "settings"},
-    "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "settings"}
-    | {"threads"},
-    "attributes": {"counts", "em", "fitting", "holdout", "protocol"},
+    "restarts": {"counts", "em", "progress", "protocol", "settings", "threads"},
+    "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "restarts"}
+    | {"settings", "threads"},
+    "attributes": {"counts", "em", "fitting", "holdout", "protocol", "restarts"},
     "prediction": {"checks", "counts", "dyads", "em", "fitting", "protocol", "scoring"},
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
     "stream_mixin": {"attributes", "checks", "counts", "dyads", "em", "fitting", "holdout"}

@@ -209,8 +209,7 @@ def test_a_table_in_blocks_is_fitted_as_well(estimator):
     np.testing.assert_allclose(model.unigram_, whole.unigram_)
     assert model.n_iter_ == len(model.history_)
     assert model.objective_ == model.history_[-1].free_energy < model.history_[-2].free_energy
-    assert len(model.embedding_) == 25
-    assert model.score(Dyads(X[:25])) < 0
+    assert model.score(X[200:]) < 0
 
 
 @pytest.mark.usefixtures("small_sample")

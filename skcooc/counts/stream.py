@@ -202,15 +202,19 @@ class Sample(NamedTuple):
     """What one pass over a table leaves in memory."""
 
     rows: sp.csr_array  # of (n, M), drawn without replacement, in the order of the table
+    row_weights: Array | None  # (n,)
     column_sums: Array  # (M,): observations of each column of the whole table
 
 
-def sampled(tables: Iterable[Any], n_rows: int, rng: np.random.Generator) -> Sample:
+def sampled(
+    tables: Iterable[tuple[Any, Array | None]], n_rows: int, rng: np.random.Generator
+) -> Sample:
     """Draw rows of a table while it is read; all have the same chance.
 
     Parameters
     ----------
-    tables : iterable of CSR arrays or matrices, each of shape (n, M)
+    tables : iterable of pairs
+        CSR array or matrix of shape (n, M), and weights of its rows, (n,), or None.
     n_rows : int
         Number of rows drawn; all where there are fewer.
     rng : numpy Generator
@@ -226,13 +230,15 @@ def sampled(tables: Iterable[Any], n_rows: int, rng: np.random.Generator) -> Sam
     """
     reservoir = _Reservoir(n_rows)
     column_sums: Any = 0.0
-    for table in tables:
-        reservoir.add(table, rng.random(table.shape[0]))
-        column_sums = column_sums + CSRCounts(table).column_sums
+    for table, row_weights in tables:
+        counts = CSRCounts(table, row_weights)
+        reservoir.add(table, counts.row_weights, rng.random(table.shape[0]))
+        column_sums = column_sums + counts.column_sums
     if not reservoir.rows:
         raise ValueError("Found no block: a table needs at least one.")
     reservoir.shrink()
-    return Sample(sp.vstack(reservoir.rows, format="csr"), column_sums)
+    weights = None if row_weights is None else np.concatenate(reservoir.weights)
+    return Sample(sp.vstack(reservoir.rows, format="csr"), weights, column_sums)
 
 
 class _Reservoir:
@@ -241,11 +247,13 @@ class _Reservoir:
     def __init__(self, n_rows: int) -> None:
         self.n_rows, self.limit = n_rows, np.inf
         self.rows: list[Any] = []
+        self.weights: list[Array] = []
         self.keys: list[Array] = []
 
-    def add(self, table: Any, keys: Array) -> None:
+    def add(self, table: Any, weights: Array, keys: Array) -> None:
         chosen = keys < self.limit
         self.rows.append(sp.csr_array(table)[chosen])
+        self.weights.append(weights[chosen])
         self.keys.append(keys[chosen])
         if sum(map(len, self.keys)) > 2 * self.n_rows:  # copies each row a few times in all
             self.shrink()
@@ -256,4 +264,5 @@ class _Reservoir:
             self.limit = np.partition(keys, self.n_rows)[self.n_rows]
             chosen = keys < self.limit
             self.rows = [sp.vstack(self.rows, format="csr")[chosen]]
+            self.weights = [np.concatenate(self.weights)[chosen]]
             self.keys = [keys[chosen]]
