@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NamedTuple, Self, cast
 
@@ -14,7 +14,8 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from skcooc import attributes
-from skcooc.checks import check_table, check_training, check_weights, n_threads
+from skcooc.callbacks import PASS
+from skcooc.checks import check_blocks, check_training, n_threads
 from skcooc.counts import CSRCounts, RowBlocks, sampled
 from skcooc.dyads import Dyads
 from skcooc.em import Record, State, online
@@ -115,16 +116,16 @@ class StreamMixin:
             raise ValueError("X cannot be read in blocks: this needs early_stopping=False.")
         self._validate_params()
         new = copy.copy(self)  # a fit that fails leaves self as it was
-        new._fit_blocks(X, sample_weight)
+        new._fit_blocks(X, None if sample_weight is None else np.asarray(sample_weight))
         self.__dict__.update(new.__dict__)
         attributes.warn_about(self, stopped=True)  # there is no need to converge
         return self
 
-    def _fit_blocks(self, X: RowBlocks, sample_weight: ArrayLike | None) -> None:
+    def _fit_blocks(self, X: RowBlocks, sample_weight: Array | None) -> None:
         """Fit a sample, then go through the blocks until that helps no more."""
         goes_on = self._goes_on and self._stream is not None
         rng = np.random.default_rng(self._seeds(1)[0])
-        tables = weighted(self, X, sample_weight, reset=not goes_on)
+        tables = check_blocks(self, X, sample_weight, reset=not goes_on)
         sample, passes = sampled(tables, SAMPLE_ROWS, rng), Passes()
         if not goes_on:
             known = attributes.of_input(self)
@@ -141,7 +142,7 @@ class StreamMixin:
 
     @with_callbacks
     def _go_through(
-        self, X: RowBlocks, sample_weight: ArrayLike | None, totals: Array, passes: Passes
+        self, X: RowBlocks, sample_weight: Array | None, totals: Array, passes: Passes
     ) -> None:
         """Passes over the blocks, a step for each block."""
         root, data = self._init_callback_context(max_subtasks=X.max_passes), {"estimator": self}
@@ -149,10 +150,10 @@ class StreamMixin:
         names, stopped = getattr(self, "feature_names_in_", None), False
         self._table = Dyads(sp.csr_array((0, len(totals))), column_names=names)
         while passes.number < X.max_passes and not (passes.converged or stopped):
-            task = root.subcontext(task_name="pass", max_subtasks=0).call_on_fit_task_begin(**data)
+            task = root.subcontext(task_name=PASS, max_subtasks=0).call_on_fit_task_begin(**data)
             began, energy = perf_counter(), 0.0
-            for table, row_weights in weighted(self, X, sample_weight, reset=False):
-                if table.data.any():
+            for table, row_weights in check_blocks(self, X, sample_weight, reset=False):
+                if CSRCounts(table, row_weights).column_sums.any():
                     energy += self._follow(table, row_weights, totals).free_energy
             converged = passes.free_energy - energy <= PASS_TOL * abs(energy)
             passes = self._passes = Passes(passes.number + 1, energy, converged)
@@ -262,31 +263,3 @@ class StreamMixin:
             return {}
         averages = online.averages(fitted.fit.stats, float(fitted.row_mass.sum()))
         return {"_stream": Stream(averages, counts.column_sums)}
-
-
-def weighted(
-    estimator: Any, X: RowBlocks, sample_weight: ArrayLike | None, reset: bool
-) -> Iterator[tuple[Any, Array | None]]:
-    """The blocks, checked, with the weights of their rows.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : RowBlocks
-    sample_weight : array-like of shape (N,) or None
-    reset : bool
-        Whether the first block says which columns there are.
-
-    Yields
-    ------
-    table : CSR array or matrix of shape (n, M)
-    row_weights : (n,) array or None
-    """
-    weights = None if sample_weight is None else np.asarray(sample_weight)
-    last = 0
-    for block in X:
-        table = check_table(estimator, block, reset=reset and last == 0)
-        first, last = last, last + table.shape[0]
-        yield table, None if weights is None else check_weights(weights[first:last], table)
-    if weights is not None and len(weights) != last:
-        raise ValueError(f"sample_weight has {len(weights)} entries, but X has {last} rows.")

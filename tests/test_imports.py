@@ -70,7 +70,16 @@ ALLOWED = {
     "attributes": {"counts", "em", "fitting", "holdout", "protocol", "restarts"},
     "prediction": {"checks", "counts", "dyads", "em", "fitting", "protocol", "scoring"},
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
-    "stream_mixin": {"attributes", "checks", "counts", "dyads", "em", "fitting", "holdout"}
+    "stream_mixin": {
+        "attributes",
+        "callbacks",
+        "checks",
+        "counts",
+        "dyads",
+        "em",
+        "fitting",
+        "holdout",
+    }
     | {"protocol", "threads"},
     "callbacks": set(),
     "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "holdout"}
