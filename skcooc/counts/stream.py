@@ -74,21 +74,23 @@ class CSRFolder:
     """Compressed sparse rows in a folder, as ``save_csr`` writes them; see ``open_csr``."""
 
     def __init__(self, path: Path, batch_size: int) -> None:
-        self.batch_size = batch_size
-        self._arrays = {
-            name: np.load(path / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-            for name in ("data", "indices", "indptr")
-        }
-        n_columns = int(np.load(path / "n_columns.npy", allow_pickle=False))
-        self.shape = len(self._arrays["indptr"]) - 1, n_columns
+        self.path, self.batch_size = path, batch_size
+        self.shape = len(self._opened("indptr")) - 1, int(np.load(path / "n_columns.npy"))
 
     def __iter__(self) -> Iterator[sp.csr_array]:
-        data, indices, indptr = (self._arrays[name] for name in ("data", "indices", "indptr"))
         for first in range(0, self.shape[0], self.batch_size):
-            ends = np.array(indptr[first : first + self.batch_size + 1])
+            ends = self._read("indptr", slice(first, first + self.batch_size + 1))
             own = slice(int(ends[0]), int(ends[-1]))
-            arrays = np.array(data[own]), np.array(indices[own]), ends - ends[0]
+            arrays = self._read("data", own), self._read("indices", own), ends - ends[0]
             yield sp.csr_array(arrays, shape=(len(ends) - 1, self.shape[1]))
+
+    def _read(self, name: str, part: slice) -> Array:
+        """A part of an array. The file is closed again, so that no more of it is in memory."""
+        return np.array(self._opened(name)[part])
+
+    def _opened(self, name: str) -> Array:
+        array: Array = np.load(self.path / f"{name}.npy", mmap_mode="r")
+        return array
 
 
 def open_csr(
