@@ -2,8 +2,7 @@
 
 The factors of a band's rows, and the sums that are made of them, stay in a core's own cache. A
 column's factor is fetched once for all the rows of a band that have the column, which is far less
-often than once for every non-zero; they come in order of the columns, so that the next ones are
-known in advance.
+often than once for every non-zero, and in order of the columns.
 """
 
 from __future__ import annotations
@@ -17,12 +16,13 @@ from numpy.typing import NDArray
 
 from skcooc.counts.kernels import compiled
 from skcooc.counts.layout import balanced_ranges
-from skcooc.counts.prefetch import prefetch_row
 
 Array = NDArray[Any]
+U = np.uintp
 
-HEIGHT = 1024  # rows of a band: with 64 components, their factors and sums fill half a MiB
-AHEAD = 3  # runs that a column's factor is asked for before its turn
+TALLEST = 4096  # rows of a band: with 64 components, their factors and sums fill 2 MiB
+LEAST = 1024  # rows of a band, even where there are fewer than N_BANDS then
+N_BANDS = 16  # so many at least, that threads share them evenly
 
 
 class Bands:
@@ -35,6 +35,8 @@ class Bands:
 
     Attributes
     ----------
+    height : int
+        Number of rows of a band, but the last. It does not depend on the number of threads.
     rows : (nnz,) array of uint16
         Row of each non-zero, counted from the first one of its band.
     data : (nnz,) array
@@ -48,12 +50,13 @@ class Bands:
     """
 
     def __init__(self, X: Any) -> None:
-        self.n_columns = X.shape[1]
+        n_rows, self.n_columns = X.shape
+        self.height = min(max(LEAST, -(-n_rows // N_BANDS)), TALLEST)
         self.rows = np.empty(X.data.size, dtype=np.uint16)
         self.data = np.empty_like(X.data)
         runs, columns, n_runs = [], [], [0]
-        for top in range(0, X.shape[0], HEIGHT):
-            indptr = X.indptr[top : top + HEIGHT + 1]
+        for top in range(0, n_rows, self.height):
+            indptr = X.indptr[top : top + self.height + 1]
             band = slice(int(indptr[0]), int(indptr[-1]))
             shape = len(indptr) - 1, self.n_columns
             parts = X.data[band], X.indices[band], indptr - indptr[0]
@@ -98,7 +101,7 @@ class Bands:
         """
         start, stop = self.bands[band : band + 2]
         entries = slice(self.runs[start], self.runs[stop])
-        mine = slice(band * HEIGHT, (band + 1) * HEIGHT)
+        mine = slice(band * self.height, (band + 1) * self.height)
         observations, logs = self.data[entries], np.empty_like(self.data[entries])
         runs = self.columns, self.runs, start, stop
         mixture_band(self.rows, self.data, *runs, A[mine], B, ratio, logs, products[mine])
@@ -123,7 +126,7 @@ class Bands:
             for first, last in pairwise(self.bands.tolist())
         ]
         runs = self.columns, self.runs, np.array(limits, dtype=np.int64).reshape(-1, 2)
-        band_columns(self.rows, data, *runs, HEIGHT, D, products)
+        band_columns(self.rows, data, *runs, self.height, D, products)
 
     def column_ranges(self, n_ranges: int) -> list[tuple[int, int]]:
         """Cut the columns into at most so many ranges with about equally many non-zeros."""
@@ -139,17 +142,16 @@ def mixture_band(rows, data, columns, runs, start, stop, A, B, ratio, cells, pro
     information: its ratio is zero, and it is set to one, of which the logarithm is zero.
     """
     n_components, zero, one = A.shape[1], A.dtype.type(0), A.dtype.type(1)
-    first = runs[start]
+    first = U(runs[start])
     for run in range(start, stop):
-        prefetch_row(B, columns[min(run + AHEAD, stop - 1)])
         b = B[columns[run]]
-        for p in range(np.uintp(runs[run]), np.uintp(runs[run + 1])):
+        for p in range(U(runs[run]), U(runs[run + 1])):
             a, product = A[rows[p]], products[rows[p]]
             cell = zero
             for k in range(n_components):
                 cell += a[k] * b[k]
             w = data[p] / cell if cell > 0 else zero
-            cells[p - np.uintp(first)] = cell if cell > 0 else one
+            cells[p - first] = cell if cell > 0 else one
             ratio[p] = w
             for k in range(n_components):
                 product[k] += w * b[k]
@@ -160,24 +162,19 @@ def band_columns(rows, data, columns, runs, limits, height, D, products):  # typ
     """Add X.T @ D to the products, with the runs limits[b] of each band b.
 
     Four non-zeros are taken at a time: the product is read and written once for all of them.
+    Places are unsigned, so that none needs to be asked whether it counts from the end.
     """
-    n_components, one, four = D.shape[1], np.uintp(1), np.uintp(4)
+    n_components, one, two, three, four = D.shape[1], U(1), U(2), U(3), U(4)
     for band in range(len(limits)):
         of_rows = D[band * height :]
         start, stop = limits[band, 0], limits[band, 1]
         for run in range(start, stop):
-            prefetch_row(products, columns[min(run + AHEAD, stop - 1)])
             product = products[columns[run]]
-            p, end = np.uintp(runs[run]), np.uintp(runs[run + 1])
+            p, end = U(runs[run]), U(runs[run + 1])
             while p + four <= end:
-                q, r, s = p + one, p + np.uintp(2), p + np.uintp(3)
-                d0, d1, d2, d3 = (
-                    of_rows[rows[p]],
-                    of_rows[rows[q]],
-                    of_rows[rows[r]],
-                    of_rows[rows[s]],
-                )
-                v0, v1, v2, v3 = data[p], data[q], data[r], data[s]
+                d0, d1 = of_rows[rows[p]], of_rows[rows[p + one]]
+                d2, d3 = of_rows[rows[p + two]], of_rows[rows[p + three]]
+                v0, v1, v2, v3 = data[p], data[p + one], data[p + two], data[p + three]
                 for k in range(n_components):
                     product[k] += v0 * d0[k] + v1 * d1[k] + v2 * d2[k] + v3 * d3[k]
                 p += four
