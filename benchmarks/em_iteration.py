@@ -8,7 +8,7 @@ machine all else is noise, which hits those most that are limited by memory. One
 * gather: the time that gathering alone takes: for each non-zero, row by row, K floats of the column
   factor are added up, then the same column by column for the row factor. No iteration that fetches
   a factor anew for each non-zero can be faster, whatever it computes; ``gather/passes`` and
-  ``gather/whole`` are shares of that limit. Bands of rows fetch less, so that they may be above one;
+  ``gather/whole`` are shares of that limit. Bands of rows fetch less: they may be above one;
 * scikit-learn's NMF (Kullback-Leibler, multiplicative updates) and batch LDA: the difference
   between fits of two numbers of iterations, in which start-up and final steps cancel;
 * tomotopy's LDA: a sweep of its collapsed Gibbs sampler, without optimising its priors.
