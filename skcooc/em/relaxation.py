@@ -91,4 +91,6 @@ def _beyond(old: Any, new: Any, relaxation: float, floor: float) -> Any:
     beyond *= relaxation
     beyond += old
     # Expected counts stay positive; logarithms, which are sums of the column models, may go down.
-    return np.maximum(beyond, floor * new, out=beyond, where=new >= 0)
+    least = floor * new
+    least[new < 0] = -np.inf
+    return np.maximum(beyond, least, out=beyond)
