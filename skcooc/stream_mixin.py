@@ -221,6 +221,7 @@ class StreamMixin:
         step = new._follow(table, row_weights, self._stream.column_sums + batch.column_sums)
         new._use(step.rows, batch.row_sums * batch.row_weights)
         new._record(step.free_energy, began, converged=False)
+        new._passes = None
         self.__dict__.update(new.__dict__)
         return self
 
