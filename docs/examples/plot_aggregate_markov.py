@@ -55,7 +55,7 @@ def table(distribution, n_words=7):
 
 by_weight = np.argsort(-model.weights_)
 for z in by_weight:
-    print(f"{model.weights_[z]:.3f}  {table(before[z]):40} | {table(after[z])}")
+    print(f"{model.weights_[z]:.3f}  {table(before[z]):46} | {table(after[z])}")
 
 # %%
 # Most of the aspects are grammar: pronouns and the verbs after them, verbs and their prepositions,
