@@ -121,12 +121,13 @@ class TiedSites:
         return segments
 
     def losses(self, posteriors: Array) -> tuple[Array, Array]:
-        """What the likelihood of the cores would lose if two segments were one.
+        """What would be lost if two segments were one, the likelihood counted in their cores.
 
-        A site is as far in the core of a segment as the segment holds more than half of the window
-        around it. Along the border of two textures responses are like neither, and their
-        likelihood asks for a segment of its own. But such a strip is narrow, so that it has no core,
-        and nothing is lost without it.
+        A site is in the core of a segment as far as the segment holds more than half of the window
+        around it: max(0, 2 sum_l G_il R_lc - 1). Along the border of two textures responses are
+        like neither, and their likelihood asks for a segment of its own. But such a strip is
+        narrow, so that it has no core, and nothing is lost without it. What is won is the coupling
+        of neighbours that are in one and the other: much where they are mixed, as brick and mortar.
 
         Parameters
         ----------
@@ -136,18 +137,19 @@ class TiedSites:
         -------
         losses : (K, K) array
             In nats; infinite on the diagonal. With the counts of two cores n_aj and n_bj that of
-            a and b is sum_j [n_aj log(q_aj / q_j) + n_bj log(q_bj / q_j)], where q_a, q_b and q are
-            the distributions of n_a, of n_b and of their sum.
+            a and b is sum_j [n_aj log(q_aj / q_j) + n_bj log(q_bj / q_j)] - J R_a' G R_b, where
+            q_a, q_b and q are the distributions of n_a, of n_b and of their sum.
         sizes : (K,) array
             Observations of the cores.
         """
-        cores = np.maximum(2 * self.neighbours(posteriors) - 1, 0)
-        expected = (self.counts.T @ cores).T + PRIOR
-        K = len(expected)
-        losses = np.full((K, K), np.inf)
-        for a, b in combinations(range(K), 2):
-            own, shared = expected[[a, b]], expected[a] + expected[b]
-            losses[a, b] = losses[b, a] = information(own) - information(shared[None])
+        around = self.neighbours(posteriors)
+        expected = (self.counts.T @ np.maximum(2 * around - 1, 0)).T + PRIOR
+        contact = self.coupling * (posteriors.T @ around)
+        losses = np.full(contact.shape, np.inf)
+        for a, b in combinations(range(len(losses)), 2):
+            own, shared = expected[[a, b]], expected[[a]] + expected[[b]]
+            loss = information(own) - information(shared) - contact[a, b]
+            losses[a, b] = losses[b, a] = loss
         return losses, expected.sum(axis=1)
 
 

@@ -30,9 +30,9 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     2. Windows that straddle two textures blur the border between them, and may look like a third
        texture. So the clusters go on without overlapping windows: every response counts once, and
        neighbouring sites are tied by a Potts prior instead. Then clusters are left out until
-       ``n_segments`` remain: of the two whose cores are most alike, the one with less core. A site
-       is in the core of a cluster where the cluster holds most of its neighbourhood; strips along
-       borders, which filters that straddle it make unlike both textures, have none. The best of
+       ``n_segments`` remain: of the two that are told apart with the least gain, the one with less
+       core. A site is in the core of a cluster where the cluster holds most of its neighbourhood;
+       strips along borders, where filters straddle two textures, have none. The best of
        ``n_init`` starts is the one with the least free energy.
     3. The same model on single pixels.
 

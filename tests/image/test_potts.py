@@ -140,10 +140,10 @@ def striped():
     columns = np.repeat([0, 1, 2, 3], [8, 9, 2, 9])
     labels = np.tile(columns, (12, 1)).ravel()
     first = rng.dirichlet(np.full(M, 2.0))
-    alike = np.roll(first, 1) * 0.1 + first * 0.9
-    components = np.stack([first, alike, np.eye(M)[0], rng.dirichlet(np.full(M, 2.0))])
+    alike = np.roll(first, 1) * 0.4 + first * 0.6
+    components = np.stack([first, alike, rng.dirichlet(np.ones(M)), rng.dirichlet(np.full(M, 2.0))])
     counts = np.stack([rng.multinomial(40, components[c]) for c in labels]).astype(float)
-    return TiedSites(sp.csr_array(counts), (12, 28), 60.0, 2.0), labels
+    return TiedSites(sp.csr_array(counts), (12, 28), 10.0, 2.0), labels
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Coreless(TiedSites):
     """A broken twin: sites at borders count as others do."""
 
     def losses(self, posteriors):
-        return TiedSites(self.counts, self.grid, self.coupling, 1e-3).losses(posteriors)
+        return TiedSites(self.counts, self.grid, 0.0, 1e-3).losses(posteriors)
 
 
 def test_losses_as_a_loop_over_segments():
@@ -160,6 +160,7 @@ def test_losses_as_a_loop_over_segments():
     cores = np.maximum(2 * couplings(sites) @ R - 1, 0)
     n = COUNTS.toarray().T @ cores + PRIOR
     assert_allclose(sizes, n.sum(axis=0))
+    contact = 3.0 * R.T @ couplings(sites) @ R
     assert np.isinf(np.diag(losses)).all()
     for a, b in [(0, 1), (0, 2), (1, 2), (2, 1)]:
         both = n[:, a] + n[:, b]
@@ -168,7 +169,7 @@ def test_losses_as_a_loop_over_segments():
             for j in range(M)
             for c in (a, b)
         )
-        assert_allclose(losses[a, b], expected)
+        assert_allclose(losses[a, b], expected - contact[a, b])
 
 
 def test_a_strip_is_left_out_before_a_texture():
@@ -181,7 +182,7 @@ def test_a_strip_is_left_out_before_a_texture():
         labels = kept.posteriors.argmax(axis=1)
         return adjusted_rand_score(textures, labels[truth != 2])
 
-    assert agreement(sites) > 0.95
+    assert agreement(sites) > 0.9
     assert agreement(Coreless(sites.counts, sites.grid, sites.coupling, sites.reach)) < 0.8
 
 
