@@ -12,7 +12,8 @@ mondrian    Mosaics of five of the eight Brodatz textures, drawn at random, 256 
 stones      The same for brick, grass and gravel of scikit-image, at half their size, 256 x 256, and
             at full size, 512 x 512, where filters, blocks and neighbourhoods are twice as large.
             The search for segments was also looked at on other layouts (seeds 200 to 209) of the
-            same textures. k-means has settings chosen on four of them. Draws ``docs/segmentation.png`` from the first layout.
+            same textures. k-means has settings chosen on four of them. Draws
+            ``docs/segmentation.png`` from the first layout.
 multiscale  AsymmetricClustering of the sites with and without multiscale optimisation, from the
             same seeds, at random and annealed: seconds of processor time with one thread, and by
             how much the final free energies differ.
