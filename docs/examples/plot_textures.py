@@ -22,11 +22,10 @@ print(image.shape, truth.max() + 1, "textures")
 
 # %%
 # The number of textures is told. Neighbours are tied: the prior of a site depends on the segments
-# around it. One spare segment instead of two, as bricks are so large that brick and mortar could be
-# taken for two textures.
+# around it. The search begins with a few segments too many: three here.
 from skcooc.metrics import clustering_accuracy
 
-segmenter = TextureSegmenter(3, n_spare=1, random_state=0)
+segmenter = TextureSegmenter(3, n_spare=3, random_state=0)
 found = segmenter.fit_predict(image)
 names = [np.bincount(truth[found == k]).argmax() for k in range(3)]
 found = np.array(names)[found]  # segments in the colours of the textures that they are
