@@ -6,7 +6,8 @@ validation part; its sampler then runs to the end, and is scored on its way, bot
 and by the mean of its samples since half of the way. The best of these perplexities is the goal.
 Every model is run in steps; scoring is not timed, nor is the tuning of tomotopy's priors, which is
 given apart. AspectModel's seconds contain its search for the temperature. All get the smoothing
-that the validation part asks for; the other peers have their defaults.
+that the validation part asks for; the other peers have their defaults. (tomotopy optimises alpha
+itself: where it starts made no difference.)
 """
 
 from __future__ import annotations
@@ -224,8 +225,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--sweeps", type=int, default=600)
     parser.add_argument("--every", type=int, default=20, help="sweeps of a step")
-    parser.add_argument("--document-priors", type=float, nargs="+", default=[2.0, 5.0, 10.0])
-    parser.add_argument("--word-priors", type=float, nargs="+", default=[0.05, 0.1])
+    parser.add_argument("--document-priors", type=float, nargs="+", default=[5.0])
+    parser.add_argument("--word-priors", type=float, nargs="+", default=[0.01, 0.02, 0.05, 0.1])
     parser.add_argument("--peers", choices=PEERS, nargs="*", default=list(PEERS))
     options = parser.parse_args()
     X = DATA[options.data]().X.astype(np.float32)

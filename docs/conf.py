@@ -48,6 +48,7 @@ html_title = "skcooc"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+toc_object_entries_show_parents = "hide"  # room for the names of methods
 html_sidebars = {"benchmarks/README": [], "changelog": [], "papers": [], "auto_tutorial/*": []}
 html_theme_options = {
     "header_links_before_dropdown": 6,

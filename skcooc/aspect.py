@@ -111,8 +111,9 @@ class AspectModel(StreamMixin, CooccurrenceEstimator):
     component_prior_ : float
         Pseudo-count used.
     temperature_search_ : list of Probe
-        The temperatures tried, then pseudo-counts at the best of them, and their validation; empty
-        where none was searched.
+        The temperatures tried, then pseudo-counts at the best of them: each has ``beta``,
+        ``prior``, ``validation.perplexity`` and ``validation.smoothing``. Empty where none was
+        searched.
     n_iter_ : int
         Number of EM iterations of the final fit, including those that early stopping discards.
     converged_ : bool
@@ -120,7 +121,7 @@ class AspectModel(StreamMixin, CooccurrenceEstimator):
     objective_ : float
         Free energy, less the log prior, at the last E-step, in nats.
     history_ : list of Record
-        Inverse temperature, free energy, validation perplexity and seconds of every iteration.
+        ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str

@@ -121,8 +121,8 @@ class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
     embedding_ : (N, K) array
         P(c given x_i) of the rows fitted.
     splits_ : list of Split
-        Only of an annealed fit: the inverse temperature, and the parts into which a cluster came
-        apart.
+        Only of an annealed fit: ``beta``, the inverse temperature at which a cluster came apart,
+        and ``parts``, the clusters in each part.
     row_distribution_ : (N,) array
         P(x_i).
     unigram_ : (M,) array
@@ -130,7 +130,8 @@ class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
     beta_, smoothing_ : float
         Inverse temperature and smoothing used.
     temperature_search_ : list of Probe
-        The temperatures tried and their validation; empty where none was searched.
+        The temperatures tried: each has ``beta``, ``validation.perplexity`` and
+        ``validation.smoothing``. Empty where none was searched.
     n_iter_ : int
         Number of EM iterations of the final fit, on all temperatures and scales.
     converged_ : bool
@@ -138,7 +139,7 @@ class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
     objective_ : float
         Free energy at the last E-step, in nats.
     history_ : list of Record
-        Inverse temperature, free energy, validation perplexity and seconds of every iteration.
+        ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str

@@ -107,8 +107,8 @@ class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
     n_clusters_ : int
         Number of its leaves, K; an annealed tree can have fewer than ``n_clusters``.
     splits_ : list of Split
-        Only of an annealed tree: the inverse temperature of each split, which may be above
-        ``beta_``, and the clusters in each of the two parts.
+        Only of an annealed tree: ``beta`` of each split, which may be above ``beta_``, and
+        ``parts``, the clusters in each of the two parts.
     labels_ : (N,) array
         Most probable cluster of each row; cluster k is the leaf ``tree_.leaves[k]``.
     posteriors_ : (N, K) array
@@ -128,7 +128,8 @@ class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
     beta_, smoothing_ : float
         Inverse temperature and smoothing used.
     temperature_search_ : list of Probe
-        The temperatures tried and their validation; empty where none was searched.
+        The temperatures tried: each has ``beta``, ``validation.perplexity`` and
+        ``validation.smoothing``. Empty where none was searched.
     n_iter_ : int
         Number of EM iterations of the final fit, in all stages.
     converged_ : bool
@@ -136,7 +137,7 @@ class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
     objective_ : float
         Free energy at the last E-step, in nats.
     history_ : list of Record
-        Inverse temperature, free energy, validation perplexity and seconds of every iteration.
+        ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str

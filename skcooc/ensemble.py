@@ -79,7 +79,8 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         Smoothing of the mean: that of the estimator if it is a number; estimated on held-out
         observations where the estimator holds some out; else .001.
     temperature_search_ : list of Probe
-        The temperatures tried and the validation of the mean; empty where none was searched.
+        The temperatures tried: each has ``beta``, and ``validation.perplexity`` and
+        ``validation.smoothing`` of the mean. Empty where none was searched.
     n_iter_ : int
         Number of EM iterations of the final fits, added up.
     converged_ : bool

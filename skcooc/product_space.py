@@ -99,7 +99,8 @@ class ProductSpaceMixture(StreamMixin, CooccurrenceEstimator):
     smoothing_ : float
         Smoothing used.
     temperature_search_ : list of Probe
-        The temperatures tried and their validation; empty where none was searched.
+        The temperatures tried: each has ``beta``, ``validation.perplexity`` and
+        ``validation.smoothing``. Empty where none was searched.
     n_iter_ : int
         Number of EM iterations of the final fit, including those that early stopping discards.
     converged_ : bool
@@ -107,7 +108,7 @@ class ProductSpaceMixture(StreamMixin, CooccurrenceEstimator):
     objective_ : float
         Free energy at the last E-step, in nats.
     history_ : list of Record
-        Inverse temperature, free energy, validation perplexity and seconds of every iteration.
+        ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str

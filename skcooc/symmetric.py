@@ -135,7 +135,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     beta_, smoothing_ : float
         Inverse temperature and smoothing used.
     temperature_search_ : list of Probe
-        The temperatures tried and their validation; empty where none was searched.
+        The temperatures tried: each has ``beta``, ``validation.perplexity`` and
+        ``validation.smoothing``. Empty where none was searched.
     n_iter_ : int
         Number of iterations of the final fit, on all scales.
     converged_ : bool
@@ -143,7 +144,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     objective_ : float
         Mean-field free energy at the last E-step, in nats, less that of independence.
     history_ : list of Record
-        Inverse temperature, free energy, validation perplexity and seconds of every iteration.
+        ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str

@@ -11,7 +11,8 @@ noun right after it.
 
 # %%
 # Most pairs were seen once, and most words in few pairs: nothing can be learned about them. We keep
-# the words that occur at least five times among those that are kept.
+# the words that occur at least ten times among those that are kept. With rarer words the groups are
+# more mixed.
 import numpy as np
 
 from benchmarks import corpora
@@ -19,19 +20,19 @@ from benchmarks import corpora
 X, adjectives, _, nouns = corpora.brown_pairs()
 print(f"{X.shape[0]} adjectives, {X.shape[1]} nouns, {X.sum()} pairs")
 
-while min(X.sum(axis=0).min(), X.sum(axis=1).min()) < 5:
-    rows, columns = X.sum(axis=1) >= 5, X.sum(axis=0) >= 5
+while min(X.sum(axis=0).min(), X.sum(axis=1).min()) < 10:
+    rows, columns = X.sum(axis=1) >= 10, X.sum(axis=0) >= 10
     X, adjectives, nouns = X[rows][:, columns], adjectives[rows], nouns[columns]
 print(f"{X.shape[0]} adjectives, {X.shape[1]} nouns, {X.sum()} pairs are kept")
 
 # %%
-# Hard clusters of both sides, the best of 20 random starts by the objective: the information, in
-# nats, that one cluster has about the other. Twenty clusters of each are a choice for the eye; with
-# more of them the groups get smaller and a little purer.
+# Clusters of both sides, the best of 20 random starts by the free energy, at the temperature that
+# ``fit`` finds. Twenty clusters of each are a choice for the eye. What one cluster tells about the
+# other, in nats:
 from skcooc import SymmetricClustering
 
-model = SymmetricClustering(20, 20, hard=True, n_init=20, random_state=0).fit(X)
-print(f"{model.mutual_information_:.3f} nats")
+model = SymmetricClustering(20, 20, n_init=20, random_state=0).fit(X)
+print(f"inverse temperature {model.beta_:.2f}, {model.mutual_information_:.3f} nats")
 
 # %%
 # The matrix, sorted by cluster. A word takes room in proportion to its pairs, so that the dots
@@ -46,9 +47,9 @@ plt.show()
 
 # %%
 # Many groups on one side go with mainly one on the other, as the memo found: *old* and *young* with
-# *man* and *woman*, colours with *eye* and *face*, *recent* and *early* with *year* and *day*. But
+# *man* and *woman*, colours with *house* and *eye*, *recent* and *early* with *year* and *day*. But
 # many groups are mixed: with few pairs for a word, one frequent pair decides where it belongs, and
-# brings in strangers. And some, such as that of *own* and *whole*, go with almost everything. How
+# brings in strangers. And some, such as that of *own* and *big*, go with almost everything. How
 # particular a cluster of adjectives is can be measured: by the divergence of the clusters of its
 # nouns from those of all adjectives, in nats.
 share = model.joint_.sum(axis=1)

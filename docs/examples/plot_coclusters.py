@@ -41,7 +41,7 @@ for edge in np.cumsum(np.bincount(rows))[:-1]:
 for edge in np.cumsum(np.bincount(columns))[:-1]:
     axes[1].axvline(edge - 0.5, color="C0", lw=0.8)
 image = axes[2].imshow(
-    np.log2(np.maximum(model.association_, 1 / 8)), cmap="RdBu_r", vmin=-3, vmax=3
+    np.log2(np.maximum(model.association_, 1 / 8)), cmap="RdBu_r", vmin=-3, vmax=3, aspect="auto"
 )
 axes[2].set(title="associations", xlabel="clusters of columns", ylabel="clusters of rows")
 bar = figure.colorbar(image, ax=axes[2], ticks=[-3, 0, 3])
@@ -71,7 +71,8 @@ print(f"{X.shape[0]} docstrings: normalised mutual information {agreement:.2f}")
 
 # %%
 # For each cluster of docstrings the cluster of words that it is associated with most, its most
-# frequent words, and the modules.
+# frequent words, and the modules. Most clusters are a module; scipy.stats, the largest, is divided
+# into three, and some take in what is left of others.
 totals = np.asarray(X.sum(axis=0)).ravel()
 for c in range(8):
     d = model.association_[c].argmax()

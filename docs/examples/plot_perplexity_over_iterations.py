@@ -5,8 +5,7 @@ Perplexity in the course of a fit
 What a temperature is for: at inverse temperature 1 EM maximises the likelihood, and the perplexity
 of held-out observations falls and then rises again. At smaller ones it falls, and stays. After
 figure 7 of Hofmann and Puzicha, *Statistical models for co-occurrence data* (1998), on other data:
-every fourth
-of the docstrings of NumPy, SciPy and scikit-learn.
+every fourth of the docstrings of NumPy, SciPy and scikit-learn.
 """
 
 # %%
@@ -57,9 +56,15 @@ class Curves:
 NAMES = "embedding_", "components_", "unigram_"
 
 # %%
-# The same random start at five temperatures; plain EM, as in the memo.
+# The same random start at five temperatures; plain EM, as in the memo. It warns that it has not
+# converged after a hundred iterations, which is as it should be here.
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
 from skcooc import AspectModel
 
+warnings.simplefilter("ignore", ConvergenceWarning)
 curves = {}
 for beta in (1.0, 0.9, 0.8, 0.7, 0.6):
     model = AspectModel(64, beta=beta, relaxation=1.0, max_iter=100, tol=0, random_state=0)
@@ -70,7 +75,7 @@ for beta in (1.0, 0.9, 0.8, 0.7, 0.6):
 
 # %%
 # The better a model explains the words it was fitted to, the better it predicts others only up to a
-# point. With the right temperature it does not matter when EM is stopped. Where the temperature is
+# point. With the right temperature it hardly matters when EM is stopped. Where the temperature is
 # too high all aspects become the same, and the model is the unigram again.
 import matplotlib.pyplot as plt
 

@@ -9,8 +9,10 @@ aspects. Queries are the "See Also" of docstrings: which other objects do their 
 
 # %%
 # The first paragraph of a docstring is the query, and the objects named under its "See Also" are to
-# be found. The section itself is cut out of all texts.
+# be found. The section itself is cut out of all texts. Where several objects have the name, it is
+# the one nearest in the tree of modules that is meant.
 import re
+from collections import defaultdict
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
@@ -18,15 +20,26 @@ from sklearn.feature_extraction.text import CountVectorizer
 from skcooc.datasets import load_docstrings
 
 docstrings = load_docstrings()
-positions = {name.rsplit(".", 1)[-1]: i for i, name in enumerate(docstrings.names)}
+names = docstrings.names
+homonyms = defaultdict(list)
+for i, name in enumerate(names):
+    homonyms[name.rsplit(".", 1)[-1]].append(i)
 section = re.compile(r"See Also\n-+\n(.*?)(?=\n\n|\Z)", re.DOTALL)
+
+
+def meant(name, i):
+    """Position of the object that docstring i calls by this name, or None."""
+    called_so = [j for j in homonyms[name.rsplit(".", 1)[-1]] if names[j].endswith(name)]
+    modules = set(names[i].split("."))
+    return max(called_so, key=lambda j: len(modules & set(names[j].split("."))), default=None)
+
 
 texts, queries, targets = [], [], []
 for i, text in enumerate(docstrings.data):
     found = section.search(text)
     texts.append(section.sub("", text))
-    named = re.findall(r"^\s*([\w.]+)", found[1], re.MULTILINE) if found else []
-    others = {positions[name.rsplit(".", 1)[-1]] for name in named if name in positions} - {i}
+    lines = re.findall(r"^(\S[^:\n]*)", found[1], re.MULTILINE) if found else []
+    others = {meant(name, i) for line in lines for name in re.findall(r"[\w.]+", line)} - {i, None}
     if others:
         queries.append(text.split("\n\n")[0])
         targets.append((i, sorted(others)))

@@ -30,7 +30,7 @@ print(f"{X.shape[0]} docstrings, {X.shape[1]} words")
 from skcooc import ClusterAbstraction
 
 model = ClusterAbstraction(
-    n_clusters=12, tree="annealed", beta=0.1, max_iter=60, n_jobs=2, random_state=0
+    n_clusters=12, tree="annealed", beta=0.1, tol=1e-4, n_jobs=2, random_state=0
 ).fit(X)
 print(f"{model.n_clusters_} clusters, {model.tree_.n_nodes} nodes")
 

@@ -83,8 +83,14 @@ print(f"unigram {alone:.0f}, aspect model {model.perplexity(Dyads(test)):.0f}")
 #
 # Maximum likelihood is ``beta=1``. It overfits: both models explain the words that they were fitted
 # to about equally well, but not those held out. ``beta="auto"``, the default, has tried several
-# temperatures on observations that it held out itself, and then fitted all of ``train``.
-plain = AspectModel(20, beta=1.0, smoothing=model.smoothing_, random_state=0).fit(train)
+# temperatures on observations that it held out itself, and then fitted all of ``train``. The weight
+# of the unigram in what is scored, ``smoothing``, is chosen for each on such observations too.
+from skcooc.metrics import best_smoothing
+
+inner, validation = split_observations(train, test_size=0.1, random_state=1)
+plain = AspectModel(20, beta=1.0, random_state=0).fit(inner)
+s = best_smoothing(validation, plain.embedding_, plain.components_, unigram(inner))
+plain = AspectModel(20, beta=1.0, smoothing=s, random_state=0).fit(train)
 for name, fitted in (("beta = 1", plain), (f"beta = {model.beta_:.2f}", model)):
     print(
         f"{name:12} training words {fitted.perplexity(Dyads(train)):4.0f}, "
@@ -147,18 +153,18 @@ print(search.best_params_, f"perplexity {best.perplexity(Dyads(test)):.0f}")
 # Clusters instead of mixtures
 # ----------------------------
 #
-# If every document belongs to one group, that is another model with the same methods, and
-# ``labels_``, ``predict`` and ``predict_proba`` as any clusterer of scikit-learn has.
+# If every document belongs to one group, that is another model with the same methods, with
+# ``labels_`` and ``predict`` as scikit-learn's k-means has, and with ``predict_proba``.
 from skcooc import AsymmetricClustering
 
-clusters = AsymmetricClustering(n_clusters=8, n_init=3, random_state=0).fit(train)
+clusters = AsymmetricClustering(n_clusters=20, n_init=3, random_state=0).fit(train)
 print(f"perplexity {clusters.perplexity(Dyads(test)):.0f}")
 for cluster, top in enumerate(top_features(clusters, 6, words)):
     print(f"{np.sum(clusters.labels_ == cluster):4} docstrings: {', '.join(top)}")
 
 # %%
-# Each document has one distribution over words, that of its cluster, so that clusters predict less
-# well than mixtures. They are easier to look at.
+# Each document has one distribution over words, that of its cluster, so that twenty clusters
+# predict less well than twenty aspects. They are easier to look at.
 #
 # Where to go on
 # --------------

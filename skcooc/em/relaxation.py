@@ -8,6 +8,7 @@ import numpy as np
 
 from skcooc.em.sweep import Sweep
 
+CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
 FLOOR = 1e-3  # of the plain step: a probability that reached zero could never come back
 
 
@@ -87,10 +88,14 @@ def relax(previous: Sweep, step: Sweep, relaxation: float, floor: float = FLOOR)
 def _beyond(old: Any, new: Any, relaxation: float, floor: float) -> Any:
     if np.ndim(new) == 0:  # the free energy
         return new
-    beyond = new - old
-    beyond *= relaxation
-    beyond += old
-    # Expected counts stay positive; logarithms, which are sums of the column models, may go down.
-    least = floor * new
-    least[new < 0] = -np.inf
-    return np.maximum(beyond, least, out=beyond)
+    beyond, height = np.empty_like(new), max(1, CHUNK // max(1, new[:1].size))
+    for top in range(0, len(new), height):
+        before, now, out = (array[top : top + height] for array in (old, new, beyond))
+        np.subtract(now, before, out=out)
+        out *= relaxation
+        out += before
+        # Expected counts stay positive; logarithms, sums of the column models, may go down.
+        least = floor * now
+        least[now < 0] = -np.inf
+        np.maximum(out, least, out=out)
+    return beyond

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.ndimage import uniform_filter1d
+from scipy.ndimage import gaussian_filter, uniform_filter1d
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
@@ -22,14 +22,15 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
     The co-occurrence data of texture: a row is a site, a column is a bin of the responses of one
     filter, and an observation is that this response was measured near the site. A filter is a
-    wave of some scale and orientation, and its response the modulus. Every filter, a channel, has a
-    histogram of its own; channels count as if they were independent.
+    wave of some scale and orientation, and its response the modulus. One more tells what all waves
+    are blind to, the level of grey: a Gaussian as wide as one wave of the finest scale. Every
+    filter, a channel, has a histogram of its own; channels count as if they were independent.
 
     Sites are blocks of ``step`` x ``step`` pixels. The histogram of a site is that of a square
     window of blocks around its own, as wide as ``window`` wavelengths of the filter, so that
-    coarse scales are counted in large windows. Neighbouring responses repeat each other, and a
-    window has about as many independent ones as it has squared wavelengths. So every
-    histogram sums to ``window ** 2``, and all channels have the same weight.
+    coarse scales are counted in large windows, and the level of grey in the largest. Neighbouring
+    responses repeat each other, and a window has about as many independent ones as it has squared
+    wavelengths. So every histogram sums to ``window ** 2``, and all channels have the same weight.
 
     Parameters
     ----------
@@ -50,16 +51,17 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     edges_ : (n_channels, n_bins - 1) array
-        Between the bins of each channel: scale after scale, finest first, and within a scale
-        orientation after orientation.
+        Between the bins of each channel: scale after scale, finest first, within a scale
+        orientation after orientation, and the level of grey at the end.
     n_features_out_ : int
-        Number M = n_scales * n_orientations * n_bins of columns.
+        Number M = (n_scales * n_orientations + 1) * n_bins of columns.
 
     References
     ----------
     T. Hofmann and J. Puzicha, *Statistical Models for Co-occurrence Data*, AI Memo 1625, MIT, 1998,
     section 6.3: three scales, four orientations, 40 bins, windows proportional to the scale. What
-    the bins are, how large the windows and how many observations they hold is our choice.
+    the bins are, how large the windows, how many observations they hold and the level of grey are
+    our choice.
 
     Examples
     --------
@@ -69,7 +71,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     >>> histograms = GaborHistograms(n_bins=10)
     >>> X = histograms.fit_transform(image)
     >>> X.shape, histograms.grid(image.shape)
-    ((80, 120), (8, 10))
+    ((80, 130), (8, 10))
     """
 
     edges_: Array
@@ -102,7 +104,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> GaborHistograms:
         """Find the bins of an image; see :meth:`fit_transform`."""
-        self._fit(X)
+        self.fit_bins(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> sp.csr_array:
@@ -127,7 +129,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         ValueError, TypeError
             Where X is no grey-level image, or a parameter has no valid value.
         """
-        return self._windows(self._fit(X))
+        return self.histograms(self.fit_bins(X))
 
     def transform(self, X: Any) -> sp.csr_array:
         """Count the responses of an image in the bins found.
@@ -140,7 +142,16 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         -------
         counts : CSR array of shape (N, M), float32
         """
-        return self._windows(self.bins(X))
+        return self.histograms(self.bins(X))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_bins(self, X: Any) -> Array:
+        """Find the bins of an image, and the bin of every response; see :meth:`bins`."""
+        responses = self._responses(check_image(X))
+        inner = np.linspace(0, 1, self.n_bins + 1)[1:-1]
+        self.edges_ = np.quantile(responses, inner, axis=(1, 2)).T.astype(np.float32)
+        self.n_features_out_ = self.edges_.shape[0] * self.n_bins
+        return self._binned(responses)
 
     def bins(self, X: Any) -> Array:
         """The bin of every response: what is counted.
@@ -155,39 +166,41 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
             Columns of the table: those of channel r are r * n_bins to (r + 1) * n_bins - 1.
         """
         check_is_fitted(self)
-        return self._binned(self._moduli(check_image(X)))
+        return self._binned(self._responses(check_image(X)))
 
     def grid(self, shape: tuple[int, int]) -> tuple[int, int]:
         """How many sites an image of this shape has below, and beside, each other."""
         return -(-shape[0] // self.step), -(-shape[1] // self.step)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X: Any) -> Array:
-        """Find the bins, and return what ``bins`` does."""
-        moduli = self._moduli(check_image(X))
-        inner = np.linspace(0, 1, self.n_bins + 1)[1:-1]
-        self.edges_ = np.quantile(moduli, inner, axis=(1, 2)).T.astype(np.float32)
-        self.n_features_out_ = self.edges_.shape[0] * self.n_bins
-        return self._binned(moduli)
-
-    def _moduli(self, image: Array) -> Array:
+    def _responses(self, image: Array) -> Array:
         bank = gabor_moduli(image, self.n_scales, self.n_orientations, self.frequency)
-        return np.stack(list(bank))
+        level = gaussian_filter(image, 1 / self.frequency, mode="reflect")
+        return np.stack([*bank, level.astype(np.float32)])
 
-    def _binned(self, moduli: Array) -> Array:
-        pairs = zip(self.edges_, moduli, strict=True)
-        bins = np.stack([np.searchsorted(edges, modulus, "right") for edges, modulus in pairs])
+    def _binned(self, responses: Array) -> Array:
+        pairs = zip(self.edges_, responses, strict=True)
+        bins = np.stack([np.searchsorted(edges, response, "right") for edges, response in pairs])
         return bins + self.n_bins * np.arange(len(bins))[:, None, None]
 
-    def _windows(self, bins: Array) -> sp.csr_array:
-        """The histograms of the blocks, averaged over windows by running sums."""
+    def histograms(self, bins: Array) -> sp.csr_array:
+        """Count responses around every site, whose bins are known.
+
+        Parameters
+        ----------
+        bins : (n_channels, H, W) array of int
+            As from :meth:`bins`.
+
+        Returns
+        -------
+        counts : CSR array of shape (N, M), float32
+        """
         height, width = self.grid(bins.shape[1:])
         blocks = block_counts(bins, self.step, self.n_features_out_)
         shares = blocks / (blocks.sum(axis=1)[:, None] / len(bins))
         columns = []
         for channel in range(len(bins)):
             own = shares[:, channel * self.n_bins : (channel + 1) * self.n_bins].toarray()
-            side = self._side(channel // self.n_orientations)
+            side = self._side(min(channel // self.n_orientations, self.n_scales - 1))
             planes = own.reshape(height, width, self.n_bins)
             for axis in (0, 1):
                 planes = uniform_filter1d(planes, side, axis=axis, mode="reflect")

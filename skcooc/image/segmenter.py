@@ -29,9 +29,11 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
        multiscale optimisation: the memo's segmentation. It has ``n_spare`` clusters too many.
     2. Windows that straddle two textures blur the border between them, and may look like a third
        texture. So the clusters go on without overlapping windows: every response counts once, and
-       neighbouring sites are tied by a Potts prior instead. Clusters that are missed least are left
-       out until ``n_segments`` remain. The best of ``n_init`` starts is the one with the least free
-       energy.
+       neighbouring sites are tied by a Potts prior instead. Then clusters are left out until
+       ``n_segments`` remain: of the two that are told apart with the least gain, the one with less
+       core. A site is in the core of a cluster where the cluster holds most of its neighbourhood;
+       strips along borders, where filters straddle two textures, have none. The best of
+       ``n_init`` starts is the one with the least free energy.
     3. The same model on single pixels.
 
     Parameters
@@ -43,9 +45,9 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     beta : float in (0, 1], default=0.15
         Inverse temperature of the first step. The responses of different filters are not
         independent, so an observation counts for less than one.
-    n_spare : int, default=2
-        How many clusters more than segments the first step has. Fewer are better where a texture
-        has large parts, such as bricks, that can be taken for textures of their own.
+    n_spare : int, default=4
+        How many clusters more than segments the first step has: for strips along borders, and for
+        parts of uneven textures.
     coupling : float, default=20.0
         How much the agreement of all neighbours is worth to a pixel, in nats. A pixel has
         as many observations as there are filters. 0 means not to tie neighbours.
@@ -98,7 +100,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_segments": [Interval(Integral, 1, None, closed="left")],
-        "features": [HasMethods(["fit_transform", "bins", "grid"]), None],
+        "features": [HasMethods(["fit_bins", "histograms"]), None],
         "beta": [Interval(Real, 0, 1, closed="right")],
         "n_spare": [Interval(Integral, 0, None, closed="left")],
         "coupling": [Interval(Real, 0, None, closed="left")],
@@ -118,7 +120,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         *,
         features: GaborHistograms | None = None,
         beta: float = 0.15,
-        n_spare: int = 2,
+        n_spare: int = 4,
         coupling: float = 20.0,
         reach: float = 8.0,
         n_init: int = 3,
@@ -163,7 +165,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         """
         image = check_image(X)
         features = GaborHistograms() if self.features is None else clone(self.features)
-        counts, bins = features.fit_transform(image), features.bins(image)
+        bins = features.fit_bins(image)
+        counts = features.histograms(bins)
         tied = self._tied(bins, features.step, features.n_features_out_)
         rng = check_random_state(self.random_state)
         starts = [

@@ -93,23 +93,23 @@ def node_top_features(
 def characteristic_features(
     model: Any, n_features: int = 10, feature_names: ArrayLike | None = None
 ) -> list[list[str]]:
-    """The columns that distinguish each node of a hierarchy from the node above it.
+    """The columns that distinguish each component from all observations, or a node from its parent.
 
     Columns y are ranked by q_v(y) log(q_v(y) / m(y)), where m is the mean of q_v, the distribution
-    of the node, and q_u, that of its parent: their part in the divergence of q_v from m, which is
-    the node's half of the Jensen-Shannon divergence between q_v and q_u. Unlike the divergence of
-    q_v from q_u itself it is finite where the parent never generates a column, as often happens,
-    and does not let rare columns win for that alone. The root is compared to the unigram of all
-    observations.
+    of the component, and q_u, the unigram of all observations: their part in the divergence of q_v
+    from m, which is one half of the Jensen-Shannon divergence between q_v and q_u. In a hierarchy
+    every node but the root is compared to its parent instead. Unlike the divergence of q_v from q_u
+    itself it is finite where the parent never generates a column, as often happens, and does not
+    let rare columns win for that alone.
 
     Parameters
     ----------
-    model : fitted ClusterAbstraction
-        With ``tree_``, ``components_`` (V, M), ``embedding_`` (N, V) and ``row_distribution_``
-        (N,).
+    model : fitted estimator
+        With ``components_`` (V, M), ``embedding_`` (N, V), ``row_distribution_`` (N,), and perhaps
+        ``tree_``.
     n_features : int, default=10
-        How many columns of each node at most: columns that are no more probable than at the
-        parent are left out.
+        How many columns of each at most: columns that are no more probable than what it is compared
+        to makes them are left out.
     feature_names : array-like of shape (M,), default=None
         Names of the columns; see :func:`top_features`.
 
@@ -123,22 +123,28 @@ def characteristic_features(
     ValueError
         Where there are not as many names as columns.
     TypeError
-        Where the model has no tree.
+        Where the model is of another library and lacks an attribute.
 
     Examples
     --------
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.inspection import characteristic_features
+    >>> from skcooc import AsymmetricClustering, ClusterAbstraction
+    >>> from skcooc.inspection import characteristic_features, top_features
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> clusters = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
+    >>> sorted(top_features(clusters, 2, words))
+    [['tea', 'drink'], ['wine', 'drink']]
+    >>> sorted(characteristic_features(clusters, 2, words))
+    [['tea'], ['wine']]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
     >>> characteristic_features(model, 3, words)
     [['drink'], ['tea'], ['wine']]
     """
-    tree = fitted(model, "tree_")
-    q = np.asarray(model.components_, dtype=np.float64)
+    q = np.asarray(fitted(model, "components_"), dtype=np.float64)
     names = column_names(model, q.shape[1], feature_names)
-    reference = q[tree.parents]
-    reference[tree.parents < 0] = model.row_distribution_ @ model.embedding_ @ q
+    tree = getattr(model, "tree_", None)
+    parents = np.full(len(q), -1) if tree is None else tree.parents
+    reference = q[parents]
+    reference[parents < 0] = fitted(model, "row_distribution_") @ fitted(model, "embedding_") @ q
     gain = rel_entr(q, (q + reference) / 2)
     order = np.argsort(-gain, axis=1, kind="stable")[:, :n_features]
     return [

@@ -117,9 +117,9 @@ class PerplexityDisplay:
             over = next(iter(known))
         if over not in known:
             raise ValueError(
-                f"There is nothing to draw over {over}: the model validated "
-                f"{', '.join(known) or 'nothing'}. Fit it with early_stopping=True for iterations, "
-                "with beta='auto' for beta."
+                f"There is nothing to draw{'' if over is None else f' over {over}'}: the model "
+                f"validated {', '.join(known) or 'nothing'}. Fit it with early_stopping=True for "
+                "iterations, with beta='auto' for beta."
             )
         x, perplexity = np.array(sorted(known[over]), dtype=float).T
         curve = Curve(name or f"β = {model.beta_:.3g}", x, perplexity)

@@ -2,6 +2,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 
 from skcooc.image import GaborHistograms
 from skcooc.image.gabor import gabor_moduli
@@ -18,16 +19,18 @@ def slow_histograms(image, params):
     height, width = -(-image.shape[0] // step), -(-image.shape[1] // step)
     X = np.zeros((height * width, features.n_features_out_))
     moduli = gabor_moduli(image, features.n_scales, features.n_orientations, features.frequency)
-    for channel, modulus in enumerate(moduli):
-        limits = np.quantile(modulus, np.arange(1, n_bins) / n_bins)
-        wavelength = 2 ** (channel // features.n_orientations) / features.frequency
+    level = gaussian_filter(image, 1 / features.frequency)
+    for channel, responses in enumerate([*moduli, level]):
+        limits = np.quantile(responses, np.arange(1, n_bins) / n_bins)
+        scale = min(channel // features.n_orientations, features.n_scales - 1)
+        wavelength = 2**scale / features.frequency
         radius = int(window * wavelength / step / 2)
         for site in range(len(X)):
             row, column = divmod(site, width)
             for dy in range(-radius, radius + 1):
                 for dx in range(-radius, radius + 1):
                     y, x = mirrored(row + dy, height), mirrored(column + dx, width)
-                    block = modulus[y * step : (y + 1) * step, x * step : (x + 1) * step]
+                    block = responses[y * step : (y + 1) * step, x * step : (x + 1) * step]
                     for response in block.ravel():
                         bin = channel * n_bins + (response >= limits).sum()
                         X[site, bin] += 1 / block.size / (2 * radius + 1) ** 2
@@ -63,7 +66,7 @@ def test_a_wider_window_is_not_the_same():
 
 def test_every_histogram_has_the_same_number_of_observations():
     features = GaborHistograms(2, 3, 6, window=3.0)
-    X = features.fit_transform(IMAGE).toarray().reshape(-1, 6, 6)
+    X = features.fit_transform(IMAGE).toarray().reshape(-1, 7, 6)
     np.testing.assert_allclose(X.sum(axis=2), 9.0, rtol=1e-5)
     bins = features.bins(IMAGE)
     np.testing.assert_allclose(np.bincount(bins.ravel()), IMAGE.size / 6, atol=1)
@@ -79,10 +82,10 @@ def test_brightness_and_contrast_do_not_count():
 def test_transposing_an_image_exchanges_orientations():
     image = noise((24, 24), (0, 2))
     X, swapped = (
-        GaborHistograms(2, 4, 6).fit_transform(side).toarray().reshape(6, 6, 2, 4, 6)
+        GaborHistograms(2, 4, 6).fit_transform(side).toarray().reshape(6, 6, 9, 6)
         for side in (image, image.T)
     )
-    expected = X.transpose(1, 0, 2, 3, 4)[:, :, :, [2, 1, 0, 3]]
+    expected = X.transpose(1, 0, 2, 3)[:, :, [2, 1, 0, 3, 6, 5, 4, 7, 8]]
     np.testing.assert_allclose(swapped, expected, atol=1e-3)
     assert np.abs(swapped - X).max() > 1
 
@@ -101,7 +104,7 @@ def test_bins_are_those_of_the_image_fitted():
     features = GaborHistograms(1, 2, 4).fit(IMAGE)
     assert features.bins(3 * IMAGE).sum() > features.bins(IMAGE).sum()
     other = features.transform(noise((16, 20), (1, 1), seed=1))
-    assert other.shape == (4 * 5, 8)
+    assert other.shape == (4 * 5, 12)
     assert features.grid((16, 20)) == (4, 5)
 
 

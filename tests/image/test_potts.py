@@ -134,6 +134,58 @@ def test_spare_segments_are_left_out():
     assert agreement > 0.85 > adjusted_rand_score(TRUTH, halves)
 
 
+def striped():
+    """Two textures that are alike, a third one, and a narrow strip that is like neither."""
+    rng = np.random.default_rng(1)
+    columns = np.repeat([0, 1, 2, 3], [8, 9, 2, 9])
+    labels = np.tile(columns, (12, 1)).ravel()
+    first = rng.dirichlet(np.full(M, 2.0))
+    alike = np.roll(first, 1) * 0.4 + first * 0.6
+    components = np.stack([first, alike, rng.dirichlet(np.ones(M)), rng.dirichlet(np.full(M, 2.0))])
+    counts = np.stack([rng.multinomial(40, components[c]) for c in labels]).astype(float)
+    return TiedSites(sp.csr_array(counts), (12, 28), 10.0, 2.0), labels
+
+
+@dataclass(frozen=True)
+class Coreless(TiedSites):
+    """A broken twin: sites at borders count as others do."""
+
+    def losses(self, posteriors):
+        return TiedSites(self.counts, self.grid, 0.0, 1e-3).losses(posteriors)
+
+
+def test_losses_as_a_loop_over_segments():
+    sites, R = tied(), RNG.dirichlet(np.full(K, 0.1), len(TRUTH))
+    losses, sizes = sites.losses(R)
+    cores = np.maximum(2 * couplings(sites) @ R - 1, 0)
+    n = COUNTS.toarray().T @ cores + PRIOR
+    assert_allclose(sizes, n.sum(axis=0))
+    contact = 3.0 * R.T @ couplings(sites) @ R
+    assert np.isinf(np.diag(losses)).all()
+    for a, b in [(0, 1), (0, 2), (1, 2), (2, 1)]:
+        both = n[:, a] + n[:, b]
+        expected = sum(
+            n[j, c] * np.log(n[j, c] / n[:, c].sum() / (both[j] / both.sum()))
+            for j in range(M)
+            for c in (a, b)
+        )
+        assert_allclose(losses[a, b], expected - contact[a, b])
+
+
+def test_a_strip_is_left_out_before_a_texture():
+    sites, truth = striped()
+    start = sites.weighed(np.eye(4)[truth])
+    textures = truth[truth != 2]
+
+    def agreement(sites):
+        kept = sites.without_spare(start, K, 30, 1e-6)
+        labels = kept.posteriors.argmax(axis=1)
+        return adjusted_rand_score(textures, labels[truth != 2])
+
+    assert agreement(sites) > 0.9
+    assert agreement(Coreless(sites.counts, sites.grid, sites.coupling, sites.reach)) < 0.8
+
+
 def test_float32_stays():
     step = TiedSites(COUNTS.astype(np.float32), GRID, 3.0, 1.0).weighed(START.astype(np.float32))
     assert {step.posteriors.dtype, step.components.dtype, step.scores.dtype} == {np.dtype("f4")}

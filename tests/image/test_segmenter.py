@@ -37,7 +37,7 @@ def test_attributes(fitted):
     np.testing.assert_array_equal(fitted.posteriors_.argmax(axis=2), fitted.labels_)
     assert fitted.components_.shape == (3, fitted.features_.n_features_out_)
     np.testing.assert_allclose(fitted.components_.sum(axis=1), 1, rtol=1e-5)
-    assert fitted.clustering_.components_.shape[0] == 5
+    assert fitted.clustering_.components_.shape[0] == 7
     assert np.isfinite(fitted.objective_)
 
 
@@ -49,7 +49,7 @@ def test_results_repeat(fitted):
 def test_features_of_ones_own():
     features = GaborHistograms(2, 2, 10, step=6)
     model = TextureSegmenter(3, features=features, n_init=1, random_state=0).fit(IMAGE)
-    assert model.components_.shape == (3, 40)
+    assert model.components_.shape == (3, 50)
     assert not hasattr(features, "edges_")
     assert len(model.clustering_.labels_) == 15 * 13
 

@@ -109,8 +109,20 @@ def test_wrong_number_of_names_in_a_hierarchy(features):
 
 
 @pytest.mark.parametrize("features", [node_top_features, characteristic_features])
-def test_models_without_a_tree(features, X):
+def test_features_of_a_model_that_is_not_fitted(features):
     with pytest.raises(NotFittedError):
         features(AspectModel())
+
+
+def test_nodes_need_a_tree(X):
     with pytest.raises(TypeError, match="AspectModel has no tree_"):
-        features(AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(X))
+        node_top_features(AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(X))
+
+
+def test_without_a_tree_components_are_compared_to_the_unigram(X):
+    model = AspectModel(3, beta=1, random_state=0, tol=1e-3).fit(X)
+    names = characteristic_features(model, 7)
+    for z, q in enumerate(model.components_):
+        parts = _shannon_parts(q, X.sum(axis=0) / X.sum())
+        order = sorted(range(7), key=lambda j: -parts[j])
+        assert names[z] == [f"x{j}" for j in order if parts[j] > 0]
