@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("skcooc", "numpy", "scipy", "scikit-learn", "numba", "joblib", "tomotopy")
+PACKAGES = ("skcooc", "numpy", "scipy", "scikit-learn", "numba", "joblib", "tomotopy", "gensim")
 
 Row = Mapping[str, Any]
 

@@ -1,10 +1,11 @@
 """Mixture models for co-occurrence data, compatible with scikit-learn."""
 
-from skcooc import datasets, image, inspection, metrics, model_selection, plotting
+from skcooc import callbacks, datasets, image, inspection, metrics, model_selection, plotting
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
+from skcooc.counts import RowBlocks, open_csr, save_csr
 from skcooc.dyads import Dyads
 from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
@@ -22,11 +23,15 @@ __all__ = [
     "ClusteringProjection",
     "Dyads",
     "ProductSpaceMixture",
+    "RowBlocks",
     "SymmetricClustering",
+    "callbacks",
     "datasets",
     "image",
     "inspection",
     "metrics",
     "model_selection",
+    "open_csr",
     "plotting",
+    "save_csr",
 ]

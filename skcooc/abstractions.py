@@ -13,7 +13,7 @@ from skcooc.clustering import posteriors, relative
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Counts, PathCounts, Rows
 from skcooc.row_clusters import RowClusters
-from skcooc.simplex import LEAST, log, normalise, sums
+from skcooc.simplex import LEAST, diluted, log, normalise, sums
 
 Abstraction = Literal["constant", "cluster", "object"]
 
@@ -129,6 +129,10 @@ class Abstractions:
     def log_prior(self, params: Params, beta: float) -> float:
         """None: maximum likelihood."""
         return 0.0
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters of which every node is, in this share, the distribution."""
+        return params._replace(nodes=diluted(params.nodes, distribution, share))
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The nodes at these columns alone, not normalised anew."""

@@ -13,9 +13,10 @@ from skcooc.em import TemperatureRange
 from skcooc.predictive_aspects import PredictiveAspects
 from skcooc.protocol import Counts
 from skcooc.settings import Priors
+from skcooc.stream_mixin import StreamMixin
 
 
-class AspectModel(CooccurrenceEstimator):
+class AspectModel(StreamMixin, CooccurrenceEstimator):
     """Aspect model: every observation comes from one of K aspects.
 
     Also known as separable mixture model (SMM) and probabilistic latent semantic analysis (pLSA);
@@ -212,6 +213,11 @@ class AspectModel(CooccurrenceEstimator):
         expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
         within = TemperatureRange(1e-3 * expected, 0.5 * expected, "log")
         return {"priors": Priors(within, self._with_prior)}
+
+    def _no_stream(self) -> str | None:
+        if self.leave_one_out:
+            return "leave_one_out=True needs all observations at once; partial_fit needs False"
+        return None
 
     def _prediction_model(self) -> Aspects:
         plain: Aspects = self._fitted_model.fold_in

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.simplex import normalise, sums
+from skcooc.simplex import diluted, normalise, sums
 
 
 class Params(NamedTuple):
@@ -93,6 +93,10 @@ class Aspects:
         with np.errstate(divide="ignore"):  # a warm start may begin with zeros
             logs = np.log(params.components)
         return self.component_prior * float(logs.sum(dtype=np.float64))
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters of which every component is, in this share, the distribution."""
+        return params._replace(components=diluted(params.components, distribution, share))
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""

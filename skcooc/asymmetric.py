@@ -18,9 +18,10 @@ from skcooc.em.schedules import Schedule, constant, rising
 from skcooc.protocol import Array, Counts
 from skcooc.row_clusters import RowClusters
 from skcooc.simplex import first_largest
+from skcooc.stream_mixin import StreamMixin
 
 
-class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
+class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
     """Asymmetric clustering model (ACM): every row belongs to one of K clusters.
 
     All observations of a row, say the words of a document, come from the one distribution that its
@@ -229,6 +230,13 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     def _model(self) -> RowClusters | ColumnClusters:
         kind = RowClusters if self.axis == "rows" else ColumnClusters
         return kind(self.n_clusters, self.hard, self.object_weights, self.proportions)
+
+    def _no_stream(self) -> str | None:
+        if self.axis == "columns":
+            return "columns are clustered by all of their rows; partial_fit needs axis='rows'"
+        if self.coarsening is not None:
+            return "coarsening groups the rows of one table; partial_fit needs coarsening=None"
+        return None
 
     def _temperatures(self, X: Counts) -> TemperatureRange:
         return temperatures(self._model(), X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +12,7 @@ from joblib import effective_n_jobs
 from numba import config
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
+from skcooc.counts import RowBlocks
 from skcooc.dyads import Dyads
 from skcooc.protocol import Array
 
@@ -37,6 +38,11 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     ValueError
         Where counts are negative, not finite, or have another number of columns than fitted.
     """
+    if isinstance(X, RowBlocks):
+        raise TypeError(
+            "RowBlocks are read by fit of the estimators that have partial_fit. Elsewhere give "
+            "their blocks, one at a time."
+        )
     if isinstance(X, Dyads):
         table = X.to_csr()
         _check_n_features(estimator, table, reset=reset)
@@ -69,7 +75,9 @@ def _check_names(estimator: Any, names: Array | None, reset: bool) -> None:
         )
 
 
-def check_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, Array | None]:
+def check_training(
+    estimator: Any, X: Any, sample_weight: Any, *, reset: bool = True
+) -> tuple[Any, Array | None]:
     """The table to fit, and the weights of its rows.
 
     The weights of observations (Dyads) are counted into the table.
@@ -80,6 +88,8 @@ def check_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, Arr
         Gets what ``check_table`` finds, and the table without its observations as ``_table``.
     X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
     sample_weight : array-like of shape (n_samples,) or None
+    reset : bool, default=True
+        False where the table goes on from those fitted before.
 
     Returns
     -------
@@ -93,7 +103,7 @@ def check_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, Arr
     """
     if isinstance(X, Dyads) and sample_weight is not None:
         X, sample_weight = X.reweighted(_weights(sample_weight, np.empty((len(X), 0)))), None
-    table = check_table(estimator, X, reset=True)
+    table = check_table(estimator, X, reset=reset)
     names = getattr(estimator, "feature_names_in_", None)
     empty = sp.csr_array(table.shape)
     estimator._table = X[:0] if isinstance(X, Dyads) else Dyads(empty, column_names=names)
@@ -106,6 +116,36 @@ def check_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, Arr
             f"required by {type(estimator).__name__}: all counts, or their weights, are zero."
         )
     return table, sample_weight
+
+
+def check_blocks(
+    estimator: Any, X: RowBlocks, sample_weight: Array | None, *, reset: bool
+) -> Iterator[tuple[Any, Array | None]]:
+    """The blocks, checked, with the weights of their rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : RowBlocks
+    sample_weight : (N,) array or None
+    reset : bool
+        Whether the first block says which columns there are.
+
+    Yields
+    ------
+    table : CSR array or matrix of shape (n, M)
+    row_weights : (n,) array or None
+    """
+    last = 0
+    for block in X:
+        table = check_table(estimator, block, reset=reset and last == 0)
+        first, last, row_weights = last, last + table.shape[0], None
+        if sample_weight is not None:
+            own = sample_weight[first:last]
+            row_weights = _weights(own, table, allow_all_zero_weights=True)
+        yield table, row_weights
+    if sample_weight is not None and len(sample_weight) != last:
+        raise ValueError(f"sample_weight should be of shape ({last},), as X has so many rows.")
 
 
 def check_coarsening(coarsening: Sequence[Any], n_rows: int) -> list[Array]:
@@ -162,5 +202,5 @@ def n_threads(n_jobs: int | None) -> int:
     return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
 
 
-def _weights(sample_weight: Any, X: Any) -> Array:
-    return _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+def _weights(sample_weight: Any, X: Any, **options: Any) -> Array:
+    return _check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)

@@ -19,10 +19,11 @@ from skcooc.em.annealing import Grown
 from skcooc.em.schedules import Schedule, constant
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
 from skcooc.protocol import Counts
+from skcooc.stream_mixin import StreamMixin
 from skcooc.tree_mixin import TreeMixin
 
 
-class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
+class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
     """Cluster-abstraction model (CAM): clusters at the leaves of a tree, words at all its nodes.
 
     Also known as hierarchical asymmetric clustering model (HACM). Every row, say a document,
@@ -221,6 +222,11 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         options = self.abstraction, self.tempering, self.proportions, self.object_iter
         return Abstractions(self._topology(), *options)
 
+    def _no_stream(self) -> str | None:
+        if self.abstraction == "object":
+            return "rows have weights of their own; partial_fit needs abstraction='cluster'"
+        return None
+
     @property
     def _is_annealed(self) -> bool:
         return isinstance(self.tree, str) and self.tree == "annealed"
@@ -257,7 +263,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     def _continued(self, model: Any, table: Any) -> State:
         same = np.array_equal(self.tree_.parents, model.tree.parents)
-        if not same and self._fitted_structure == (self.n_clusters,):
+        if not same and self._fitted_parameters["n_clusters"] == self.n_clusters:
             raise ValueError(
                 "warm_start=True goes on with the tree fitted, but tree is another one. "
                 "Set warm_start=False to start anew."

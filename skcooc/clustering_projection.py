@@ -15,10 +15,11 @@ from skcooc.factorial_projections import FactorialProjections
 from skcooc.projection_mixin import ProjectionMixin
 from skcooc.protocol import Counts
 from skcooc.row_clusters import RowClusters
+from skcooc.stream_mixin import StreamMixin
 from skcooc.structured_projections import StructuredProjections
 
 
-class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
+class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):
     """Probabilistic clustering-projection (PCP): clusters of rows in a space of topics.
 
     A row, say a document, belongs to one of C clusters; a cluster has a center, a distribution over
@@ -239,6 +240,13 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         kind = StructuredProjections if self._is_structured else FactorialProjections
         priors = self.cluster_prior, self.center_prior, self.topic_prior
         return kind(self.n_components, self.n_clusters, *priors, self.update_priors)
+
+    def _no_stream(self) -> str | None:
+        if self.n_clusters is None:
+            return "every row is a cluster of its own; partial_fit needs n_clusters"
+        if not self._is_structured:
+            return "rows would start anew, and end badly; partial_fit needs posterior='structured'"
+        return None
 
     def _temperatures(self, X: Counts) -> TemperatureRange:
         if self._is_structured:

@@ -175,7 +175,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
                 "embedding_": embedding,
                 "row_distribution_": members[0].row_distribution_,
-                "unigram_": add_one_unigram(counts),
+                "unigram_": add_one_unigram(counts.column_sums),
                 "beta_": found["beta"],
                 "smoothing_": chosen_smoothing(settings.smoothing, chosen and chosen.validation),
                 "temperature_search_": probes if settings.searches else [],

@@ -43,7 +43,7 @@ def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[A
         )
     # Without any smoothing a single impossible observation would make all validations infinite.
     smoothing = None if settings.smoothing == "auto" else max(settings.smoothing, LEAST_SMOOTHING)
-    return rest, HeldOut([heldout], add_one_unigram(fitted), smoothing)
+    return rest, HeldOut([heldout], add_one_unigram(fitted.column_sums), smoothing)
 
 
 def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | None) -> float:
@@ -53,7 +53,6 @@ def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | No
     return DEFAULT_SMOOTHING if validation is None else validation.smoothing
 
 
-def add_one_unigram(counts: CSRCounts) -> Array:
-    """The distribution (m_j + 1) / (L + M) of the columns, (M,), in float64."""
-    m = counts.column_sums
-    return (m + 1) / (m.sum() + len(m))
+def add_one_unigram(column_sums: Array) -> Array:
+    """The distribution (m_j + 1) / (L + M) of the columns, (M,), of how often each was observed."""
+    return (column_sums + 1) / (column_sums.sum() + len(column_sums))

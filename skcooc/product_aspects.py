@@ -13,7 +13,7 @@ from skcooc.aspects import Aspects
 from skcooc.em import EM
 from skcooc.em.schedules import burn_in
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.simplex import normalise, sums
+from skcooc.simplex import diluted, normalise, sums
 
 # The aspect model that is the start: at a temperature that suits most data, not to the end.
 START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
@@ -104,6 +104,10 @@ class ProductAspects:
     def log_prior(self, params: Params, beta: float) -> float:
         """None: maximum likelihood."""
         return 0.0
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters of which every component is, in this share, the distribution."""
+        return params._replace(components=diluted(params.components, distribution, share))
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""

@@ -12,9 +12,10 @@ from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant
 from skcooc.product_aspects import ProductAspects
 from skcooc.protocol import Array, Counts
+from skcooc.stream_mixin import StreamMixin
 
 
-class ProductSpaceMixture(CooccurrenceEstimator):
+class ProductSpaceMixture(StreamMixin, CooccurrenceEstimator):
     """Product-space mixture model (PMM): an aspect of the row meets an aspect of the column.
 
     An aspect model whose aspects are pairs: a row has a distribution over C aspects of rows, an

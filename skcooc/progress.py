@@ -21,8 +21,8 @@ class Progress:
     settings : Settings
         Tell what is searched for, and how many restarts there are.
     attributes : callable
-        (model, record, params, rows) -> dict of fitted attributes, with which a callback that asks
-        for the fitted estimator gets one as if the fit had ended there.
+        (model, record, params, rows, unfinished) -> dict of fitted attributes, with which a
+        callback that asks for the fitted estimator gets one as if the fit had ended there.
     data : dict
         What ``fit`` was given: X, y and metadata.
     """
@@ -31,7 +31,7 @@ class Progress:
         self,
         estimator: Any,
         settings: Settings,
-        attributes: Callable[[Model, Record, Any, Sequence[Rows]], dict[str, Any]],
+        attributes: Callable[[Model, Record, Any, Sequence[Rows], Any], dict[str, Any]],
         data: dict[str, Any],
     ) -> None:
         self._attributes = attributes
@@ -62,7 +62,7 @@ class Progress:
         """The growth of a tree: what it yields observes the iterations of EM on the way."""
         task = self._begin(self._root, "annealing", None)
 
-        def observe(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+        def observe(record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
             step = self._begin(task, f"beta = {record.beta:.3g}", 0)
             return bool(step.call_on_fit_task_end(**self._data))
 
@@ -76,12 +76,14 @@ class Progress:
         if self._silent:
             return ignore
 
-        def observe(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+        def observe(record: Record, params: Any, rows: Sequence[Rows], unfinished: Any) -> bool:
             step = self._begin(task, "iteration", 0)
             return bool(
                 step.call_on_fit_task_end(
                     **self._data,
-                    reconstruction_attributes=lambda: self._attributes(model, record, params, rows),
+                    reconstruction_attributes=lambda: self._attributes(
+                        model, record, params, rows, unfinished
+                    ),
                 )
             )
 

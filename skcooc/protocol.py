@@ -145,6 +145,13 @@ class Model(Predictor, Protocol):
         """Terms of the objective in the parameters alone; free energy minus it never rises."""
 
 
+class OnlineModel(Model, Protocol):
+    """A model whose parameters can follow a stream of rows."""
+
+    def diluted(self, params: Any, distribution: Array, share: float) -> Any:
+        """Parameters of which every component is, in this share, the distribution (M,)."""
+
+
 class Annealable(Model, Protocol):
     """A model of clusters that split while the temperature falls.
 

@@ -17,7 +17,7 @@ from skcooc.clustering import (
     worst_explained,
 )
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.simplex import log, normalise, sums
+from skcooc.simplex import diluted, log, normalise, sums
 
 
 class Params(NamedTuple):
@@ -123,6 +123,10 @@ class RowClusters:
     def log_prior(self, params: Params, beta: float) -> float:
         """None: maximum likelihood."""
         return 0.0
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters of which every component is, in this share, the distribution."""
+        return params._replace(components=diluted(params.components, distribution, share))
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""

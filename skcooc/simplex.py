@@ -44,6 +44,30 @@ def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None =
     return result
 
 
+def diluted(P: Array, distribution: Array, share: float) -> Array:
+    """Columns of which each is, in this share, the given distribution.
+
+    Parameters
+    ----------
+    P : array of shape (n, k)
+        Columns sum to one.
+    distribution : array of shape (n,)
+    share : float in [0, 1]
+
+    Returns
+    -------
+    mixed : array of shape (n, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> diluted(np.array([[1.0, 0.5], [0.0, 0.5]]), np.array([0.0, 1.0]), 0.5)
+    array([[0.5 , 0.25],
+           [0.5 , 0.75]])
+    """
+    return (1 - share) * P + share * distribution[:, None]
+
+
 def sums(P: Array, axis: int) -> Array:
     """Sums along an axis of an array of shape (n, k), faster than its method ``sum``.
 

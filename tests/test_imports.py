@@ -20,6 +20,7 @@ GLUE = {
     "prediction",
     "probing",
     "progress",
+    "restarts",
     "scoring",
     "settings",
     "threads",
@@ -60,14 +61,27 @@ ALLOWED = {
     "settings": {"em", "protocol"},
     "progress": {"em", "protocol", "settings"},
     "scoring": {"counts", "protocol"},
-    "checks": {"dyads", "protocol"},
+    "checks": {"counts", "dyads", "protocol"},
     "holdout": {"counts", "em", "protocol", "settings"},
     "probing": {"counts", "em", "protocol", "settings"},
-    "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "settings"}
-    | {"threads"},
-    "attributes": {"counts", "em", "fitting", "holdout", "protocol"},
+    "restarts": {"counts", "em", "progress", "protocol", "settings", "threads"},
+    "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "restarts"}
+    | {"settings", "threads"},
+    "attributes": {"counts", "em", "fitting", "holdout", "protocol", "restarts"},
     "prediction": {"checks", "counts", "dyads", "em", "fitting", "protocol", "scoring"},
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
+    "stream_mixin": {
+        "attributes",
+        "callbacks",
+        "checks",
+        "counts",
+        "dyads",
+        "em",
+        "fitting",
+        "holdout",
+    }
+    | {"protocol", "threads"},
+    "callbacks": set(),
     "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "holdout"}
     | {"prediction", "protocol", "settings", "threads"},
     "retrieval": {"aspect", "base", "checks", "protocol", "term_weights"},
@@ -96,6 +110,7 @@ ALLOWED = {
             "em",
             "hierarchy",
             "projection_mixin",
+            "stream_mixin",
         }
         | {"protocol", "settings", "simplex"}
         | EQUATIONS

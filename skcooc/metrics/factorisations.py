@@ -33,7 +33,7 @@ def unigram(X: Any) -> Array:
     >>> unigram([[2, 0], [1, 0]])
     array([0.8, 0.2])
     """
-    return holdout.add_one_unigram(CSRCounts(check_counts(X)))
+    return holdout.add_one_unigram(CSRCounts(check_counts(X)).column_sums)
 
 
 def perplexity(

@@ -1,0 +1,151 @@
+"""Stepwise EM: batches of rows one after the other, whose statistics are blended."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from skcooc.protocol import Array, Counts, OnlineModel, Rows
+
+DECAY = 0.5  # of the step sizes
+UNDECIDED = 0.5  # share of the unigram in the components of the start
+
+
+class Averages(NamedTuple):
+    """Expected statistics for each observation: a mean in which later batches count more."""
+
+    stats: Any
+    observations: float  # of all batches
+    n_batches: int
+
+
+class Step(NamedTuple):
+    """What one batch makes of a model."""
+
+    params: Any
+    rows: Rows  # of the batch
+    averages: Averages
+    free_energy: float  # of the batch, nats; before the step
+
+
+def averages(stats: Any, observations: float) -> Averages:
+    """The statistics of a first batch, for each of its observations."""
+    return Averages(_scaled(stats, 1 / observations), observations, 1)
+
+
+def step_size(kept: Averages, observations: float) -> float:
+    """Weight of a batch in the mean: (t + 1)^-DECAY for the batch after t others.
+
+    It is in proportion to the observations of the batch, over those of a batch in the mean, so that
+    a small one at the end of a table does not count like the others.
+
+    Examples
+    --------
+    >>> step_size(Averages(None, observations=300.0, n_batches=3), 100.0)
+    0.5
+    >>> round(step_size(Averages(None, observations=300.0, n_batches=3), 10.0), 3)
+    0.065
+    """
+    n_batches = kept.n_batches + 1
+    share = observations * n_batches / (kept.observations + observations)
+    return min(1.0, share * n_batches**-DECAY)
+
+
+def blended(kept: Averages, stats: Any, observations: float) -> Averages:
+    """The mean after one more batch.
+
+    Parameters
+    ----------
+    kept : Averages
+    stats : statistics of the batch
+    observations : float
+        How many the batch has.
+
+    Returns
+    -------
+    averages : Averages
+    """
+    weight = step_size(kept, observations)
+    batch = _scaled(stats, weight / observations)
+    mean = type(stats)(
+        *(old * (1 - weight) + new for old, new in zip(kept.stats, batch, strict=True))
+    )
+    return Averages(mean, kept.observations + observations, kept.n_batches + 1)
+
+
+def step(
+    model: OnlineModel,
+    X: Counts,
+    params: Any,
+    rows: Rows,
+    beta: float,
+    kept: Averages,
+    total: float,
+) -> Step:
+    """E-step on a batch, and M-step on the mean of what all batches expect.
+
+    O. Cappé and E. Moulines, On-line expectation-maximization algorithm for latent data models,
+    Journal of the Royal Statistical Society B 71, 2009; P. Liang and D. Klein, Online EM for
+    unsupervised models, NAACL 2009.
+
+    Parameters
+    ----------
+    model : OnlineModel
+    X : Counts of shape (n, M)
+        The batch.
+    params : parameters of the model
+    rows : (n, k) array
+        States of the rows, folded into these parameters.
+    beta : float
+    kept : Averages
+    total : float
+        Observations for which the mean stands in the M-step, beside a prior of the model.
+
+    Returns
+    -------
+    step : Step
+    """
+    rows, stats = model.expect(X, params, rows, beta)
+    kept = blended(kept, stats, float(X.column_sums.sum()))
+    params = model.maximize(_scaled(kept.stats, total), params, beta)
+    return Step(params, rows, kept, float(stats.free_energy))
+
+
+def opened(model: OnlineModel, params: Any, kept: Averages, totals: Array, batch: Array) -> Any:
+    """Parameters with which a batch can meet what it is the first to have.
+
+    Under EM a probability of zero stays zero, and one next to zero stays small for long. So all
+    components give new columns what is their share of the observations: which component they
+    belong to, is then for EM to say. After the start alone, which knows no more than a single batch
+    and was fitted to it until convergence, components are a little mixed with the unigram.
+
+    Parameters
+    ----------
+    model : OnlineModel
+    params : parameters of the model
+    kept : Averages
+        Of the batches before.
+    totals : (M,) array
+        Observations of each column, with those of the batch.
+    batch : (M,) array
+        Observations of each column in the batch.
+
+    Returns
+    -------
+    params : parameters of the model
+    """
+    components = model.factors(params, params.weights[None])[1]
+    new = batch * ~components.any(axis=1)
+    if kept.n_batches == 1:
+        params = model.diluted(params, _distribution(totals, components), UNDECIDED)
+    if new.any():
+        share = float(new.sum() / (kept.observations + batch.sum()))
+        params = model.diluted(params, _distribution(new, components), share)
+    return params
+
+
+def _distribution(column_sums: Array, components: Array) -> Array:
+    return (column_sums / column_sums.sum()).astype(components.dtype)
+
+
+def _scaled(stats: Any, factor: float) -> Any:
+    return type(stats)(*(field * factor for field in stats))

@@ -1,0 +1,138 @@
+"""Stepwise EM against the recursion that defines it, step by step."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from skcooc.aspects import Aspects
+from skcooc.counts import CSRCounts
+from skcooc.em import online
+from skcooc.product_aspects import ProductAspects
+from skcooc.row_clusters import RowClusters
+from skcooc.structured_projections import StructuredProjections
+from tests.tables import planted, random_table
+
+MODELS = [
+    Aspects(3),
+    Aspects(3, "likelihood", component_prior=0.3),
+    RowClusters(3, proportions="estimated"),
+    RowClusters(3, object_weights="equal"),
+    ProductAspects(3, 2),
+    StructuredProjections(3, 4, topic_prior=0.1),
+]
+every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
+X = planted(n_observations=3000).X.astype(float)
+BETA = 0.4
+
+
+def started(model, X=X, seed=0):
+    counts = CSRCounts(X)
+    params, (rows,) = model.start([counts], np.random.default_rng(seed))
+    rows, stats = model.expect(counts, params, rows, BETA)
+    return params, rows, online.averages(stats, X.sum())
+
+
+def assert_equal(one, two):
+    for mine, its in zip(one, two, strict=True):
+        np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-12)
+
+
+@every_model
+def test_a_batch_of_all_rows_with_weight_one_is_an_iteration_of_em(model):
+    params, rows, kept = started(model)
+    forgotten = kept._replace(observations=0.0)
+    assert online.step_size(forgotten, X.sum()) == 1
+    step = online.step(model, CSRCounts(X), params, rows, BETA, forgotten, X.sum())
+    states, stats = model.expect(CSRCounts(X), params, rows, BETA)
+    assert_equal(step.params, model.maximize(stats, params, BETA))
+    np.testing.assert_array_equal(step.rows, states)
+    assert step.free_energy == stats.free_energy
+
+
+@every_model
+def test_steps_follow_the_recursion(model):
+    """S <- (1 - w) S + w s / L with w = (L_t / mean of L_1 ... L_t) t^-1/2, word for word."""
+    params, rows, kept = started(model, X[:20])
+    ends, seen = [20, 50, 60, 80], [X[:20].sum()]
+    theirs, S = params, kept.stats
+    for t, (first, last) in enumerate(pairwise(ends), start=2):
+        batch = CSRCounts(X[first:last])
+        L, states = X[first:last].sum(), np.full((last - first, rows.shape[1]), 1 / rows.shape[1])
+        seen.append(L)
+        step = online.step(model, batch, params, states, BETA, kept, sum(seen))
+        params, kept = step.params, step.averages
+        weight = L / (sum(seen) / t) / t**0.5
+        s = model.expect(batch, theirs, states, BETA)[1]
+        S = type(s)(*((1 - weight) * old + weight * new / L for old, new in zip(S, s, strict=True)))
+        whole = type(s)(*(sum(seen) * field for field in S))
+        theirs = model.maximize(whole, theirs, BETA)
+        assert_equal(kept.stats, S)
+        assert_equal(params, theirs)
+    assert kept.n_batches == 4
+    assert kept.observations == pytest.approx(X.sum())
+
+
+def blended_in(model, params, ends, step=online.blended):
+    """The mean of batches that end at these rows, at fixed parameters."""
+    kept = None
+    for first, last in zip([0, *ends[:-1]], ends, strict=True):
+        states = np.full((last - first, len(params.weights)), 1 / len(params.weights))
+        stats = model.expect(CSRCounts(X[first:last]), params, states, BETA)[1]
+        L = X[first:last].sum()
+        kept = online.averages(stats, L) if kept is None else step(kept, stats, L)
+    return kept.stats
+
+
+def without_sizes(kept, stats, observations):
+    """A broken twin: a small batch counts as much as a large one."""
+    equal = kept.observations / kept.n_batches
+    batch = type(stats)(*(field * (equal / observations) for field in stats))
+    return online.blended(kept, batch, equal)
+
+
+@every_model
+@pytest.mark.parametrize("step", [online.blended, without_sizes])
+def test_without_forgetting_batches_of_any_size_add_up(model, step, monkeypatch):
+    monkeypatch.setattr(online, "DECAY", 1.0)
+    params = started(model)[0]
+    whole = blended_in(model, params, [80])
+    same = all(
+        np.allclose(mine, its, rtol=1e-9)
+        for mine, its in zip(blended_in(model, params, [7, 10, 60, 80], step), whole, strict=True)
+    )
+    assert same == (step is online.blended)
+
+
+def test_later_batches_count_more():
+    kept = online.Averages(None, observations=300.0, n_batches=3)
+    assert online.step_size(kept, 100.0) == 0.5  # and not 100 / 400
+
+
+@pytest.mark.parametrize("model", [MODELS[0], *MODELS[2:]], ids=repr)
+def test_columns_that_are_new_become_possible(model):
+    """And, once there are more batches than the start, nothing else changes."""
+    table = random_table(n_rows=20, n_columns=9)
+    params, _, kept = started(model, table)
+    kept = kept._replace(n_batches=2)
+    batch = table.sum(axis=0)
+    step = model.maximize(online._scaled(kept.stats, 1.0), params, BETA)  # column 4 is empty
+    assert online.opened(model, step, kept, batch, batch) is step
+    batch[4] = batch.sum() / 9
+    opened = online.opened(model, step, kept, batch, batch)
+    before, after = (model.factors(p, p.weights[None])[1] for p in (step, opened))
+    share = batch[4] / (kept.observations + batch.sum())
+    np.testing.assert_allclose(before[4], 0)
+    np.testing.assert_allclose(after[4], share)
+    np.testing.assert_allclose(np.delete(after, 4, 0), (1 - share) * np.delete(before, 4, 0))
+
+
+def test_only_the_start_is_mixed_with_the_unigram():
+    model = Aspects(3)
+    params, _, kept = started(model)
+    totals = X.sum(axis=0)
+    opened = online.opened(model, params, kept, totals, totals)
+    expected = 0.5 * params.components + 0.5 * (totals / totals.sum())[:, None]
+    np.testing.assert_allclose(opened.components, expected)
+    later = kept._replace(n_batches=2)
+    assert online.opened(model, params, later, totals, totals) is params

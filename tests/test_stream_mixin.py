@@ -1,0 +1,333 @@
+"""Estimators that follow a stream: partial_fit, and fit over blocks."""
+
+import pickle
+import re
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    ClusteringProjection,
+    Dyads,
+    ProductSpaceMixture,
+    RowBlocks,
+    SymmetricClustering,
+    open_csr,
+    save_csr,
+)
+from skcooc.em import online
+from tests.tables import planted
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+
+STREAMERS = [
+    AspectModel(3, beta=0.9, random_state=0),
+    AspectModel(3, beta=0.9, component_prior=0.01, random_state=0),
+    AsymmetricClustering(3, beta=0.2, random_state=0),
+    AsymmetricClustering(
+        3, beta=0.2, object_weights="equal", proportions="estimated", random_state=0
+    ),
+    AsymmetricClustering(3, hard=True, random_state=0),
+    ProductSpaceMixture(3, 4, beta=0.95, random_state=0),
+    ClusterAbstraction(3, beta=0.3, random_state=0),
+    ClusterAbstraction(3, beta=0.3, abstraction="constant", random_state=0),
+    ClusteringProjection(3, 4, beta=0.3, random_state=0),
+    ClusteringProjection(3, 4, beta=0.3, update_priors=True, random_state=0),
+]
+every_streamer = pytest.mark.parametrize("estimator", STREAMERS, ids=repr)
+X = planted(n_rows=240, n_observations=12000).X.astype(float)
+
+
+def batches(X, size=40):
+    return [X[first : first + size] for first in range(0, X.shape[0], size)]
+
+
+def streamed(estimator, blocks):
+    model = clone(estimator)
+    for block in blocks:
+        model.partial_fit(block)
+    return model
+
+
+def assert_same(one, two):
+    for name in ("components_", "embedding_", "weights_", "unigram_", "row_distribution_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    assert (one.n_iter_, one.objective_) == (two.n_iter_, two.objective_)
+
+
+@every_streamer
+def test_the_first_batch_is_a_fit(estimator):
+    assert_same(clone(estimator).partial_fit(X), clone(estimator).fit(X))
+
+
+@every_streamer
+def test_it_goes_on_from_a_fit(estimator):
+    fitted = clone(estimator).fit(X[:120])
+    assert_same(fitted.partial_fit(X[120:]), streamed(estimator, [X[:120], X[120:]]))
+
+
+@every_streamer
+def test_a_stream_comes_near_to_a_fit_of_all(estimator):
+    rows = np.random.default_rng(0).permutation(200)
+    whole = clone(estimator).fit(X[:200])
+    first, *rest = batches(X[rows])
+    start = clone(estimator).fit(first)
+    model = streamed(estimator, [first, *rest, *(2 * [first, *rest])])
+    perplexities = [m.perplexity(X[200:]) for m in (whole, model, start)]
+    assert perplexities[1] < 1.03 * perplexities[0]
+    assert perplexities[1] < perplexities[2]
+
+
+def test_a_stream_that_learns_nothing_is_found_out(monkeypatch):
+    """A broken twin of the test before: the M-step does not see the batch."""
+    monkeypatch.setattr(online, "step_size", lambda kept, observations: 0.0)
+    first, *rest = batches(X[np.random.default_rng(0).permutation(200)])
+    estimator = STREAMERS[0]
+    start, model = clone(estimator).fit(first), streamed(estimator, [first, *rest])
+    assert model.perplexity(X[200:]) > 0.99 * start.perplexity(X[200:])
+
+
+@every_streamer
+def test_attributes_are_distributions(estimator):
+    model = streamed(estimator, batches(X))
+    for P in (model.components_, model.embedding_, model.transform(X)):
+        np.testing.assert_allclose(P.sum(axis=1), 1)
+    np.testing.assert_allclose(model.unigram_, (X.sum(axis=0) + 1) / (X.sum() + X.shape[1]))
+    assert len(model.embedding_) == len(model.row_distribution_) == 40
+    assert model.n_iter_ == len(model.history_)
+    assert model.objective_ == model.history_[-1].free_energy
+    assert not model.converged_
+    assert model.score(Dyads(X[-40:])) < 0
+
+
+@every_streamer
+def test_the_order_of_rows_in_a_batch_does_not_matter(estimator):
+    model = clone(estimator).fit(X[:120])
+    one, two = (pickle.loads(pickle.dumps(model)) for _ in range(2))
+    one.partial_fit(X[120:])
+    two.partial_fit(X[120:][::-1])
+    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-6, atol=1e-12)
+
+
+@every_streamer
+def test_a_stream_goes_on_where_it_was_pickled(estimator):
+    half = streamed(estimator, batches(X)[:3])
+    resumed = pickle.loads(pickle.dumps(half))
+    for block in batches(X)[3:]:
+        resumed.partial_fit(block)
+    assert_same(resumed, streamed(estimator, batches(X)))
+
+
+@every_streamer
+def test_single_precision_and_threads(estimator, monkeypatch):
+    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("skcooc.stream_mixin.n_threads", lambda n_jobs: n_jobs or 1)
+    monkeypatch.setattr("skcooc.base.n_threads", lambda n_jobs: n_jobs or 1)
+    blocks = batches(X.astype(np.float32), 120)
+    one, two = (streamed(clone(estimator).set_params(n_jobs=n), blocks) for n in (1, 3))
+    assert_same(one, two)
+    assert one.components_.dtype == one.embedding_.dtype == np.float32
+    assert one.partial_fit(X[:40]).components_.dtype == np.float32
+
+
+@every_streamer
+def test_a_word_that_comes_late_is_learnt(estimator):
+    early = X[:120].tolil()
+    early[:, 7] = 0
+    late = X[120:].tolil()
+    late[:, 7] = 5
+    model = streamed(estimator, [sp.csr_array(early), *batches(sp.csr_array(late), 30)])
+    share = late[:, [7]].sum() / late.sum()
+    assert model.weights_ @ model.components_[:, 7] > 0.5 * share
+
+
+def test_weights_are_repetitions():
+    estimator = AspectModel(3, beta=0.9, random_state=0)
+    weights = np.random.default_rng(0).integers(0, 3, 120)
+    one, two = (clone(estimator).fit(X[:120]) for _ in range(2))
+    one.partial_fit(X[120:], sample_weight=weights)
+    two.partial_fit(sp.csr_array(X[120:][np.repeat(np.arange(120), weights)]))
+    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "reason"),
+    [
+        (AspectModel(leave_one_out=True), "leave_one_out=True"),
+        (ClusterAbstraction(abstraction="object"), "abstraction='cluster'"),
+        (ClusteringProjection(), "partial_fit needs n_clusters|this needs n_clusters"),
+        (ClusteringProjection(3, 4, posterior="factorial"), "posterior='structured'"),
+        (AsymmetricClustering(axis="columns"), "axis='rows'"),
+        (AsymmetricClustering(coarsening=[np.arange(240) // 2]), "coarsening=None"),
+    ],
+)
+def test_where_it_makes_no_sense_it_is_not_there(estimator, reason):
+    assert not hasattr(estimator, "partial_fit")
+    with pytest.raises(AttributeError) as raised:
+        estimator.partial_fit(X)
+    assert re.search(reason, str(raised.value.__cause__))
+    with pytest.raises(ValueError, match=reason):
+        estimator.fit(RowBlocks([X]))
+
+
+def test_what_it_cannot_go_on_from():
+    model = AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="Fit anew"):
+        clone(model).fit(X).set_params(n_components=4).partial_fit(X)
+    grouped = AsymmetricClustering(3, beta=0.2, coarsening=[np.arange(240) // 2]).fit(X)
+    with pytest.raises(ValueError, match="Fit anew"):
+        grouped.set_params(coarsening=None).partial_fit(X)
+
+
+def test_a_step_that_fails_leaves_the_model_as_it_was():
+    model = AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
+    before = pickle.dumps(model)
+    for bad in (X[:, :-1], -X, np.zeros((3, X.shape[1]))):
+        with pytest.raises(ValueError, match=r"features|[Nn]egative|observation"):
+            model.partial_fit(bad)
+    assert pickle.dumps(model) == before
+
+
+def shuffled(X, size, seed=0):
+    return batches(X[np.random.default_rng(seed).permutation(X.shape[0])], size)
+
+
+@pytest.fixture
+def small_sample(monkeypatch):
+    monkeypatch.setattr("skcooc.stream_mixin.SAMPLE_ROWS", 60)
+
+
+@pytest.mark.usefixtures("small_sample")
+@every_streamer
+def test_a_table_in_blocks_is_fitted_as_well(estimator):
+    estimator = clone(estimator).set_params(beta="auto")
+    whole, model = clone(estimator).fit(X[:200]), clone(estimator)
+    model.fit(RowBlocks(shuffled(X[:200], 25)))
+    assert model.converged_
+    assert model.perplexity(X[200:]) < 1.05 * whole.perplexity(X[200:])
+    np.testing.assert_allclose(model.unigram_, whole.unigram_)
+    assert model.n_iter_ == len(model.history_)
+    assert model.objective_ == model.history_[-1].free_energy < model.history_[-2].free_energy
+    assert model.score(X[200:]) < 0
+
+
+@pytest.mark.usefixtures("small_sample")
+@every_streamer
+def test_no_rows_are_kept_of_a_table_in_blocks(estimator):
+    model = clone(estimator).fit(RowBlocks(batches(X)))
+    assert model.embedding_.shape == (0, len(model.components_))
+    assert len(model.row_distribution_) == len(getattr(model, "labels_", [])) == 0
+    with pytest.raises(ValueError, match="no rows to sample"):
+        model.sample(3)
+    with pytest.raises(ValueError, match=r"fitted on a table of shape \(0, 60\)"):
+        model.score(Dyads(X))
+    assert len(model.partial_fit(X[:40]).embedding_) == 40
+
+
+@every_streamer
+def test_weights_of_rows_in_blocks_are_repetitions(estimator, tmp_path):
+    """A block without weight is passed over. The weights can be on disk."""
+    weights = np.random.default_rng(0).integers(0, 3, 240)
+    weights[40:80] = 0
+    np.save(tmp_path / "weights.npy", weights)
+    on_disk = np.load(tmp_path / "weights.npy", mmap_mode="r")
+    repeated = [
+        block[np.repeat(np.arange(40), weights[40 * number : 40 * (number + 1)])]
+        for number, block in enumerate(batches(X))
+        if number != 1
+    ]
+    one, two, equal = (clone(estimator).fit(X[:120]).set_params(warm_start=True) for _ in range(3))
+    one.fit(RowBlocks(batches(X), max_passes=2), sample_weight=on_disk)
+    two.fit(RowBlocks(repeated, max_passes=2))
+    equal.fit(RowBlocks(batches(X), max_passes=2))
+    np.testing.assert_allclose(one.unigram_, two.unigram_)
+    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-6, atol=1e-12)
+    assert not np.allclose(one.components_, equal.components_, rtol=1e-3)
+
+
+def test_weights_that_do_not_fit_are_refused():
+    model = AspectModel(3, beta=0.9, max_iter=5, random_state=0)
+    for wrong in (np.ones(239), np.ones(241), -np.ones(240)):
+        with pytest.raises(ValueError, match=r"sample_weight|negative"):
+            model.fit(RowBlocks(batches(X)), sample_weight=wrong)
+    with pytest.raises(ValueError, match="non-zero"):
+        model.fit(RowBlocks(batches(X)), sample_weight=np.zeros(240))
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_passes_end_and_go_on_with_a_warm_start(monkeypatch):
+    monkeypatch.setattr("skcooc.stream_mixin.PASS_TOL", -1.0)
+    table = shuffled(X, 40)
+    estimator = AspectModel(3, beta=0.9, random_state=0)
+    two, four = (clone(estimator).fit(RowBlocks(table, max_passes=n)) for n in (2, 4))
+    assert not four.converged_
+    two = pickle.loads(pickle.dumps(two)).set_params(warm_start=True)
+    two.fit(RowBlocks(table, max_passes=2))
+    np.testing.assert_array_equal(two.components_, four.components_)
+    np.testing.assert_array_equal(two.embedding_, four.embedding_)
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_blocks_of_any_kind(tmp_path):
+    names = [f"w{j}" for j in range(X.shape[1])]
+    frames = [pd.DataFrame(block.toarray(), columns=names) for block in batches(X, 50)]
+    estimator = AspectModel(3, beta=0.9, max_iter=3, random_state=0)
+    save_csr(tmp_path / "table", (block for block in batches(X, 70)))
+    disk, frames, lists = (
+        clone(estimator).fit(blocks)
+        for blocks in (
+            open_csr(tmp_path / "table", batch_size=50),
+            RowBlocks(frames),
+            RowBlocks(batches(X, 50)),
+        )
+    )
+    np.testing.assert_array_equal(frames.feature_names_in_, names)
+    np.testing.assert_allclose(disk.components_, frames.components_)
+    np.testing.assert_allclose(disk.components_, lists.components_)
+
+
+def test_bad_blocks_are_found_before_the_fit():
+    model = AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
+    before = pickle.dumps(model)
+    for bad in ([X, X[:, 1:]], [X, -X], [X * 0], []):
+        with pytest.raises(ValueError, match=r"features|[Nn]egative|observation|no block"):
+            model.fit(RowBlocks(bad))
+    with pytest.raises(ValueError, match="early_stopping=False"):
+        clone(model).set_params(early_stopping=True).fit(RowBlocks([X]))
+    with pytest.raises(TypeError, match="RowBlocks"):
+        SymmetricClustering(3).fit(RowBlocks([X]))
+    assert pickle.dumps(model) == before
+
+
+class Generated:
+    """Blocks that are made when they are read."""
+
+    def __init__(self, n_blocks):
+        self.n_blocks = n_blocks
+
+    def __iter__(self):
+        return (planted(n_rows=100, seed=seed).X.astype(float) for seed in range(self.n_blocks))
+
+
+def peak_memory(n_blocks):
+    tracemalloc.start()
+    AspectModel(3, beta=0.9, max_iter=1, random_state=0).fit(RowBlocks(Generated(n_blocks)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch):
+    monkeypatch.setattr("skcooc.stream_mixin.SAMPLE_ROWS", 50)
+    peak_memory(3)  # what is imported and compiled only once
+    few, many = peak_memory(4), peak_memory(24)
+    assert many < 1.2 * few
+    monkeypatch.setattr("skcooc.stream_mixin.SAMPLE_ROWS", 2400)  # and that a twin is found out
+    assert peak_memory(24) > 2 * few
