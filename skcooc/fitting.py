@@ -260,7 +260,7 @@ def _best_restart(
                 optimiser = settings.resumed(model, beta, heldout)
             fit = optimiser.fit(model, [X], rng, observe, start=start)
             # Rows are to be what the parameters returned make of them, as in ``transform``.
-            rows, stats = model.expect(X, fit.params, fit.rows[0], beta)
+            rows, stats = X.expect(model, fit.params, fit.rows[0], beta)
             return fit._replace(rows=[rows], stats=stats)
 
     train = train.spread(n_inner, map)  # prepared once for all restarts

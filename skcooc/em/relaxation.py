@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skcooc.em.sweep import Sweep
+from skcooc.protocol import Rows
 
 FLOOR = 1e-3  # of the plain step: a probability that reached zero could never come back
 
@@ -76,12 +78,18 @@ def relax(previous: Sweep, step: Sweep, relaxation: float, floor: float = FLOOR)
     """
     pairs = zip(previous.stats, step.stats, strict=True)
     stats = type(step.stats)(*(_beyond(*pair, relaxation, floor) for pair in pairs))
-    states = zip(previous.rows, step.rows, strict=True)
-    rows = [_beyond(*pair, relaxation, floor) for pair in states]
-    for state, plain in zip(rows, step.rows, strict=True):
-        total, kept = (P.sum(axis=1, keepdims=True) for P in (state, plain))
-        state *= np.divide(kept, total, out=np.zeros_like(total), where=total > 0)
+    states = zip(step.blocks, previous.rows, step.rows, strict=True)
+    further = partial(_further, relaxation=relaxation, floor=floor)
+    rows = [X.over_states(further, *pair) for X, *pair in states]
     return step._replace(stats=stats, rows=rows)
+
+
+def _further(old: Rows, new: Rows, relaxation: float, floor: float) -> Rows:
+    """The step in the states of rows, whose sums stay those of the plain step."""
+    rows = _beyond(old, new, relaxation, floor)
+    total, kept = (P.sum(axis=1, keepdims=True) for P in (rows, new))
+    rows *= np.divide(kept, total, out=np.zeros_like(total), where=total > 0)
+    return rows
 
 
 def _beyond(old: Any, new: Any, relaxation: float, floor: float) -> Any:

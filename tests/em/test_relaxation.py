@@ -1,6 +1,7 @@
 import numpy as np
 
 from skcooc.aspects import Statistics
+from skcooc.counts.here import Here
 from skcooc.em.relaxation import FLOOR, relax
 from skcooc.em.sweep import Sweep
 
@@ -8,7 +9,7 @@ from skcooc.em.sweep import Sweep
 def sweeps():
     rng = np.random.default_rng(0)
     return [
-        Sweep([rng.dirichlet(np.ones(3), 5)], Statistics(rng.random((4, 3)), energy), energy)
+        Sweep([rng.dirichlet(np.ones(3), 5)], Statistics(rng.random((4, 3)), energy), energy, [Here()])
         for energy in (2.0, 1.0)
     ]
 
