@@ -113,7 +113,8 @@ def at_iteration(
     def attributes(
         model: Model, record: Record, params: Any, rows: Sequence[Rows], probes: list[Probe]
     ) -> dict[str, Any]:
-        state, found = State(params, list(rows)), {"temperature_search_": probes}
+        state = State(params, [np.asarray(states) for states in rows])
+        found = {"temperature_search_": probes}
         s = chosen_smoothing(smoothing, best(probes).validation if probes else None)
         unigram, row_mass = (
             add_one_unigram(counts.column_sums),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,13 +14,20 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc import attributes
-from skcooc.checks import check_coarsening, check_training, n_threads
+from skcooc.checks import (
+    check_coarsening,
+    check_collection,
+    check_training,
+    is_collection,
+    n_threads,
+)
 from skcooc.counts import CSRCounts
 from skcooc.em import State, TemperatureRange
 from skcooc.em.driver import Relaxation
 from skcooc.em.schedules import Schedule, burn_in
 from skcooc.em.temperature import best
-from skcooc.fitting import Fitted, continued, fit_table, probes_of
+from skcooc.distributed import distributed_counts
+from skcooc.fitting import Fitted, continued, fit_rows, fit_table, probes_of
 from skcooc.prediction import Predictions
 from skcooc.probing import Probes
 from skcooc.progress import Progress
@@ -80,12 +89,13 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-            Non-negative counts or weights.
+        X : array-like, sparse array or matrix, DataFrame or dask array of shape (N, M), or Dyads
+            Non-negative counts or weights. A dask array is fitted where its blocks of rows are, on
+            the workers of the current ``distributed.Client``.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads.
+            Weight of each row; of each observation where X is Dyads. Not with dask arrays.
 
         Returns
         -------
@@ -95,24 +105,59 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         ------
         ValueError
             Where X is negative, not finite, empty or all zero, or a parameter has no valid value.
+        RuntimeError
+            Where X is a dask array, and its blocks kill the workers.
+        ConnectionError
+            Where X is a dask array, and the scheduler is lost.
         """
         new = copy.copy(self)  # a fit that fails leaves self as it was
-        table, row_weights = check_training(new, X, sample_weight)
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        if is_collection(X):
+            check_collection(self, X, sample_weight)
+            with distributed_counts(new, X) as (counts, sample):
+                train = partial(fit_rows, X=counts, sample=sample)
+                stopped = self._fit(new, counts, CSRCounts(sample), train, counts, data)
+        else:
+            table, row_weights = check_training(new, X, sample_weight)
+            counts = CSRCounts(table, row_weights)
+            train = partial(fit_table, X=table, sample_weight=row_weights)
+            stopped = self._fit(new, counts, counts, train, table, data)
+        attributes.warn_about(self, stopped)
+        return self
+
+    def _fit(
+        self,
+        new: CooccurrenceEstimator,
+        counts: Any,
+        sample: CSRCounts,
+        train: Callable[..., Fitted],
+        table: Any,
+        data: dict[str, Any],
+    ) -> bool:
+        """Fit to checked counts; return whether a callback stopped it.
+
+        What there is to know of the columns is in ``new``. Temperatures are looked for where the
+        sample says.
+        """
         warm = self._goes_on
-        model, counts = self._model(), CSRCounts(table, row_weights)
+        model = self._model()
         start = self._continued(model, table) if warm else None
-        settings = self._settings(counts, warm)
+        settings = self._settings(sample, warm)
         known = new._input_attributes()
         at_iteration = attributes.at_iteration(counts, self.smoothing, known)
-        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = Progress(self, settings, at_iteration, data)
-        fitted = fit_table(model, table, row_weights, settings, progress, start)
+        fitted = train(model, settings=settings, progress=progress, start=start)
         progress.end()
         if start is not None and not fitted.probes:
             fitted = fitted._replace(probes=self.temperature_search_)
         self._become(known | attributes.of_fit(fitted) | self._kept(fitted, counts))
-        attributes.warn_about(self, fitted.fit.stopped)
-        return self
+        return fitted.fit.stopped
+
+    def _no_dask(self) -> str | None:
+        """Why these parameters need all rows in one place; None where they do not."""
+        if getattr(self, "coarsening", None) is not None:
+            return "coarsening groups rows of different blocks; it needs None"
+        return None
 
     def _probes(
         self, X: Any, sample_weight: ArrayLike | None = None

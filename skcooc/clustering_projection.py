@@ -239,6 +239,9 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         priors = self.cluster_prior, self.center_prior, self.topic_prior
         return kind(self.n_components, self.n_clusters, *priors, self.update_priors)
 
+    def _no_dask(self) -> str | None:
+        return "the clusters of ClusteringProjection begin with all rows"
+
     def _temperatures(self, X: Counts) -> TemperatureRange:
         if self._is_structured:
             return temperatures(RowClusters(self.n_clusters or X.shape[0]), X)

@@ -87,6 +87,48 @@ def fit_table(
     return Fitted(fit, grown.model, beta, smoothing, unigram, row_mass, probes)
 
 
+def fit_rows(
+    model: Model,
+    X: Any,
+    sample: Any,
+    settings: Settings,
+    progress: Progress,
+    start: State | None = None,
+) -> Fitted:
+    """Fit a model to rows that lie elsewhere.
+
+    Parameters
+    ----------
+    model : Model
+    X : Counts of shape (N, M)
+        With ``spread``.
+    sample : CSR array or matrix of shape (n, M)
+        Rows on which the temperature is chosen, if that is to be.
+    settings : Settings
+    progress : Progress
+    start : State or None
+        Where to start instead of at random.
+
+    Returns
+    -------
+    fitted : Fitted
+        With the states of the rows.
+    """
+    probes: list[Probe] = []
+    if isinstance(settings.beta, TemperatureRange):
+        rest, heldout = hold_out(sample, None, settings)
+        probes = _search(model, CSRCounts(rest), heldout, settings.beta, settings, progress)
+        if settings.priors is not None:
+            model = settings.priors.model(best(probes).prior)
+    beta = best(probes).beta if probes else float(settings.beta)  # type: ignore[arg-type]
+    fit = _best_restart(model, X, None, beta, settings, progress, start)
+    fit = fit._replace(rows=[np.asarray(rows) for rows in fit.rows])
+    found = best(probes).validation if probes else None
+    smoothing = chosen_smoothing(settings.smoothing, found)
+    unigram, row_mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
+    return Fitted(fit, model, beta, smoothing, unigram, row_mass, probes)
+
+
 def probes_of(model: Model, X: Any, sample_weight: Array | None, settings: Settings) -> Probes:
     """What tries temperatures on a table, a part of which it holds out; see ``fit_table``.
 
@@ -237,7 +279,7 @@ def _search(
 
 def _best_restart(
     model: Model,
-    train: CSRCounts,
+    train: Any,
     heldout: HeldOut | None,
     beta: float,
     settings: Settings,
