@@ -22,11 +22,11 @@ from skcooc.checks import (
     n_threads,
 )
 from skcooc.counts import CSRCounts
+from skcooc.distributed import distributed_counts
 from skcooc.em import State, TemperatureRange
 from skcooc.em.driver import Relaxation
 from skcooc.em.schedules import Schedule, burn_in
 from skcooc.em.temperature import best
-from skcooc.distributed import distributed_counts
 from skcooc.fitting import Fitted, continued, fit_rows, fit_table, probes_of
 from skcooc.prediction import Predictions
 from skcooc.probing import Probes

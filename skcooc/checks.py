@@ -99,7 +99,7 @@ def check_collection(estimator: Any, X: Any, sample_weight: Any = None) -> None:
 
 def check_row_blocks(X: Any) -> None:
     """Raise where a dask collection is not an array in blocks of rows."""
-    if not hasattr(X, "to_delayed") or not hasattr(X, "map_blocks"):
+    if not hasattr(type(X), "map_blocks"):
         raise TypeError(
             f"Expected a dask array, got {type(X).__name__} instead. A dataframe has "
             "to_dask_array(lengths=True); for delayed blocks use skcooc.counts.dask.delayed_rows."

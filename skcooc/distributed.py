@@ -109,13 +109,13 @@ def _explained() -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise RuntimeError(
-            f"Workers died again and again over one block of X, most likely since they were out of "
-            f"memory ({error}). Give smaller blocks, as with X.rechunk, or more workers, or workers "
-            "a larger memory_limit. The estimator is as it was."
+            "Workers died again and again over one block of X, most likely since they were out of "
+            "memory. Give smaller blocks, as with X.rechunk, or more workers, or workers a larger "
+            f"memory_limit. The estimator is as it was. Dask says: {error}"
         ) from error
     except (CancelledError, CommClosedError) as error:
         raise ConnectionError(
-            f"The scheduler or what it knew of X is lost ({error}). Start a client and fit again; "
-            "with a checkpoint (skcooc.callbacks.Checkpoint) and warm_start=True it goes on. The "
-            "estimator is as it was."
+            "The connection to the scheduler is lost, or it has lost what X was made of. Start a "
+            "client and fit again; with a checkpoint (skcooc.callbacks.Checkpoint) and "
+            "warm_start=True the fit goes on from there. The estimator is as it was."
         ) from error

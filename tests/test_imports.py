@@ -69,7 +69,16 @@ ALLOWED = {
     "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "settings"}
     | {"threads"},
     "attributes": {"counts", "em", "fitting", "holdout", "protocol"},
-    "prediction": {"checks", "counts", "distributed", "dyads", "em", "fitting", "protocol", "scoring"},
+    "prediction": {
+        "checks",
+        "counts",
+        "distributed",
+        "dyads",
+        "em",
+        "fitting",
+        "protocol",
+        "scoring",
+    },
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
     "stream_mixin": {"attributes", "checks", "counts", "dyads", "em", "fitting", "holdout"}
     | {"protocol", "threads"},

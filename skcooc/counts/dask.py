@@ -14,7 +14,8 @@ import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 from dask.delayed import Delayed, delayed
-from distributed import Client, Future
+from distributed import Client, Future, wait
+from distributed.comm import CommClosedError
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils import check_array
 
@@ -24,6 +25,7 @@ from skcooc.threads import threads
 
 Array = NDArray[Any]
 
+PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
 SETTLE_AFTER = 10  # E-steps, at most twice as many of which are made again for rows that are lost
 
 
@@ -109,14 +111,16 @@ class DaskCounts:
         parts = [_call(step, X, piece) for X, piece in self._beside(rows)]
         total = reduced(_task(add_statistics), [part[1] for part in parts])
         n_states = _task(_n_columns)(parts[0][0])
-        *futures, total, n_states = self._begin([*(part[0] for part in parts), total, n_states])
-        stats, n_states = self.client.gather([total, n_states])
+        *futures, total, n_states = begun(
+            self.client, [*(part[0] for part in parts), total, n_states]
+        )
+        stats, n_states = gathered(self.client, [total, n_states])
         return States(self, futures, n_states), stats
 
     def over_states(self, function: Callable[..., Any], *states: Any) -> States:
         """function(*states) of every block."""
         pieces = zip(*(self._pieces(these) for these in states), strict=True)
-        futures = self._begin([_task(function)(*these) for these in pieces])
+        futures = begun(self.client, [_task(function)(*these) for these in pieces])
         return States(self, futures, states[0].shape[1])
 
     def dot(self, D: Array) -> Array:
@@ -159,15 +163,8 @@ class DaskCounts:
             return [rows[:1]] * len(self.blocks)
         return [rows[first:last] for first, last in pairwise(self._ends)]
 
-    def _begin(self, tasks: Iterable[Delayed]) -> list[Future]:
-        """Send tasks to the scheduler, which is meant to keep the parameters that they have."""
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2**62}):
-            futures: list[Future] = self.client.compute(list(tasks))
-        return futures
-
     def _results(self, tasks: Iterable[Delayed]) -> list[Any]:
-        results: list[Any] = self.client.gather(self._begin(tasks))
-        return results
+        return gathered(self.client, begun(self.client, tasks))
 
 
 class States:
@@ -190,12 +187,13 @@ class States:
 
     def settle(self) -> None:
         """Give the states to the scheduler, so that nothing before is needed to restore them."""
-        arrays = self._counts.client.gather(self.futures)
-        self.futures = self._counts._begin(map(_once, arrays))
+        arrays = gathered(self._counts.client, self.futures)
+        self.futures = begun(self._counts.client, map(_once, arrays))
 
     def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Array:
         """All of them, brought here."""
-        return np.concatenate(self._counts.client.gather(self.futures)).astype(dtype or self.dtype)
+        arrays = gathered(self._counts.client, self.futures)
+        return np.concatenate(arrays).astype(dtype or self.dtype, copy=False)
 
     def __matmul__(self, D: ArrayLike) -> States:
         product = self._counts.over_states(partial(np.dot, b=D), self)
@@ -231,8 +229,8 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
         Where counts are negative or not finite, or blocks do not fit together.
     """
     checked = [_task(_checked)(block, name) for block in X.to_delayed()[:, 0]]
-    blocks = client.compute(checked)
-    facts: list[Facts] = client.gather(client.map(_facts, blocks, pure=False))
+    blocks = begun(client, checked)
+    facts: list[Facts] = gathered(client, begun(client, map(_task(_facts), blocks)))
     if {fact.n_columns for fact in facts} != {X.shape[1]} or len({f.dtype for f in facts}) > 1:
         kinds = sorted({(fact.n_columns, str(fact.dtype)) for fact in facts})
         raise ValueError(
@@ -248,7 +246,31 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
         )
     blocks, facts = (list(these) for these in zip(*kept, strict=True))
     sums = reduced(_task(np.add), [_task(_column_sums)(block) for block in blocks])
-    return DaskCounts(client, blocks, facts, client.compute(sums).result())
+    return DaskCounts(client, blocks, facts, gathered(client, begun(client, [sums]))[0])
+
+
+def begun(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
+    """Send tasks to the scheduler, which is meant to keep the parameters that they have."""
+    _check_running(client)
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2**62}):
+        futures: list[Future] = client.compute(list(tasks))
+    return futures
+
+
+def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
+    """Their results. A client that has lost its scheduler would wait for them for ever."""
+    while True:
+        try:
+            wait(futures, timeout=PATIENCE)
+            results: list[Any] = client.gather(futures)
+            return results
+        except TimeoutError:
+            _check_running(client)
+
+
+def _check_running(client: Client) -> None:
+    if client.status != "running":
+        raise CommClosedError(f"the client is {client.status}")
 
 
 def _task(function: Callable[..., Any]) -> Any:
@@ -284,7 +306,7 @@ def _checked(block: Any, name: str) -> CSRCounts:
         block,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
-        ensure_non_negative=True,
+        ensure_non_negative=block.shape[0] > 0,
         ensure_min_samples=0,
         estimator=name,
         input_name="X",

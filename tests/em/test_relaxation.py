@@ -9,7 +9,9 @@ from skcooc.em.sweep import Sweep
 def sweeps():
     rng = np.random.default_rng(0)
     return [
-        Sweep([rng.dirichlet(np.ones(3), 5)], Statistics(rng.random((4, 3)), energy), energy, [Here()])
+        Sweep(
+            [rng.dirichlet(np.ones(3), 5)], Statistics(rng.random((4, 3)), energy), energy, [Here()]
+        )
         for energy in (2.0, 1.0)
     ]
 
