@@ -5,9 +5,10 @@ machine all else is noise, which hits those most that are limited by memory. One
 
 * skcooc: E-step and M-step at beta = .8; of which ``passes`` are
   the two passes over the non-zeros, the rest being powers and normalisations of the factors;
-* gather: the time that gathering alone takes: for each non-zero K floats of the column factor are
-  added up, then the same over columns for the row factor. No iteration that reads the factors once
-  per non-zero can be faster; ``gather/passes`` and ``gather/whole`` are shares of that limit;
+* gather: the time that gathering alone takes: for each non-zero, row by row, K floats of the column
+  factor are added up, then the same column by column for the row factor. No iteration that fetches
+  a factor anew for each non-zero can be faster, whatever it computes; ``gather/passes`` and
+  ``gather/whole`` are shares of that limit. Bands of rows fetch less: they may be above one;
 * scikit-learn's NMF (Kullback-Leibler, multiplicative updates) and batch LDA: the difference
   between fits of two numbers of iterations, in which start-up and final steps cancel;
 * tomotopy's LDA: a sweep of its collapsed Gibbs sampler, without optimising its priors.

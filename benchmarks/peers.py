@@ -123,12 +123,13 @@ def gibbs_lda(
     draws = []
     for _ in range(samples):
         model.train(max(sweeps // 2 // samples, 1), workers=n_jobs)
-        draws.append(_posterior_means(model, X))
+        draws.append(posterior_means(model, X))
     mixtures = np.hstack([draw.mixtures for draw in draws]) / samples
     return Factors(mixtures, np.vstack([draw.components for draw in draws]))
 
 
-def _posterior_means(model: Any, X: Any) -> Factors:
+def posterior_means(model: Any, X: Any) -> Factors:
+    """What the last sample of a tomotopy LDA predicts for the rows of X, which it holds."""
     occupied = np.flatnonzero(np.diff(X.indptr))
     mixtures = np.tile(model.alpha / model.alpha.sum(), (X.shape[0], 1))
     mixtures[occupied] = [document.get_topic_dist() for document in model.docs]

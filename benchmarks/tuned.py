@@ -108,7 +108,7 @@ def average(split: Split, effort: Effort, seed: int, **parameters: Any) -> Outco
 def maximum_likelihood(split: Split, effort: Effort, seed: int) -> Outcome:
     """AspectModel at beta = 1 to the end, with the smoothing that validation asks for."""
     began = perf_counter()
-    _, s = _validate(split, _factors(_aspect_model(effort, seed, beta=1.0).fit(split.inner)))
+    _, s = validate(split, _factors(_aspect_model(effort, seed, beta=1.0).fit(split.inner)))
     tuning = perf_counter() - began
     outcome = aspect_model(split, effort, seed, beta=1.0)
     return outcome._replace(smoothing=s, tuning_seconds=tuning)
@@ -147,7 +147,7 @@ def nmf_plsa(split: Split, effort: Effort, seed: int) -> Outcome:
     tried = []
     for init in ("nndsvda", "random"):
         steps = list(effort.nmf_steps)
-        validated = _while_falling(_validate(split, f) for f in path(split.inner, init, steps))
+        validated = _while_falling(validate(split, f) for f in path(split.inner, init, steps))
         tried += [(*v, init, step) for v, step in zip(validated, steps, strict=False)]
     _, s, init, step = min(tried)
     tuned = perf_counter()
@@ -188,7 +188,7 @@ def _factors(model: AspectModel | AveragedModels) -> Factors:
     return Factors(model.embedding_, model.components_)
 
 
-def _validate(split: Split, factors: Factors) -> tuple[float, float]:
+def validate(split: Split, factors: Factors) -> tuple[float, float]:
     """Perplexity of the validation part at its best smoothing, and this smoothing."""
     b = split.inner_background
     s = best_smoothing(split.valid, *factors, background=b)
@@ -199,7 +199,7 @@ def _on_grid(split: Split, effort: Effort, fit: Callable[[Any, float, float], Fa
     """Choose both priors on validation, then fit all training observations."""
     began = perf_counter()
     tried = [
-        (*_validate(split, fit(split.inner, alpha, eta)), alpha, eta)
+        (*validate(split, fit(split.inner, alpha, eta)), alpha, eta)
         for alpha, eta in product(effort.document_priors, effort.word_priors)
     ]
     _, s, alpha, eta = min(tried)

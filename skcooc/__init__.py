@@ -1,6 +1,6 @@
 """Mixture models for co-occurrence data, compatible with scikit-learn."""
 
-from skcooc import datasets, image, inspection, metrics, model_selection, plotting
+from skcooc import callbacks, datasets, image, inspection, metrics, model_selection, plotting
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
@@ -25,6 +25,7 @@ __all__ = [
     "ProductSpaceMixture",
     "RowBlocks",
     "SymmetricClustering",
+    "callbacks",
     "datasets",
     "image",
     "inspection",

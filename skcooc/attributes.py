@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc.counts import CSRCounts
 from skcooc.em import Record, State
-from skcooc.em.temperature import Probe, best
+from skcooc.em.temperature import best
 from skcooc.fitting import Fitted
 from skcooc.holdout import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Model, Rows
+from skcooc.restarts import Unfinished
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
 
@@ -84,6 +85,7 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
     return {
         **annealed,
         **usable(model, State(fit.params, fit.rows), beta, smoothing, unigram, row_mass),
+        "_unfinished": None,
         "temperature_search_": probes,
         "n_iter_": len(fit.history),
         "converged_": fit.converged,
@@ -93,8 +95,8 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
 
 
 def at_iteration(
-    counts: CSRCounts, smoothing: Any, known: dict[str, Any]
-) -> Callable[[Model, Record, Any, Sequence[Rows], list[Probe]], dict[str, Any]]:
+    counts: CSRCounts, smoothing: float | Literal["auto"], known: dict[str, Any]
+) -> Callable[[Model, Record, Any, Sequence[Rows], Unfinished], dict[str, Any]]:
     """What turns an iteration into the attributes of an estimator that stopped there.
 
     Parameters
@@ -107,20 +109,23 @@ def at_iteration(
     Returns
     -------
     attributes : callable
-        (model, record, params, rows, probes) -> dict.
+        (model, record, params, rows, unfinished) -> dict.
     """
 
     def attributes(
-        model: Model, record: Record, params: Any, rows: Sequence[Rows], probes: list[Probe]
+        model: Model, record: Record, params: Any, rows: Sequence[Rows], unfinished: Unfinished
     ) -> dict[str, Any]:
         state = State(params, [np.asarray(states) for states in rows])
-        found = {"temperature_search_": probes}
+        probes, splits = unfinished.probes, unfinished.grown.splits
         s = chosen_smoothing(smoothing, best(probes).validation if probes else None)
-        unigram, row_mass = (
-            add_one_unigram(counts.column_sums),
-            counts.row_sums * counts.row_weights,
-        )
-        return {**known, **found, **usable(model, state, record.beta, s, unigram, row_mass)}
+        unigram, mass = add_one_unigram(counts.column_sums), counts.row_sums * counts.row_weights
+        return {
+            **({} if splits is None else {"splits_": splits}),
+            **usable(model, state, record.beta, s, unigram, mass),
+            "_unfinished": unfinished,
+            "temperature_search_": probes,
+            **known,
+        }
 
     return attributes
 

@@ -8,6 +8,8 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import joblib
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
@@ -27,12 +29,17 @@ from skcooc.em import State, TemperatureRange
 from skcooc.em.driver import Relaxation
 from skcooc.em.schedules import Schedule, burn_in
 from skcooc.em.temperature import best
-from skcooc.fitting import Fitted, continued, fit_rows, fit_table, probes_of
+from skcooc.fitting import Fitted, continued, fit_table, probes_of
+from skcooc.holdout import add_one_unigram
 from skcooc.prediction import Predictions
 from skcooc.probing import Probes
 from skcooc.progress import Progress
 from skcooc.protocol import Model, Predictor
+from skcooc.restarts import Unfinished
 from skcooc.settings import Settings
+
+# Parameters that may change before a fit that was cut short goes on, since its seeds are kept.
+FREE = {"n_jobs", "random_state", "warm_start"}
 
 
 class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
@@ -115,7 +122,7 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         if is_collection(X):
             check_collection(self, X, sample_weight)
             with distributed_counts(new, X) as (counts, sample):
-                train = partial(fit_rows, X=counts, sample=sample)
+                train = partial(fit_table, X=sample, sample_weight=None, whole=counts)
                 stopped = self._fit(new, counts, CSRCounts(sample), train, counts, data)
         else:
             table, row_weights = check_training(new, X, sample_weight)
@@ -139,18 +146,17 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         What there is to know of the columns is in ``new``. Temperatures are looked for where the
         sample says.
         """
-        warm = self._goes_on
-        model = self._model()
+        model, resume = self._model(), self._cut_short(counts)
+        warm = resume.warm if resume else self._goes_on
         start = self._continued(model, table) if warm else None
-        settings = self._settings(sample, warm)
-        known = new._input_attributes()
-        at_iteration = attributes.at_iteration(counts, self.smoothing, known)
+        settings, known = self._settings(sample, warm), new._input_attributes()
+        if warm and not settings.searches:
+            known["temperature_search_"] = self.temperature_search_
+        at_iteration = attributes.at_iteration(counts, settings.smoothing, known)
         progress = Progress(self, settings, at_iteration, data)
-        fitted = train(model, settings=settings, progress=progress, start=start)
+        fitted = train(model, settings=settings, progress=progress, start=start, resume=resume)
         progress.end()
-        if start is not None and not fitted.probes:
-            fitted = fitted._replace(probes=self.temperature_search_)
-        self._become(known | attributes.of_fit(fitted) | self._kept(fitted, counts))
+        self._become(attributes.of_fit(fitted) | known | self._kept(fitted, counts))
         return fitted.fit.stopped
 
     def _no_dask(self) -> str | None:
@@ -188,12 +194,33 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
 
     def _check_structure(self, what: str, remedy: str) -> None:
         """Raise ValueError where the model fitted has another shape than that asked for."""
-        fitted = tuple(zip(self._structure, self._fitted_structure, strict=True))
-        asked = tuple((name, getattr(self, name)) for name in self._structure)
+        fitted = {name: self._fitted_parameters[name] for name in self._structure}
+        asked = {name: getattr(self, name) for name in self._structure}
         if fitted != asked:
             raise ValueError(
-                f"{what} goes on from a model fitted with {dict(fitted)}, but "
-                f"{dict(asked)} is asked for. {remedy}"
+                f"{what} goes on from a model fitted with {fitted}, but {asked} is asked for. "
+                f"{remedy}"
+            )
+
+    def _cut_short(self, X: CSRCounts) -> Unfinished | None:
+        """The fit that a warm start is to end; None where the last one has come to its end."""
+        if not self._goes_on or self._unfinished is None:
+            return None
+        unigram, mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
+        same_rows = np.array_equal(mass / mass.sum(), self.row_distribution_)
+        self._check_as_before(same_rows and np.array_equal(unigram, self.unigram_))
+        unfinished: Unfinished = self._unfinished
+        return unfinished
+
+    def _check_as_before(self, same_table: bool) -> None:
+        """Raise ValueError where a fit that was cut short would not go on as it was."""
+        fitted, asked = self._fitted_parameters, self.get_params(deep=False)
+        changed = [name for name in asked if joblib.hash(asked[name]) != joblib.hash(fitted[name])]
+        changed = [name for name in changed if name not in FREE] + ["X"] * (not same_table)
+        if changed:
+            raise ValueError(
+                "A fit that was cut short goes on with the same table and parameters, but there "
+                f"are other values of {', '.join(changed)}. Set warm_start=False to start anew."
             )
 
     def _settings(self, X: CSRCounts, warm: bool) -> Settings:
@@ -222,8 +249,7 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
 
     def _input_attributes(self) -> dict[str, Any]:
         """What is known of the columns, of the table and of the shape of the model."""
-        structure = tuple(getattr(self, name) for name in self._structure)
-        return {**attributes.of_input(self), "_fitted_structure": structure}
+        return {**attributes.of_input(self), "_fitted_parameters": self.get_params(deep=False)}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")

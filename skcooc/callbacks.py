@@ -9,23 +9,30 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+__all__ = ["Checkpoint", "read_checkpoint"]
+
+PASS = "pass"  # name of the task that is a pass over RowBlocks
+
 
 class Checkpoint:
     """Write the model to a file while it is fitted, so that a fit that is stopped can go on.
 
-    The file holds the estimator as if the fit had ended there. ``read_checkpoint`` reads it;
-    with ``warm_start=True``, ``fit`` of the same table goes on from it, at the temperature and with
-    the smoothing that were found. A plain fit (``relaxation=1.0``) then makes the very steps that
-    it would have made; with momentum or over-relaxation it gathers speed again, and ends in the
-    same place but for ``tol``. Neither goes back to the burn-in at beta = 1, and early stopping
-    begins to count anew. A fit of RowBlocks is written after whole passes, and goes on exactly.
+    The file holds the estimator, which can transform, predict and score, and all that the fit needs
+    to go on, such as momentum, other random starts, or the levels of an annealing. Let
+    ``read_checkpoint`` read it: with ``warm_start=True``, ``fit`` of the same table with the same
+    parameters goes on from there, and ends bit by bit as if nothing had happened.
+
+    There is no file before the first iteration. Where the search for the temperature, or the growth
+    of an annealed tree, is interrupted, fit anew: the result is the same where ``random_state`` is
+    a number. So it is where a fit of RowBlocks is interrupted before the first pass has ended.
 
     Parameters
     ----------
     path : path
         File to write. It is replaced as a whole: at any time it holds the last complete checkpoint.
     every : int, default=10
-        Number of iterations (of passes, where RowBlocks are fitted) between two checkpoints.
+        Number of iterations between two checkpoints. Where RowBlocks are fitted, one follows each
+        pass.
 
     See Also
     --------
@@ -33,21 +40,26 @@ class Checkpoint:
 
     Notes
     -----
-    It is a scikit-learn callback. Of several random starts each writes to the file: give it to fits
-    with ``n_init=1``.
+    It is a scikit-learn callback. Each fit needs a file of its own, so that it does not serve
+    AveragedModels and searches. The file is some times as large as parameters and ``embedding_``.
 
     Examples
     --------
+    A program that goes on whenever it is run again:
+
     >>> import os, tempfile
     >>> from skcooc import AspectModel
     >>> from skcooc.callbacks import Checkpoint, read_checkpoint
     >>> from skcooc.datasets import make_cooccurrences
     >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
     >>> path = os.path.join(tempfile.mkdtemp(), "model.pickle")
-    >>> model = AspectModel(n_components=3, random_state=0)
-    >>> _ = model.set_callbacks(Checkpoint(path, every=5)).fit(X)
-    >>> resumed = read_checkpoint(path).set_params(warm_start=True).fit(X)
-    >>> resumed.beta_ == model.beta_
+    >>> def run():
+    ...     model = AspectModel(n_components=3, random_state=0)
+    ...     if os.path.exists(path):
+    ...         model = read_checkpoint(path).set_params(warm_start=True)
+    ...     return model.set_callbacks(Checkpoint(path, every=5)).fit(X)
+    >>> first, second = run(), run()
+    >>> bool((first.components_ == second.components_).all())
     True
     """
 
@@ -72,7 +84,7 @@ class Checkpoint:
         if fitted_estimator is None:
             return
         self._calls += 1
-        if self._calls % self.every == 0:
+        if self._calls % self.every == 0 or context.task_name == PASS:
             write_checkpoint(self.path, fitted_estimator)
 
 

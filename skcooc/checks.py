@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -172,6 +172,36 @@ def check_training(
     return table, sample_weight
 
 
+def check_blocks(
+    estimator: Any, X: RowBlocks, sample_weight: Array | None, *, reset: bool
+) -> Iterator[tuple[Any, Array | None]]:
+    """The blocks, checked, with the weights of their rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : RowBlocks
+    sample_weight : (N,) array or None
+    reset : bool
+        Whether the first block says which columns there are.
+
+    Yields
+    ------
+    table : CSR array or matrix of shape (n, M)
+    row_weights : (n,) array or None
+    """
+    last = 0
+    for block in X:
+        table = check_table(estimator, block, reset=reset and last == 0)
+        first, last, row_weights = last, last + table.shape[0], None
+        if sample_weight is not None:
+            own = sample_weight[first:last]
+            row_weights = _weights(own, table, allow_all_zero_weights=True)
+        yield table, row_weights
+    if sample_weight is not None and len(sample_weight) != last:
+        raise ValueError(f"sample_weight should be of shape ({last},), as X has so many rows.")
+
+
 def check_coarsening(coarsening: Sequence[Any], n_rows: int) -> list[Array]:
     """Labels of nested groups of rows, finest grouping first.
 
@@ -226,5 +256,5 @@ def n_threads(n_jobs: int | None) -> int:
     return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
 
 
-def _weights(sample_weight: Any, X: Any) -> Array:
-    return _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+def _weights(sample_weight: Any, X: Any, **options: Any) -> Array:
+    return _check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)

@@ -267,7 +267,7 @@ class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
 
     def _continued(self, model: Any, table: Any) -> State:
         same = np.array_equal(self.tree_.parents, model.tree.parents)
-        if not same and self._fitted_structure == (self.n_clusters,):
+        if not same and self._fitted_parameters["n_clusters"] == self.n_clusters:
             raise ValueError(
                 "warm_start=True goes on with the tree fitted, but tree is another one. "
                 "Set warm_start=False to start anew."

@@ -15,10 +15,11 @@ from skcooc.factorial_projections import FactorialProjections
 from skcooc.projection_mixin import ProjectionMixin
 from skcooc.protocol import Counts
 from skcooc.row_clusters import RowClusters
+from skcooc.stream_mixin import StreamMixin
 from skcooc.structured_projections import StructuredProjections
 
 
-class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
+class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):
     """Probabilistic clustering-projection (PCP): clusters of rows in a space of topics.
 
     A row, say a document, belongs to one of C clusters; a cluster has a center, a distribution over
@@ -241,6 +242,13 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
 
     def _no_dask(self) -> str | None:
         return "the clusters of ClusteringProjection begin with all rows"
+
+    def _no_stream(self) -> str | None:
+        if self.n_clusters is None:
+            return "every row is a cluster of its own; partial_fit needs n_clusters"
+        if not self._is_structured:
+            return "rows would start anew, and end badly; partial_fit needs posterior='structured'"
+        return None
 
     def _temperatures(self, X: Counts) -> TemperatureRange:
         if self._is_structured:

@@ -71,6 +71,7 @@ class Dyads:
             X,
             accept_sparse="csr",
             dtype="numeric",
+            ensure_min_samples=0,
             ensure_non_negative=True,
             estimator="Dyads",
             input_name="X",

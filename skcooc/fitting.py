@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 
 from skcooc.counts import CSRCounts, NewRows
 from skcooc.em import Fit, HeldOut, State, TemperatureRange
 from skcooc.em.annealing import Grown
 from skcooc.em.driver import Observe, ignore
-from skcooc.em.multiscale import coarser_levels
 from skcooc.em.schedules import constant
 from skcooc.em.temperature import Probe, best, search, search_with_prior
 from skcooc.holdout import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.probing import Probes
 from skcooc.progress import Progress
 from skcooc.protocol import Array, Counts, Model, Predictor, Rows
+from skcooc.restarts import Unfinished, best_restart
 from skcooc.settings import Settings
 from skcooc.threads import threads
 
@@ -47,6 +47,8 @@ def fit_table(
     settings: Settings,
     progress: Progress,
     start: State | None = None,
+    resume: Unfinished | None = None,
+    whole: Any = None,
 ) -> Fitted:
     """Fit a model to a table of counts.
 
@@ -60,73 +62,34 @@ def fit_table(
     progress : Progress
     start : State or None
         Where to start instead of at random, without burn-in or search.
+    resume : Unfinished or None
+        What was done before the fit was cut short.
+    whole : Counts of shape (N', M) or None
+        What is fitted, where X is but a sample of its rows, on which the temperature is chosen.
 
     Returns
     -------
     fitted : Fitted
     """
-    probes: list[Probe] = []
-    train, heldout = CSRCounts(X, sample_weight), None
+    if resume:
+        settings = replace(settings, seeds=resume.seeds)
+    train: Any = CSRCounts(X, sample_weight)
+    heldout = None
     if settings.holds_out:
         rest, heldout = hold_out(X, sample_weight, settings)
         train = CSRCounts(rest, sample_weight)
-    grown = _grown(model, train, heldout, settings, progress.growing)
-    if heldout is not None and isinstance(settings.beta, TemperatureRange):
-        probes = _search(grown.seed, train, heldout, settings.beta, settings, progress)
-        if settings.priors is not None:
-            model = settings.priors.model(best(probes).prior)
-            grown = Grown(model, model, None)
+    begun = resume or _begun(model, train, heldout, settings, progress, start is not None)
     if not settings.early_stopping:
-        train, heldout = CSRCounts(X, sample_weight), None
+        train, heldout = CSRCounts(X, sample_weight) if whole is None else whole, None
+    grown, probes = begun.grown, begun.probes
     beta = best(probes).beta if probes else float(settings.beta)  # type: ignore[arg-type]
-    fit = _best_restart(grown.seed, train, heldout, beta, settings, progress, start)
-    fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
+    fit = best_restart(begun, train, heldout, beta, settings, progress, start)
+    rows = [np.asarray(states) for states in fit.rows]
+    fit = fit._replace(rows=rows, splits=fit.splits if grown.splits is None else grown.splits)
     found = best(probes).validation if probes else None
     smoothing = chosen_smoothing(settings.smoothing, fit.validation or found)
     unigram, row_mass = add_one_unigram(train.column_sums), train.row_sums * train.row_weights
     return Fitted(fit, grown.model, beta, smoothing, unigram, row_mass, probes)
-
-
-def fit_rows(
-    model: Model,
-    X: Any,
-    sample: Any,
-    settings: Settings,
-    progress: Progress,
-    start: State | None = None,
-) -> Fitted:
-    """Fit a model to rows that lie elsewhere.
-
-    Parameters
-    ----------
-    model : Model
-    X : Counts of shape (N, M)
-        With ``spread``.
-    sample : CSR array or matrix of shape (n, M)
-        Rows on which the temperature is chosen, if that is to be.
-    settings : Settings
-    progress : Progress
-    start : State or None
-        Where to start instead of at random.
-
-    Returns
-    -------
-    fitted : Fitted
-        With the states of the rows.
-    """
-    probes: list[Probe] = []
-    if isinstance(settings.beta, TemperatureRange):
-        rest, heldout = hold_out(sample, None, settings)
-        probes = _search(model, CSRCounts(rest), heldout, settings.beta, settings, progress)
-        if settings.priors is not None:
-            model = settings.priors.model(best(probes).prior)
-    beta = best(probes).beta if probes else float(settings.beta)  # type: ignore[arg-type]
-    fit = _best_restart(model, X, None, beta, settings, progress, start)
-    fit = fit._replace(rows=[np.asarray(rows) for rows in fit.rows])
-    found = best(probes).validation if probes else None
-    smoothing = chosen_smoothing(settings.smoothing, found)
-    unigram, row_mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
-    return Fitted(fit, model, beta, smoothing, unigram, row_mass, probes)
 
 
 def probes_of(model: Model, X: Any, sample_weight: Array | None, settings: Settings) -> Probes:
@@ -242,6 +205,25 @@ def continued(model: Model, state: State, table: Any) -> State:
     return State(params, [rows.astype(table.dtype)])
 
 
+def _begun(
+    model: Model,
+    train: CSRCounts,
+    heldout: HeldOut | None,
+    settings: Settings,
+    progress: Progress,
+    warm: bool,
+) -> Unfinished:
+    """What comes before the random starts: the structure of the model, and the temperature."""
+    probes: list[Probe] = []
+    grown = _grown(model, train, heldout, settings, progress.growing)
+    if heldout is not None and isinstance(settings.beta, TemperatureRange):
+        probes = _search(grown.seed, train, heldout, settings.beta, settings, progress)
+        if settings.priors is not None:
+            model = settings.priors.model(best(probes).prior)
+            grown = Grown(model, model, None)
+    return Unfinished(settings.seeds, warm, grown, probes, {}, {})
+
+
 def _grown(
     model: Model,
     train: CSRCounts,
@@ -275,46 +257,3 @@ def _search(
         return search_with_prior(
             lambda beta, prior: probes(beta, priors.model(prior)), within, priors.within, observe
         )
-
-
-def _best_restart(
-    model: Model,
-    train: Any,
-    heldout: HeldOut | None,
-    beta: float,
-    settings: Settings,
-    progress: Progress,
-    start: State | None,
-) -> Fit:
-    """The best of several random starts, run side by side where there are threads for it."""
-    seeds = settings.seeds if start is None else settings.seeds[:1]
-    n_outer = min(settings.n_threads, len(seeds))
-    n_inner = settings.n_threads // n_outer
-
-    def run(seed: int, observe: Any) -> Fit:
-        rng = np.random.default_rng(seed)
-        with threads(n_inner) as map:
-            X = train.spread(n_inner, map)
-            if start is None:
-                levels = coarser_levels(X, settings.coarsening or ())
-                optimiser = settings.optimiser(X, beta, levels, heldout)
-            else:
-                optimiser = settings.resumed(model, beta, heldout)
-            fit = optimiser.fit(model, [X], rng, observe, start=start)
-            # Rows are to be what the parameters returned make of them, as in ``transform``.
-            rows, stats = X.expect(model, fit.params, fit.rows[0], beta)
-            return fit._replace(rows=[rows], stats=stats)
-
-    train = train.spread(n_inner, map)  # prepared once for all restarts
-    observers = [progress.restart(model, settings.n_steps) for _ in seeds]
-    if n_outer == 1:
-        fits = [run(*arguments) for arguments in zip(seeds, observers, strict=True)]
-    else:
-        fits = Parallel(n_jobs=n_outer, prefer="threads", require="sharedmem")(
-            delayed(run)(*arguments) for arguments in zip(seeds, observers, strict=True)
-        )
-    return min(fits, key=_loss)
-
-
-def _loss(fit: Fit) -> float:
-    return fit.objective if fit.validation is None else fit.validation.perplexity

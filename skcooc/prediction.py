@@ -140,8 +140,15 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         dyads : Dyads
             Of the table fitted, in random order.
+
+        Raises
+        ------
+        ValueError
+            Where the table was read in blocks, of which no rows are kept.
         """
         check_is_fitted(self)
+        if not len(self.embedding_):
+            raise ValueError("There are no rows to sample: of a table in blocks none are kept.")
         rng = np.random.default_rng(self._seeds(1)[0])
         factors = self.row_distribution_, self.embedding_, self.components_
         return self._table.like(*scoring.draw(n_samples, *factors, rng))

@@ -21,8 +21,8 @@ class Progress:
     settings : Settings
         Tell what is searched for, and how many restarts there are.
     attributes : callable
-        (model, record, params, rows, probes) -> dict of fitted attributes, with which a callback
-        that asks for the fitted estimator gets one as if the fit had ended there.
+        (model, record, params, rows, unfinished) -> dict of fitted attributes, with which a
+        callback that asks for the fitted estimator gets one as if the fit had ended there.
     data : dict
         What ``fit`` was given: X, y and metadata.
     """
@@ -31,7 +31,7 @@ class Progress:
         self,
         estimator: Any,
         settings: Settings,
-        attributes: Callable[[Model, Record, Any, Sequence[Rows], list[Probe]], dict[str, Any]],
+        attributes: Callable[[Model, Record, Any, Sequence[Rows], Any], dict[str, Any]],
         data: dict[str, Any],
     ) -> None:
         self._attributes = attributes
@@ -42,7 +42,6 @@ class Progress:
         self._root = estimator._init_callback_context(max_subtasks=n_tasks)
         self._root.call_on_fit_task_begin(**self._data)
         self._restarts: list[Any] = []
-        self._probes: list[Probe] = []
 
     @contextmanager
     def searching(self) -> Iterator[Callable[[Probe], bool]]:
@@ -51,7 +50,6 @@ class Progress:
         task = self._begin(self._root, "temperature search", n_probes)
 
         def observe(probe: Probe) -> bool:
-            self._probes.append(probe)
             prior = f", prior = {probe.prior:.2g}" if probe.prior else ""
             step = self._begin(task, f"beta = {probe.beta:.3f}{prior}", 0)
             return bool(step.call_on_fit_task_end(**self._data))
@@ -64,7 +62,7 @@ class Progress:
         """The growth of a tree: what it yields observes the iterations of EM on the way."""
         task = self._begin(self._root, "annealing", None)
 
-        def observe(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+        def observe(record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
             step = self._begin(task, f"beta = {record.beta:.3g}", 0)
             return bool(step.call_on_fit_task_end(**self._data))
 
@@ -78,13 +76,13 @@ class Progress:
         if self._silent:
             return ignore
 
-        def observe(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+        def observe(record: Record, params: Any, rows: Sequence[Rows], unfinished: Any) -> bool:
             step = self._begin(task, "iteration", 0)
             return bool(
                 step.call_on_fit_task_end(
                     **self._data,
                     reconstruction_attributes=lambda: self._attributes(
-                        model, record, params, rows, self._probes
+                        model, record, params, rows, unfinished
                     ),
                 )
             )

@@ -15,7 +15,7 @@ from skcooc.em import EM
 from skcooc.em.schedules import burn_in
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.row_clusters import RowClusters
-from skcooc.simplex import log, normalise, sums
+from skcooc.simplex import diluted, log, normalise, sums
 
 # The aspect model that is the start, and the rounds in which every row is a cluster of its own.
 START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
@@ -137,6 +137,10 @@ class Projections:
             return -far / beta
         seen = params.topics[params.topics.any(axis=1)]
         return self.topic_prior * float(np.sum(log(seen), dtype=np.float64)) - far / beta
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters of which every topic is, in this share, the distribution."""
+        return params._replace(topics=diluted(params.topics, distribution, share))
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The topics at these columns alone, not normalised anew."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NamedTuple, Self, cast
 
@@ -14,7 +14,8 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from skcooc import attributes
-from skcooc.checks import check_table, check_training, n_threads
+from skcooc.callbacks import PASS
+from skcooc.checks import check_blocks, check_training, n_threads
 from skcooc.counts import CSRCounts, RowBlocks, sampled
 from skcooc.dyads import Dyads
 from skcooc.em import Record, State, online
@@ -33,6 +34,14 @@ class Stream(NamedTuple):
 
     averages: online.Averages
     column_sums: Array  # (M,): observations of each column
+
+
+class Passes(NamedTuple):
+    """Where a fit over blocks is: what it needs to go on, beside the stream."""
+
+    number: int = 0  # of those done
+    free_energy: float = np.inf  # nats, in the last
+    converged: bool = False
 
 
 def _follows_streams(estimator: Any) -> bool:
@@ -54,9 +63,12 @@ class StreamMixin:
     _fitted_model: Any
     _state: State
     _stream: Stream | None
+    _passes: Passes | None
     _goes_on: bool
     _seeds: Callable[[int], tuple[int, ...]]
+    _validate_params: Callable[[], None]
     _check_structure: Callable[[str, str], None]
+    _check_as_before: Callable[[bool], None]
     _init_callback_context: Callable[..., Any]
 
     def _no_stream(self) -> str | None:
@@ -69,9 +81,10 @@ class StreamMixin:
         A table that is read block by block is fitted by stepwise EM, as by ``partial_fit``: to a
         sample of 10000 rows first, which finds the temperature where ``beta="auto"``, and then in
         passes over all blocks, until one lowers the free energy by less than .1 per cent. The
-        memory that it takes does not depend on the number of rows. Attributes of rows, such as
-        ``embedding_``, are those of the last block; ``history_`` has a record for each pass after
-        those of the sample. A warm start goes on with further passes.
+        memory that it takes does not depend on the number of rows. So none are kept: ``embedding_``
+        and other attributes of rows have length zero, and ``transform`` gives them block by block.
+        ``history_`` has a record for each pass after those of the sample. A warm start goes on with
+        further passes.
 
         Parameters
         ----------
@@ -80,7 +93,8 @@ class StreamMixin:
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads. Not with RowBlocks.
+            Weight of each row; of each observation where X is Dyads. For RowBlocks it can be an
+            array on disk, as ``numpy.load(..., mmap_mode="r")`` opens it.
 
         Returns
         -------
@@ -98,50 +112,56 @@ class StreamMixin:
             raise ValueError(
                 f"X cannot be read in blocks: {reason.replace('partial_fit', 'this')}."
             )
-        if self.early_stopping or sample_weight is not None:
-            raise ValueError("RowBlocks need early_stopping=False and sample_weight=None.")
+        if self.early_stopping:
+            raise ValueError("X cannot be read in blocks: this needs early_stopping=False.")
+        self._validate_params()
         new = copy.copy(self)  # a fit that fails leaves self as it was
-        new._fit_blocks(X)
+        new._fit_blocks(X, None if sample_weight is None else np.asarray(sample_weight))
         self.__dict__.update(new.__dict__)
         attributes.warn_about(self, stopped=True)  # there is no need to converge
         return self
 
-    def _fit_blocks(self, X: RowBlocks) -> None:
+    def _fit_blocks(self, X: RowBlocks, sample_weight: Array | None) -> None:
         """Fit a sample, then go through the blocks until that helps no more."""
-        goes_on = self._goes_on and getattr(self, "_stream", None) is not None
+        goes_on = self._goes_on and self._stream is not None
         rng = np.random.default_rng(self._seeds(1)[0])
-        sample, totals = sampled(self._tables(X, reset=not goes_on), SAMPLE_ROWS, rng)
+        tables = check_blocks(self, X, sample_weight, reset=not goes_on)
+        sample, passes = sampled(tables, SAMPLE_ROWS, rng), Passes()
         if not goes_on:
             known = attributes.of_input(self)
-            super().fit(sample)  # type: ignore[misc]
+            vars(self).pop("_state", None)  # also where the fit of a sample was cut short
+            super().fit(sample.rows, sample_weight=sample.row_weights)  # type: ignore[misc]
             self.__dict__.update(known)
-        self._go_through(X, totals)
+        elif self._passes is None:
+            self._check_structure("warm_start=True", "Set warm_start=False to start anew.")
+        else:
+            kept = cast(Stream, self._stream).column_sums
+            self._check_as_before(np.array_equal(sample.column_sums, kept))
+            passes = self._passes
+        self._go_through(X, sample_weight, sample.column_sums, passes)
 
     @with_callbacks
-    def _go_through(self, X: RowBlocks, totals: Array) -> None:
+    def _go_through(
+        self, X: RowBlocks, sample_weight: Array | None, totals: Array, passes: Passes
+    ) -> None:
         """Passes over the blocks, a step for each block."""
         root, data = self._init_callback_context(max_subtasks=X.max_passes), {"estimator": self}
         root.call_on_fit_task_begin(**data)
-        before = np.inf
-        for _ in range(X.max_passes):
-            task = root.subcontext(task_name="pass", max_subtasks=0).call_on_fit_task_begin(**data)
+        names, stopped = getattr(self, "feature_names_in_", None), False
+        self._table = Dyads(sp.csr_array((0, len(totals))), column_names=names)
+        while passes.number < X.max_passes and not (passes.converged or stopped):
+            task = root.subcontext(task_name=PASS, max_subtasks=0).call_on_fit_task_begin(**data)
             began, energy = perf_counter(), 0.0
-            for table in self._tables(X, reset=False):
-                if table.data.any():
-                    energy += self._follow(table, None, totals)
-                    names = getattr(self, "feature_names_in_", None)
-                    self._table = Dyads(sp.csr_array(table.shape), column_names=names)
-            self._record(energy, began, converged=before - energy <= PASS_TOL * abs(energy))
+            for table, row_weights in check_blocks(self, X, sample_weight, reset=False):
+                if CSRCounts(table, row_weights).column_sums.any():
+                    energy += self._follow(table, row_weights, totals).free_energy
+            converged = passes.free_energy - energy <= PASS_TOL * abs(energy)
+            passes = self._passes = Passes(passes.number + 1, energy, converged)
+            self._use(self._state.rows[0][:0], np.empty(0))
+            self._record(energy, began, converged)
             stopped = task.call_on_fit_task_end(**data, reconstruction_attributes=dict)
-            if self.converged_ or stopped:
-                break
-            before = energy
+        self._passes = None
         root.call_on_fit_task_end(**data)
-
-    def _tables(self, X: RowBlocks, reset: bool) -> Iterator[Any]:
-        """The blocks, checked; where reset, the first one says which columns there are."""
-        for number, block in enumerate(X):
-            yield check_table(self, block, reset=reset and number == 0)
 
     @available_if(_follows_streams)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -157,8 +177,9 @@ class StreamMixin:
         than its own. Temperature, smoothing, prior and, where it was grown, the tree stay what
         they were.
 
-        Attributes of rows, such as ``embedding_``, are those of the rows of the last batch;
-        ``history_`` has one record for each batch after those of the start.
+        As in scikit-learn's MiniBatchKMeans, attributes of rows, such as ``embedding_``, are those
+        of the rows of the last batch; ``transform`` gives them for others. ``history_`` has one
+        record for each batch after those of the start.
 
         Parameters
         ----------
@@ -191,21 +212,22 @@ class StreamMixin:
         self._check_structure("partial_fit", "Fit anew.")
         if self._stream is None:
             raise ValueError(
-                "partial_fit goes on from a model that was fitted with parameters that do not "
-                "allow it. Fit anew."
+                "partial_fit goes on from a fit that came to its end, with parameters that allow "
+                "it. Fit anew."
             )
         began, new = perf_counter(), copy.copy(self)  # a step that fails leaves self as it was
         table, row_weights = check_training(new, X, sample_weight, reset=False)
-        batch = CSRCounts(table, row_weights).column_sums
-        free_energy = new._follow(table, row_weights, self._stream.column_sums + batch)
-        new._record(free_energy, began, converged=False)
+        batch = CSRCounts(table, row_weights)
+        step = new._follow(table, row_weights, self._stream.column_sums + batch.column_sums)
+        new._use(step.rows, batch.row_sums * batch.row_weights)
+        new._record(step.free_energy, began, converged=False)
         self.__dict__.update(new.__dict__)
         return self
 
-    def _follow(self, table: Any, row_weights: Array | None, totals: Array) -> float:
+    def _follow(self, table: Any, row_weights: Array | None, totals: Array) -> online.Step:
         """One step, after which the mean of all batches stands for observations with these totals.
 
-        Returns the free energy of the batch before it.
+        It changes the parameters and what is kept of the stream, and nothing else.
         """
         kept, n_jobs = cast(Stream, self._stream).averages, n_threads(self.n_jobs)
         model, params, beta = self._fitted_model, self._state.params, self.beta_
@@ -216,12 +238,15 @@ class StreamMixin:
             rows = fold_in(model, params, beta, table, n_jobs, max_iter=INNER_ITERATIONS)
             step = online.step(model, X, params, rows, beta, kept, float(totals.sum()))
         self._stream = Stream(step.averages, totals)
-        state, row_mass = State(step.params, [step.rows]), X.row_sums * X.row_weights
-        unigram = add_one_unigram(totals)
-        self.__dict__.update(
-            attributes.usable(model, state, beta, self.smoothing_, unigram, row_mass)
-        )
-        return step.free_energy
+        self._state = State(step.params, [step.rows])
+        return step
+
+    def _use(self, rows: Array, row_mass: Array) -> None:
+        """Make attributes of the parameters, and of these rows with so many observations."""
+        unigram = add_one_unigram(cast(Stream, self._stream).column_sums)
+        settings = self.beta_, self.smoothing_, unigram, row_mass
+        state = State(self._state.params, [rows])
+        self.__dict__.update(attributes.usable(self._fitted_model, state, *settings))
 
     def _record(self, free_energy: float, began: float, converged: bool) -> None:
         objective = free_energy - self._fitted_model.log_prior(self._state.params, self.beta_)
@@ -229,8 +254,12 @@ class StreamMixin:
         self.history_, self.n_iter_ = [*self.history_, record], self.n_iter_ + 1
         self.objective_, self.converged_ = objective, converged
 
+    def _input_attributes(self) -> dict[str, Any]:
+        """Also that no stream goes on from a fit that was cut short."""
+        return {**super()._input_attributes(), "_stream": None, "_passes": None}  # type: ignore[misc]
+
     def _kept(self, fitted: Fitted, counts: CSRCounts) -> dict[str, Any]:
         if self._no_stream():
-            return {"_stream": None}
+            return {}
         averages = online.averages(fitted.fit.stats, float(fitted.row_mass.sum()))
         return {"_stream": Stream(averages, counts.column_sums)}

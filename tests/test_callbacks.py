@@ -1,19 +1,39 @@
-"""Checkpoints: a fit that was stopped goes on."""
+"""Checkpoints: a fit that was stopped goes on, and ends as the undisturbed one."""
 
 import os
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skcooc import AspectModel, AsymmetricClustering, ProductSpaceMixture, RowBlocks
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    RowBlocks,
+    SymmetricClustering,
+)
 from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
+from skcooc.em.driver import Run, accelerator
+from skcooc.image import grid_coarsening
+from tests.cases import ESTIMATORS
 from tests.tables import planted
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 
 X = planted(n_observations=4000).X.astype(float)
+SHORT = {"max_iter": 9, "tol": 1e-6, "random_state": 0}
+COARSENING = grid_coarsening((10, 8), 2)
+OTHERS = [
+    AspectModel(3, n_init=3),
+    AspectModel(3, beta=0.8, early_stopping=True, n_init=2, n_jobs=2),
+    AsymmetricClustering(3, beta=0.4, coarsening=COARSENING),
+    AsymmetricClustering(4, beta=0.6, coarsening=COARSENING, cooling=1.3, relaxation="momentum"),
+    ClusterAbstraction(4, beta=0.4, tree="annealed", abstraction="object", object_iter=3),
+    SymmetricClustering(3, 2, beta=0.8, coarsening=COARSENING),
+]
 
 
 class Interruption:
@@ -33,78 +53,148 @@ class Interruption:
             raise KeyboardInterrupt
 
 
-def interrupted(estimator, X, path, at, every=10):
-    model = clone(estimator).set_callbacks(Checkpoint(path, every=every), Interruption(at))
+def interrupted(estimator, X, path, at, every=1):
+    estimator.set_callbacks(Checkpoint(path, every=every), Interruption(at))
     with pytest.raises(KeyboardInterrupt):
-        model.fit(X)
-    return read_checkpoint(path)
+        estimator.fit(X)
+    return read_checkpoint(path).set_params(warm_start=True)
+
+
+def patched_up(estimator, X, path, at):
+    """The end of a fit that is interrupted every few iterations, and how often that was."""
+    model, n_interruptions = clone(estimator), 0
+    while True:
+        model.set_callbacks(Checkpoint(path, every=1), Interruption(at))
+        try:
+            return model.fit(X), n_interruptions
+        except KeyboardInterrupt:
+            model = read_checkpoint(path).set_params(warm_start=True)
+            n_interruptions += 1
 
 
 def assert_same(one, two):
-    np.testing.assert_array_equal(one.components_, two.components_)
-    np.testing.assert_array_equal(one.embedding_, two.embedding_)
-    assert (one.beta_, one.smoothing_) == (two.beta_, two.smoothing_)
-    assert one.objective_ == two.objective_
+    for name in ("components_", "embedding_", "weights_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    for name in ("beta_", "smoothing_", "objective_", "n_iter_", "converged_"):
+        assert getattr(one, name) == getattr(two, name)
+    assert repr(one.temperature_search_) == repr(two.temperature_search_)
+    assert getattr(one, "splits_", None) == getattr(two, "splits_", None)
+    records = ([repr(record[:-1]) for record in model.history_] for model in (one, two))
+    assert len(set(map(tuple, records))) == 1
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        AspectModel(3, relaxation=1.0, random_state=0),
-        AspectModel(3, beta=0.9, component_prior=0.01, relaxation=1.0, random_state=0),
-        AsymmetricClustering(3, relaxation=1.0, random_state=0),
-        AsymmetricClustering(4, hard=True, random_state=0),
-        ProductSpaceMixture(3, 4, beta=0.95, relaxation=1.0, random_state=0),
-    ],
-    ids=repr,
-)
-def test_plain_em_goes_on_as_if_nothing_had_happened(estimator, tmp_path):
-    estimator = clone(estimator).set_params(max_iter=60)
-    whole = clone(estimator).fit(X)
-    every = min(10, whole.n_iter_ - 2)
-    half = interrupted(estimator, X, tmp_path / "model", at=every + 1, every=every)
-    resumed = half.set_params(warm_start=True, max_iter=60 - every).fit(X)
-    assert_same(resumed, whole)
-    assert resumed.n_iter_ == whole.n_iter_ - every
+@pytest.mark.parametrize("estimator", ESTIMATORS + OTHERS, ids=repr)
+def test_a_fit_goes_on_as_if_nothing_had_happened(estimator, tmp_path):
+    estimator = clone(estimator).set_params(**SHORT)
+    resumed, n_interruptions = patched_up(estimator, X, tmp_path / "model", at=2)
+    assert n_interruptions > 0
+    assert_same(resumed, clone(estimator).fit(X))
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 17, 39, 40])
+@pytest.mark.parametrize("relaxation", ["momentum", 1.8, 1.0])
+def test_at_any_iteration(relaxation, at, tmp_path):
+    estimator = AspectModel(3, beta=0.9, relaxation=relaxation, max_iter=40, tol=0, random_state=0)
+    half = interrupted(clone(estimator), X, tmp_path / "model", at)
+    assert half.transform(X).shape == (80, 3)
+    assert_same(half.fit(X), clone(estimator).fit(X))
 
 
 @pytest.mark.parametrize("relaxation", ["momentum", 1.8])
-def test_long_steps_end_in_the_same_place(relaxation, tmp_path):
-    estimator = AspectModel(3, relaxation=relaxation, tol=1e-9, max_iter=2000, random_state=0)
+def test_speed_that_is_forgotten_is_found_out(relaxation, tmp_path, monkeypatch):
+    """A broken twin: the parameters are kept, but not what makes steps longer."""
+    estimator = AspectModel(3, beta=0.9, relaxation=relaxation, max_iter=40, tol=0, random_state=0)
     whole = clone(estimator).fit(X)
-    half = interrupted(estimator, X, tmp_path / "model", at=25)
-    resumed = half.set_params(warm_start=True).fit(X)
-    assert (resumed.beta_, resumed.smoothing_) == (whole.beta_, whole.smoothing_)
-    assert resumed.objective_ == pytest.approx(whole.objective_, rel=1e-5)
-    np.testing.assert_allclose(resumed.components_, whole.components_, atol=1e-3)
+    monkeypatch.setattr(
+        Run, "copy", lambda run: replace(run, accelerator=accelerator(1.0), history=[*run.history])
+    )
+    half = interrupted(clone(estimator), X, tmp_path / "model", at=20)
+    with pytest.raises(AssertionError):
+        assert_same(half.fit(X), whole)
 
 
-def test_a_stream_goes_on_exactly(tmp_path, monkeypatch):
+def test_a_warm_start_goes_on_too(tmp_path):
+    begun = AspectModel(3, max_iter=12, random_state=0).fit(X)
+    warm = {"warm_start": True, "max_iter": 30, "tol": 0}
+    whole = pickle.loads(pickle.dumps(begun)).set_params(**warm).fit(X)
+    half = interrupted(begun.set_params(**warm), X, tmp_path / "model", at=11)
+    assert_same(half.fit(X), whole)
+    assert len(half.temperature_search_) > 6
+
+
+def test_the_seeds_of_a_generator_are_kept(tmp_path):
+    estimator = AspectModel(3, n_init=2, max_iter=10)
+    whole = clone(estimator).set_params(random_state=np.random.RandomState(1)).fit(X)
+    model = clone(estimator).set_params(random_state=np.random.RandomState(1))
+    assert_same(interrupted(model, X, tmp_path / "model", at=13).fit(X), whole)
+
+
+def test_what_ended_is_over(tmp_path):
+    """A warm start after a resumed fit is like any other."""
+    estimator = AspectModel(3, beta=0.9, max_iter=10, random_state=0)
+    half = interrupted(clone(estimator), X, tmp_path / "model", at=5)
+    one, two = half.fit(X), clone(estimator).fit(X)
+    assert_same(one.fit(X), two.set_params(warm_start=True).fit(X))
+
+
+def test_a_fit_goes_on_only_as_it_was(tmp_path):
+    model = AspectModel(3, max_iter=10, random_state=0)
+    half = interrupted(model, X, tmp_path / "model", at=5).set_params(n_jobs=2, random_state=3)
+    for changed in ({"beta": 0.5}, {"max_iter": 20}, {"relaxation": 1.0}):
+        with pytest.raises(ValueError, match=f"other values of {next(iter(changed))}. Set warm"):
+            clone_with_state(half).set_params(**changed).fit(X)
+    for other in (X[::-1], 2 * X):
+        with pytest.raises(ValueError, match="other values of X"):
+            clone_with_state(half).fit(other)
+    with pytest.raises(ValueError, match="came to its end"):
+        clone_with_state(half).partial_fit(X)
+    clone_with_state(half).set_params(warm_start=False, beta=0.5).fit(2 * X)
+
+
+def clone_with_state(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+def test_nothing_is_written_before_the_first_iteration(tmp_path):
+    class InTheSearch(Interruption):
+        def on_fit_task_end(self, estimator, context):
+            if context.task_name.startswith("beta"):
+                raise KeyboardInterrupt
+
+    model = AspectModel(3, random_state=0)
+    model.set_callbacks(Checkpoint(tmp_path / "model", every=1), InTheSearch(0))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_stream_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr("skcooc.stream_mixin.SAMPLE_ROWS", 30)
     monkeypatch.setattr("skcooc.stream_mixin.PASS_TOL", -1.0)
+    blocks = RowBlocks([X[:30], X[30:60], X[60:]], max_passes=5)
     estimator = AspectModel(3, beta=0.9, max_iter=3, random_state=0)
-    blocks = [X[:30], X[30:60], X[60:]]
-    whole = clone(estimator).fit(RowBlocks(blocks, max_passes=5))
-    passes = RowBlocks(blocks, max_passes=5)
-    half = interrupted(estimator, passes, tmp_path / "model", at=3 + 3, every=2)
-    assert half.n_iter_ == 3 + 2
-    half.set_params(warm_start=True).fit(RowBlocks(blocks, max_passes=3))
-    assert_same(half, whole)
-    assert half.n_iter_ == whole.n_iter_
+    whole = clone(estimator).fit(blocks)
+    for at in (2, 4, 6, 8):  # in the sample, after the first pass, the third, the last
+        half = interrupted(clone(estimator), blocks, tmp_path / "model", at=at, every=2)
+        assert_same(clone_with_state(half).fit(blocks), whole)
+    with pytest.raises(ValueError, match="other values of X"):
+        half.fit(RowBlocks([X[:60]]))
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+@pytest.mark.parametrize("call", [(pickle, "dump"), (os, "fsync"), (os, "replace")])
+def test_a_write_that_is_interrupted_leaves_the_old_file(call, tmp_path, monkeypatch):
     path = tmp_path / "model"
     model = AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
     write_checkpoint(path, model)
     before = path.read_bytes()
 
-    def full_disk(estimator, file, protocol):
-        file.write(b"half of it")
-        raise OSError("No space left on device")
+    def interrupt(*arguments, **options):
+        if call[1] == "dump":
+            arguments[1].write(b"half of it")
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(pickle, "dump", full_disk)
-    with pytest.raises(OSError, match="space"):
+    monkeypatch.setattr(*call, interrupt)
+    with pytest.raises(KeyboardInterrupt):
         write_checkpoint(path, model)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["model"]

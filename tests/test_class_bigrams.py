@@ -83,7 +83,7 @@ def path(X, n_iter=10, n_clusters=4, seed=0, weights=None):
     state = start(X, n_clusters, seed, weights)
     labels, records = [state.rows[0].argmax(axis=1)], []
 
-    def observe(record, params, rows):
+    def observe(record, params, rows, run):
         labels.append(params.memberships.argmax(axis=1))
         records.append((record, params))
         return False

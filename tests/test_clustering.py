@@ -88,7 +88,7 @@ def test_small_differences_decay_above_the_critical_temperature_and_grow_below(
         em = EM(constant(beta, 60), -np.inf)
         found = []
 
-        def observe(record, params, rows):
+        def observe(record, params, rows, run):
             found.append(np.ptp(model.factors(params, rows[0])[1], axis=1).max())
 
         em.fit(model, [CSRCounts(X)], None, observe, start=equal._replace(params=params))

@@ -177,12 +177,19 @@ def test_transform_is_lazy(workers):
     np.testing.assert_allclose(fitted.compute(), model.transform(X), atol=1e-4)
 
 
-def test_a_warm_start_and_a_checkpoint_go_on(workers, tmp_path):
-    plain = clone(ASPECTS).set_params(relaxation=1.0)
-    clone(plain).set_callbacks(Checkpoint(tmp_path / "m", every=9)).fit(in_blocks(X, 100))
-    resumed = read_checkpoint(tmp_path / "m").set_params(warm_start=True, max_iter=4)
-    assert_same(resumed.fit(in_blocks(X, 100)), clone(plain).fit(X), 1e-6)
+def test_a_fit_goes_on_from_a_checkpoint(workers, tmp_path):
+    table = in_blocks(X, 100)
+    whole = clone(ASPECTS).set_callbacks(Checkpoint(tmp_path / "model", every=7)).fit(table)
+    resumed = read_checkpoint(tmp_path / "model").set_params(warm_start=True).fit(table)
+    assert_same(resumed, whole, 0)
     assert resumed.partial_fit(X[:50]).embedding_.shape == (50, 3)
+
+
+def test_a_warm_start_begins_with_the_states_of_the_rows(workers):
+    models = [clone(ASPECTS).set_params(warm_start=True).fit(X) for _ in range(2)]
+    for model, table in zip(models, (X, in_blocks(X, 100)), strict=True):
+        model.set_params(max_iter=2).fit(table)
+    assert_same(*models, 1e-6)
 
 
 @pytest.mark.parametrize(

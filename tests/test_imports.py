@@ -21,6 +21,7 @@ GLUE = {
     "prediction",
     "probing",
     "progress",
+    "restarts",
     "scoring",
     "settings",
     "threads",
@@ -66,9 +67,10 @@ ALLOWED = {
     "distributed": {"checks", "counts", "dyads", "em"},
     "holdout": {"counts", "em", "protocol", "settings"},
     "probing": {"counts", "em", "protocol", "settings"},
-    "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "settings"}
-    | {"threads"},
-    "attributes": {"counts", "em", "fitting", "holdout", "protocol"},
+    "restarts": {"counts", "em", "progress", "protocol", "settings", "threads"},
+    "fitting": {"counts", "em", "holdout", "probing", "progress", "protocol", "restarts"}
+    | {"settings", "threads"},
+    "attributes": {"counts", "em", "fitting", "holdout", "protocol", "restarts"},
     "prediction": {
         "checks",
         "counts",
@@ -80,7 +82,16 @@ ALLOWED = {
         "scoring",
     },
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
-    "stream_mixin": {"attributes", "checks", "counts", "dyads", "em", "fitting", "holdout"}
+    "stream_mixin": {
+        "attributes",
+        "callbacks",
+        "checks",
+        "counts",
+        "dyads",
+        "em",
+        "fitting",
+        "holdout",
+    }
     | {"protocol", "threads"},
     "callbacks": set(),
     "ensemble": {"attributes", "base", "checks", "counts", "em", "fitting", "holdout"}

@@ -356,7 +356,7 @@ def test_hard_steps_raise_the_mutual_information():
     path = [mutual_information(state.params.joint)]
     em, model = EM(constant(1.0, 20), -np.inf), CoClusters(3, 3, hard=True)
 
-    def observe(record, params, rows):
+    def observe(record, params, rows, run):
         path.append(mutual_information(params.joint))
         return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from builtins import map as serial_map
 from collections.abc import Callable, Iterable
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
 
@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skcooc.counts import kernels
+from skcooc.counts.bands import Bands
 from skcooc.counts.exchange import ExchangeMoves
 from skcooc.counts.here import Here
 from skcooc.counts.layout import ColumnView, balanced_ranges
@@ -25,8 +26,7 @@ Map = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
 
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
-CACHED = 2**15  # numbers that a core's cache holds besides what streams through it
-N_CHUNKS = 8  # of the rows, for sums that stay in the cache
+N_PARTS = 8  # of the rows, whatever the number of threads
 
 
 class Mixture(NamedTuple):
@@ -111,6 +111,10 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
         return sums
 
     @cached_property
+    def _bands(self) -> Bands:
+        return Bands(self)
+
+    @cached_property
     def _columns(self) -> ColumnView:
         return ColumnView(self)
 
@@ -129,7 +133,7 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
 
     def tdot(self, D: Array) -> Array:
         """X.T @ D, rows counted by their weights: (n, k) -> (M, k)."""
-        return self._column_products(self.data, self._weighted(D))
+        return self._column_products(self._bands.data, self._weighted(D))
 
     def mixture(self, A: Array, B: Array) -> Mixture:
         """The products of the ratios w_ij = n_ij / (A[i] @ B[j]) with both factors.
@@ -146,19 +150,14 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
             ``columns`` and the log-likelihood count rows by their weights.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        ratio, log_likelihood = np.empty_like(self.data), np.empty(self.shape[0])
-        rows = np.empty((self.shape[0], A.shape[1]), dtype=self.dtype)
-        self._over(
-            self.indptr,
-            A.shape[1],
-            lambda start, stop: kernels.mixture_rows(
-                self.indptr, self.indices, self.data, A, B, start, stop, ratio, rows, log_likelihood
-            ),
+        ratio, rows = np.empty_like(self.data), np.zeros_like(A)
+        log_likelihoods = self._each(
+            lambda band: self._bands.mix(band, A, B, ratio, rows, self._weights),
+            [(band,) for band in range(len(self._bands))],
+            work=ratio.size * A.shape[1],
         )
-        if self._weights is not None:
-            log_likelihood *= self._weights
         columns = self._column_products(ratio, self._weighted(A))
-        return Mixture(rows, columns, float(log_likelihood.sum()))
+        return Mixture(rows, columns, sum(log_likelihoods))
 
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""
@@ -193,7 +192,7 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
         out = np.empty_like(arrays[0]) if out is None else out
         n_ranges = self._n_ranges(out.size)
         ranges = [np.array_split(array, n_ranges) for array in (*arrays, out)]
-        self._each(function, list(zip(*ranges, strict=True)))
+        self._each(function, list(zip(*ranges, strict=True)), out.size)
         return out
 
     def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
@@ -201,12 +200,12 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
 
         The parts do not depend on the number of threads.
         """
-        ends = np.linspace(0, self.shape[0], min(N_CHUNKS, self.shape[0]) + 1).astype(int)
+        ends = np.linspace(0, self.shape[0], min(N_PARTS, self.shape[0]) + 1).astype(int)
         return list(self._map(lambda part: function(*part), pairwise(ends.tolist())))
 
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, shared, with passes cut into ranges for these threads."""
-        self._columns  # noqa: B018 - computed once, for all that share it
+        self._bands  # noqa: B018 - computed once, for all that share it
         other = copy.copy(self)
         other.n_threads, other._map = n_threads, map
         return other
@@ -246,45 +245,28 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
         return np.ascontiguousarray(D, dtype=self.dtype)
 
     def _column_products(self, data: Array, D: Array) -> Array:
-        size = self.shape[1] * D.shape[1]
-        if size <= CACHED and len(data) > N_CHUNKS * self.shape[1]:
-            return self._scattered(data, D)
-        columns = self._columns
-        products = np.empty((self.shape[1], D.shape[1]), dtype=self.dtype)
-        if data is self.data:
-            loop = partial(kernels.row_products, columns.indptr, columns.indices, columns.data)
-        else:
-            loop = partial(kernels.column_products, *columns.structure, data)
-        self._over(
-            columns.indptr,
-            D.shape[1],
-            lambda start, stop: loop(D, start, stop, products),
+        """Column sums of the rows of D by what the non-zeros weigh, in the order of the bands."""
+        products = np.zeros((self.shape[1], D.shape[1]), dtype=self.dtype)
+        work = data.size * D.shape[1]
+        self._each(
+            lambda start, stop: self._bands.add_columns(start, stop, data, D, products),
+            self._bands.column_ranges(self._n_ranges(work)),
+            work,
         )
         return products
 
-    def _scattered(self, data: Array, D: Array) -> Array:
-        """Column products that stay in the cache: row by row, the sums of each chunk apart."""
-        chunks = balanced_ranges(self.indptr, N_CHUNKS)  # whatever the number of threads
-        products = np.zeros((len(chunks), self.shape[1], D.shape[1]), dtype=self.dtype)
-
-        def loop(rows: tuple[int, int], sums: Array) -> None:
-            kernels.scattered_products(self.indptr, self.indices, data, D, *rows, sums)
-
-        self._each(loop, list(zip(chunks, products, strict=True)))
-        return products.sum(axis=0)
-
     def _over(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
-        n_ranges = self._n_ranges(len(self.data) * n_components)
-        self._each(loop, balanced_ranges(indptr, n_ranges))
+        work = len(self.data) * n_components
+        self._each(loop, balanced_ranges(indptr, self._n_ranges(work)), work)
 
     def _n_ranges(self, work: int) -> int:
         """One for each thread that is worth its while."""
         return max(1, min(self.n_threads, work // WORTH_A_THREAD))
 
-    def _each(self, function: Callable[..., Any], arguments: list[Any]) -> None:
-        run = serial_map if len(arguments) == 1 else self._map
-        for _ in run(lambda these: function(*these), arguments):
-            pass
+    def _each(self, function: Callable[..., Any], arguments: list[Any], work: int) -> list[Any]:
+        """What a function returns, side by side where there is work for threads."""
+        run = self._map if self._n_ranges(work) > 1 else serial_map
+        return list(run(lambda these: function(*these), arguments))
 
 
 class NewRows(CSRCounts):

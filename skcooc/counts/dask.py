@@ -125,8 +125,8 @@ class DaskCounts:
 
     def dot(self, D: Array) -> Array:
         """X @ D: (M, k) -> (n, k)."""
-        D = _once(D)
-        return np.concatenate(self._results(_task(CSRCounts.dot)(X, D) for X in self.blocks))
+        factor = _once(D)
+        return np.concatenate(self._results(_task(CSRCounts.dot)(X, factor) for X in self.blocks))
 
     def tdot(self, D: Any) -> Array:
         """X.T @ D: (n, k) -> (M, k)."""
@@ -190,10 +190,14 @@ class States:
         arrays = gathered(self._counts.client, self.futures)
         self.futures = begun(self._counts.client, map(_once, arrays))
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         """All of them, brought here."""
         arrays = gathered(self._counts.client, self.futures)
         return np.concatenate(arrays).astype(dtype or self.dtype, copy=False)
+
+    def __reduce__(self) -> Any:
+        """Pickled as an array: a checkpoint outlives the cluster."""
+        return np.asarray, (np.asarray(self),)
 
     def __matmul__(self, D: ArrayLike) -> States:
         product = self._counts.over_states(partial(np.dot, b=D), self)
@@ -312,7 +316,7 @@ def _checked(block: Any, name: str) -> CSRCounts:
         input_name="X",
     )
     counts = CSRCounts(table if sp.issparse(table) else sp.csr_array(table))
-    return counts.spread(1, map)
+    return counts.spread(1, map) if table.shape[0] else counts  # with all that passes need
 
 
 def _facts(X: CSRCounts) -> Facts:

@@ -27,58 +27,12 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @compiled
-def mixture_rows(indptr, indices, data, A, B, start, stop, ratio, products, log_likelihood):  # type: ignore[no-untyped-def]
-    """Rows start..stop: ratio n_ij / (A[i] @ B[j]), its product with B, and sum n log(A @ B).
-
-    A cell which every component excludes carries no information and gets ratio zero. Four
-    non-zeros are taken at a time: their rows of B are fetched side by side, and the row of A and
-    the product are read once for all of them.
-    """
-    n_components = A.shape[1]
-    zero = A.dtype.type(0)
-    for i in range(start, stop):
-        a = A[i]
-        product = products[i]
-        product[:] = 0
-        p, end = indptr[i], indptr[i + 1]
-        while p < end - 3:
-            b0, b1, b2, b3 = B[indices[p]], B[indices[p + 1]], B[indices[p + 2]], B[indices[p + 3]]
-            c0 = c1 = c2 = c3 = zero
-            for k in range(n_components):
-                c0 += a[k] * b0[k]
-                c1 += a[k] * b1[k]
-                c2 += a[k] * b2[k]
-                c3 += a[k] * b3[k]
-            ratio[p], ratio[p + 1], ratio[p + 2], ratio[p + 3] = c0, c1, c2, c3
-            w0 = data[p] / c0 if c0 > 0 else zero
-            w1 = data[p + 1] / c1 if c1 > 0 else zero
-            w2 = data[p + 2] / c2 if c2 > 0 else zero
-            w3 = data[p + 3] / c3 if c3 > 0 else zero
-            for k in range(n_components):
-                product[k] += w0 * b0[k] + w1 * b1[k] + w2 * b2[k] + w3 * b3[k]
-            p += 4
-        while p < end:
-            b = B[indices[p]]
-            c = zero
-            for k in range(n_components):
-                c += a[k] * b[k]
-            ratio[p] = c
-            w = data[p] / c if c > 0 else zero
-            for k in range(n_components):
-                product[k] += w * b[k]
-            p += 1
-        total = 0.0
-        for p in range(indptr[i], end):
-            cell = ratio[p]
-            if cell > 0:
-                total += data[p] * np.log(cell)
-                ratio[p] = data[p] / cell
-        log_likelihood[i] = total
-
-
-@compiled
 def row_products(indptr, indices, data, D, start, stop, products):  # type: ignore[no-untyped-def]
-    """Rows start..stop of X @ D; four non-zeros at a time, as in ``mixture_rows``."""
+    """Rows start..stop of X @ D.
+
+    Four non-zeros are taken at a time: their rows of D are fetched side by side, and the product
+    is read and written once for all of them.
+    """
     n_components = D.shape[1]
     for i in range(start, stop):
         product = products[i]
@@ -96,44 +50,6 @@ def row_products(indptr, indices, data, D, start, stop, products):  # type: igno
             for k in range(n_components):
                 product[k] += value * d[k]
             p += 1
-
-
-@compiled
-def column_products(indptr, indices, order, data, D, start, stop, products):  # type: ignore[no-untyped-def]
-    """Columns start..stop of X.T @ D; ``order`` finds the entries of a column in ``data``.
-
-    Four non-zeros are taken at a time, as in ``mixture_rows``.
-    """
-    n_components = D.shape[1]
-    for j in range(start, stop):
-        product = products[j]
-        product[:] = 0
-        p, end = indptr[j], indptr[j + 1]
-        while p < end - 3:
-            v0, v1 = data[order[p]], data[order[p + 1]]
-            v2, v3 = data[order[p + 2]], data[order[p + 3]]
-            d0, d1, d2, d3 = D[indices[p]], D[indices[p + 1]], D[indices[p + 2]], D[indices[p + 3]]
-            for k in range(n_components):
-                product[k] += v0 * d0[k] + v1 * d1[k] + v2 * d2[k] + v3 * d3[k]
-            p += 4
-        while p < end:
-            value = data[order[p]]
-            d = D[indices[p]]
-            for k in range(n_components):
-                product[k] += value * d[k]
-            p += 1
-
-
-@compiled
-def scattered_products(indptr, indices, data, D, start, stop, products):  # type: ignore[no-untyped-def]
-    """Add X.T @ D of the rows start..stop to the products, which are few enough for the cache."""
-    n_components = D.shape[1]
-    for i in range(start, stop):
-        d = D[i]
-        for p in range(indptr[i], indptr[i + 1]):
-            value, product = data[p], products[indices[p]]
-            for k in range(n_components):
-                product[k] += value * d[k]
 
 
 @compiled

@@ -74,21 +74,23 @@ class CSRFolder:
     """Compressed sparse rows in a folder, as ``save_csr`` writes them; see ``open_csr``."""
 
     def __init__(self, path: Path, batch_size: int) -> None:
-        self.batch_size = batch_size
-        self._arrays = {
-            name: np.load(path / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-            for name in ("data", "indices", "indptr")
-        }
-        n_columns = int(np.load(path / "n_columns.npy", allow_pickle=False))
-        self.shape = len(self._arrays["indptr"]) - 1, n_columns
+        self.path, self.batch_size = path, batch_size
+        self.shape = len(self._opened("indptr")) - 1, int(np.load(path / "n_columns.npy"))
 
     def __iter__(self) -> Iterator[sp.csr_array]:
-        data, indices, indptr = (self._arrays[name] for name in ("data", "indices", "indptr"))
         for first in range(0, self.shape[0], self.batch_size):
-            ends = np.array(indptr[first : first + self.batch_size + 1])
+            ends = self._read("indptr", slice(first, first + self.batch_size + 1))
             own = slice(int(ends[0]), int(ends[-1]))
-            arrays = np.array(data[own]), np.array(indices[own]), ends - ends[0]
+            arrays = self._read("data", own), self._read("indices", own), ends - ends[0]
             yield sp.csr_array(arrays, shape=(len(ends) - 1, self.shape[1]))
+
+    def _read(self, name: str, part: slice) -> Array:
+        """A part of an array. The file is closed again, so that no more of it is in memory."""
+        return np.array(self._opened(name)[part])
+
+    def _opened(self, name: str) -> Array:
+        array: Array = np.load(self.path / f"{name}.npy", mmap_mode="r")
+        return array
 
 
 def open_csr(
@@ -202,15 +204,19 @@ class Sample(NamedTuple):
     """What one pass over a table leaves in memory."""
 
     rows: sp.csr_array  # of (n, M), drawn without replacement, in the order of the table
+    row_weights: Array | None  # (n,)
     column_sums: Array  # (M,): observations of each column of the whole table
 
 
-def sampled(tables: Iterable[Any], n_rows: int, rng: np.random.Generator) -> Sample:
+def sampled(
+    tables: Iterable[tuple[Any, Array | None]], n_rows: int, rng: np.random.Generator
+) -> Sample:
     """Draw rows of a table while it is read; all have the same chance.
 
     Parameters
     ----------
-    tables : iterable of CSR arrays or matrices, each of shape (n, M)
+    tables : iterable of pairs
+        CSR array or matrix of shape (n, M), and weights of its rows, (n,), or None.
     n_rows : int
         Number of rows drawn; all where there are fewer.
     rng : numpy Generator
@@ -226,13 +232,15 @@ def sampled(tables: Iterable[Any], n_rows: int, rng: np.random.Generator) -> Sam
     """
     reservoir = _Reservoir(n_rows)
     column_sums: Any = 0.0
-    for table in tables:
-        reservoir.add(table, rng.random(table.shape[0]))
-        column_sums = column_sums + CSRCounts(table).column_sums
+    for table, row_weights in tables:
+        counts = CSRCounts(table, row_weights)
+        reservoir.add(table, counts.row_weights, rng.random(table.shape[0]))
+        column_sums = column_sums + counts.column_sums
     if not reservoir.rows:
         raise ValueError("Found no block: a table needs at least one.")
     reservoir.shrink()
-    return Sample(sp.vstack(reservoir.rows, format="csr"), column_sums)
+    weights = None if row_weights is None else np.concatenate(reservoir.weights)
+    return Sample(sp.vstack(reservoir.rows, format="csr"), weights, column_sums)
 
 
 class _Reservoir:
@@ -241,11 +249,13 @@ class _Reservoir:
     def __init__(self, n_rows: int) -> None:
         self.n_rows, self.limit = n_rows, np.inf
         self.rows: list[Any] = []
+        self.weights: list[Array] = []
         self.keys: list[Array] = []
 
-    def add(self, table: Any, keys: Array) -> None:
+    def add(self, table: Any, weights: Array, keys: Array) -> None:
         chosen = keys < self.limit
         self.rows.append(sp.csr_array(table)[chosen])
+        self.weights.append(weights[chosen])
         self.keys.append(keys[chosen])
         if sum(map(len, self.keys)) > 2 * self.n_rows:  # copies each row a few times in all
             self.shrink()
@@ -256,4 +266,5 @@ class _Reservoir:
             self.limit = np.partition(keys, self.n_rows)[self.n_rows]
             chosen = keys < self.limit
             self.rows = [sp.vstack(self.rows, format="csr")[chosen]]
+            self.weights = [np.concatenate(self.weights)[chosen]]
             self.keys = [keys[chosen]]

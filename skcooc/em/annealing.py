@@ -5,18 +5,18 @@ from __future__ import annotations
 from builtins import map as serial_map
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcooc.em.driver import EM, Fit, Observe, Record, Split, State, Watch, ignore
+from skcooc.em.driver import EM, Fit, Observe, Place, Split, State, Watch, ignore
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import Map
 from skcooc.protocol import Array, Counts, Model
 
 PERTURBATION = 1e-2  # relative size of the noise that tells two copies apart
 SLOW = 1e-2  # of the tolerance: small differences, from which splits grow, hardly move it
+LAST = -1  # number of the run of all clusters, after those on the way to them
 DISTINCT = 5e-2  # total variation between copies from which they are clusters of their own
 
 
@@ -68,23 +68,29 @@ class Annealing:
         observe: Observe = ignore,
         map: Map = serial_map,
         start: State | None = None,
+        resume: Place | None = None,
     ) -> Fit:
         """Run EM with an Annealable model at every temperature, the last one twice; see EM.fit.
 
         Where fewer than ``model.n_clusters`` have come apart, some of them are there repeatedly.
         """
-        watch = Watch(observe)
-        *_, point = self.path(model, blocks, rng, watch, map, start)
-        found, splits = State(point.params, point.rows), point.splits or []
-        k = found.rows[0].shape[1]
-        state = mixed(model, found, [(c % k,) for c in range(model.n_clusters)])
-        for copy in range(k, model.n_clusters):
-            splits = joined_by(splits, copy % k, copy)
-        if watch.stopped:
-            return point._replace(params=state.params, rows=state.rows, splits=splits)
-        last = replace(self.em, schedule=constant(self.betas[-1], self._n_iter))
-        fit = last.fit(model, blocks, rng, watch, map, start=state)
-        return fit._replace(history=point.history + fit.history, splits=splits)
+        watch, place = Watch(observe), resume
+        if place is None or place.number != LAST:
+            *_, point = self.path(model, blocks, rng, watch, map, start, resume)
+            found, splits = State(point.params, point.rows), point.splits or []
+            k = found.rows[0].shape[1]
+            state = mixed(model, found, [(c % k,) for c in range(model.n_clusters)])
+            for copy in range(k, model.n_clusters):
+                splits = joined_by(splits, copy % k, copy)
+            if watch.stopped:
+                return point._replace(params=state.params, rows=state.rows, splits=splits)
+            place = Place(LAST, state, point.history, splits)
+        last, at = (
+            replace(self.em, schedule=constant(self.betas[-1], self._n_iter)),
+            watch.at(place),
+        )
+        fit = last.fit(model, blocks, rng, at, map, start=place.state, resume=place.run)
+        return fit._replace(history=place.history + fit.history, splits=place.splits)
 
     def path(
         self,
@@ -94,19 +100,20 @@ class Annealing:
         observe: Observe = ignore,
         map: Map = serial_map,
         start: State | None = None,
+        resume: Place | None = None,
     ) -> Iterator[Fit]:
         """What EM finds at every temperature, and at the last one until no more come apart."""
-        watch, state = Watch(observe), start or self.begin(model, blocks, rng)
-        splits: list[Split] = []
-        history: list[Record] = []
-        for step, beta in enumerate(chain(self.betas, repeat(self.betas[-1])), start=1):
-            fit, apart = self._run(model, blocks, rng, watch, map, state, beta)
-            k = fit.rows[0].shape[1] - len(apart)
+        watch = Watch(observe)
+        place = resume or Place(0, start or self.begin(model, blocks, rng), [], [])
+        while True:
+            beta = self.betas[min(place.number, len(self.betas) - 1)]
+            fit, apart = self._run(model, blocks, rng, watch.at(place), map, place, beta)
+            k, splits = fit.rows[0].shape[1] - len(apart), place.splits or []
             for new, c in enumerate(apart, start=k):
                 splits = [*joined_by(splits, c, new), Split(beta, ((c,), (new,)))]
-            state, history = State(fit.params, fit.rows), history + fit.history
-            yield fit._replace(history=history, splits=splits)
-            if watch.stopped or (step >= len(self.betas) and not apart):
+            place = place.after(fit)._replace(splits=splits)
+            yield fit._replace(history=place.history, splits=splits)
+            if watch.stopped or (place.number >= len(self.betas) and not apart):
                 return
 
     def _run(
@@ -116,16 +123,18 @@ class Annealing:
         rng: np.random.Generator,
         observe: Observe,
         map: Map,
-        state: State,
+        place: Place,
         beta: float,
     ) -> tuple[Fit, list[int]]:
         """EM at one temperature, and the clusters that have come apart, K by K + 1 and so on."""
         em = replace(self.em, schedule=constant(beta, self._n_iter), heldout=None)
-        k = state.rows[0].shape[1]
+        start, run, k = place.state, place.run, place.state.rows[0].shape[1]
         if k == model.n_clusters:
-            return em.fit(model, blocks, rng, observe, map, start=state), []
+            return em.fit(model, blocks, rng, observe, map, start=start, resume=run), []
+        if run is None:
+            start = doubled(model, start, rng)
         patient = replace(em, tol=SLOW * em.tol)
-        fit = patient.fit(model, blocks, rng, observe, map, start=doubled(model, state, rng))
+        fit = patient.fit(model, blocks, rng, observe, map, start=start, resume=run)
         components = model.factors(fit.params, fit.rows[0])[1]
         apart = drifted(components[:, :k], components[:, k:])[: model.n_clusters - k]
         parts = [(c,) if c in apart else (c, k + c) for c in range(k)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from builtins import map as serial_map
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 from skcooc.em.heldout import HeldOut, Validation
 from skcooc.em.momentum import Momentum
 from skcooc.em.relaxation import OverRelaxation
-from skcooc.em.schedules import Schedule, Stage
+from skcooc.em.schedules import Schedule
 from skcooc.em.sweep import Map, Sweep, sweep
 from skcooc.protocol import Counts, Model, Rows
 
@@ -56,10 +57,53 @@ class Fit(NamedTuple):
 
 
 Relaxation = float | Literal["momentum"]
-Observe = Callable[[Record, Any, Sequence[Rows]], bool]
 
 
-def ignore(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+def accelerator(relaxation: Relaxation) -> OverRelaxation | Momentum:
+    """What makes plain steps longer, at the beginning of a stage."""
+    return Momentum() if relaxation == "momentum" else OverRelaxation(relaxation)
+
+
+@dataclass
+class Run:
+    """A run of EM between two iterations: all that it needs to go on."""
+
+    state: State
+    accelerator: OverRelaxation | Momentum
+    stage: int = 0  # number in the schedule
+    n_iter: int = 0  # iterations of this stage
+    objective: float = np.inf  # nats, at the last of them
+    settled: bool = False  # whether it has converged
+    best: State | None = None  # kept only where something is held out
+    validation: Validation | None = None  # of the best
+    since_best: int = 0  # iterations
+    history: list[Record] = field(default_factory=list)
+
+    def copy(self) -> Run:
+        """The same, which stays as it is when this one goes on."""
+        return replace(self, accelerator=copy(self.accelerator), history=list(self.history))
+
+
+class Place(NamedTuple):
+    """Where an optimiser is that runs others in turn: all that it needs to go on."""
+
+    number: int  # of the run under way
+    state: State  # in which that begins
+    history: list[Record]  # of those before
+    splits: list[Split] | None = None
+    run: Any = None  # the Run or Place of that under way; None before its first iteration
+
+    def after(self, fit: Fit) -> Place:
+        """Where the next run begins."""
+        state = State(fit.params, fit.rows)
+        return Place(self.number + 1, state, self.history + fit.history, self.splits)
+
+
+# A Record, parameters, states of the rows, and the Run or Place from which ``fit`` can go on.
+Observe = Callable[[Record, Any, Sequence[Rows], Any], bool]
+
+
+def ignore(record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
     """Observe nothing, never stop."""
     return False
 
@@ -70,15 +114,18 @@ class Watch:
     def __init__(self, observe: Observe) -> None:
         self.observe, self.stopped = observe, False
 
-    def __call__(self, record: Record, params: Any, rows: Sequence[Rows]) -> bool:
+    def __call__(self, record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
         """Pass the call on."""
-        self.stopped = bool(self.observe(record, params, rows))
+        self.stopped = bool(self.observe(record, params, rows, run))
         return self.stopped
 
+    def at(self, place: Place) -> Observe:
+        """What observes the run that is under way at a place."""
 
-def accelerator(relaxation: Relaxation) -> OverRelaxation | Momentum:
-    """What makes plain steps longer, at the beginning of a stage."""
-    return Momentum() if relaxation == "momentum" else OverRelaxation(relaxation)
+        def within(record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
+            return self(record, params, rows, place._replace(run=run))
+
+        return within
 
 
 @dataclass(frozen=True)
@@ -120,6 +167,7 @@ class EM:
         observe: Observe = ignore,
         map: Map = serial_map,
         start: State | None = None,
+        resume: Run | None = None,
     ) -> Fit:
         """Alternate E- and M-steps.
 
@@ -130,86 +178,66 @@ class EM:
         rng : numpy Generator
             Used by ``model.start`` alone.
         observe : callable, default=ignore
-            Called with a Record, parameters and row states after every iteration; True stops.
+            Called after every iteration: Record, parameters, row states, Run; True stops.
         map : callable, default=the built-in map
             Runs the E-step over the blocks.
         start : State or None, default=None
             Where to begin instead of ``begin(model, blocks, rng)``.
+        resume : Run or None, default=None
+            What was observed of a run that was cut short. It goes on as if nothing had happened.
 
         Returns
         -------
         fit : Fit
         """
-        run = _Run(self, model, blocks, observe, map, start or self.begin(model, blocks, rng))
-        outcomes = [run.stage(stage) for stage in self.schedule if not run.stopped]
-        return run.result(converged=outcomes[-1] and not run.stopped)
+        run, stopped = resume and resume.copy(), False
+        if run is None:
+            run = Run(start or self.begin(model, blocks, rng), accelerator(self.relaxation))
+        while not stopped:
+            if run.settled or run.n_iter >= self.schedule[run.stage].max_iter:
+                if run.stage + 1 == len(self.schedule):
+                    break
+                run.stage, run.n_iter, run.objective, run.settled = run.stage + 1, 0, np.inf, False
+                run.accelerator = accelerator(self.relaxation)
+            self._iterate(run, model, blocks, map)
+            stopped = bool(observe(run.history[-1], *run.state, run.copy()))
+        params, rows = run.best or run.state
+        objective, converged = run.history[-1].free_energy, run.settled and not stopped
+        return Fit(params, rows, objective, run.history, converged, run.validation, stopped)
 
+    def _iterate(self, run: Run, model: Model, blocks: Sequence[Counts], map: Map) -> None:
+        """Go on by one iteration."""
+        began, beta = perf_counter(), self.schedule[run.stage].beta
+        objective = self._step(run, model, blocks, map, beta)
+        record = Record(beta, objective, self._validate(run, model), perf_counter() - began)
+        fallen = run.objective - objective
+        impatient = self.heldout is not None and run.since_best >= self.patience
+        run.settled = impatient or fallen <= self.tol * abs(objective)
+        run.objective, run.n_iter = objective, run.n_iter + 1
+        run.history.append(record)
 
-class _Run:
-    """The moving parts of one call of EM.fit."""
+    def _step(
+        self, run: Run, model: Model, blocks: Sequence[Counts], map: Map, beta: float
+    ) -> float:
+        """An E-step and an M-step; the objective at the E-step."""
 
-    def __init__(
-        self,
-        em: EM,
-        model: Model,
-        blocks: Sequence[Counts],
-        observe: Observe,
-        map: Map,
-        start: State,
-    ) -> None:
-        self.em, self.model, self.blocks, self.observe, self.map = em, model, blocks, observe, map
-        self.state = start
-        self.best: State | None = None  # kept only where something is held out
-        self.validation: Validation | None = None
-        self.history: list[Record] = []
-        self.since_best = 0
-        self.stopped = False
+        def advance(step: Sweep) -> None:
+            params = model.maximize(step.stats, run.state.params, beta)
+            run.state = State(params, step.rows)
 
-    def stage(self, stage: Stage) -> bool:
-        """Iterate at one temperature; return whether it converged."""
-        relaxation, before = accelerator(self.em.relaxation), np.inf
-        for _ in range(stage.max_iter):
-            began = perf_counter()
-            step = self._sweep(stage.beta)
-            if (plain := relaxation.undo(step)) is not None:
-                self._advance(plain, stage.beta)
-                step = self._sweep(stage.beta)
-            self._advance(relaxation.take(step), stage.beta)
-            self._record(stage.beta, step.objective, began)
-            if self.stopped or self._settled(before, step.objective):
-                return True
-            before = step.objective
-            del step, plain  # memory is shortest in the E-step
-        return False
+        step = sweep(model, blocks, *run.state, beta, map)
+        if (plain := run.accelerator.undo(step)) is not None:
+            advance(plain)
+            step = sweep(model, blocks, *run.state, beta, map)
+        advance(run.accelerator.take(step, blocks))
+        return step.objective
 
-    def result(self, converged: bool) -> Fit:
-        """The last state, or the best one where observations are held out."""
-        params, rows = self.best or self.state
-        objective = self.history[-1].free_energy
-        return Fit(params, rows, objective, self.history, converged, self.validation, self.stopped)
-
-    def _sweep(self, beta: float) -> Sweep:
-        return sweep(self.model, self.blocks, *self.state, beta, self.map)
-
-    def _advance(self, step: Sweep, beta: float) -> None:
-        params = self.model.maximize(step.stats, self.state.params, beta)
-        self.state = State(params, step.rows)
-
-    def _record(self, beta: float, objective: float, began: float) -> None:
-        record = Record(beta, objective, self._validate(), perf_counter() - began)
-        self.history.append(record)
-        self.stopped |= bool(self.observe(record, *self.state))
-
-    def _validate(self) -> float:
-        if self.em.heldout is None:
+    def _validate(self, run: Run, model: Model) -> float:
+        """Held-out perplexity of the state; the best is kept."""
+        if self.heldout is None:
             return float("nan")
-        validation = self.em.heldout(self.model, *self.state)
-        self.since_best += 1
-        if self.validation is None or validation.perplexity < self.validation.perplexity:
-            self.validation, self.best, self.since_best = validation, self.state, 0
+        validation = self.heldout(model, *run.state)
+        run.since_best += 1
+        if run.validation is None or validation.perplexity < run.validation.perplexity:
+            run.validation, run.best, run.since_best = validation, run.state, 0
         return validation.perplexity
-
-    def _settled(self, before: float, now: float) -> bool:
-        if self.em.heldout is not None and self.since_best >= self.em.patience:
-            return True
-        return before - now <= self.em.tol * abs(now)

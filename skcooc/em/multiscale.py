@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcooc.em.annealing import Annealing
-from skcooc.em.driver import EM, Fit, Observe, Record, Split, State, Watch, ignore
+from skcooc.em.driver import EM, Fit, Observe, Place, Record, State, Watch, ignore
 from skcooc.em.sweep import Map
 from skcooc.protocol import Array, Counts, Rows
 
@@ -51,8 +51,8 @@ def coarser_levels(X: Counts, coarsening: Sequence[Array]) -> list[Level]:
 def observed_from(level: Level, observe: Observe) -> Observe:
     """An observer of a coarse table that tells one of the finest table what happens."""
 
-    def prolonged(record: Record, params: Any, rows: Sequence[Rows]) -> bool:
-        return observe(record, params, [rows[0][level.groups]])
+    def prolonged(record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
+        return observe(record, params, [rows[0][level.groups]], run)
 
     return observe if observe is ignore else prolonged
 
@@ -92,25 +92,23 @@ class Multiscale:
         observe: Observe = ignore,
         map: Map = serial_map,
         start: State | None = None,
+        resume: Place | None = None,
     ) -> Fit:
         """Run EM on every level; see EM.fit. The finest table is a single block."""
-        state = start or self.begin(model, blocks, rng)
         last = replace(self.em, schedule=self.em.schedule[-1:])
         tied = replace(last, heldout=None)
-        optimiser = self.first or replace(self.em, heldout=None)
-        history: list[Record] = []
-        splits: list[Split] | None = None
-        for level in reversed(self.levels):
+        place = resume or Place(0, start or self.begin(model, blocks, rng), [])
+        for level in self.levels[::-1][place.number :]:
             watch = Watch(observed_from(level, observe))
-            fit = optimiser.fit(model, [level.X], rng, watch, map, start=state)
-            optimiser, history, splits = (
-                tied,
-                history + fit.history,
-                fit.splits if splits is None else splits,
-            )
+            optimiser = tied if place.number else self.first or replace(self.em, heldout=None)
+            at = watch.at(place)
+            fit = optimiser.fit(model, [level.X], rng, at, map, start=place.state, resume=place.run)
+            splits = fit.splits if place.splits is None else place.splits
+            finer = fit._replace(rows=[fit.rows[0][level.members]])
+            place = place.after(finer)._replace(splits=splits)
             if watch.stopped:
                 rows = [fit.rows[0][level.groups]]
-                return fit._replace(rows=rows, history=history, splits=splits)
-            state = State(fit.params, [fit.rows[0][level.members]])
-        fit = last.fit(model, blocks, rng, observe, map, start=state)
-        return fit._replace(history=history + fit.history, splits=splits)
+                return fit._replace(rows=rows, history=place.history, splits=splits)
+        at = Watch(observe).at(place)
+        fit = last.fit(model, blocks, rng, at, map, start=place.state, resume=place.run)
+        return fit._replace(history=place.history + fit.history, splits=place.splits)

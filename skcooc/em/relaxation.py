@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skcooc.em.sweep import Sweep
-from skcooc.protocol import Rows
+from skcooc.protocol import Counts, Rows
 
 FLOOR = 1e-3  # of the plain step: a probability that reached zero could never come back
 
@@ -44,16 +45,24 @@ class OverRelaxation:
         self._taken = plain
         return plain
 
-    def take(self, step: Sweep) -> Sweep:
-        """The sweep on which the M-step is to work instead of a plain one."""
+    def take(self, step: Sweep, blocks: Sequence[Counts]) -> Sweep:
+        """The sweep of these blocks on which the M-step is to work instead of a plain one."""
         if self.eta == 1.0:
             return step
         self._plain = step  # first, so that the plain sweep before it is free when memory is short
-        self._taken = step if self._taken is None else relax(self._taken, step, self.eta)
+        previous, self._taken = self._taken, step
+        if previous is not None:
+            self._taken = relax(previous, step, blocks, self.eta)
         return self._taken
 
 
-def relax(previous: Sweep, step: Sweep, relaxation: float, floor: float = FLOOR) -> Sweep:
+def relax(
+    previous: Sweep,
+    step: Sweep,
+    blocks: Sequence[Counts],
+    relaxation: float,
+    floor: float = FLOOR,
+) -> Sweep:
     """The step (1 - eta) previous + eta step in the statistics and in the row states.
 
     Taking it in the expected counts, of which the M-step is a normalisation, keeps the parameters
@@ -66,6 +75,8 @@ def relax(previous: Sweep, step: Sweep, relaxation: float, floor: float = FLOOR)
         ``step``, or the plain one before.
     step : Sweep
         The sweep at these parameters.
+    blocks : sequence of Counts
+        To which the states of the rows belong.
     relaxation : float
         eta in (0, 2); 1 is the plain step.
     floor : float in (0, 1), default=.001
@@ -78,7 +89,7 @@ def relax(previous: Sweep, step: Sweep, relaxation: float, floor: float = FLOOR)
     """
     pairs = zip(previous.stats, step.stats, strict=True)
     stats = type(step.stats)(*(_beyond(*pair, relaxation, floor) for pair in pairs))
-    states = zip(step.blocks, previous.rows, step.rows, strict=True)
+    states = zip(blocks, previous.rows, step.rows, strict=True)
     further = partial(_further, relaxation=relaxation, floor=floor)
     rows = [X.over_states(further, *pair) for X, *pair in states]
     return step._replace(stats=stats, rows=rows)
@@ -99,4 +110,6 @@ def _beyond(old: Any, new: Any, relaxation: float, floor: float) -> Any:
     beyond *= relaxation
     beyond += old
     # Expected counts stay positive; logarithms, which are sums of the column models, may go down.
-    return np.maximum(beyond, floor * new, out=beyond, where=new >= 0)
+    least = floor * new
+    least[new < 0] = -np.inf
+    return np.maximum(beyond, least, out=beyond)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skcooc.em.driver import EM, Fit, Observe, Record, State, Watch, ignore
+from skcooc.em.driver import EM, Fit, Observe, Place, State, Watch, ignore
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import Map
 from skcooc.protocol import Counts
@@ -39,23 +39,24 @@ class Staged:
         observe: Observe = ignore,
         map: Map = serial_map,
         start: State | None = None,
+        resume: Place | None = None,
     ) -> Fit:
         """Run EM in every stage; see EM.fit. The model has ``stages``: models and iterations."""
-        watch, state = Watch(observe), start or self.begin(model, blocks, rng)
-        beta, n_iter = self.em.schedule[-1]
-        history: list[Record] = []
-        for number, (stage, limit) in enumerate(model.stages, start=1):
-            last = number == len(model.stages)
+        watch, (beta, n_iter) = Watch(observe), self.em.schedule[-1]
+        place = resume or Place(0, start or self.begin(model, blocks, rng), [])
+        for stage, limit in model.stages[place.number :]:
+            last = place.number + 1 == len(model.stages)
             schedule = constant(beta, n_iter if limit is None else min(limit, n_iter))
             em = replace(self.em, schedule=schedule, heldout=self.em.heldout if last else None)
-            fit = em.fit(stage, blocks, rng, watch, map, start=state)
-            state, history = State(fit.params, fit.rows), history + fit.history
+            at = watch.at(place)
+            fit = em.fit(stage, blocks, rng, at, map, start=place.state, resume=place.run)
+            place = place.after(fit)
             if watch.stopped:
                 break
         if not last:  # the parameters are to be those of the model asked for
             once = replace(self.em, schedule=constant(beta, 1))
-            fit = once.fit(model.stages[-1][0], blocks, rng, map=map, start=state)
-            fit = fit._replace(stopped=True, objective=history[-1].free_energy)
+            fit = once.fit(model.stages[-1][0], blocks, rng, map=map, start=place.state)
+            fit = fit._replace(stopped=True, objective=place.history[-1].free_energy)
         # A stage that is cut short on purpose has done what it should.
         done = not watch.stopped and (fit.converged or limit is not None)
-        return fit._replace(history=history, converged=done)
+        return fit._replace(history=place.history, converged=done)

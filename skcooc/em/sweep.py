@@ -17,7 +17,6 @@ class Sweep(NamedTuple):
     rows: list[Rows]
     stats: Any
     objective: float  # free energy less log prior, nats
-    blocks: Sequence[Counts]  # to which the rows belong
 
 
 def sweep(
@@ -48,4 +47,4 @@ def sweep(
     steps = list(map(lambda X, state: X.expect(model, params, state, beta), blocks, rows))
     stats = reduced(add_statistics, [stats for _, stats in steps])
     objective = float(stats.free_energy) - model.log_prior(params, beta)
-    return Sweep([state for state, _ in steps], stats, objective, blocks)
+    return Sweep([state for state, _ in steps], stats, objective)

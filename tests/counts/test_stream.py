@@ -65,7 +65,7 @@ def test_what_can_be_read_only_once_is_refused(once):
 
 @pytest.mark.parametrize("n_rows", [3, 10, 23, 50])
 def test_a_sample_is_of_rows_and_the_totals_of_all(n_rows):
-    tables = blocks_of(X, [1, 9, 23])
+    tables = [(block, None) for block in blocks_of(X, [1, 9, 23])]
     sample = stream.sampled(tables, n_rows, np.random.default_rng(0))
     assert sample.rows.shape == (min(n_rows, 23), 9)
     np.testing.assert_allclose(sample.column_sums, X.sum(axis=0))
@@ -77,7 +77,7 @@ def test_a_sample_is_of_rows_and_the_totals_of_all(n_rows):
 
 def test_all_rows_have_the_same_chance():
     table = sp.csr_array(np.diag(np.ones(40)))
-    tables = blocks_of(table, list(range(1, 41)))
+    tables = [(block, None) for block in blocks_of(table, list(range(1, 41)))]
     rng, drawn = np.random.default_rng(0), np.zeros(40)
     for _ in range(300):
         drawn += stream.sampled(tables, 5, rng).rows.sum(axis=0)

@@ -115,7 +115,7 @@ def test_temperatures_are_perturbed_until_all_clusters_are_apart():
 def test_observers_see_all_temperatures_and_can_stop():
     seen = []
 
-    def observe(record, params, rows):
+    def observe(record, params, rows, run):
         seen.append(record.beta)
         return len(seen) == 110
 

@@ -79,7 +79,7 @@ def test_every_stage_of_an_annealing_runs_to_its_own_convergence():
 def test_observers_see_every_iteration_and_can_stop():
     seen = []
 
-    def observe(record, params, rows):
+    def observe(record, params, rows, run):
         seen.append(params.x)
         return len(seen) == 3
 

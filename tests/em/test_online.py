@@ -10,6 +10,7 @@ from skcooc.counts import CSRCounts
 from skcooc.em import online
 from skcooc.product_aspects import ProductAspects
 from skcooc.row_clusters import RowClusters
+from skcooc.structured_projections import StructuredProjections
 from tests.tables import planted, random_table
 
 MODELS = [
@@ -18,6 +19,7 @@ MODELS = [
     RowClusters(3, proportions="estimated"),
     RowClusters(3, object_weights="equal"),
     ProductAspects(3, 2),
+    StructuredProjections(3, 4, topic_prior=0.1),
 ]
 every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
 X = planted(n_observations=3000).X.astype(float)

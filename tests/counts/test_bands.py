@@ -1,0 +1,73 @@
+"""Bands of rows: all non-zeros are there, and sums over several bands are what one would give."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skcooc.counts import CSRCounts, bands
+from skcooc.counts.bands import Bands
+from tests.tables import random_table
+
+
+@pytest.fixture(params=[1, 7, 16, 1000])
+def height(request, monkeypatch):
+    monkeypatch.setattr(bands, "LEAST", request.param)
+    monkeypatch.setattr(bands, "TALLEST", request.param)
+    return request.param
+
+
+def gappy_table(dtype=np.float32):
+    """With empty rows and columns, among them whole bands, and unsorted indices."""
+    X = random_table(40, 30, dtype=dtype).toarray()
+    X[14:23], X[39], X[:, 4], X[:, 29] = 0, 0, 0, 0
+    X = sp.csr_array(X)
+    for i in range(40):
+        row = slice(X.indptr[i], X.indptr[i + 1])
+        X.indices[row], X.data[row] = X.indices[row][::-1].copy(), X.data[row][::-1].copy()
+    return X
+
+
+def test_every_entry_is_in_the_run_of_its_band_and_column(height):
+    X = gappy_table()
+    view = Bands(X)
+    found = np.zeros(X.shape)
+    for band in range(len(view)):
+        columns = view.columns[view.bands[band] : view.bands[band + 1]]
+        assert (np.diff(columns) > 0).all()
+        for run in range(view.bands[band], view.bands[band + 1]):
+            entries = slice(view.runs[run], view.runs[run + 1])
+            rows = band * view.height + view.rows[entries].astype(int)
+            np.add.at(found, (rows, view.columns[run]), view.data[entries])
+    assert view.height == height
+    np.testing.assert_array_equal(found, X.toarray())
+
+
+@pytest.mark.parametrize("n_ranges", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, n_ranges):
+    X, rng = gappy_table(np.float64), np.random.default_rng(0)
+    weights = rng.uniform(0.5, 2, X.shape[0]) if weighted else None
+    A, B = (rng.random((size, 5)) for size in X.shape)
+    counts = CSRCounts(X, weights)
+    counts._n_ranges = lambda work: n_ranges
+    mixture, cells = counts.mixture(A, B), A @ B.T
+    W = np.ones(X.shape[0]) if weights is None else weights
+    n = X.toarray()
+    np.testing.assert_allclose(mixture.rows, (n / cells) @ B)
+    np.testing.assert_allclose(mixture.columns, (W[:, None] * n / cells).T @ A)
+    np.testing.assert_allclose(mixture.log_likelihood, (W[:, None] * n * np.log(cells)).sum())
+    np.testing.assert_allclose(counts.tdot(A), n.T @ (W[:, None] * A), atol=1e-14)
+
+
+def test_bands_are_as_tall_as_threads_and_caches_like_them():
+    for n_rows, height in [(10, 1024), (20_000, 1250), (500_000, 4096)]:
+        assert Bands(sp.csr_array((n_rows, 2))).height == height
+
+
+def test_column_ranges_share_the_non_zeros():
+    X = sp.csr_array(np.tri(60, 40, -1))
+    ranges = Bands(X).column_ranges(4)
+    sizes = [X[:, start:stop].nnz for start, stop in ranges]
+    assert sum(sizes) == X.nnz
+    assert len(ranges) == 4
+    assert max(sizes) <= X.nnz / 4 + 60
