@@ -189,7 +189,8 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
         -------
         out : (m, k) array
         """
-        out = np.empty_like(arrays[0]) if out is None else out
+        # In C order, whatever the arrays have: so that no product has to copy it.
+        out = np.empty(arrays[0].shape, arrays[0].dtype) if out is None else out
         n_ranges = self._n_ranges(out.size)
         ranges = [np.array_split(array, n_ranges) for array in (*arrays, out)]
         self._each(function, list(zip(*ranges, strict=True)), out.size)
