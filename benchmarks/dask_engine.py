@@ -22,7 +22,8 @@ from benchmarks import reporting
 from benchmarks.power_law import power_law_block
 from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
-from skcooc.counts.dask import delayed_rows, load
+from skcooc.counts.dask import load
+from skcooc.distributed import delayed_rows
 from skcooc.em import EM, Fit
 from skcooc.em.schedules import constant
 from skcooc.threads import threads

@@ -102,7 +102,7 @@ def check_row_blocks(X: Any) -> None:
     if not hasattr(type(X), "map_blocks"):
         raise TypeError(
             f"Expected a dask array, got {type(X).__name__} instead. A dataframe has "
-            "to_dask_array(lengths=True); for delayed blocks use skcooc.counts.dask.delayed_rows."
+            "to_dask_array(lengths=True); for delayed blocks use skcooc.delayed_rows."
         )
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X has shape {X.shape}.")

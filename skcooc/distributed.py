@@ -3,19 +3,54 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from skcooc.checks import check_row_blocks
 from skcooc.dyads import Dyads
 from skcooc.em import State
 
 SAMPLE_ROWS = 10_000  # on which the temperature is chosen
+
+
+def delayed_rows(blocks: Iterable[Any], n_columns: int, dtype: DTypeLike = np.float64) -> Any:
+    """A dask array of blocks of rows that are still to be read or made.
+
+    Parameters
+    ----------
+    blocks : iterable of Delayed or Future
+        Each a CSR array or matrix, or a numpy array, of shape (n, n_columns); n need not be known.
+    n_columns : int
+    dtype : dtype, default=float64
+        What the blocks have.
+
+    Returns
+    -------
+    X : dask array of shape (N, n_columns)
+        ``fit`` and ``transform`` of the estimators take it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from dask import delayed
+    >>> from skcooc import delayed_rows
+    >>> blocks = [delayed(sp.random_array)((100, 40), density=0.1, format="csr") for _ in range(3)]
+    >>> delayed_rows(blocks, n_columns=40).numblocks
+    (3, 1)
+    """
+    import dask.array as da
+    from dask import delayed
+
+    meta = sp.csr_array((0, n_columns), dtype=dtype)
+    shape = (np.nan, n_columns)
+    arrays = [da.from_delayed(delayed(block), shape, meta=meta) for block in blocks]
+    return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
 
 @contextmanager

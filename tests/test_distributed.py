@@ -22,6 +22,7 @@ from skcooc import (
     ProductSpaceMixture,
     SymmetricClustering,
     clustering,
+    delayed_rows,
     distributed,
     product_aspects,
 )
@@ -90,7 +91,7 @@ def blocks_of(X, *ends):
 
 def in_blocks(X, *ends):
     blocks = map(dask.delayed, blocks_of(X, *ends))
-    return counts_on_workers.delayed_rows(blocks, X.shape[1], X.dtype)
+    return delayed_rows(blocks, X.shape[1], X.dtype)
 
 
 def assert_same(one, two, tolerance):
@@ -219,7 +220,7 @@ def test_what_cannot_be_is_said(workers, estimator, table, error, message):
 
 
 def test_blocks_have_to_fit_together(workers):
-    other = counts_on_workers.delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1])
+    other = delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1])
     with pytest.raises(ValueError, match="Got blocks of 59 columns of float64, 60 columns"):
         clone(ASPECTS).fit(other)
     with pytest.raises(ValueError, match="sample_weight"):
@@ -291,7 +292,7 @@ def test_workers_out_of_memory(workers):
     scheduler.allowed_failures = 0
     blocks = [dask.delayed(X), dask.delayed(hungry)(X)]
     with pytest.raises(RuntimeError, match="smaller blocks"):
-        model.fit(counts_on_workers.delayed_rows(blocks, X.shape[1]))
+        model.fit(delayed_rows(blocks, X.shape[1]))
     scheduler.allowed_failures = kept
     assert model.components_ is before
 
@@ -318,5 +319,5 @@ def test_searches_run_on_the_workers(workers):
 
 def test_sparse_matrices_are_blocks_too(workers):
     blocks = [dask.delayed(sp.csr_matrix)(block) for block in blocks_of(X, 100)]
-    table = counts_on_workers.delayed_rows(blocks, X.shape[1])
+    table = delayed_rows(blocks, X.shape[1])
     assert_same(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X), 1e-6)

@@ -26,38 +26,7 @@ from skcooc.threads import threads
 Array = NDArray[Any]
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
-SETTLE_AFTER = 10  # E-steps, at most twice as many of which are made again for rows that are lost
-
-
-def delayed_rows(blocks: Iterable[Any], n_columns: int, dtype: DTypeLike = np.float64) -> da.Array:
-    """A dask array of blocks of rows that are still to be read or made.
-
-    Parameters
-    ----------
-    blocks : iterable of Delayed or Future
-        Each a CSR array or matrix, or a numpy array, of shape (n, n_columns); n need not be known.
-    n_columns : int
-    dtype : dtype, default=float64
-        What the blocks have.
-
-    Returns
-    -------
-    X : dask array of shape (N, n_columns)
-        ``fit`` of the estimators takes it.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from dask import delayed
-    >>> from skcooc.counts.dask import delayed_rows
-    >>> blocks = [delayed(sp.random_array)((100, 40), density=0.1, format="csr") for _ in range(3)]
-    >>> delayed_rows(blocks, n_columns=40).numblocks
-    (3, 1)
-    """
-    meta = sp.csr_array((0, n_columns), dtype=dtype)
-    shape = (np.nan, n_columns)
-    arrays = [da.from_delayed(delayed(block), shape, meta=meta) for block in blocks]
-    return da.concatenate(arrays, allow_unknown_chunksizes=True)
+SETTLE_AFTER = 10  # E-steps: so many are made again, at most, for rows that are lost
 
 
 class DaskCounts:
