@@ -89,8 +89,8 @@ class StreamMixin:
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or RowBlocks
-            Of shape (N, M). Non-negative counts or weights. A dask array is fitted where its blocks of rows are, on
-            the workers of the current ``distributed.Client``.
+            Non-negative counts or weights, of shape (N, M). A dask array is fitted where its blocks
+            of rows are, on the workers of the current ``distributed.Client``.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
