@@ -58,11 +58,15 @@ X = planted(n_rows=240, n_observations=12000).X.astype(float)
 
 
 def local_cluster(n_workers, **options):
-    # A worker that is killed may take longer to come back on a busy machine than the usual 15 s.
-    patient = {"distributed.deploy.lost-worker-timeout": "120s"}
     options |= {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": None}
-    with dask.config.set(patient):
-        return cluster_of.LocalCluster(**options)
+    return cluster_of.LocalCluster(**options)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patience():
+    """A worker that is killed may take longer to come back on a busy machine than 15 s."""
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}):
+        yield
 
 
 @pytest.fixture(scope="module")
