@@ -6,6 +6,7 @@ from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
 from skcooc.counts import RowBlocks, open_csr, save_csr
+from skcooc.distributed import delayed_rows
 from skcooc.dyads import Dyads
 from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
@@ -27,6 +28,7 @@ __all__ = [
     "SymmetricClustering",
     "callbacks",
     "datasets",
+    "delayed_rows",
     "image",
     "inspection",
     "metrics",

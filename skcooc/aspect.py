@@ -219,6 +219,11 @@ class AspectModel(StreamMixin, CooccurrenceEstimator):
             return "leave_one_out=True needs all observations at once; partial_fit needs False"
         return None
 
+    def _no_dask(self) -> str | None:
+        if self.leave_one_out:
+            return "leave_one_out=True needs all observations of a column at once; it needs False"
+        return super()._no_dask()
+
     def _prediction_model(self) -> Aspects:
         plain: Aspects = self._fitted_model.fold_in
         return plain

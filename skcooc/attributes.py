@@ -115,12 +115,13 @@ def at_iteration(
     def attributes(
         model: Model, record: Record, params: Any, rows: Sequence[Rows], unfinished: Unfinished
     ) -> dict[str, Any]:
+        state = State(params, [np.asarray(states) for states in rows])
         probes, splits = unfinished.probes, unfinished.grown.splits
         s = chosen_smoothing(smoothing, best(probes).validation if probes else None)
         unigram, mass = add_one_unigram(counts.column_sums), counts.row_sums * counts.row_weights
         return {
             **({} if splits is None else {"splits_": splits}),
-            **usable(model, State(params, list(rows)), record.beta, s, unigram, mass),
+            **usable(model, state, record.beta, s, unigram, mass),
             "_unfinished": unfinished,
             "temperature_search_": probes,
             **known,

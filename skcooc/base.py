@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,8 +16,15 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc import attributes
-from skcooc.checks import check_coarsening, check_training, n_threads
+from skcooc.checks import (
+    check_coarsening,
+    check_collection,
+    check_training,
+    is_collection,
+    n_threads,
+)
 from skcooc.counts import CSRCounts
+from skcooc.distributed import distributed_counts
 from skcooc.em import State, TemperatureRange
 from skcooc.em.driver import Relaxation
 from skcooc.em.schedules import Schedule, burn_in
@@ -87,12 +96,13 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-            Non-negative counts or weights.
+        X : array-like, sparse array or matrix, DataFrame or dask array of shape (N, M), or Dyads
+            Non-negative counts or weights. A dask array is fitted where its blocks of rows are, on
+            the workers of the current ``distributed.Client``.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads.
+            Weight of each row; of each observation where X is Dyads. Not with dask arrays.
 
         Returns
         -------
@@ -102,24 +112,58 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         ------
         ValueError
             Where X is negative, not finite, empty or all zero, or a parameter has no valid value.
+        RuntimeError
+            Where X is a dask array, and its blocks kill the workers.
+        ConnectionError
+            Where X is a dask array, and the scheduler is lost.
         """
         new = copy.copy(self)  # a fit that fails leaves self as it was
-        table, row_weights = check_training(new, X, sample_weight)
-        model, counts = self._model(), CSRCounts(table, row_weights)
-        resume = self._cut_short(counts)
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        if is_collection(X):
+            check_collection(self, X, sample_weight)
+            with distributed_counts(new, X) as (counts, sample):
+                train = partial(fit_table, X=sample, sample_weight=None, whole=counts)
+                stopped = self._fit(new, counts, CSRCounts(sample), train, counts, data)
+        else:
+            table, row_weights = check_training(new, X, sample_weight)
+            counts = CSRCounts(table, row_weights)
+            train = partial(fit_table, X=table, sample_weight=row_weights)
+            stopped = self._fit(new, counts, counts, train, table, data)
+        attributes.warn_about(self, stopped)
+        return self
+
+    def _fit(
+        self,
+        new: CooccurrenceEstimator,
+        counts: Any,
+        sample: CSRCounts,
+        train: Callable[..., Fitted],
+        table: Any,
+        data: dict[str, Any],
+    ) -> bool:
+        """Fit to checked counts; return whether a callback stopped it.
+
+        What there is to know of the columns is in ``new``. Temperatures are looked for where the
+        sample says.
+        """
+        model, resume = self._model(), self._cut_short(counts)
         warm = resume.warm if resume else self._goes_on
         start = self._continued(model, table) if warm else None
-        settings, known = self._settings(counts, warm), new._input_attributes()
+        settings, known = self._settings(sample, warm), new._input_attributes()
         if warm and not settings.searches:
             known["temperature_search_"] = self.temperature_search_
         at_iteration = attributes.at_iteration(counts, settings.smoothing, known)
-        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = Progress(self, settings, at_iteration, data)
-        fitted = fit_table(model, table, row_weights, settings, progress, start, resume)
+        fitted = train(model, settings=settings, progress=progress, start=start, resume=resume)
         progress.end()
         self._become(attributes.of_fit(fitted) | known | self._kept(fitted, counts))
-        attributes.warn_about(self, fitted.fit.stopped)
-        return self
+        return fitted.fit.stopped
+
+    def _no_dask(self) -> str | None:
+        """Why these parameters need all rows in one place; None where they do not."""
+        if getattr(self, "coarsening", None) is not None:
+            return "coarsening groups rows of different blocks; it needs None"
+        return None
 
     def _probes(
         self, X: Any, sample_weight: ArrayLike | None = None

@@ -38,6 +38,12 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     ValueError
         Where counts are negative, not finite, or have another number of columns than fitted.
     """
+    if is_collection(X):
+        raise TypeError(
+            f"{type(X).__name__} is a dask collection, which fit and transform of the estimators "
+            "take, as an array in blocks of rows. Elsewhere give its blocks, as in "
+            "X.map_blocks(estimator.predict, dtype=int, drop_axis=1)."
+        )
     if isinstance(X, RowBlocks):
         raise TypeError(
             "RowBlocks are read by fit of the estimators that have partial_fit. Elsewhere give "
@@ -57,6 +63,54 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
         reset=reset,
     )
     return table if sp.issparse(table) else sp.csr_array(table)
+
+
+def is_collection(X: Any) -> bool:
+    """Whether something is a dask collection, of whatever kind."""
+    return hasattr(type(X), "__dask_graph__")
+
+
+def check_collection(estimator: Any, X: Any, sample_weight: Any = None) -> None:
+    """Raise where a dask collection cannot be fitted, or not by this estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : dask collection
+    sample_weight : object
+        Must be None.
+
+    Raises
+    ------
+    TypeError
+        Where X is not an array.
+    ValueError
+        Where it is not in blocks of rows, or the parameters need all rows in one place.
+    """
+    check_row_blocks(X)
+    reason = estimator._no_dask()
+    if reason is None and estimator.early_stopping:
+        reason = "early_stopping=True holds out observations of all rows; it needs False"
+    if reason is None and sample_weight is not None:
+        reason = "sample_weight is not supported; it needs None"
+    if reason is not None:
+        raise ValueError(f"X cannot be fitted where it is, on the workers: {reason}.")
+
+
+def check_row_blocks(X: Any) -> None:
+    """Raise where a dask collection is not an array in blocks of rows."""
+    if not hasattr(type(X), "map_blocks"):
+        raise TypeError(
+            f"Expected a dask array, got {type(X).__name__} instead. A dataframe has "
+            "to_dask_array(lengths=True); for delayed blocks use skcooc.delayed_rows."
+        )
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X has shape {X.shape}.")
+    if X.numblocks[1] != 1:
+        raise ValueError(
+            f"X should be in blocks of rows, but its columns are divided into {X.numblocks[1]} "
+            "chunks. Use X.rechunk({1: -1}) first."
+        )
 
 
 def _check_names(estimator: Any, names: Array | None, reset: bool) -> None:

@@ -227,6 +227,11 @@ class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
             return "rows have weights of their own; partial_fit needs abstraction='cluster'"
         return None
 
+    def _no_dask(self) -> str | None:
+        if self._is_annealed:
+            return "tree='annealed' is grown on all rows; give a tree, or tree='binary'"
+        return super()._no_dask()
+
     @property
     def _is_annealed(self) -> bool:
         return isinstance(self.tree, str) and self.tree == "annealed"

@@ -241,6 +241,9 @@ class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):
         priors = self.cluster_prior, self.center_prior, self.topic_prior
         return kind(self.n_components, self.n_clusters, *priors, self.update_priors)
 
+    def _no_dask(self) -> str | None:
+        return "the clusters of ClusteringProjection begin with all rows"
+
     def _no_stream(self) -> str | None:
         if self.n_clusters is None:
             return "every row is a cluster of its own; partial_fit needs n_clusters"

@@ -48,6 +48,7 @@ def fit_table(
     progress: Progress,
     start: State | None = None,
     resume: Unfinished | None = None,
+    whole: Any = None,
 ) -> Fitted:
     """Fit a model to a table of counts.
 
@@ -63,6 +64,8 @@ def fit_table(
         Where to start instead of at random, without burn-in or search.
     resume : Unfinished or None
         What was done before the fit was cut short.
+    whole : Counts of shape (N', M) or None
+        What is fitted, where X is but a sample of its rows, on which the temperature is chosen.
 
     Returns
     -------
@@ -70,17 +73,19 @@ def fit_table(
     """
     if resume:
         settings = replace(settings, seeds=resume.seeds)
-    train, heldout = CSRCounts(X, sample_weight), None
+    train: Any = CSRCounts(X, sample_weight)
+    heldout = None
     if settings.holds_out:
         rest, heldout = hold_out(X, sample_weight, settings)
         train = CSRCounts(rest, sample_weight)
     begun = resume or _begun(model, train, heldout, settings, progress, start is not None)
     if not settings.early_stopping:
-        train, heldout = CSRCounts(X, sample_weight), None
+        train, heldout = CSRCounts(X, sample_weight) if whole is None else whole, None
     grown, probes = begun.grown, begun.probes
     beta = best(probes).beta if probes else float(settings.beta)  # type: ignore[arg-type]
     fit = best_restart(begun, train, heldout, beta, settings, progress, start)
-    fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
+    rows = [np.asarray(states) for states in fit.rows]
+    fit = fit._replace(rows=rows, splits=fit.splits if grown.splits is None else grown.splits)
     found = best(probes).validation if probes else None
     smoothing = chosen_smoothing(settings.smoothing, fit.validation or found)
     unigram, row_mass = add_one_unigram(train.column_sums), train.row_sums * train.row_weights

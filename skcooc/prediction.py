@@ -12,8 +12,9 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc import scoring
-from skcooc.checks import check_same_table, check_table, n_threads
+from skcooc.checks import check_same_table, check_table, is_collection, n_threads
 from skcooc.counts import thin
+from skcooc.distributed import transformed
 from skcooc.dyads import Dyads
 from skcooc.em import State
 from skcooc.fitting import fold_in, over_new_rows
@@ -43,14 +44,18 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+        X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
 
         Returns
         -------
         mixtures : (n, K) array
             P(k given x_i); a row without observations gets ``weights_``.
-            ``transform(X) @ components_`` is P(y given x).
+            ``transform(X) @ components_`` is P(y given x). Of a dask array it is a dask array,
+            computed block by block when it is asked for.
         """
+        if is_collection(X):
+            check_is_fitted(self)
+            return transformed(self, X)
         return self._fold_in(self._checked(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:

@@ -79,6 +79,12 @@ class Counts(Protocol):
     ) -> Array:
         """Fill an array with function(*arrays, out), range of rows by range of rows."""
 
+    def expect(self, model: Any, params: Any, rows: Rows, beta: float) -> tuple[Rows, Any]:
+        """The E-step of a model on this block, where the block is: row states and statistics."""
+
+    def over_states(self, function: Callable[..., Any], *states: Rows) -> Rows:
+        """function(*states), which makes states of these rows of others, where they are."""
+
     def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
         """What function(start, stop) returns for parts of the rows, whatever the threads."""
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from skcooc.counts import CSRCounts
 from skcooc.em import Fit, HeldOut, State
 from skcooc.em.annealing import Grown
 from skcooc.em.driver import Observe, Record, ignore
@@ -40,7 +39,7 @@ class Unfinished(NamedTuple):
 
 def best_restart(
     unfinished: Unfinished,
-    train: CSRCounts,
+    train: Any,
     heldout: HeldOut | None,
     beta: float,
     settings: Settings,
@@ -53,7 +52,8 @@ def best_restart(
     ----------
     unfinished : Unfinished
         Has the model, the seeds, and the random starts that were begun before.
-    train : CSRCounts of shape (N, M)
+    train : Counts of shape (N, M)
+        With ``spread``.
     heldout : HeldOut or None
     beta : float
     settings : Settings
@@ -93,7 +93,7 @@ def best_restart(
             watch = ignore if observe is ignore else watched
             fit = optimiser.fit(model, [X], rng, watch, start=start, resume=resume)
             # Rows are to be what the parameters returned make of them, as in ``transform``.
-            rows, stats = model.expect(X, fit.params, fit.rows[0], beta)
+            rows, stats = X.expect(model, fit.params, fit.rows[0], beta)
         ended[number] = fit._replace(rows=[rows], stats=stats)
         underway.pop(number, None)
         return ended[number]

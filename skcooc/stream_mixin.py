@@ -88,13 +88,14 @@ class StreamMixin:
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (N, M), Dyads, or RowBlocks
-            Non-negative counts or weights.
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or RowBlocks
+            Non-negative counts or weights, of shape (N, M). A dask array is fitted where its blocks
+            of rows are, on the workers of the current ``distributed.Client``.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row; of each observation where X is Dyads. For RowBlocks it can be an
-            array on disk, as ``numpy.load(..., mmap_mode="r")`` opens it.
+            array on disk, as ``numpy.load(..., mmap_mode="r")`` opens it. Not with dask arrays.
 
         Returns
         -------

@@ -278,6 +278,11 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         sizes = self.n_row_clusters, self.n_column_clusters
         return CoClusters(*sizes, self.hard, self.proportions)
 
+    def _no_dask(self) -> str | None:
+        if self.tied:
+            return "tied=True moves one object at a time; it needs False"
+        return super()._no_dask()
+
     def _temperatures(self, X: Counts) -> TemperatureRange:
         return temperatures(self._coclusters(), X, SYMMETRIC, SYMMETRIC_CRITICAL)
 

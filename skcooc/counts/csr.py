@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from skcooc.counts import kernels
 from skcooc.counts.bands import Bands
 from skcooc.counts.exchange import ExchangeMoves
+from skcooc.counts.here import Here
 from skcooc.counts.layout import ColumnView, balanced_ranges
 from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
@@ -36,7 +37,7 @@ class Mixture(NamedTuple):
     log_likelihood: float  # sum n_ij log(A[i] @ B[j]), nats
 
 
-class CSRCounts(ExchangeMoves, LeftOutProducts, PathProducts):
+class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
     """A block of rows of a count matrix.
 
     Parameters

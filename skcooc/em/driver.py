@@ -229,7 +229,7 @@ class EM:
         if (plain := run.accelerator.undo(step)) is not None:
             advance(plain)
             step = sweep(model, blocks, *run.state, beta, map)
-        advance(run.accelerator.take(step))
+        advance(run.accelerator.take(step, blocks))
         return step.objective
 
     def _validate(self, run: Run, model: Model) -> float:

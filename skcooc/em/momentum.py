@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from skcooc.em.relaxation import relax
 from skcooc.em.sweep import Sweep
+from skcooc.protocol import Counts
 
 FLOOR = 0.5  # of the plain step: with less, probabilities fall so fast that they never come back
 
@@ -39,12 +42,12 @@ class Momentum:
         self._age, self._extrapolated = 0, False
         return plain
 
-    def take(self, step: Sweep) -> Sweep:
-        """The sweep on which the M-step is to work instead of a plain one."""
+    def take(self, step: Sweep, blocks: Sequence[Counts]) -> Sweep:
+        """The sweep of these blocks on which the M-step is to work instead of a plain one."""
         previous, self._plain = self._plain, step
         weight = self._age / (self._age + 3)
         self._age += 1
         self._extrapolated = previous is not None and weight > 0
         if previous is None or not self._extrapolated:
             return step
-        return relax(previous, step, 1 + weight, FLOOR)
+        return relax(previous, step, blocks, 1 + weight, FLOOR)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skcooc.em.sweep import Sweep
+from skcooc.protocol import Counts, Rows
 
 CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
 FLOOR = 1e-3  # of the plain step: a probability that reached zero could never come back
@@ -43,16 +46,24 @@ class OverRelaxation:
         self._taken = plain
         return plain
 
-    def take(self, step: Sweep) -> Sweep:
-        """The sweep on which the M-step is to work instead of a plain one."""
+    def take(self, step: Sweep, blocks: Sequence[Counts]) -> Sweep:
+        """The sweep of these blocks on which the M-step is to work instead of a plain one."""
         if self.eta == 1.0:
             return step
         self._plain = step  # first, so that the plain sweep before it is free when memory is short
-        self._taken = step if self._taken is None else relax(self._taken, step, self.eta)
+        previous, self._taken = self._taken, step
+        if previous is not None:
+            self._taken = relax(previous, step, blocks, self.eta)
         return self._taken
 
 
-def relax(previous: Sweep, step: Sweep, relaxation: float, floor: float = FLOOR) -> Sweep:
+def relax(
+    previous: Sweep,
+    step: Sweep,
+    blocks: Sequence[Counts],
+    relaxation: float,
+    floor: float = FLOOR,
+) -> Sweep:
     """The step (1 - eta) previous + eta step in the statistics and in the row states.
 
     Taking it in the expected counts, of which the M-step is a normalisation, keeps the parameters
@@ -65,6 +76,8 @@ def relax(previous: Sweep, step: Sweep, relaxation: float, floor: float = FLOOR)
         ``step``, or the plain one before.
     step : Sweep
         The sweep at these parameters.
+    blocks : sequence of Counts
+        To which the states of the rows belong.
     relaxation : float
         eta in (0, 2); 1 is the plain step.
     floor : float in (0, 1), default=.001
@@ -77,12 +90,18 @@ def relax(previous: Sweep, step: Sweep, relaxation: float, floor: float = FLOOR)
     """
     pairs = zip(previous.stats, step.stats, strict=True)
     stats = type(step.stats)(*(_beyond(*pair, relaxation, floor) for pair in pairs))
-    states = zip(previous.rows, step.rows, strict=True)
-    rows = [_beyond(*pair, relaxation, floor) for pair in states]
-    for state, plain in zip(rows, step.rows, strict=True):
-        total, kept = (P.sum(axis=1, keepdims=True) for P in (state, plain))
-        state *= np.divide(kept, total, out=np.zeros_like(total), where=total > 0)
+    states = zip(blocks, previous.rows, step.rows, strict=True)
+    further = partial(_further, relaxation=relaxation, floor=floor)
+    rows = [X.over_states(further, *pair) for X, *pair in states]
     return step._replace(stats=stats, rows=rows)
+
+
+def _further(old: Rows, new: Rows, relaxation: float, floor: float) -> Rows:
+    """The step in the states of rows, whose sums stay those of the plain step."""
+    rows = _beyond(old, new, relaxation, floor)
+    total, kept = (P.sum(axis=1, keepdims=True) for P in (rows, new))
+    rows *= np.divide(kept, total, out=np.zeros_like(total), where=total > 0)
+    return rows
 
 
 def _beyond(old: Any, new: Any, relaxation: float, floor: float) -> Any:

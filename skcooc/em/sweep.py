@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from skcooc.protocol import Counts, Model, Rows
+from skcooc.reduction import add_statistics, reduced
 
 Map = Callable[..., Iterable[Any]]
 
@@ -43,9 +44,7 @@ def sweep(
     -------
     sweep : Sweep
     """
-    steps = list(map(lambda X, state: model.expect(X, params, state, beta), blocks, rows))
-    stats = steps[0][1]
-    for _, other in steps[1:]:
-        stats = type(stats)(*(mine + its for mine, its in zip(stats, other, strict=True)))
+    steps = list(map(lambda X, state: X.expect(model, params, state, beta), blocks, rows))
+    stats = reduced(add_statistics, [stats for _, stats in steps])
     objective = float(stats.free_energy) - model.log_prior(params, beta)
     return Sweep([state for state, _ in steps], stats, objective)

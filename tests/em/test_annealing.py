@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
+from skcooc.counts.here import Here
 from skcooc.em import EM, Split, State, Validation
 from skcooc.em.annealing import DISTINCT, PERTURBATION, Annealing, drifted
 from skcooc.em.schedules import Stage, constant, rising
@@ -70,7 +71,7 @@ BETAS = [0.2, 0.25, 0.35, 0.4, 0.55, 0.7, 1.0]
 def annealed(betas=BETAS, observe=None, n_iter=40, n_clusters=4, **options):
     em, model = EM(constant(1.0, n_iter), -np.inf, **options), Forks(n_clusters)
     observers = () if observe is None else (observe,)
-    return model, Annealing(em, betas).fit(model, [None], np.random.default_rng(0), *observers)
+    return model, Annealing(em, betas).fit(model, [Here()], np.random.default_rng(0), *observers)
 
 
 def test_splits_are_recorded_where_they_happen():
@@ -107,7 +108,7 @@ def test_temperatures_are_perturbed_until_all_clusters_are_apart():
     assert model.amounts == [PERTURBATION] * 6
     assert [record.beta for record in fit.history] == np.repeat([*BETAS, 1.0], 20).tolist()
     em = EM((Stage(1.0, 2), Stage(0.5, 3)), -np.inf)
-    history = Annealing(em, [0.1, 0.2]).fit(Forks(), [None], None).history
+    history = Annealing(em, [0.1, 0.2]).fit(Forks(), [Here()], None).history
     assert [record.beta for record in history] == [0.1] * 3 + [0.2] * 6
 
 
@@ -145,7 +146,7 @@ def test_only_the_end_is_validated():
 def test_start_replaces_the_models_own():
     start = State(Positions(np.array([-0.2, 0.2]), np.ones(2) / 2), [np.ones((1, 2)) / 2])
     em = EM(constant(1.0, 40), -np.inf)
-    fit = Annealing(em, [1.0]).fit(Forks(), [None], None, start=start)
+    fit = Annealing(em, [1.0]).fit(Forks(), [Here()], None, start=start)
     assert [split.parts for split in fit.splits] == [((0,), (2,)), ((1,), (3,))]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
+from skcooc.counts.here import Here
 from skcooc.em import EM, HeldOut, State
 from skcooc.em.schedules import Stage, burn_in, constant
 from skcooc.em.sweep import sweep
@@ -47,7 +48,7 @@ class Halving:
 
 
 def fit(schedule, tol=0.0, **options):
-    return EM(schedule, tol, **options).fit(Halving(), [None], np.random.default_rng(0))
+    return EM(schedule, tol, **options).fit(Halving(), [Here()], np.random.default_rng(0))
 
 
 def test_steps_follow_the_schedule():
@@ -82,7 +83,7 @@ def test_observers_see_every_iteration_and_can_stop():
         seen.append(params.x)
         return len(seen) == 3
 
-    result = EM(constant(1.0, 10), 0.0).fit(Halving(), [None], np.random.default_rng(0), observe)
+    result = EM(constant(1.0, 10), 0.0).fit(Halving(), [Here()], np.random.default_rng(0), observe)
     assert seen == [0.5, 0.75, 0.875]
     assert len(result.history) == 3
     assert not result.converged
@@ -91,7 +92,7 @@ def test_observers_see_every_iteration_and_can_stop():
 def test_start_replaces_the_models_own():
     start = State(Point(0.5, np.ones(1)), [np.ones((1, 1))])
     em = EM(constant(1.0, 1), 0.0)
-    assert em.fit(Halving(), [None], np.random.default_rng(0), start=start).params.x == 0.75
+    assert em.fit(Halving(), [Here()], np.random.default_rng(0), start=start).params.x == 0.75
 
 
 def aspects_fit(X, relaxation=1.0, heldout=None, max_iter=60, tol=0.0, beta=0.9):
@@ -141,7 +142,7 @@ def test_a_relaxed_step_that_rises_is_undone():
             return rows, stats._replace(free_energy=stats.free_energy + 100 * (params.x > 1.2))
 
     em = EM(constant(1.0, 12), 0.0, relaxation=3.0)
-    result = em.fit(Cliff(), [None], np.random.default_rng(0))
+    result = em.fit(Cliff(), [Here()], np.random.default_rng(0))
     assert max(record.free_energy for record in result.history) < 100
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 
 from skcooc.aspects import Statistics
+from skcooc.counts.here import Here
 from skcooc.em.relaxation import FLOOR, relax
 from skcooc.em.sweep import Sweep
 
@@ -15,14 +16,14 @@ def sweeps():
 
 def test_one_is_the_plain_step():
     old, new = sweeps()
-    relaxed = relax(old, new, 1.0)
+    relaxed = relax(old, new, [Here()], 1.0)
     np.testing.assert_allclose(relaxed.stats.components, new.stats.components)
     np.testing.assert_allclose(relaxed.rows[0], new.rows[0])
 
 
 def test_goes_beyond_the_step_and_stays_positive():
     old, new = sweeps()
-    relaxed = relax(old, new, 1.9)
+    relaxed = relax(old, new, [Here()], 1.9)
     beyond = old.stats.components + 1.9 * (new.stats.components - old.stats.components)
     inside = beyond > 0.01
     np.testing.assert_allclose(relaxed.stats.components[inside], beyond[inside])

@@ -1,0 +1,304 @@
+"""Counts on the workers of a Dask cluster: blocks of rows that stay where they are."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+from weakref import WeakSet
+
+import dask
+import dask.array as da
+import numpy as np
+import scipy.sparse as sp
+from dask.delayed import Delayed, delayed
+from distributed import Client, Future, wait
+from distributed.comm import CommClosedError
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn.utils import check_array
+
+from skcooc.counts.csr import CSRCounts
+from skcooc.reduction import add_statistics, reduced
+from skcooc.threads import threads
+
+Array = NDArray[Any]
+
+PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
+SETTLE_AFTER = 10  # E-steps: so many are made again, at most, for rows that are lost
+
+
+class DaskCounts:
+    """A table whose blocks of rows lie on the workers of a Dask cluster.
+
+    To the models it is one block. Its E-step is one task for each of its blocks; the parameters
+    are sent to the scheduler, from which a worker gets them, and workers pass them on among
+    themselves. The statistics are added up in a tree that depends on the number of blocks alone, so
+    that results do not depend on the workers, and come here. The states of the rows stay.
+
+    Where a worker is lost, the scheduler makes again what it had: the counts from what they were
+    made of, and the states of its rows, which depend on all steps before, from the last states and
+    parameters that the scheduler has. These are brought there after every tenth E-step.
+
+    Parameters
+    ----------
+    client : Client
+    blocks : sequence of futures of CSRCounts
+    facts : sequence of Facts
+    column_sums : (M,) array
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        blocks: Sequence[Future],
+        facts: Sequence[Facts],
+        column_sums: Array,
+    ) -> None:
+        self.client, self.blocks = client, blocks
+        self.sizes = [len(fact.row_sums) for fact in facts]
+        self.row_sums = np.concatenate([fact.row_sums for fact in facts])
+        self.row_weights = np.ones_like(self.row_sums)
+        self.column_sums, self.dtype = column_sums, facts[0].dtype
+        self.shape = len(self.row_sums), len(column_sums)
+        self._alive: WeakSet[States] = WeakSet()
+        self._n_steps = 0
+
+    @property
+    def indices(self) -> Array:
+        """The columns that have observations."""
+        return np.flatnonzero(self.column_sums)
+
+    def expect(self, model: Any, params: Any, rows: Any, beta: float) -> tuple[States, Any]:
+        """The E-step of a model on all blocks: states on the workers, and statistics."""
+        self._n_steps += 1
+        if self._n_steps % SETTLE_AFTER == 0:
+            for states in list(self._alive):
+                states.settle()
+        step = _once(partial(_expect, model=model, params=params, beta=beta))
+        parts = [_call(step, X, piece) for X, piece in self._beside(rows)]
+        total = reduced(_task(add_statistics), [part[1] for part in parts])
+        n_states = _task(_n_columns)(parts[0][0])
+        *futures, total, n_states = begun(
+            self.client, [*(part[0] for part in parts), total, n_states]
+        )
+        stats, n_states = gathered(self.client, [total, n_states])
+        return States(self, futures, n_states), stats
+
+    def over_states(self, function: Callable[..., Any], *states: Any) -> States:
+        """function(*states) of every block."""
+        pieces = zip(*(self._pieces(these) for these in states), strict=True)
+        futures = begun(self.client, [_task(function)(*these) for these in pieces])
+        return States(self, futures, states[0].shape[1])
+
+    def dot(self, D: Array) -> Array:
+        """X @ D: (M, k) -> (n, k)."""
+        factor = _once(D)
+        return np.concatenate(self._results(_task(CSRCounts.dot)(X, factor) for X in self.blocks))
+
+    def tdot(self, D: Any) -> Array:
+        """X.T @ D: (n, k) -> (M, k)."""
+        products = [_task(CSRCounts.tdot)(X, piece) for X, piece in self._beside(D)]
+        total: Array = self._results([reduced(_task(np.add), products)])[0]
+        return total
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> sp.csr_array:
+        """Rows drawn without replacement, in their order, brought here; all if there are fewer."""
+        rows = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
+        ends = np.searchsorted(rows, self._ends)
+        local = [rows[a:b] - first for (a, b), first in zip(pairwise(ends), self._ends)]  # noqa: B905
+        taken = self._results(map(_task(_rows_of), self.blocks, local))
+        return sp.vstack(taken, format="csr")
+
+    def spread(self, n_threads: int, map: Any) -> Self:
+        """The same counts for a run of its own; threads are those of the workers."""
+        other = copy.copy(self)
+        other._alive, other._n_steps = WeakSet(), 0
+        return other
+
+    @property
+    def _ends(self) -> Array:
+        return np.concatenate([[0], np.cumsum(self.sizes)])
+
+    def _beside(self, rows: Any) -> Iterable[tuple[Future, Any]]:
+        return zip(self.blocks, self._pieces(rows), strict=True)
+
+    def _pieces(self, rows: Any) -> list[Any]:
+        """What belongs to each block; a single row stands for many that are the same."""
+        if isinstance(rows, States):
+            return rows.futures
+        if rows.strides[0] == 0:
+            return [rows[:1]] * len(self.blocks)
+        return [rows[first:last] for first, last in pairwise(self._ends)]
+
+    def _results(self, tasks: Iterable[Delayed]) -> list[Any]:
+        return gathered(self.client, begun(self.client, tasks))
+
+
+class States:
+    """The states of the rows of all blocks, (N, k), on the workers.
+
+    Parameters
+    ----------
+    counts : DaskCounts
+    futures : list of futures of (n, k) arrays
+        One for each block.
+    n_states : int
+        k.
+    """
+
+    def __init__(self, counts: DaskCounts, futures: list[Future], n_states: int) -> None:
+        self.futures, self.dtype = futures, counts.dtype
+        self.shape = counts.shape[0], n_states
+        self._counts = counts
+        counts._alive.add(self)
+
+    def settle(self) -> None:
+        """Give the states to the scheduler, so that nothing before is needed to restore them."""
+        arrays = gathered(self._counts.client, self.futures)
+        self.futures = begun(self._counts.client, map(_once, arrays))
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        """All of them, brought here."""
+        arrays = gathered(self._counts.client, self.futures)
+        return np.concatenate(arrays).astype(dtype or self.dtype, copy=False)
+
+    def __reduce__(self) -> Any:
+        """Pickled as an array: a checkpoint outlives the cluster."""
+        return np.asarray, (np.asarray(self),)
+
+    def __matmul__(self, D: ArrayLike) -> States:
+        product = self._counts.over_states(partial(np.dot, b=D), self)
+        product.shape = self.shape[0], np.shape(D)[1]
+        return product
+
+
+class Facts(NamedTuple):
+    """What is known here of a block."""
+
+    row_sums: Array
+    dtype: np.dtype[Any]
+    n_columns: int
+
+
+def load(client: Client, X: da.Array, name: str) -> DaskCounts:
+    """Check the blocks of a dask array, on the workers, and keep them there.
+
+    Parameters
+    ----------
+    client : Client
+    X : dask array of shape (N, M), in blocks of rows, which are arrays or CSR arrays or matrices
+    name : str
+        Of the estimator, for messages.
+
+    Returns
+    -------
+    counts : DaskCounts
+
+    Raises
+    ------
+    ValueError
+        Where counts are negative or not finite, or blocks do not fit together.
+    """
+    checked = [_task(_checked)(block, name) for block in X.to_delayed()[:, 0]]
+    blocks = begun(client, checked)
+    facts: list[Facts] = gathered(client, begun(client, map(_task(_facts), blocks)))
+    if {fact.n_columns for fact in facts} != {X.shape[1]} or len({f.dtype for f in facts}) > 1:
+        kinds = sorted({(fact.n_columns, str(fact.dtype)) for fact in facts})
+        raise ValueError(
+            f"All blocks of X should have {X.shape[1]} columns and one dtype. Got blocks of "
+            + ", ".join(f"{n_columns} columns of {dtype}" for n_columns, dtype in kinds)
+            + "."
+        )
+    kept = [pair for pair in zip(blocks, facts, strict=True) if len(pair[1].row_sums)]
+    if not kept:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape=(0, {X.shape[1]})) while a minimum of 1 is "
+            f"required by {name}."
+        )
+    blocks, facts = (list(these) for these in zip(*kept, strict=True))
+    sums = reduced(_task(np.add), [_task(_column_sums)(block) for block in blocks])
+    return DaskCounts(client, blocks, facts, gathered(client, begun(client, [sums]))[0])
+
+
+def begun(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
+    """Send tasks to the scheduler, which is meant to keep the parameters that they have."""
+    _check_running(client)
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2**62}):
+        futures: list[Future] = client.compute(list(tasks))
+    return futures
+
+
+def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
+    """Their results. A client that has lost its scheduler would wait for them for ever."""
+    while True:
+        try:
+            wait(futures, timeout=PATIENCE)
+            results: list[Any] = client.gather(futures)
+            return results
+        except TimeoutError:
+            _check_running(client)
+
+
+def _check_running(client: Client) -> None:
+    if client.status != "running":
+        raise CommClosedError(f"the client is {client.status}")
+
+
+def _task(function: Callable[..., Any]) -> Any:
+    return delayed(function, pure=False, traverse=False)
+
+
+def _once(value: Any) -> Delayed:
+    """A value that several tasks need, as a task of its own."""
+    return delayed(_same, pure=False)(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _call(function: Delayed, *arguments: Any) -> Any:
+    return delayed(_applied, pure=False, nout=2)(function, *arguments)
+
+
+def _applied(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
+
+
+def _expect(X: CSRCounts, rows: Array, model: Any, params: Any, beta: float) -> tuple[Any, Any]:
+    with threads(1):
+        rows = np.broadcast_to(rows, (X.shape[0], rows.shape[1]))
+        states, stats = X.expect(model, params, rows, beta)
+    return states, stats
+
+
+def _checked(block: Any, name: str) -> CSRCounts:
+    table = check_array(
+        block,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_non_negative=block.shape[0] > 0,
+        ensure_min_samples=0,
+        estimator=name,
+        input_name="X",
+    )
+    counts = CSRCounts(table if sp.issparse(table) else sp.csr_array(table))
+    return counts.spread(1, map) if table.shape[0] else counts  # with all that passes need
+
+
+def _facts(X: CSRCounts) -> Facts:
+    return Facts(X.row_sums, X.dtype, X.shape[1])
+
+
+def _column_sums(X: CSRCounts) -> Array:
+    return X.column_sums
+
+
+def _rows_of(X: CSRCounts, rows: Array) -> sp.csr_array:
+    return X._matrix()[rows]
+
+
+def _n_columns(rows: Array) -> int:
+    return rows.shape[1]

@@ -1,0 +1,327 @@
+"""Dask arrays, fitted by a real cluster of worker processes."""
+
+import os
+import pickle
+import signal
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    AveragedModels,
+    ClusterAbstraction,
+    ClusteringProjection,
+    Dyads,
+    ProductSpaceMixture,
+    SymmetricClustering,
+    clustering,
+    delayed_rows,
+    distributed,
+    product_aspects,
+)
+from skcooc.callbacks import Checkpoint, read_checkpoint
+from skcooc.counts import CSRCounts
+from skcooc.em import EM
+from skcooc.em.schedules import constant
+from skcooc.model_selection import TemperatureSearchCV
+from tests.tables import planted
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+cluster_of = pytest.importorskip("distributed")
+counts_on_workers = pytest.importorskip("skcooc.counts.dask")
+
+pytestmark = [
+    pytest.mark.xdist_group("dask"),  # one cluster for all
+    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
+]
+SHORT = {"max_iter": 4, "tol": 0.0, "random_state": 0}
+ASPECTS = AspectModel(3, beta=0.9, max_iter=13, tol=0.0, random_state=0)
+ESTIMATORS = [
+    AspectModel(3, beta=0.9, component_prior=0.01, tempering="likelihood", relaxation=1.8, **SHORT),
+    AsymmetricClustering(3, beta=0.2, proportions="estimated", **SHORT),
+    AsymmetricClustering(3, beta=0.1, axis="columns", n_init=2, **SHORT),
+    AsymmetricClustering(3, beta=0.2, cooling=4.0, max_iter=3, tol=1e-2, random_state=0),
+    AsymmetricClustering(3, hard=True, **SHORT),
+    SymmetricClustering(3, 4, beta=0.1, **SHORT),
+    ClusterAbstraction(4, beta=0.2, abstraction="object", **SHORT),
+    ProductSpaceMixture(3, 4, beta=0.95, **SHORT),
+]
+X = planted(n_rows=240, n_observations=12000).X.astype(float)
+
+
+def local_cluster(n_workers, **options):
+    options |= {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": None}
+    return cluster_of.LocalCluster(**options)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patience():
+    """A worker that is killed may take longer to come back on a busy machine than 15 s."""
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}):
+        yield
+
+
+@pytest.fixture(scope="module")
+def client():
+    with local_cluster(2, memory_limit="1GB") as cluster, cluster_of.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def workers(client):
+    """Two of them, at work."""
+    client.wait_for_workers(2, timeout=60)
+    return client
+
+
+@pytest.fixture(autouse=True)
+def short_starts(monkeypatch):
+    monkeypatch.setattr(clustering, "START_ITERATIONS", 3)
+    monkeypatch.setattr(clustering, "POWER_ITERATIONS", 5)
+    monkeypatch.setattr(product_aspects, "START_ITERATIONS", 3)
+
+
+def blocks_of(X, *ends):
+    return [X[first:last] for first, last in zip((0, *ends), (*ends, X.shape[0]), strict=True)]
+
+
+def in_blocks(X, *ends):
+    blocks = map(dask.delayed, blocks_of(X, *ends))
+    return delayed_rows(blocks, X.shape[1], X.dtype)
+
+
+def assert_same(one, two, tolerance):
+    for name in ("components_", "embedding_", "weights_", "unigram_", "row_distribution_"):
+        values = getattr(one, name), getattr(two, name)
+        np.testing.assert_allclose(*values, rtol=tolerance, atol=1e-3 * tolerance, err_msg=name)
+    np.testing.assert_allclose(one.objective_, two.objective_, rtol=tolerance)
+    assert (one.beta_, one.smoothing_) == (two.beta_, two.smoothing_)
+
+
+def test_without_a_client_there_is_an_error():
+    with pytest.raises(ValueError, match="there is no client"):
+        clone(ASPECTS).fit(in_blocks(X))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_it_is_the_fit_in_memory(workers, estimator):
+    model = clone(estimator).fit(in_blocks(X, 30, 30, 131))
+    assert_same(model, clone(estimator).fit(X), 1e-6)
+    assert model.score(Dyads(X[:240])) < 0
+    assert pickle.loads(pickle.dumps(model)).sample(5).table_shape == X.shape
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_block_is_the_same_bit_by_bit(workers, dtype):
+    model = clone(ASPECTS).fit(in_blocks(X.astype(dtype)))
+    assert model.components_.dtype == model.embedding_.dtype == dtype
+    assert_same(model, clone(ASPECTS).fit(X.astype(dtype)), 0)
+
+
+def test_equal_blocks_are_the_same_bit_by_bit(workers):
+    ends, em = (50, 170, 171), EM(constant(0.9, 12), 0.0, "momentum")
+    model, rng = ASPECTS._model(), np.random.default_rng
+    far = counts_on_workers.load(workers, in_blocks(X, *ends), "AspectModel")
+    one = em.fit(model, [far], rng(0))
+    two = em.fit(model, [CSRCounts(block) for block in blocks_of(X, *ends)], rng(0))
+    assert [record.free_energy for record in one.history] == [r.free_energy for r in two.history]
+    np.testing.assert_array_equal(one.params.components, two.params.components)
+    np.testing.assert_array_equal(np.asarray(one.rows[0]), np.concatenate(two.rows))
+
+
+def test_dense_blocks_and_integers(workers):
+    dense = da.from_array(X.toarray().astype(int), chunks=(100, -1))
+    assert_same(clone(ASPECTS).fit(dense), clone(ASPECTS).fit(X), 1e-6)
+
+
+def test_products_are_those_of_the_table(workers):
+    far = counts_on_workers.load(workers, in_blocks(X, 7, 100), "AspectModel")
+    rng = np.random.default_rng(0)
+    for k in (1, 3):
+        wide, long = rng.random((X.shape[1], k)), rng.random((X.shape[0], k))
+        np.testing.assert_allclose(far.dot(wide), X @ wide)
+        np.testing.assert_allclose(far.tdot(long), X.T @ long)
+    rows = far.sample(40, np.random.default_rng(1)).toarray()
+    places = [np.flatnonzero((X.toarray() == row).all(axis=1))[0] for row in rows]
+    assert len(set(places)) == 40
+    assert places == sorted(places)
+    assert (far.sample(1000, rng) != X).nnz == 0
+
+
+def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
+    estimator = AspectModel(3, max_iter=8, random_state=0)
+    far, near = clone(estimator).fit(in_blocks(X, 100)), clone(estimator).fit(X)
+    assert_same(far, near, 1e-4)  # the sample is all there is
+    assert far.component_prior_ == near.component_prior_
+    monkeypatch.setattr(distributed, "SAMPLE_ROWS", 60)
+    part = clone(estimator).fit(in_blocks(X, 100))
+    assert len(part.temperature_search_) == 12
+    assert part.temperature_search_ != far.temperature_search_
+    fixed = {"beta": part.beta_, "component_prior": part.component_prior_}
+    same = clone(estimator).set_params(smoothing=part.smoothing_, **fixed).fit(in_blocks(X, 100))
+    assert_same(part, same, 1e-9)
+
+
+def test_transform_is_lazy(workers):
+    model = clone(ASPECTS).fit(X)
+    for table in (in_blocks(X, 30, 131), da.from_array(X.toarray(), chunks=(100, -1))):
+        mixtures = model.transform(table)
+        assert isinstance(mixtures, da.Array)
+        assert mixtures.dtype == float
+        np.testing.assert_allclose(mixtures.compute(), model.transform(X), atol=1e-4)
+    assert mixtures.shape == (240, 3)
+    fitted = clone(ASPECTS).fit_transform(in_blocks(X, 30))
+    np.testing.assert_allclose(fitted.compute(), model.transform(X), atol=1e-4)
+
+
+def test_a_fit_goes_on_from_a_checkpoint(workers, tmp_path):
+    table = in_blocks(X, 100)
+    whole = clone(ASPECTS).set_callbacks(Checkpoint(tmp_path / "model", every=7)).fit(table)
+    resumed = read_checkpoint(tmp_path / "model").set_params(warm_start=True).fit(table)
+    assert_same(resumed, whole, 0)
+    assert resumed.partial_fit(X[:50]).embedding_.shape == (50, 3)
+
+
+def test_a_warm_start_begins_with_the_states_of_the_rows(workers):
+    models = [clone(ASPECTS).set_params(warm_start=True).fit(X) for _ in range(2)]
+    for model, table in zip(models, (X, in_blocks(X, 100)), strict=True):
+        model.set_params(max_iter=2).fit(table)
+    assert_same(*models, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "table", "error", "message"),
+    [
+        (ASPECTS, da.ones((6, 4), chunks=(3, 2)), ValueError, "rechunk"),
+        (ASPECTS, da.ones(6), ValueError, "Expected 2D array, got 1D"),
+        (ASPECTS, dask.delayed(X), TypeError, "Expected a dask array, got Delayed"),
+        (ASPECTS, -da.ones((6, 4)), ValueError, "Negative values in data"),
+        (ASPECTS, da.full((6, 4), np.nan), ValueError, "contains NaN"),
+        (ASPECTS, da.zeros((6, 4)), ValueError, r"Found array with 0 observation\(s\)"),
+        (ASPECTS, da.ones((0, 4)), ValueError, r"Found array with 0 sample\(s\)"),
+        (AspectModel(early_stopping=True), da.ones((6, 4)), ValueError, "early_stopping=True"),
+        (AspectModel(leave_one_out=True), da.ones((6, 4)), ValueError, "leave_one_out=True"),
+        (SymmetricClustering(hard=True, tied=True), da.ones((6, 4)), ValueError, "tied=True"),
+        (AsymmetricClustering(coarsening=[[0] * 6]), da.ones((6, 4)), ValueError, "coarsening"),
+        (ClusterAbstraction(tree="annealed"), da.ones((6, 4)), ValueError, "tree='annealed'"),
+        (ClusteringProjection(), da.ones((6, 4)), ValueError, "begin with all rows"),
+        (AveragedModels(ASPECTS), da.ones((6, 4)), TypeError, "map_blocks"),
+    ],
+)
+def test_what_cannot_be_is_said(workers, estimator, table, error, message):
+    model = clone(estimator)
+    with pytest.raises(error, match=message):
+        model.fit(table)
+    assert vars(model).keys() == vars(clone(estimator)).keys()
+
+
+def test_blocks_have_to_fit_together(workers):
+    other = delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1])
+    with pytest.raises(ValueError, match="Got blocks of 59 columns of float64, 60 columns"):
+        clone(ASPECTS).fit(other)
+    with pytest.raises(ValueError, match="sample_weight"):
+        clone(ASPECTS).fit(in_blocks(X), sample_weight=np.ones(240))
+    with pytest.raises(TypeError, match="map_blocks"):
+        clone(ASPECTS).fit(X).score(in_blocks(X))
+    with pytest.raises(ValueError, match="X should be in blocks of rows"):
+        clone(ASPECTS).fit(X).transform(da.ones((6, 60), chunks=(3, 20)))
+
+
+class At:
+    """A callback that does something once, after so many iterations."""
+
+    def __init__(self, n_calls, function):
+        self.n_calls, self.function = n_calls, function
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        self.n_calls -= 1
+        if self.n_calls == 0:
+            self.function()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(client):
+    return clone(ASPECTS).fit(in_blocks(X, 131))
+
+
+@pytest.mark.parametrize("victims", [[0], [0, 1]], ids=str)
+def test_a_fit_outlives_its_workers(workers, victims, undisturbed):
+    """Rows that are lost are made again from the states and parameters that the scheduler has."""
+    processes = [process for _, process in sorted(workers.run(os.getpid).items())]
+
+    def kill():
+        for victim in victims:
+            os.kill(processes[victim], signal.SIGKILL)
+
+    disturbed = clone(ASPECTS).set_callbacks(At(12, kill)).fit(in_blocks(X, 131))
+    assert_same(disturbed, undisturbed, 0)
+    survivors = set(workers.run(os.getpid).values())
+    assert survivors.isdisjoint(processes[victim] for victim in victims)
+
+
+def test_states_that_depend_on_the_parameters_alone_would_not_do(workers):
+    """Why the states of rows are kept: made anew from the last parameters, they are others."""
+    model, counts = ASPECTS._model(), CSRCounts(X)
+    em = EM(constant(0.9, 15), 0.0)
+    fit = em.fit(model, [counts], np.random.default_rng(0))
+    anew = np.broadcast_to(fit.params.weights, fit.rows[0].shape)
+    again, _ = model.expect(counts, fit.params, anew, 0.9)
+    assert np.abs(again - fit.rows[0]).max() > 0.01
+
+
+def hungry(X):
+    kept = []
+    while True:
+        kept.append(np.ones(2**22))
+        time.sleep(0.01)
+
+
+def test_workers_out_of_memory(workers):
+    scheduler, model = workers.cluster.scheduler, clone(ASPECTS).fit(X)
+    before, kept = model.components_, scheduler.allowed_failures
+    scheduler.allowed_failures = 0
+    blocks = [dask.delayed(X), dask.delayed(hungry)(X)]
+    with pytest.raises(RuntimeError, match="smaller blocks"):
+        model.fit(delayed_rows(blocks, X.shape[1]))
+    scheduler.allowed_failures = kept
+    assert model.components_ is before
+
+
+def test_a_lost_scheduler():
+    with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
+        model = clone(ASPECTS).set_callbacks(At(3, cluster.close))
+        with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
+            model.fit(in_blocks(X))
+    assert not hasattr(model, "components_")
+
+
+def test_searches_run_on_the_workers(workers):
+    grid = {"beta": [0.7, 0.9]}
+    search = GridSearchCV(AspectModel(3, max_iter=10, random_state=0), grid, cv=2)
+    by_temperature = TemperatureSearchCV(AspectModel(3, max_iter=10, random_state=0), cv=2)
+    here = clone(search).fit(Dyads(X)), clone(by_temperature).fit(Dyads(X))
+    with parallel_config("dask"):
+        there = clone(search).fit(Dyads(X)), clone(by_temperature).fit(Dyads(X))
+    for one, two in zip(here, there, strict=True):
+        np.testing.assert_allclose(one.best_score_, two.best_score_)
+        assert one.best_params_ == two.best_params_
+
+
+def test_sparse_matrices_are_blocks_too(workers):
+    blocks = [dask.delayed(sp.csr_matrix)(block) for block in blocks_of(X, 100)]
+    table = delayed_rows(blocks, X.shape[1])
+    assert_same(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X), 1e-6)
