@@ -85,11 +85,7 @@ def best_restart(
 
         with threads(n_inner) as map:
             X = train.spread(n_inner, map)
-            if start is None:
-                levels = coarser_levels(X, settings.coarsening or ())
-                optimiser = settings.optimiser(X, beta, levels, heldout)
-            else:
-                optimiser = settings.resumed(model, beta, heldout)
+            optimiser = _optimiser(settings, model, X, beta, heldout, warm=start is not None)
             watch = ignore if observe is ignore else watched
             fit = optimiser.fit(model, [X], rng, watch, start=start, resume=resume)
             # Rows are to be what the parameters returned make of them, as in ``transform``.
@@ -106,6 +102,16 @@ def best_restart(
         parallel = Parallel(n_jobs=n_outer, prefer="threads", require="sharedmem")
         fits = parallel(delayed(run)(*task) for task in tasks)
     return min(fits, key=_loss)
+
+
+def _optimiser(
+    settings: Settings, model: Any, X: Any, beta: float, heldout: HeldOut | None, *, warm: bool
+) -> Any:
+    """What runs EM: from the coarsest level on, or at the last temperature where it goes on."""
+    if warm:
+        return settings.resumed(model, beta, heldout)
+    levels = coarser_levels(X, settings.coarsening or ())
+    return settings.optimiser(X, beta, levels, heldout)
 
 
 def _loss(fit: Fit) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
@@ -79,11 +80,9 @@ class DaskCounts:
         step = _once(partial(_expect, model=model, params=params, beta=beta))
         parts = [_call(step, X, piece) for X, piece in self._beside(rows)]
         total = reduced(_task(add_statistics), [part[1] for part in parts])
-        n_states = _task(_n_columns)(parts[0][0])
-        *futures, total, n_states = begun(
-            self.client, [*(part[0] for part in parts), total, n_states]
-        )
-        stats, n_states = gathered(self.client, [total, n_states])
+        shape = _task(operator.attrgetter("shape"))(parts[0][0])
+        *futures, total, shape = begun(self.client, [*(part[0] for part in parts), total, shape])
+        stats, (_, n_states) = gathered(self.client, [total, shape])
         return States(self, futures, n_states), stats
 
     def over_states(self, function: Callable[..., Any], *states: Any) -> States:
@@ -260,11 +259,7 @@ def _same(value: Any) -> Any:
 
 
 def _call(function: Delayed, *arguments: Any) -> Any:
-    return delayed(_applied, pure=False, nout=2)(function, *arguments)
-
-
-def _applied(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*arguments)
+    return delayed(operator.call, pure=False, nout=2)(function, *arguments)
 
 
 def _expect(X: CSRCounts, rows: Array, model: Any, params: Any, beta: float) -> tuple[Any, Any]:
@@ -298,7 +293,3 @@ def _column_sums(X: CSRCounts) -> Array:
 
 def _rows_of(X: CSRCounts, rows: Array) -> sp.csr_array:
     return X._matrix()[rows]
-
-
-def _n_columns(rows: Array) -> int:
-    return rows.shape[1]
