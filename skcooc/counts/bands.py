@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skcooc.counts.kernels import compiled
+from skcooc.counts.lanes import dot, lanes, load, plus, prefetch, store
 from skcooc.counts.layout import balanced_ranges
 
 Array = NDArray[Any]
@@ -22,7 +23,9 @@ U = np.uintp
 
 TALLEST = 4096  # rows of a band: with 64 components, their factors and sums fill 2 MiB
 LEAST = 1024  # rows of a band, even where there are fewer than N_BANDS then
-N_BANDS = 16  # so many at least, that threads share them evenly
+N_BANDS = 16  # so many at least, that threads follow one another closely
+AHEAD = U(2)  # runs, of which the column's factor is fetched beforehand
+WIDEST = 256  # columns of a product that are worked out at a time
 
 
 class Bands:
@@ -68,121 +71,143 @@ class Bands:
             n_runs.append(n_runs[-1] + len(occupied))
         self.runs = np.append(np.concatenate(runs), X.indptr[-1])
         self.columns, self.bands = np.concatenate(columns), np.array(n_runs)
+        self._tiles: dict[int, Array] = {}  # by the number of ranges
 
     def __len__(self) -> int:
         return len(self.bands) - 1
 
+    def tiles(self, n_ranges: int) -> Array:
+        """The runs of each band in each of at most so many ranges of columns.
+
+        Returns
+        -------
+        tiles : (n_bands, n_ranges + 1) array of int
+            Where they begin; the ranges have about equally many non-zeros.
+        """
+        if n_ranges not in self._tiles:
+            mass = np.bincount(self.columns, np.diff(self.runs), self.n_columns).cumsum()
+            ranges = balanced_ranges(np.append(0, mass), n_ranges)
+            cuts = [start for start, _ in ranges] + [self.n_columns]
+            self._tiles[n_ranges] = np.array(
+                [
+                    first + np.searchsorted(self.columns[first:last], cuts)
+                    for first, last in pairwise(self.bands.tolist())
+                ]
+            )
+        return self._tiles[n_ranges]
+
     def mix(
         self,
         band: int,
+        runs: Array,
         A: Array,
         B: Array,
-        ratio: Array,
-        products: Array,
-        row_weights: Array | None,
-    ) -> float:
-        """The pass over a band's rows: ratios w_ij = n_ij / (A[i] @ B[j]) and products w @ B.
+        weights: Array | None,
+        cells: Array,
+        rows: Array,
+        columns: Array | None,
+    ) -> None:
+        """The pass over runs of a band: with w_ij = n_ij / (A[i] @ B[j]), add w @ B and w.T @ A.
 
         Parameters
         ----------
         band : int
+        runs : (2,) array of int
+            The first one, and the first one after.
         A : (n, k) array
         B : (M, k) array
-        ratio : (nnz,) array
-            Those of the band are filled.
-        products : (n, k) array
-            To those of the band, their product is added.
-        row_weights : (n,) array or None
-
-        Returns
-        -------
-        log_likelihood : float
-            sum n_ij log(A[i] @ B[j]) over the band, rows by their weights; in nats.
+        weights : (n,) array or None
+            Of the rows in sums over the columns; None is one.
+        cells : (nnz,) array
+            A[i] @ B[j] is filled in; 1 where that is zero: every component excludes such a cell.
+        rows : (n, k) array
+            To those of the band, their w @ B is added.
+        columns : (M, k) array or None
+            To which w.T @ A is added; None where nobody needs it.
         """
-        start, stop = self.bands[band : band + 2]
-        entries = slice(self.runs[start], self.runs[stop])
         mine = slice(band * self.height, (band + 1) * self.height)
-        observations, logs = self.data[entries], np.empty_like(self.data[entries])
-        runs = self.columns, self.runs, start, stop
-        mixture_band(self.rows, self.data, *runs, A[mine], B, ratio, logs, products[mine])
-        np.log(logs, out=logs)
-        if row_weights is not None:
-            observations = observations * row_weights[mine][self.rows[entries]]
+        mixture_runs(
+            lanes(A.shape[1], A.dtype),
+            self.rows,
+            self.data,
+            self.columns,
+            self.runs,
+            *runs,
+            A[mine],
+            B,
+            None if weights is None else weights[mine],
+            cells,
+            rows[mine],
+            columns,
+        )
+
+    def log_likelihood(self, band: int, cells: Array, weights: Array | None) -> float:
+        """sum n_ij log cell_ij over a band, rows by their weights, in nats."""
+        start, stop = self.runs[self.bands[band : band + 2]]
+        observations, logs = self.data[start:stop], np.log(cells[start:stop])
+        if weights is not None:
+            observations = observations * weights[band * self.height :][self.rows[start:stop]]
         return float(inner(observations, logs))
 
-    def add_columns(self, start: int, stop: int, data: Array, D: Array, products: Array) -> None:
-        """The pass over columns start..stop: add the product of the transposed data with D.
+    def add_columns(self, runs: Array, D: Array, products: Array) -> None:
+        """The pass over runs of every band: add the product of the transposed data with D.
 
         Parameters
         ----------
-        start, stop : int
-        data : (nnz,) array
-            In the order of the bands.
+        runs : (n_bands, 2) array of int
         D : (n, k) array
         products : (M, k) array
         """
-        limits = [
-            first + np.searchsorted(self.columns[first:last], (start, stop))
-            for first, last in pairwise(self.bands.tolist())
-        ]
-        runs = self.columns, self.runs, np.array(limits, dtype=np.int64).reshape(-1, 2)
-        band_columns(self.rows, data, *runs, self.height, D, products)
-
-    def column_ranges(self, n_ranges: int) -> list[tuple[int, int]]:
-        """Cut the columns into at most so many ranges with about equally many non-zeros."""
-        mass = np.bincount(self.columns, np.diff(self.runs), self.n_columns).cumsum()
-        return balanced_ranges(np.append(0, mass), n_ranges)
+        for start in range(0, D.shape[1], WIDEST):
+            some = slice(start, start + WIDEST)
+            wide = lanes(D[:, some].shape[1], D.dtype)
+            view = self.rows, self.data, self.columns, self.runs, runs, self.height
+            column_runs(wide, *view, D[:, some], products[:, some])
 
 
 @compiled
-def mixture_band(rows, data, columns, runs, start, stop, A, B, ratio, cells, products):  # type: ignore[no-untyped-def]
-    """Runs start..stop, all of a band: cells A[i] @ B[j], ratios n_ij / cell, ratios @ B.
+def mixture_runs(  # type: ignore[no-untyped-def]
+    lanes, rows, data, columns, runs, start, stop, A, B, weights, cells, products, sums
+):
+    """Runs start..stop of a band: cells A[i] @ B[j], ratios @ B for rows, @ A for columns.
 
-    A, cells and products are those of the band. A cell which every component excludes carries no
+    A, weights and products are those of the band. A cell which every component excludes carries no
     information: its ratio is zero, and it is set to one, of which the logarithm is zero.
     """
-    n_components, zero, one = A.shape[1], A.dtype.type(0), A.dtype.type(1)
-    first = U(runs[start])
-    for run in range(start, stop):
-        b = B[columns[run]]
-        for p in range(U(runs[run]), U(runs[run + 1])):
-            a, product = A[rows[p]], products[rows[p]]
-            cell = zero
-            for k in range(n_components):
-                cell += a[k] * b[k]
+    zero, one = A.dtype.type(0), A.dtype.type(1)
+    for run in range(U(start), U(stop)):
+        j, ahead = U(columns[run]), U(columns[min(run + AHEAD, U(stop) - U(1))])
+        prefetch(lanes, B, ahead)
+        b = load(lanes, B, j)
+        if sums is not None:
+            prefetch(lanes, sums, ahead)
+            of_column = load(lanes, sums, j)
+        for p in range(U(runs[run]), U(runs[run + U(1)])):
+            i = U(rows[p])
+            a = load(lanes, A, i)
+            cell = dot(a, b)
             w = data[p] / cell if cell > 0 else zero
-            cells[p - first] = cell if cell > 0 else one
-            ratio[p] = w
-            for k in range(n_components):
-                product[k] += w * b[k]
+            cells[p] = cell if cell > 0 else one
+            store(lanes, plus(load(lanes, products, i), w, b), products, i)
+            if sums is not None:
+                if weights is not None:
+                    w *= weights[i]
+                of_column = plus(of_column, w, a)
+        if sums is not None:
+            store(lanes, of_column, sums, j)
 
 
 @compiled
-def band_columns(rows, data, columns, runs, limits, height, D, products):  # type: ignore[no-untyped-def]
-    """Add X.T @ D to the products, with the runs limits[b] of each band b.
-
-    Four non-zeros are taken at a time: the product is read and written once for all of them.
-    Places are unsigned, so that none needs to be asked whether it counts from the end.
-    """
-    n_components, one, two, three, four = D.shape[1], U(1), U(2), U(3), U(4)
+def column_runs(lanes, rows, data, columns, runs, limits, height, D, products):  # type: ignore[no-untyped-def]
+    """Add X.T @ D to the products, with the runs limits[b] of each band b."""
     for band in range(len(limits)):
         of_rows = D[band * height :]
-        start, stop = limits[band, 0], limits[band, 1]
-        for run in range(start, stop):
-            product = products[columns[run]]
-            p, end = U(runs[run]), U(runs[run + 1])
-            while p + four <= end:
-                d0, d1 = of_rows[rows[p]], of_rows[rows[p + one]]
-                d2, d3 = of_rows[rows[p + two]], of_rows[rows[p + three]]
-                v0, v1, v2, v3 = data[p], data[p + one], data[p + two], data[p + three]
-                for k in range(n_components):
-                    product[k] += v0 * d0[k] + v1 * d1[k] + v2 * d2[k] + v3 * d3[k]
-                p += four
-            while p < end:
-                v, d = data[p], of_rows[rows[p]]
-                for k in range(n_components):
-                    product[k] += v * d[k]
-                p += one
+        for run in range(U(limits[band, 0]), U(limits[band, 1])):
+            j = U(columns[run])
+            product = load(lanes, products, j)
+            for p in range(U(runs[run]), U(runs[run + U(1)])):
+                product = plus(product, data[p], load(lanes, of_rows, U(rows[p])))
+            store(lanes, product, products, j)
 
 
 @compiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from builtins import map as serial_map
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
@@ -17,16 +17,17 @@ from skcooc.counts import kernels
 from skcooc.counts.bands import Bands
 from skcooc.counts.exchange import ExchangeMoves
 from skcooc.counts.here import Here
+from skcooc.counts.lanes import lined_up
 from skcooc.counts.layout import ColumnView, balanced_ranges
 from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
+from skcooc.counts.pipeline import Map, pipelined
 
 Array = NDArray[Any]
-Map = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
-
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
+APART = 8  # lines of the cache, by which sums are shifted against the factors they are made of
 
 
 class Mixture(NamedTuple):
@@ -133,7 +134,7 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
 
     def tdot(self, D: Array) -> Array:
         """X.T @ D, rows counted by their weights: (n, k) -> (M, k)."""
-        return self._column_products(self._bands.data, self._weighted(D))
+        return self._column_products(self._weighted(D))
 
     def mixture(self, A: Array, B: Array) -> Mixture:
         """The products of the ratios w_ij = n_ij / (A[i] @ B[j]) with both factors.
@@ -150,13 +151,27 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
             ``columns`` and the log-likelihood count rows by their weights.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        ratio, rows = np.empty_like(self.data), np.zeros_like(A)
-        log_likelihoods = self._each(
-            lambda band: self._bands.mix(band, A, B, ratio, rows, self._weights),
-            [(band,) for band in range(len(self._bands))],
-            work=ratio.size * A.shape[1],
+        work, bands, weights = self.data.size * A.shape[1], self._bands, self._weights
+        cells, rows, columns = (
+            np.empty_like(self.data),
+            _sums_beside(A),
+            self._column_sums_beside(B),
         )
-        columns = self._column_products(ratio, self._weighted(A))
+        if weights is not None:
+            weights = weights.astype(self.dtype)
+        tiles = bands.tiles(self._n_ranges(work))
+
+        def mix(band: int, part: int) -> None:
+            bands.mix(band, tiles[band, part : part + 2], A, B, weights, cells, rows, columns)
+
+        n_ranges = tiles.shape[1] - 1
+        pipelined(self._map if n_ranges > 1 else serial_map, mix, len(bands), n_ranges)
+        log_likelihoods = self._each(
+            lambda band: bands.log_likelihood(band, cells, self._weights),
+            [(band,) for band in range(len(bands))],
+            work,
+        )
+        columns = _nothing_like(B) if columns is None else columns
         return Mixture(rows, columns, sum(log_likelihoods))
 
     def cells(self, A: Array, B: Array) -> Array:
@@ -190,7 +205,7 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
         out : (m, k) array
         """
         # In C order, whatever the arrays have: so that no product has to copy it.
-        out = np.empty(arrays[0].shape, arrays[0].dtype) if out is None else out
+        out = lined_up(arrays[0].shape, arrays[0].dtype) if out is None else out
         n_ranges = self._n_ranges(out.size)
         ranges = [np.array_split(array, n_ranges) for array in (*arrays, out)]
         self._each(function, list(zip(*ranges, strict=True)), out.size)
@@ -245,16 +260,20 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
             D = D * self._weights[:, None].astype(self.dtype)
         return np.ascontiguousarray(D, dtype=self.dtype)
 
-    def _column_products(self, data: Array, D: Array) -> Array:
-        """Column sums of the rows of D by what the non-zeros weigh, in the order of the bands."""
-        products = np.zeros((self.shape[1], D.shape[1]), dtype=self.dtype)
-        work = data.size * D.shape[1]
+    def _column_products(self, D: Array) -> Array:
+        products = lined_up((self.shape[1], D.shape[1]), self.dtype, make=np.zeros)
+        work = self.data.size * D.shape[1]
+        tiles = self._bands.tiles(self._n_ranges(work))
         self._each(
-            lambda start, stop: self._bands.add_columns(start, stop, data, D, products),
-            self._bands.column_ranges(self._n_ranges(work)),
+            lambda runs: self._bands.add_columns(runs, D, products),
+            [(tiles[:, part : part + 2],) for part in range(tiles.shape[1] - 1)],
             work,
         )
         return products
+
+    def _column_sums_beside(self, B: Array) -> Array | None:
+        """Where the sums over rows are added up; None where none are wanted."""
+        return _sums_beside(B)
 
     def _over(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
         work = len(self.data) * n_components
@@ -270,11 +289,23 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
         return list(run(lambda these: function(*these), arguments))
 
 
+def _sums_beside(factors: Array) -> Array:
+    """Zeros for the sums that are made while factors of the same shape are read."""
+    return lined_up(factors.shape, factors.dtype, APART, np.zeros)
+
+
+def _nothing_like(sums: Array) -> Array:
+    return np.broadcast_to(np.zeros((), dtype=sums.dtype), sums.shape)
+
+
 class NewRows(CSRCounts):
     """Rows that are folded into a fitted model: they contribute nothing to its columns."""
 
-    def _column_products(self, data: Array, D: Array) -> Array:
-        return np.broadcast_to(np.zeros((), dtype=self.dtype), (self.shape[1], D.shape[1]))
+    def _column_products(self, D: Array) -> Array:
+        return _nothing_like(np.empty((self.shape[1], D.shape[1]), self.dtype))
+
+    def _column_sums_beside(self, B: Array) -> None:
+        return None
 
     def _path_columns(
         self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array

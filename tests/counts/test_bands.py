@@ -1,5 +1,7 @@
 """Bands of rows: all non-zeros are there, and sums over several bands are what one would give."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -64,10 +66,38 @@ def test_bands_are_as_tall_as_threads_and_caches_like_them():
         assert Bands(sp.csr_array((n_rows, 2))).height == height
 
 
-def test_column_ranges_share_the_non_zeros():
+def test_tiles_share_the_non_zeros_and_leave_none_out():
     X = sp.csr_array(np.tri(60, 40, -1))
-    ranges = Bands(X).column_ranges(4)
-    sizes = [X[:, start:stop].nnz for start, stop in ranges]
-    assert sum(sizes) == X.nnz
-    assert len(ranges) == 4
-    assert max(sizes) <= X.nnz / 4 + 60
+    view = Bands(X)
+    tiles = view.tiles(4)
+    sizes = np.diff(view.runs[tiles], axis=1)[0]
+    assert tiles.shape == (1, 5)
+    assert sizes.sum() == X.nnz
+    assert sizes.max() <= X.nnz / 4 + 60
+
+
+def test_tiles_cut_every_band_at_the_same_columns(height):
+    X = gappy_table()
+    view = Bands(X)
+    tiles = view.tiles(3)
+    assert tiles.shape == (len(view), 4)
+    np.testing.assert_array_equal(tiles[:, 0], view.bands[:-1])
+    np.testing.assert_array_equal(tiles[:, -1], view.bands[1:])
+    for part in range(3):
+        mine = [set(view.columns[start:stop]) for start, stop in tiles[:, part : part + 2]]
+        others = [set(view.columns[: tiles[b, part]][view.bands[b] :]) for b in range(len(view))]
+        assert not set().union(*mine) & set().union(*others)
+
+
+@pytest.mark.parametrize("n_components", [1, 16, 300])
+def test_products_do_not_depend_on_threads_and_heights_do_not_matter(height, n_components):
+    X, rng = gappy_table(np.float64), np.random.default_rng(0)
+    A, B = (rng.random((size, n_components)) for size in X.shape)
+    with ThreadPoolExecutor(3) as pool:
+        alone, threads = CSRCounts(X), CSRCounts(X, n_threads=3, map=pool.map)
+        alone._n_ranges = lambda work: 1
+        threads._n_ranges = lambda work: 3
+        for one, three in zip(alone.mixture(A, B), threads.mixture(A, B), strict=True):
+            np.testing.assert_array_equal(one, three)
+        np.testing.assert_array_equal(alone.tdot(A), threads.tdot(A))
+    np.testing.assert_allclose(alone.tdot(A), X.toarray().T @ A)
