@@ -14,18 +14,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from skcooc.counts.kernels import compiled
-from skcooc.counts.lanes import dot, lanes, load, plus, prefetch, store
+from skcooc.counts.kernels import U, compiled
+from skcooc.counts.lanes import dot, lanes, load, pieces, plus, prefetch, store
 from skcooc.counts.layout import balanced_ranges
 
 Array = NDArray[Any]
-U = np.uintp
 
 TALLEST = 4096  # rows of a band: with 64 components, their factors and sums fill 2 MiB
 LEAST = 1024  # rows of a band, even where there are fewer than N_BANDS then
 N_BANDS = 16  # so many at least, that threads follow one another closely
 AHEAD = U(2)  # runs, of which the column's factor is fetched beforehand
-WIDEST = 256  # columns of a product that are worked out at a time
 
 
 class Bands:
@@ -158,10 +156,9 @@ class Bands:
         D : (n, k) array
         products : (M, k) array
         """
-        for start in range(0, D.shape[1], WIDEST):
-            some = slice(start, start + WIDEST)
-            wide = lanes(D[:, some].shape[1], D.dtype)
-            view = self.rows, self.data, self.columns, self.runs, runs, self.height
+        view = self.rows, self.data, self.columns, self.runs, runs, self.height
+        for some in pieces(D.shape[1]):
+            wide = lanes(some.stop - some.start, D.dtype)
             column_runs(wide, *view, D[:, some], products[:, some])
 
 

@@ -17,7 +17,7 @@ from skcooc.counts import kernels
 from skcooc.counts.bands import Bands
 from skcooc.counts.exchange import ExchangeMoves
 from skcooc.counts.here import Here
-from skcooc.counts.lanes import lined_up
+from skcooc.counts.lanes import lanes, lined_up, pieces
 from skcooc.counts.layout import ColumnView, balanced_ranges
 from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
@@ -122,14 +122,22 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
     def dot(self, D: Array) -> Array:
         """X @ D: (M, k) -> (n, k)."""
         D = np.ascontiguousarray(D, dtype=self.dtype)
-        products = np.empty((self.shape[0], D.shape[1]), dtype=self.dtype)
-        self._over(
-            self.indptr,
-            D.shape[1],
-            lambda start, stop: kernels.row_products(
-                self.indptr, self.indices, self.data, D, start, stop, products
-            ),
-        )
+        products = lined_up((self.shape[0], D.shape[1]), self.dtype, make=np.zeros)
+
+        def multiply(start: int, stop: int) -> None:
+            for some in pieces(D.shape[1]):
+                kernels.row_products(
+                    lanes(some.stop - some.start, self.dtype),
+                    self.indptr,
+                    self.indices,
+                    self.data,
+                    D[:, some],
+                    start,
+                    stop,
+                    products[:, some],
+                )
+
+        self._over(self.indptr, D.shape[1], multiply)
         return products
 
     def tdot(self, D: Array) -> Array:
@@ -177,12 +185,12 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        cells = np.empty_like(self.data)
+        cells, wide = np.empty_like(self.data), lanes(A.shape[1], self.dtype)
         self._over(
             self.indptr,
             A.shape[1],
             lambda start, stop: kernels.cell_products(
-                self.indptr, self.indices, A, B, start, stop, cells
+                wide, self.indptr, self.indices, A, B, start, stop, cells
             ),
         )
         return cells

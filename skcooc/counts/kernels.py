@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from skcooc.counts.lanes import dot, load, plus, store
+
+U = np.uintp  # places that are unsigned: none needs to be asked whether it counts from the end
+
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop without the GIL; cache it on disk where some folder can be written.
@@ -27,29 +31,13 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @compiled
-def row_products(indptr, indices, data, D, start, stop, products):  # type: ignore[no-untyped-def]
-    """Rows start..stop of X @ D.
-
-    Four non-zeros are taken at a time: their rows of D are fetched side by side, and the product
-    is read and written once for all of them.
-    """
-    n_components = D.shape[1]
-    for i in range(start, stop):
-        product = products[i]
-        product[:] = 0
-        p, end = indptr[i], indptr[i + 1]
-        while p < end - 3:
-            v0, v1, v2, v3 = data[p], data[p + 1], data[p + 2], data[p + 3]
-            d0, d1, d2, d3 = D[indices[p]], D[indices[p + 1]], D[indices[p + 2]], D[indices[p + 3]]
-            for k in range(n_components):
-                product[k] += v0 * d0[k] + v1 * d1[k] + v2 * d2[k] + v3 * d3[k]
-            p += 4
-        while p < end:
-            value = data[p]
-            d = D[indices[p]]
-            for k in range(n_components):
-                product[k] += value * d[k]
-            p += 1
+def row_products(lanes, indptr, indices, data, D, start, stop, products):  # type: ignore[no-untyped-def]
+    """Add X @ D to rows start..stop of the products."""
+    for i in range(U(start), U(stop)):
+        product = load(lanes, products, i)
+        for p in range(U(indptr[i]), U(indptr[i + U(1)])):
+            product = plus(product, data[p], load(lanes, D, U(indices[p])))
+        store(lanes, product, products, i)
 
 
 @compiled
@@ -61,17 +49,12 @@ def column_sums(indptr, indices, data, row_weights, sums):  # type: ignore[no-un
 
 
 @compiled
-def cell_products(indptr, indices, A, B, start, stop, cells):  # type: ignore[no-untyped-def]
+def cell_products(lanes, indptr, indices, A, B, start, stop, cells):  # type: ignore[no-untyped-def]
     """A[i] @ B[j] at the non-zeros of rows start..stop."""
-    n_components = A.shape[1]
-    for i in range(start, stop):
-        a = A[i]
-        for p in range(indptr[i], indptr[i + 1]):
-            b = B[indices[p]]
-            cell = a[0] * b[0]
-            for k in range(1, n_components):
-                cell += a[k] * b[k]
-            cells[p] = cell
+    for i in range(U(start), U(stop)):
+        a = load(lanes, A, i)
+        for p in range(U(indptr[i]), U(indptr[i + U(1)])):
+            cells[p] = dot(a, load(lanes, B, U(indices[p])))
 
 
 @compiled

@@ -20,6 +20,7 @@ from numba.extending import intrinsic, models, register_model
 from numpy.typing import NDArray
 
 LINE = 64  # bytes of a vector, and of a line of the cache
+WIDEST = 256  # numbers of a row that are worked on at a time, where that is possible
 PAGE = 4096  # bytes; loads wait for stores that are a multiple of this apart
 
 INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
@@ -36,6 +37,18 @@ def lanes(n_components: int, dtype: Any) -> tuple[int | None, ...]:
     """
     whole, rest = divmod(n_components * np.dtype(dtype).itemsize, LINE)
     return (0,) * whole + (None,) * (rest > 0)
+
+
+def pieces(n_components: int) -> list[slice]:
+    """Columns of a wide array, a few at a time, for loops that work on each column alone.
+
+    Examples
+    --------
+    >>> pieces(600)
+    [slice(0, 256, None), slice(256, 512, None), slice(512, 600, None)]
+    """
+    starts = range(0, n_components, WIDEST)
+    return [slice(start, min(start + WIDEST, n_components)) for start in starts]
 
 
 def lined_up(
