@@ -41,9 +41,16 @@ def hold_out(X: Any, sample_weight: Array | None, settings: Settings) -> tuple[A
             f"hold out validation_fraction={settings.validation_fraction} of them for beta='auto' "
             "or early_stopping=True. Give beta a number, or change validation_fraction."
         )
-    # Without any smoothing a single impossible observation would make all validations infinite.
-    smoothing = None if settings.smoothing == "auto" else max(settings.smoothing, LEAST_SMOOTHING)
-    return rest, HeldOut([heldout], add_one_unigram(fitted.column_sums), smoothing)
+    unigram = add_one_unigram(fitted.column_sums)
+    return rest, HeldOut([heldout], unigram, judged_with(settings.smoothing))
+
+
+def judged_with(asked: float | Literal["auto"]) -> float | None:
+    """The smoothing with which held-out observations are scored; None where they choose it.
+
+    Without any a single impossible observation would make all validations infinite.
+    """
+    return None if asked == "auto" else max(asked, LEAST_SMOOTHING)
 
 
 def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | None) -> float:

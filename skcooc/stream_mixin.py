@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple, Self, cast
 
@@ -14,17 +15,18 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from skcooc import attributes
+from skcooc.batches import Batch, Tally
 from skcooc.callbacks import PASS
 from skcooc.checks import check_blocks, check_training, n_threads
 from skcooc.counts import CSRCounts, RowBlocks, sampled
 from skcooc.dyads import Dyads
-from skcooc.em import Record, State, online
-from skcooc.fitting import Fitted, fold_in
-from skcooc.holdout import add_one_unigram
-from skcooc.protocol import Array
+from skcooc.em import HeldOut, Record, State, TemperatureRange, online
+from skcooc.em.adaptation import Temperature, followed
+from skcooc.fitting import Fitted
+from skcooc.holdout import add_one_unigram, judged_with
+from skcooc.protocol import Array, Counts, Rows
 from skcooc.threads import threads
 
-INNER_ITERATIONS = 10  # E-steps in which the rows of a batch are folded in
 SAMPLE_ROWS = 10_000  # to which a table in blocks is fitted first
 PASS_TOL = 1e-3  # relative fall of the free energy, with less of which passes end
 
@@ -34,13 +36,15 @@ class Stream(NamedTuple):
 
     averages: online.Averages
     column_sums: Array  # (M,): observations of each column
+    seed: int  # of the observations held out of its batches
+    direction: int = 1  # in which the next temperature is tried
 
 
 class Passes(NamedTuple):
     """Where a fit over blocks is: what it needs to go on, beside the stream."""
 
     number: int = 0  # of those done
-    free_energy: float = np.inf  # nats, in the last
+    loss: float = np.inf  # of the last
     converged: bool = False
 
 
@@ -53,11 +57,15 @@ def _follows_streams(estimator: Any) -> bool:
 class StreamMixin:
     """Stepwise EM for estimators whose rows are exchangeable: their statistics are sums."""
 
+    beta: Any
+    smoothing: Any
+    validation_fraction: float
     early_stopping: bool
     n_jobs: int | None
     components_: Array
     beta_: float
     smoothing_: float
+    unigram_: Array
     n_iter_: int
     history_: list[Record]
     _fitted_model: Any
@@ -65,6 +73,7 @@ class StreamMixin:
     _stream: Stream | None
     _passes: Passes | None
     _goes_on: bool
+    _temperatures: Callable[[Counts], TemperatureRange]
     _seeds: Callable[[int], tuple[int, ...]]
     _validate_params: Callable[[], None]
     _check_structure: Callable[[str, str], None]
@@ -131,7 +140,7 @@ class StreamMixin:
         if not goes_on:
             known = attributes.of_input(self)
             vars(self).pop("_state", None)  # also where the fit of a sample was cut short
-            super().fit(sample.rows, sample_weight=sample.row_weights)  # type: ignore[misc]
+            self._fit_sample(sample.rows, sample.row_weights)
             self.__dict__.update(known)
         elif self._passes is None:
             self._check_structure("warm_start=True", "Set warm_start=False to start anew.")
@@ -140,6 +149,14 @@ class StreamMixin:
             self._check_as_before(np.array_equal(sample.column_sums, kept))
             passes = self._passes
         self._go_through(X, sample_weight, sample.column_sums, passes)
+
+    def _fit_sample(self, rows: Any, row_weights: Array | None) -> None:
+        """Fit rows to begin with, less what the passes hold out of them."""
+        seed, batch = self._seeds(1)[0], Batch(rows, row_weights)
+        if self._searched(CSRCounts(rows, row_weights)):
+            batch = batch.divided(self.validation_fraction, seed)
+        super().fit(batch.table, sample_weight=row_weights)  # type: ignore[misc]
+        self._stream = cast(Stream, self._stream)._replace(seed=seed)
 
     @with_callbacks
     def _go_through(
@@ -152,14 +169,14 @@ class StreamMixin:
         self._table = Dyads(sp.csr_array((0, len(totals))), column_names=names)
         while passes.number < X.max_passes and not (passes.converged or stopped):
             task = root.subcontext(task_name=PASS, max_subtasks=0).call_on_fit_task_begin(**data)
-            began, energy = perf_counter(), 0.0
+            began, tally = perf_counter(), Tally()
             for table, row_weights in check_blocks(self, X, sample_weight, reset=False):
                 if CSRCounts(table, row_weights).column_sums.any():
-                    energy += self._follow(table, row_weights, totals).free_energy
-            converged = passes.free_energy - energy <= PASS_TOL * abs(energy)
-            passes = self._passes = Passes(passes.number + 1, energy, converged)
+                    self._follow(table, row_weights, totals, tally)
+            converged = passes.loss - tally.loss <= PASS_TOL * abs(tally.loss)
+            passes = self._passes = Passes(passes.number + 1, tally.loss, converged)
             self._use(self._state.rows[0][:0], np.empty(0))
-            self._record(energy, began, converged)
+            self._record(tally, began, converged)
             stopped = task.call_on_fit_task_end(**data, reconstruction_attributes=dict)
         self._passes = None
         root.call_on_fit_task_end(**data)
@@ -219,29 +236,47 @@ class StreamMixin:
         began, new = perf_counter(), copy.copy(self)  # a step that fails leaves self as it was
         table, row_weights = check_training(new, X, sample_weight, reset=False)
         batch = CSRCounts(table, row_weights)
-        step = new._follow(table, row_weights, self._stream.column_sums + batch.column_sums)
-        new._use(step.rows, batch.row_sums * batch.row_weights)
-        new._record(step.free_energy, began, converged=False)
+        totals, tally = self._stream.column_sums + batch.column_sums, Tally()
+        rows = new._follow(table, row_weights, totals, tally)
+        new._use(rows, batch.row_sums * batch.row_weights)
+        new._record(tally, began, converged=False)
         new._passes = None
         self.__dict__.update(new.__dict__)
         return self
 
-    def _follow(self, table: Any, row_weights: Array | None, totals: Array) -> online.Step:
+    def _follow(self, table: Any, row_weights: Array | None, totals: Array, tally: Tally) -> Rows:
         """One step, after which the mean of all batches stands for observations with these totals.
 
-        It changes the parameters and what is kept of the stream, and nothing else.
+        It changes the parameters, the temperature and what is kept of the stream, and nothing else.
         """
-        kept, n_jobs = cast(Stream, self._stream).averages, n_threads(self.n_jobs)
-        model, params, beta = self._fitted_model, self._state.params, self.beta_
-        table = table.astype(self.components_.dtype)
+        stream, n_jobs = cast(Stream, self._stream), n_threads(self.n_jobs)
+        model, params, kept = self._fitted_model, self._state.params, stream.averages
+        batch = Batch(table.astype(self.components_.dtype), row_weights)
+        if within := self._searched(CSRCounts(table, row_weights)):
+            batch = batch.divided(self.validation_fraction, stream.seed)
+        judge = partial(HeldOut, background=self.unigram_, smoothing=judged_with(self.smoothing))
         with threads(n_jobs) as map:
-            X = CSRCounts(table, row_weights, n_threads=n_jobs, map=map)
+            X = CSRCounts(batch.table, row_weights, n_threads=n_jobs, map=map)
             params = online.opened(model, params, kept, totals, X.column_sums)
-            rows = fold_in(model, params, beta, table, n_jobs, max_iter=INNER_ITERATIONS)
-            step = online.step(model, X, params, rows, beta, kept, float(totals.sum()))
-        self._stream = Stream(step.averages, totals)
-        self._state = State(step.params, [step.rows])
-        return step
+            now, folded = followed(
+                Temperature(self.beta_, stream.direction),
+                within or TemperatureRange(self.beta_, self.beta_),
+                batch.observations,
+                lambda beta: batch.folded(model, params, beta, n_jobs, judge),
+            )
+            step = online.step(model, X, params, folded.rows, now.beta, kept, float(totals.sum()))
+        self._stream = Stream(step.averages, totals, stream.seed, now.direction)
+        self._state, self.beta_ = State(step.params, [step.rows]), now.beta
+        tally.add(step.free_energy, folded.validation, batch.observations)
+        if folded.validation is not None and self.smoothing == "auto":
+            weight = online.step_size(kept, float(X.column_sums.sum()))
+            self.smoothing_ += weight * (folded.validation.smoothing - self.smoothing_)
+        return step.rows
+
+    def _searched(self, X: Counts) -> TemperatureRange | None:
+        """Where the temperature of these counts may be; None where it is given, or there is one."""
+        within = self._temperatures(X) if self.beta == "auto" else None
+        return within if within and within.low < within.high else None
 
     def _use(self, rows: Array, row_mass: Array) -> None:
         """Make attributes of the parameters, and of these rows with so many observations."""
@@ -250,9 +285,10 @@ class StreamMixin:
         state = State(self._state.params, [rows])
         self.__dict__.update(attributes.usable(self._fitted_model, state, *settings))
 
-    def _record(self, free_energy: float, began: float, converged: bool) -> None:
-        objective = free_energy - self._fitted_model.log_prior(self._state.params, self.beta_)
-        record = Record(self.beta_, objective, float("nan"), perf_counter() - began)
+    def _record(self, tally: Tally, began: float, converged: bool) -> None:
+        log_prior = self._fitted_model.log_prior(self._state.params, self.beta_)
+        objective = tally.free_energy - log_prior
+        record = Record(self.beta_, objective, tally.perplexity, perf_counter() - began)
         self.history_, self.n_iter_ = [*self.history_, record], self.n_iter_ + 1
         self.objective_, self.converged_ = objective, converged
 
@@ -264,4 +300,4 @@ class StreamMixin:
         if self._no_stream():
             return {}
         averages = online.averages(fitted.fit.stats, float(fitted.row_mass.sum()))
-        return {"_stream": Stream(averages, counts.column_sums)}
+        return {"_stream": Stream(averages, counts.column_sums, self._seeds(1)[0])}

@@ -22,6 +22,8 @@ from skcooc import (
     open_csr,
     save_csr,
 )
+from skcooc.batches import Batch
+from skcooc.datasets import make_cooccurrences
 from skcooc.em import online
 from tests.tables import planted
 
@@ -195,6 +197,95 @@ def test_a_step_that_fails_leaves_the_model_as_it_was():
     assert pickle.dumps(model) == before
 
 
+def automatic(estimator):
+    return clone(estimator).set_params(beta="auto")
+
+
+@pytest.fixture
+def quick_steps(monkeypatch):
+    monkeypatch.setattr("skcooc.em.adaptation.WHOLE", 40.0)
+
+
+@pytest.mark.usefixtures("quick_steps")
+@every_streamer
+def test_the_temperature_follows_the_stream(estimator):
+    first, *rest = batches(X[np.random.default_rng(1).permutation(200)], 20)
+    whole, start = automatic(estimator).fit(X[:200]), automatic(estimator).fit(first)
+    model = streamed(automatic(estimator), 2 * [first, *rest])
+    assert model.perplexity(X[200:]) < 1.05 * whole.perplexity(X[200:])
+    assert model.perplexity(X[200:]) < start.perplexity(X[200:])
+    after = model.history_[start.n_iter_ :]
+    if getattr(estimator, "hard", False):
+        assert {record.beta for record in model.history_} == {1.0}
+        assert np.isnan([record.validation_perplexity for record in after]).all()
+    else:
+        assert model.beta_ == model.history_[-1].beta != start.beta_
+        assert np.isfinite([record.validation_perplexity for record in after]).all()
+        assert model.smoothing_ != start.smoothing_
+
+
+@pytest.mark.usefixtures("quick_steps")
+def test_a_stream_that_begins_with_too_few_rows_finds_its_temperature(monkeypatch):
+    """A broken twin keeps what it found first."""
+    table = make_cooccurrences(1000, 300, 10, n_observations=80_000, random_state=0).X
+    estimator = AspectModel(10, max_iter=60, random_state=0)
+    blocks = 2 * batches(table[:900], 30)
+    followed = streamed(estimator, blocks)
+    monkeypatch.setattr("skcooc.em.adaptation.WHOLE", np.inf)
+    stayed = streamed(estimator, blocks)
+    assert followed.beta_ > stayed.beta_ + 0.1
+    assert followed.perplexity(table[900:]) < 0.95 * stayed.perplexity(table[900:])
+
+
+@every_streamer
+def test_a_temperature_that_is_given_stays(estimator):
+    model = streamed(estimator, batches(X))
+    after = model.history_[-5:]
+    assert {record.beta for record in after} == {model.beta_}
+    assert np.isnan([record.validation_perplexity for record in after]).all()
+
+
+def test_what_is_held_out_does_not_depend_on_the_batch():
+    whole = Batch(X, None).divided(0.1, 5)
+    parts = [Batch(block, None).divided(0.1, 5) for block in batches(X)]
+    for of_whole, of_parts in [
+        (whole.table, [part.table for part in parts]),
+        (whole.heldout._matrix(), [part.heldout._matrix() for part in parts]),
+    ]:
+        np.testing.assert_array_equal(of_whole.toarray(), sp.vstack(of_parts).toarray())
+    assert whole.observations == pytest.approx(0.1 * X.sum(), rel=0.1)
+
+
+def test_what_is_held_out_is_not_learnt():
+    """Columns that occur only there get no mass."""
+    model = automatic(STREAMERS[0]).fit(X[:120])
+    late = X[120:].toarray()
+    late = sp.csr_array(np.hstack([late, np.zeros((120, 1))]))
+    early = sp.csr_array(np.hstack([X[:120].toarray(), np.zeros((120, 1))]))
+    model = automatic(STREAMERS[0]).fit(early)
+    late = late.tolil()
+    late[:, 60] = np.eye(120, 1)
+    for scale in range(1, 60):  # until the one observation is one that is held out
+        late[0, 0] = scale
+        batch = Batch(sp.csr_array(late), None).divided(0.1, model._stream.seed)
+        if not batch.table[:, [60]].sum():
+            break
+    assert not model.partial_fit(sp.csr_array(late)).components_[:, 60].any()
+
+
+def test_a_batch_of_one_observation():
+    model = automatic(STREAMERS[0]).fit(X[:120])
+    beta = model.beta_
+    model.partial_fit(np.eye(1, X.shape[1]))
+    assert model.beta_ == beta
+    assert np.isnan(model.history_[-1].validation_perplexity)
+
+
+def test_a_smoothing_that_is_given_stays():
+    model = automatic(STREAMERS[0]).set_params(smoothing=0.25)
+    assert streamed(model, batches(X)).smoothing_ == 0.25
+
+
 def shuffled(X, size, seed=0):
     return batches(X[np.random.default_rng(seed).permutation(X.shape[0])], size)
 
@@ -214,8 +305,13 @@ def test_a_table_in_blocks_is_fitted_as_well(estimator):
     assert model.perplexity(X[200:]) < 1.05 * whole.perplexity(X[200:])
     np.testing.assert_allclose(model.unigram_, whole.unigram_)
     assert model.n_iter_ == len(model.history_)
-    assert model.objective_ == model.history_[-1].free_energy < model.history_[-2].free_energy
+    assert model.objective_ == model.history_[-1].free_energy
     assert model.score(X[200:]) < 0
+    *_, before, last = model.history_
+    if getattr(estimator, "hard", False):  # nothing is held out
+        assert last.free_energy < before.free_energy
+    else:
+        assert last.validation_perplexity < 1.01 * before.validation_perplexity
 
 
 @pytest.mark.usefixtures("small_sample")
