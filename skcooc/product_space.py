@@ -60,7 +60,8 @@ class ProductSpaceMixture(StreamMixin, CooccurrenceEstimator):
         where observations are held out in ``fit``, and takes .001 elsewhere.
 
     validation_fraction : float in (0, 1), default=0.1
-        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``.
+        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``; of
+        every batch of a stream where ``beta="auto"``.
 
     early_stopping : bool, default=False
         Whether to stop when the perplexity of held-out observations no longer falls, and to

@@ -94,7 +94,6 @@ def best_restart(
         underway.pop(number, None)
         return ended[number]
 
-    train = train.spread(n_inner, map)  # prepared once for all restarts
     tasks = [(number, progress.restart(model, settings.n_steps)) for number in range(len(seeds))]
     if n_outer == 1:
         fits = [run(*task) for task in tasks]

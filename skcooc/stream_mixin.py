@@ -28,7 +28,7 @@ from skcooc.protocol import Array, Counts, Rows
 from skcooc.threads import threads
 
 SAMPLE_ROWS = 10_000  # to which a table in blocks is fitted first
-PASS_TOL = 1e-3  # relative fall of the free energy, with less of which passes end
+PASS_TOL = 1e-3  # relative fall of the loss, with less of which passes end
 
 
 class Stream(NamedTuple):
@@ -88,12 +88,13 @@ class StreamMixin:
         """Fit the model.
 
         A table that is read block by block is fitted by stepwise EM, as by ``partial_fit``: to a
-        sample of 10000 rows first, which finds the temperature where ``beta="auto"``, and then in
-        passes over all blocks, until one lowers the free energy by less than .1 per cent. The
-        memory that it takes does not depend on the number of rows. So none are kept: ``embedding_``
-        and other attributes of rows have length zero, and ``transform`` gives them block by block.
-        ``history_`` has a record for each pass after those of the sample. A warm start goes on with
-        further passes.
+        sample of 10000 rows first, and then in passes over all blocks, until one improves by less
+        than .1 per cent on the one before: in the log-likelihood of what is held out where
+        ``beta="auto"``, which follows the stream from what the sample finds; else in the free
+        energy. The memory that it takes does not depend on the number of rows. So none are kept:
+        ``embedding_`` and other attributes of rows have length zero, and ``transform`` gives them
+        block by block. ``history_`` has a record for each pass after those of the sample. A warm
+        start goes on with further passes.
 
         Parameters
         ----------
@@ -185,19 +186,25 @@ class StreamMixin:
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Go on with a batch of further rows.
 
-        The first call is ``fit``: it starts the model, and finds the temperature and the smoothing
-        where they are "auto", so that its batch should not be small. Later calls, also after
-        ``fit``, are steps of stepwise EM: the rows are folded in by ten E-steps, what is expected
-        of them is blended with what was expected of all batches before, and the M-step works on
-        this mean. The weight of the t-th batch in it is t^-.5; a batch that has more or fewer
-        observations than the others in the mean counts more or less. The second batch alone meets
-        components that are mixed half with the unigram, since those of the start know no other rows
-        than its own. Temperature, smoothing, prior and, where it was grown, the tree stay what
-        they were.
+        The first call is ``fit``: it starts the model. Later calls, also after ``fit``, are steps
+        of stepwise EM: the rows are folded in by ten E-steps, what is expected of them is blended
+        with what was expected of all batches before, and the M-step works on this mean. The weight
+        of the t-th batch in it is t^-.5; a batch that has more or fewer observations than the
+        others in the mean counts more or less. The second batch alone meets components that are
+        mixed half with the unigram, since those of the start know no other rows than its own.
+
+        Where ``beta="auto"``, the temperature that the first batch finds follows the stream, since
+        more rows bear a larger beta. ``validation_fraction`` of the observations of every later
+        batch is held out and never learnt, also when the same row comes again. The batch is folded
+        in twice, at the present temperature and at one beside it; the one that predicts better what
+        was held out is taken, 1/25 of the range away, or less where less than 1000 observations are
+        held out. So does a smoothing that is "auto". The prior and, where it was grown, the tree
+        stay what they were.
 
         As in scikit-learn's MiniBatchKMeans, attributes of rows, such as ``embedding_``, are those
-        of the rows of the last batch; ``transform`` gives them for others. ``history_`` has one
-        record for each batch after those of the start.
+        of the rows of the last batch, from what was not held out; ``transform`` gives them for
+        others. ``history_`` has one record for each batch after those of the start, with the
+        perplexity of what was held out, before the step.
 
         Parameters
         ----------

@@ -22,6 +22,7 @@ from skcooc.counts.layout import ColumnView, balanced_ranges
 from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
 from skcooc.counts.pipeline import Map, pipelined
+from skcooc.counts.views import Views
 
 Array = NDArray[Any]
 
@@ -67,6 +68,7 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
         self._weights = row_weights
         self.n_threads = n_threads
         self._map = map
+        self._views = Views(self)  # shared by all that are spread from these
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -111,13 +113,13 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
         kernels.column_sums(self.indptr, self.indices, self.data, self.row_weights, sums)
         return sums
 
-    @cached_property
+    @property
     def _bands(self) -> Bands:
-        return Bands(self)
+        return self._views.bands
 
-    @cached_property
+    @property
     def _columns(self) -> ColumnView:
-        return ColumnView(self)
+        return self._views.columns
 
     def dot(self, D: Array) -> Array:
         """X @ D: (M, k) -> (n, k)."""
@@ -229,7 +231,6 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
 
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, shared, with passes cut into ranges for these threads."""
-        self._bands  # noqa: B018 - computed once, for all that share it
         other = copy.copy(self)
         other.n_threads, other._map = n_threads, map
         return other

@@ -279,8 +279,7 @@ def _checked(block: Any, name: str) -> CSRCounts:
         estimator=name,
         input_name="X",
     )
-    counts = CSRCounts(table if sp.issparse(table) else sp.csr_array(table))
-    return counts.spread(1, map) if table.shape[0] else counts  # with all that passes need
+    return CSRCounts(table if sp.issparse(table) else sp.csr_array(table))
 
 
 def _facts(X: CSRCounts) -> Facts:

@@ -1,0 +1,44 @@
+"""Views are made when they are needed, once for all counts that share the non-zeros."""
+
+import gc
+import pickle
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from skcooc.counts import CSRCounts, views
+from tests.tables import random_table
+
+
+def test_threads_share_what_the_first_one_makes(monkeypatch):
+    made = []
+    monkeypatch.setattr(views, "Bands", lambda X: made.append("bands") or object())
+    monkeypatch.setattr(views, "ColumnView", lambda X: made.append("columns") or object())
+    counts = CSRCounts(random_table(30, 20))
+    assert not made
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: counts.spread(n, map)._bands, range(1, 9)))
+    assert made == ["bands"]
+    assert len(set(found)) == 1
+    assert counts.spread(2, map)._columns is counts._columns
+    assert made == ["bands", "columns"]
+
+
+def test_counts_can_be_pickled_with_their_views():
+    counts, D = CSRCounts(random_table(30, 20)), np.ones((30, 2))
+    counts.tdot(D)
+    twin = pickle.loads(pickle.dumps(counts))
+    np.testing.assert_array_equal(twin.tdot(D), counts.tdot(D))
+
+
+def test_counts_are_freed_at_once():
+    counts = CSRCounts(random_table(30, 20))
+    counts.tdot(np.ones((30, 2)))
+    gone = weakref.ref(counts)
+    gc.disable()
+    try:
+        del counts
+        assert gone() is None
+    finally:
+        gc.enable()
