@@ -1,4 +1,4 @@
-"""Batches of a stream: what is held out of them, and what they tell before a model learns them."""
+"""Batches of a stream: what is kept of them, what is held out, and what that tells."""
 
 from __future__ import annotations
 
@@ -9,13 +9,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcooc.counts import CSRCounts, thin
-from skcooc.em import HeldOut, Validation
+from skcooc.em import HeldOut, Validation, online
 from skcooc.fitting import fold_in
 from skcooc.protocol import Array, OnlineModel, Rows
 
 Judge = Callable[[Sequence[CSRCounts]], HeldOut]  # of held-out observations
 
 INNER_ITERATIONS = 10  # E-steps in which the rows of a batch are folded in
+
+
+class Stream(NamedTuple):
+    """What is kept of the batches seen."""
+
+    averages: online.Averages
+    column_sums: Array  # (M,): observations of each column
+    seed: int  # of the observations held out of its batches
+    direction: int = 1  # in which the next temperature is tried
+
+
+class Passes(NamedTuple):
+    """Where a fit over blocks is: what it needs to go on, beside the stream."""
+
+    number: int = 0  # of those done
+    loss: float = np.inf  # of the last
+    converged: bool = False
 
 
 class Folded(NamedTuple):

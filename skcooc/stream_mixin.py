@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from skcooc import attributes
-from skcooc.batches import Batch, Tally
+from skcooc.batches import Batch, Passes, Stream, Tally
 from skcooc.callbacks import PASS
 from skcooc.checks import check_blocks, check_training, n_threads
 from skcooc.counts import CSRCounts, RowBlocks, sampled
@@ -29,23 +29,6 @@ from skcooc.threads import threads
 
 SAMPLE_ROWS = 10_000  # to which a table in blocks is fitted first
 PASS_TOL = 1e-3  # relative fall of the loss, with less of which passes end
-
-
-class Stream(NamedTuple):
-    """What is kept of the batches seen."""
-
-    averages: online.Averages
-    column_sums: Array  # (M,): observations of each column
-    seed: int  # of the observations held out of its batches
-    direction: int = 1  # in which the next temperature is tried
-
-
-class Passes(NamedTuple):
-    """Where a fit over blocks is: what it needs to go on, beside the stream."""
-
-    number: int = 0  # of those done
-    loss: float = np.inf  # of the last
-    converged: bool = False
 
 
 def _follows_streams(estimator: Any) -> bool:

@@ -82,8 +82,10 @@ ALLOWED = {
         "scoring",
     },
     "base": {"counts", "dyads", "em", "protocol"} | GLUE,
+    "batches": {"counts", "em", "fitting", "protocol"},
     "stream_mixin": {
         "attributes",
+        "batches",
         "callbacks",
         "checks",
         "counts",

@@ -185,13 +185,13 @@ def mixture_runs(  # type: ignore[no-untyped-def]
             cell = dot(a, b)
             w = data[p] / cell if cell > 0 else zero
             cells[p] = cell if cell > 0 else one
-            store(lanes, plus(load(lanes, products, i), w, b), products, i)
+            store(plus(load(lanes, products, i), w, b), products, i)
             if sums is not None:
                 if weights is not None:
                     w *= weights[i]
                 of_column = plus(of_column, w, a)
         if sums is not None:
-            store(lanes, of_column, sums, j)
+            store(of_column, sums, j)
 
 
 @compiled
@@ -204,7 +204,7 @@ def column_runs(lanes, rows, data, columns, runs, limits, height, D, products): 
             product = load(lanes, products, j)
             for p in range(U(runs[run]), U(runs[run + U(1)])):
                 product = plus(product, data[p], load(lanes, of_rows, U(rows[p])))
-            store(lanes, product, products, j)
+            store(product, products, j)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Counts in memory: compressed sparse rows, with a column view for the transposed products."""
+"""Counts in memory: compressed sparse rows, and how passes over them are divided."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from builtins import map as serial_map
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,29 +17,21 @@ from skcooc.counts import kernels
 from skcooc.counts.bands import Bands
 from skcooc.counts.exchange import ExchangeMoves
 from skcooc.counts.here import Here
-from skcooc.counts.lanes import lanes, lined_up, pieces
+from skcooc.counts.lanes import lined_up
 from skcooc.counts.layout import ColumnView, balanced_ranges
 from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
-from skcooc.counts.pipeline import Map, pipelined
+from skcooc.counts.pipeline import Map
+from skcooc.counts.products import FactorProducts, nothing_like
 from skcooc.counts.views import Views
 
 Array = NDArray[Any]
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
-APART = 8  # lines of the cache, by which sums are shifted against the factors they are made of
 
 
-class Mixture(NamedTuple):
-    """What one pass over the non-zeros yields; w_ij = n_ij / (A[i] @ B[j])."""
-
-    rows: Array  # (n, k): w @ B
-    columns: Array  # (M, k): w.T @ A
-    log_likelihood: float  # sum n_ij log(A[i] @ B[j]), nats
-
-
-class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
+class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
     """A block of rows of a count matrix.
 
     Parameters
@@ -121,82 +113,6 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
     def _columns(self) -> ColumnView:
         return self._views.columns
 
-    def dot(self, D: Array) -> Array:
-        """X @ D: (M, k) -> (n, k)."""
-        D = np.ascontiguousarray(D, dtype=self.dtype)
-        products = lined_up((self.shape[0], D.shape[1]), self.dtype, make=np.zeros)
-
-        def multiply(start: int, stop: int) -> None:
-            for some in pieces(D.shape[1]):
-                kernels.row_products(
-                    lanes(some.stop - some.start, self.dtype),
-                    self.indptr,
-                    self.indices,
-                    self.data,
-                    D[:, some],
-                    start,
-                    stop,
-                    products[:, some],
-                )
-
-        self._over(self.indptr, D.shape[1], multiply)
-        return products
-
-    def tdot(self, D: Array) -> Array:
-        """X.T @ D, rows counted by their weights: (n, k) -> (M, k)."""
-        return self._column_products(self._weighted(D))
-
-    def mixture(self, A: Array, B: Array) -> Mixture:
-        """The products of the ratios w_ij = n_ij / (A[i] @ B[j]) with both factors.
-
-        Parameters
-        ----------
-        A : (n, k) array of row factors
-        B : (M, k) array of column factors
-
-        Returns
-        -------
-        mixture : Mixture
-            The caller multiplies ``rows`` by A and ``columns`` by B to get expected counts.
-            ``columns`` and the log-likelihood count rows by their weights.
-        """
-        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        work, bands, weights = self.data.size * A.shape[1], self._bands, self._weights
-        cells, rows, columns = (
-            np.empty_like(self.data),
-            _sums_beside(A),
-            self._column_sums_beside(B),
-        )
-        if weights is not None:
-            weights = weights.astype(self.dtype)
-        tiles = bands.tiles(self._n_ranges(work))
-
-        def mix(band: int, part: int) -> None:
-            bands.mix(band, tiles[band, part : part + 2], A, B, weights, cells, rows, columns)
-
-        n_ranges = tiles.shape[1] - 1
-        pipelined(self._map if n_ranges > 1 else serial_map, mix, len(bands), n_ranges)
-        log_likelihoods = self._each(
-            lambda band: bands.log_likelihood(band, cells, self._weights),
-            [(band,) for band in range(len(bands))],
-            work,
-        )
-        columns = _nothing_like(B) if columns is None else columns
-        return Mixture(rows, columns, sum(log_likelihoods))
-
-    def cells(self, A: Array, B: Array) -> Array:
-        """A[i] @ B[j] at the non-zeros, (nnz,)."""
-        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        cells, wide = np.empty_like(self.data), lanes(A.shape[1], self.dtype)
-        self._over(
-            self.indptr,
-            A.shape[1],
-            lambda start, stop: kernels.cell_products(
-                wide, self.indptr, self.indices, A, B, start, stop, cells
-            ),
-        )
-        return cells
-
     def rowwise(
         self, function: Callable[..., Any], *arrays: Array, out: Array | None = None
     ) -> Array:
@@ -264,26 +180,6 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
     def _like(self, X: Any, row_weights: Array | None) -> Self:
         return type(self)(X, row_weights, n_threads=self.n_threads, map=self._map)
 
-    def _weighted(self, D: Array) -> Array:
-        if self._weights is not None:
-            D = D * self._weights[:, None].astype(self.dtype)
-        return np.ascontiguousarray(D, dtype=self.dtype)
-
-    def _column_products(self, D: Array) -> Array:
-        products = lined_up((self.shape[1], D.shape[1]), self.dtype, make=np.zeros)
-        work = self.data.size * D.shape[1]
-        tiles = self._bands.tiles(self._n_ranges(work))
-        self._each(
-            lambda runs: self._bands.add_columns(runs, D, products),
-            [(tiles[:, part : part + 2],) for part in range(tiles.shape[1] - 1)],
-            work,
-        )
-        return products
-
-    def _column_sums_beside(self, B: Array) -> Array | None:
-        """Where the sums over rows are added up; None where none are wanted."""
-        return _sums_beside(B)
-
     def _over(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
         work = len(self.data) * n_components
         self._each(loop, balanced_ranges(indptr, self._n_ranges(work)), work)
@@ -298,25 +194,17 @@ class CSRCounts(Here, ExchangeMoves, LeftOutProducts, PathProducts):
         return list(run(lambda these: function(*these), arguments))
 
 
-def _sums_beside(factors: Array) -> Array:
-    """Zeros for the sums that are made while factors of the same shape are read."""
-    return lined_up(factors.shape, factors.dtype, APART, np.zeros)
-
-
-def _nothing_like(sums: Array) -> Array:
-    return np.broadcast_to(np.zeros((), dtype=sums.dtype), sums.shape)
-
-
 class NewRows(CSRCounts):
     """Rows that are folded into a fitted model: they contribute nothing to its columns."""
 
-    def _column_products(self, D: Array) -> Array:
-        return _nothing_like(np.empty((self.shape[1], D.shape[1]), self.dtype))
+    def tdot(self, D: Array) -> Array:
+        """Nothing: (n, k) -> (M, k)."""
+        return nothing_like(np.empty((self.shape[1], D.shape[1]), self.dtype))
 
-    def _column_sums_beside(self, B: Array) -> None:
+    def _sums_of_columns(self, B: Array) -> None:
         return None
 
     def _path_columns(
         self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
     ) -> Array:
-        return np.broadcast_to(np.zeros((), dtype=self.dtype), q.shape)
+        return nothing_like(q)

@@ -37,7 +37,7 @@ def row_products(lanes, indptr, indices, data, D, start, stop, products):  # typ
         product = load(lanes, products, i)
         for p in range(U(indptr[i]), U(indptr[i + U(1)])):
             product = plus(product, data[p], load(lanes, D, U(indices[p])))
-        store(lanes, product, products, i)
+        store(product, products, i)
 
 
 @compiled

@@ -2,9 +2,11 @@
 
 A compiler that does not know the number of components makes a loop over them of every line, which
 loads and stores what could have stayed where it is. Here a row is a value: it is loaded once, is
-as many vectors of 64 bytes as it takes, and is stored when all is done. How many these are is the
-length of a tuple, ``lanes(n_components, dtype)``, by whose type numba compiles a loop; the last of
-them has ``None`` for its entry where it is filled in part.
+as many vectors as it takes, and is stored when all is done. Where these vectors are longer than the
+row, the last one lies over the one before, and what they share is zero in the last.
+
+Loops are compiled for the number and width of the vectors, which the types of a tuple tell numba:
+``lanes(n_components, dtype)``.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 from numpy.typing import NDArray
 
+Lanes = tuple[tuple[int, ...], tuple[int, ...], int | None]
+
 LINE = 64  # bytes of a vector, and of a line of the cache
 WIDEST = 256  # numbers of a row that are worked on at a time, where that is possible
 PAGE = 4096  # bytes; loads wait for stores that are a multiple of this apart
@@ -27,16 +31,27 @@ INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 FAST = ("fast",)
 
 
-def lanes(n_components: int, dtype: Any) -> tuple[int | None, ...]:
-    """The vectors that a row fills: one entry for each, None for one that is filled in part.
+def lanes(n_components: int, dtype: Any) -> Lanes:
+    """The vectors that a row fills.
+
+    Returns
+    -------
+    count : tuple of so many zeros as there are vectors
+    width : tuple of so many zeros as a vector has numbers
+    overlap : None or 0
+        None where the row is as long as the vectors.
 
     Examples
     --------
-    >>> lanes(32, "float32"), lanes(20, "float32"), lanes(3, "float64")
-    ((0, 0), (0, None), (None,))
+    >>> [tuple(map(len, lanes(n, "float64")[:2])) for n in (1, 5, 16, 20)]
+    [(1, 1), (2, 4), (2, 8), (3, 8)]
+    >>> lanes(2, "float32"), lanes(3, "float32")
+    (((0,), (0, 0), None), ((0, 0), (0, 0), 0))
     """
-    whole, rest = divmod(n_components * np.dtype(dtype).itemsize, LINE)
-    return (0,) * whole + (None,) * (rest > 0)
+    longest = LINE // np.dtype(dtype).itemsize
+    width = min(longest, 1 << (n_components.bit_length() - 1))
+    count = -(-n_components // width)
+    return (0,) * count, (0,) * width, None if count * width == n_components else 0
 
 
 def pieces(n_components: int) -> list[slice]:
@@ -71,9 +86,11 @@ def lined_up(
 class Row(types.Type):
     """A row as numba knows it: ``count`` vectors of ``width`` numbers."""
 
-    def __init__(self, dtype: Any, count: int) -> None:
-        self.dtype, self.count, self.width = dtype, count, 8 * LINE // dtype.bitwidth
-        super().__init__(f"Row({dtype}, {count})")
+    def __init__(self, dtype: Any, lanes: Any) -> None:
+        count, width, overlap = lanes
+        self.dtype, self.count, self.width = dtype, len(count), len(width)
+        self.overlaps = not isinstance(overlap, types.NoneType)
+        super().__init__(f"Row({dtype}, {self.count}, {self.width}, {self.overlaps})")
 
     @property
     def vector(self) -> ir.VectorType:
@@ -93,50 +110,50 @@ class RowModel(models.PrimitiveModel):
 @intrinsic
 def load(typing, lanes, array, i):  # type: ignore[no-untyped-def]
     """array[i] as a row."""
-    row = Row(array.dtype, len(lanes))
+    row = Row(array.dtype, lanes)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        vectors = []
-        for place, mask in _places(context, builder, row, signature.args[:2], *arguments[1:]):
-            if mask is None:
-                vectors.append(builder.load(place, align=row.dtype.bitwidth // 8))
-            else:
-                nothing = ir.Constant(row.vector, None)
-                loaded = place, _alignment(row), mask, nothing
-                vectors.append(_call(builder, "masked.load", row, row.vector, *loaded))
+        start, n_components = _start(context, builder, row, array, *arguments[1:])
+        vectors = [
+            builder.load(place, align=row.dtype.bitwidth // 8)
+            for place in _places(builder, row, start, n_components)
+        ]
+        if row.overlaps:
+            vectors[-1] = builder.select(
+                _own(builder, row, n_components), vectors[-1], ir.Constant(row.vector, None)
+            )
         return _together(builder, row, vectors)
 
     return row(lanes, array, types.uintp), generate
 
 
 @intrinsic
-def store(typing, lanes, row, array, i):  # type: ignore[no-untyped-def]
+def store(typing, row, array, i):  # type: ignore[no-untyped-def]
     """Let array[i] be the row."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        kinds = signature.args[0], signature.args[2]
-        places = _places(context, builder, row, kinds, *arguments[2:])
-        for vector, (place, mask) in zip(_apart(builder, row, arguments[1]), places, strict=True):
-            if mask is None:
-                builder.store(vector, place, align=row.dtype.bitwidth // 8)
-            else:
-                stored = vector, place, _alignment(row), mask
-                _call(builder, "masked.store", row, ir.VoidType(), *stored)
+        start, n_components = _start(context, builder, row, array, *arguments[1:])
+        vectors = _apart(builder, row, arguments[0])
+        places = list(_places(builder, row, start, n_components))
+        # The last one first: where it is zero, the one before writes over it.
+        for vector, place in reversed(list(zip(vectors, places, strict=True))):
+            builder.store(vector, place, align=row.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
-    return types.void(lanes, row, array, types.uintp), generate
+    return types.void(row, array, types.uintp), generate
 
 
 @intrinsic
 def prefetch(typing, lanes, array, i):  # type: ignore[no-untyped-def]
     """Have array[i] brought into the cache while other work goes on."""
-    row = Row(array.dtype, len(lanes))
+    row = Row(array.dtype, lanes)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         read, near, data = (ir.Constant(INT32, value) for value in (0, 3, 1))
         kind = ir.FunctionType(ir.VoidType(), [BYTES, INT32, INT32, INT32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        for place, _ in _places(context, builder, row, signature.args[:2], *arguments[1:]):
+        start, n_components = _start(context, builder, row, array, *arguments[1:])
+        for place in _places(builder, row, start, n_components):
             builder.call(function, [builder.bitcast(place, BYTES), read, near, data])
         return context.get_dummy_value()
 
@@ -153,9 +170,10 @@ def dot(typing, x, y):  # type: ignore[no-untyped-def]
         for product in products:
             total = builder.fadd(total, product, flags=FAST)
         number = x.vector.element
-        return _call(
-            builder, "vector.reduce.fadd", x, number, ir.Constant(number, -0.0), total, flags=FAST
-        )
+        kind = ir.FunctionType(number, [number, x.vector])
+        name = f"llvm.vector.reduce.fadd.v{x.width}f{x.dtype.bitwidth}"
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        return builder.call(function, [ir.Constant(number, -0.0), total], fastmath=FAST)
 
     return x.dtype(x, y), generate
 
@@ -176,25 +194,29 @@ def plus(typing, x, w, y):  # type: ignore[no-untyped-def]
     return x(x, x.dtype, y), generate
 
 
-def _places(
-    context: Any, builder: Any, row: Row, kinds: Any, array: Any, i: Any
-) -> Iterator[tuple[Any, Any]]:
-    """Where the vectors of a row of an array are, and which of their numbers belong to it."""
-    lanes, kind = kinds
+def _start(context: Any, builder: Any, row: Row, kind: Any, array: Any, i: Any) -> tuple[Any, Any]:
+    """Where a row of an array begins, and how long it is."""
     array = context.make_array(kind)(context, builder, array)
     size = ir.Constant(INDEX, row.dtype.bitwidth // 8)
     stride = builder.sdiv(cgutils.unpack_tuple(builder, array.strides, 2)[0], size)
     n_components = cgutils.unpack_tuple(builder, array.shape, 2)[1]
-    start = builder.gep(array.data, [builder.mul(i, stride)])
-    for v, filled in enumerate(lanes):
-        first = ir.Constant(INDEX, v * row.width)
-        place = builder.bitcast(builder.gep(start, [first]), row.vector.as_pointer())
-        if not isinstance(filled, types.NoneType):
-            yield place, None
-        else:
-            numbers = ir.Constant(ir.VectorType(INDEX, row.width), list(range(row.width)))
-            rest = _repeated(builder, builder.sub(n_components, first), row.width)
-            yield place, builder.icmp_unsigned("<", numbers, rest)
+    return builder.gep(array.data, [builder.mul(i, stride)]), n_components
+
+
+def _places(builder: Any, row: Row, start: Any, n_components: Any) -> Iterator[Any]:
+    """Where the vectors of a row are, of which the last one may begin in the one before."""
+    for v in range(row.count):
+        first: Any = ir.Constant(INDEX, v * row.width)
+        if row.overlaps and v == row.count - 1:
+            first = builder.sub(n_components, ir.Constant(INDEX, row.width))
+        yield builder.bitcast(builder.gep(start, [first]), row.vector.as_pointer())
+
+
+def _own(builder: Any, row: Row, n_components: Any) -> Any:
+    """Which numbers of the last vector are not in the one before."""
+    shared = builder.sub(ir.Constant(INDEX, row.count * row.width), n_components)
+    numbers = ir.Constant(ir.VectorType(INDEX, row.width), list(range(row.width)))
+    return builder.icmp_unsigned(">=", numbers, _repeated(builder, shared, row.width))
 
 
 def _repeated(builder: Any, number: Any, width: int) -> Any:
@@ -214,15 +236,3 @@ def _together(builder: Any, row: Row, vectors: list[Any]) -> Any:
     for v, vector in enumerate(vectors):
         value = builder.insert_value(value, vector, v)
     return value
-
-
-def _alignment(row: Row) -> Any:
-    return ir.Constant(INT32, row.dtype.bitwidth // 8)
-
-
-def _call(builder: Any, name: str, row: Row, result: Any, *arguments: Any, flags: Any = ()) -> Any:
-    """Call LLVM's function of this name for vectors of this kind."""
-    kind = ir.FunctionType(result, [argument.type for argument in arguments])
-    suffix = f"v{row.width}f{row.dtype.bitwidth}" + (".p0" if "masked" in name else "")
-    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
-    return builder.call(function, arguments, fastmath=flags)

@@ -16,7 +16,7 @@ def combine(wide, w, A, B, out):
         prefetch(wide, B, i)
         a, b = load(wide, A, i), load(wide, B, i)
         products[i] = dot(a, b)
-        store(wide, plus(a, w, b), out, i)
+        store(plus(a, w, b), out, i)
     return products
 
 
