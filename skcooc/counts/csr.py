@@ -137,6 +137,15 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
         self._each(function, list(zip(*ranges, strict=True)), out.size)
         return out
 
+    def over_states(self, function: Callable[..., Any], *states: Array) -> Array:
+        """function(*states), row by row, side by side where there are threads."""
+
+        def fill(*arrays: Array) -> None:
+            *these, out = arrays
+            out[:] = function(*these)
+
+        return self.rowwise(fill, *states)
+
     def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
         """What function(start, stop) returns for parts of the rows, side by side.
 

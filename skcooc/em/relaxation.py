@@ -113,8 +113,8 @@ def _beyond(old: Any, new: Any, relaxation: float, floor: float) -> Any:
         np.subtract(now, before, out=out)
         out *= relaxation
         out += before
-        # Expected counts stay positive; logarithms, sums of the column models, may go down.
         least = floor * now
-        least[now < 0] = -np.inf
+        if now.min() < 0:  # logarithms, sums of the column models, may go down; counts may not
+            least[now < 0] = -np.inf
         np.maximum(out, least, out=out)
     return beyond
