@@ -178,11 +178,11 @@ class StreamMixin:
 
         Where ``beta="auto"``, the temperature that the first batch finds follows the stream, since
         more rows bear a larger beta. ``validation_fraction`` of the observations of every later
-        batch is held out and never learnt, also when the same row comes again. The batch is folded
-        in twice, at the present temperature and at one beside it; the one that predicts better what
+        batch is held out and not learnt, also when the same row comes again. The batch is folded in
+        twice, at the present temperature and at one beside it; the one that predicts better what
         was held out is taken, 1/25 of the range away, or less where less than 1000 observations are
-        held out. So does a smoothing that is "auto". The prior and, where it was grown, the tree
-        stay what they were.
+        held out. A smoothing that is "auto" follows too. The prior and, where it was grown, the
+        tree stay what they were.
 
         As in scikit-learn's MiniBatchKMeans, attributes of rows, such as ``embedding_``, are those
         of the rows of the last batch, from what was not held out; ``transform`` gives them for
