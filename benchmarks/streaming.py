@@ -42,7 +42,7 @@ def batches(X: Any, size: int) -> list[Any]:
 
 
 def ours(X: Any, n_components: int, size: int) -> Passes:
-    """partial_fit; the first batch is the start and finds the temperature."""
+    """partial_fit; the first batch is the start, and the temperature follows the others."""
     model = AspectModel(n_components, random_state=0)
     while True:
         for batch in batches(X, size):
@@ -51,7 +51,7 @@ def ours(X: Any, n_components: int, size: int) -> Passes:
 
 
 def blocks(X: Any, n_components: int, size: int) -> Passes:
-    """Fit over blocks; the sample of 10000 documents is the start and finds the temperature."""
+    """Fit over blocks; a sample of 10000 documents is the start."""
     model = AspectModel(n_components, random_state=0, warm_start=True)
     table = RowBlocks(batches(X, size), max_passes=1)
     while True:
