@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
+
+from skcooc.protocol import Array
 
 MAX_OBSERVATIONS = 2**31 - 1
 
@@ -154,9 +156,7 @@ class Dyads:
         weights = None if self.weights is None else self.weights[key]
         return self.like(self.rows[key], self.columns[key], weights)
 
-    def like(
-        self, rows: NDArray[Any], columns: NDArray[Any], weights: NDArray[Any] | None = None
-    ) -> Dyads:
+    def like(self, rows: Array, columns: Array, weights: Array | None = None) -> Dyads:
         """Other observations of the same table.
 
         Parameters
@@ -172,7 +172,7 @@ class Dyads:
         other.rows, other.columns, other.weights = rows, columns, weights
         return other
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.column_stack([self.rows, self.columns]).astype(dtype or np.intp, copy=False)
 
     def __repr__(self) -> str:
@@ -222,7 +222,7 @@ def _repeat(rows: Any, columns: Any, counts: Any) -> tuple[Any, Any, Any]:
     return np.repeat(rows, repeats), np.repeat(columns, repeats), weights
 
 
-def _names(names: Any, size: int, what: str) -> NDArray[Any] | None:
+def _names(names: Any, size: int, what: str) -> Array | None:
     if names is None:
         return None
     names = np.asarray(names)

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 
 class Slots(NamedTuple):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+Array: TypeAlias = NDArray[Any]
+CSR: TypeAlias = sp.csr_array  # of non-negative floats, checked
+TableLike: TypeAlias = Any  # what a user gives: array-like, sparse, DataFrame, Dyads, not checked
+RandomState: TypeAlias = int | np.random.RandomState | None
 Params = NamedTuple  # arrays; `weights` (k,) is the distribution of a row without observations
 Statistics = NamedTuple  # has a field `free_energy`: the block's part of the objective, in nats
 Rows = Array  # (n, k): the state of the rows of a block: distributions, or expected counts

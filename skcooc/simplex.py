@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 LEAST = 1e-30  # a probability of zero has the logarithm of this one: a float32 can hold it
 

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from skcooc.counts.kernels import U, compiled
 from skcooc.counts.lanes import dot, lanes, load, pieces, plus, prefetch, store
 from skcooc.counts.layout import balanced_ranges
-
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 TALLEST = 4096  # rows of a band: with 64 components, their factors and sums fill 2 MiB
 LEAST = 1024  # rows of a band, even where there are fewer than N_BANDS then

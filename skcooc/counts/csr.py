@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from skcooc.counts import kernels
 from skcooc.counts.bands import Bands
@@ -24,8 +23,7 @@ from skcooc.counts.paths import PathProducts
 from skcooc.counts.pipeline import Map
 from skcooc.counts.products import FactorProducts, nothing_like
 from skcooc.counts.views import Views
-
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads

@@ -17,14 +17,13 @@ import scipy.sparse as sp
 from dask.delayed import Delayed, delayed
 from distributed import Client, Future, wait
 from distributed.comm import CommClosedError
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 
 from skcooc.counts.csr import CSRCounts
+from skcooc.protocol import Array
 from skcooc.reduction import add_statistics, reduced
 from skcooc.threads import threads
-
-Array = NDArray[Any]
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
 SETTLE_AFTER = 10  # E-steps: so many are made again, at most, for rows that are lost

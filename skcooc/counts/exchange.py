@@ -7,15 +7,11 @@ Communication 24, 1998.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from skcooc.counts.kernels import compiled
 from skcooc.counts.layout import ColumnView
-
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 
 @compiled

@@ -19,7 +19,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
-from numpy.typing import NDArray
+
+from skcooc.protocol import Array
 
 Lanes = tuple[tuple[int, ...], tuple[int, ...], int | None]
 
@@ -70,8 +71,8 @@ def lined_up(
     shape: tuple[int, ...],
     dtype: Any,
     shift: int = 0,
-    make: Callable[..., NDArray[Any]] = np.empty,
-) -> NDArray[Any]:
+    make: Callable[..., Array] = np.empty,
+) -> Array:
     """An array that begins so many lines of the cache after the beginning of a page.
 
     Where the length of a row is a multiple of a line, each of its vectors then fills one line, not

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 
 class ColumnView:

@@ -16,12 +16,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skcooc.counts.kernels import compiled
 from skcooc.counts.layout import ColumnView
-
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 LEAST_LEFT = 1e-3  # share of a component that an observation leaves to the others, at least
 NEGLIGIBLE = 1e-6  # plain posterior below which it is left as it is

@@ -7,15 +7,12 @@ The mixture of row i and leaf c at column j is sum_s tau[i, s] q[j, nodes[s]] ov
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skcooc.counts.kernels import compiled
 from skcooc.counts.layout import ColumnView
-
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 NEGLIGIBLE = 1e-6  # posterior of a leaf below which its mixture is left as it is
 

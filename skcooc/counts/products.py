@@ -7,14 +7,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skcooc.counts import kernels
 from skcooc.counts.bands import Bands
 from skcooc.counts.lanes import lanes, lined_up, pieces
 from skcooc.counts.pipeline import Map, pipelined
-
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 APART = 8  # lines of the cache, by which sums are shifted against the factors they are made of
 

@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
 from skcooc.counts.csr import CSRCounts
-
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 BATCH_SIZE = 1000  # rows
 MAX_PASSES = 10

@@ -6,14 +6,12 @@ N rows, M columns, K components; Dirichlet distributions are symmetric, with the
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skcooc.hierarchy import Tree, binary_tree
-
-Array = NDArray[Any]
+from skcooc.protocol import Array
 
 
 class Planted(NamedTuple):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_scalar
+
+from skcooc.protocol import Array
 
 LEAST_BLOCKS = 64
 
 
-def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list[NDArray[Any]]:
+def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list[Array]:
     """Nested groups of the pixels of an image: blocks of 2 x 2, of 4 x 4, of 8 x 8, ...
 
     The coarsening hierarchy of multiscale optimisation: adjacent sites that are likely to belong to
@@ -77,7 +77,7 @@ def _n_blocks(height: int, width: int, size: int) -> int:
     return -(-height // size) * -(-width // size)
 
 
-def _blocks(height: int, width: int, size: int) -> NDArray[Any]:
+def _blocks(height: int, width: int, size: int) -> Array:
     """For each site, the block of size x size pixels that it is in."""
     rows, columns = np.arange(height) // size, np.arange(width) // size
     return (rows[:, None] * (columns[-1] + 1) + columns).ravel()
