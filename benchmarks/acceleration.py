@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks import corpora, reporting
-from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
+from skcooc.counts.threads import threads
 from skcooc.em import EM, State
-from skcooc.em.driver import Relaxation
+from skcooc.em.legs import Relaxation
 from skcooc.em.schedules import BURN_IN, constant
-from skcooc.row_clusters import RowClusters
-from skcooc.threads import threads
+from skcooc.equations.aspects import Aspects
+from skcooc.equations.row_clusters import RowClusters
 
 DATA = {
     "cranfield": corpora.cranfield,

@@ -38,12 +38,12 @@ from skcooc import (
     SymmetricClustering,
 )
 from skcooc.counts import CSRCounts
+from skcooc.counts.threads import threads
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.image import grid_coarsening
 from skcooc.metrics import unigram
 from skcooc.protocol import Array
-from skcooc.row_clusters import RowClusters
 from skcooc.simplex import log
-from skcooc.threads import threads
 
 Row = dict[str, Any]
 Fold = tuple[Array, Array]  # positions of training and test observations

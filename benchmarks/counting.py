@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc import AspectModel
-from skcooc.aspects import Aspects, Params, Statistics
+from skcooc.equations.aspects import Aspects, Params, Statistics
 from skcooc.protocol import Counts, Rows
 
 

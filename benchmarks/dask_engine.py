@@ -20,13 +20,13 @@ from distributed import Client, LocalCluster
 
 from benchmarks import reporting
 from benchmarks.power_law import power_law_block
-from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.dask import load
-from skcooc.distributed import delayed_rows
+from skcooc.counts.threads import threads
 from skcooc.em import EM, Fit
 from skcooc.em.schedules import constant
-from skcooc.threads import threads
+from skcooc.equations.aspects import Aspects
+from skcooc.tables.dask import delayed_rows
 
 BETA = 0.9
 MEAN_LENGTH = 105.0  # observations of a row, nearly all of different columns

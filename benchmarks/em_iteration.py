@@ -32,11 +32,11 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from benchmarks import fit_memory, peers, reporting
-from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.layout import balanced_ranges
+from skcooc.counts.threads import threads
+from skcooc.equations.aspects import Aspects
 from skcooc.protocol import Array
-from skcooc.threads import threads
 
 BETA = 0.8
 WARM_UP = 2

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from benchmarks import peers
 from skcooc.counts import CSRCounts
-from skcooc.dirichlet import best_prior, divergence, expected_log
+from skcooc.equations.dirichlet import best_prior, divergence, expected_log
 from skcooc.protocol import Array
 from skcooc.simplex import normalise
 

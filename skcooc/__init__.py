@@ -5,13 +5,13 @@ from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
-from skcooc.counts import RowBlocks, open_csr, save_csr
-from skcooc.distributed import delayed_rows
-from skcooc.dyads import Dyads
 from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
-from skcooc.retrieval import AspectRetriever
+from skcooc.retrieval.retriever import AspectRetriever
 from skcooc.symmetric import SymmetricClustering
+from skcooc.tables import RowBlocks, open_csr, save_csr
+from skcooc.tables.dask import delayed_rows
+from skcooc.tables.dyads import Dyads
 
 __version__ = "0.1.0"
 

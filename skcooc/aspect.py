@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.aspects import Aspects
-from skcooc.base import CooccurrenceEstimator
+from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.streams import StreamMixin
 from skcooc.em import TemperatureRange
-from skcooc.predictive_aspects import PredictiveAspects
+from skcooc.equations.aspects import Aspects
+from skcooc.equations.predictive_aspects import PredictiveAspects
+from skcooc.fitting.plan import Priors
 from skcooc.protocol import Counts
-from skcooc.settings import Priors
-from skcooc.stream_mixin import StreamMixin
 
 
 class AspectModel(StreamMixin, CooccurrenceEstimator):

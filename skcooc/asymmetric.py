@@ -9,16 +9,16 @@ from typing import Any, ClassVar, Literal, cast
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CooccurrenceEstimator
-from skcooc.cluster_mixin import RowClusterMixin, check_proportions
-from skcooc.clustering import temperatures
-from skcooc.column_clusters import ColumnClusters
+from skcooc.base.clusters import RowClusterMixin, check_proportions
+from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.streams import StreamMixin
 from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant, rising
+from skcooc.equations.column_clusters import ColumnClusters
+from skcooc.equations.memberships import temperatures
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import Array, Counts
-from skcooc.row_clusters import RowClusters
 from skcooc.simplex import first_largest
-from skcooc.stream_mixin import StreamMixin
 
 
 class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.abstractions import Abstractions
-from skcooc.annealed_tree import grow
-from skcooc.base import CooccurrenceEstimator
-from skcooc.clustering import temperatures
+from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.streams import StreamMixin
+from skcooc.base.trees import TreeMixin
 from skcooc.em import EM, Split, State, TemperatureRange
-from skcooc.em.annealing import Grown
 from skcooc.em.schedules import Schedule, constant
+from skcooc.em.splitting import Grown
+from skcooc.equations.growth import grow
+from skcooc.equations.memberships import temperatures
+from skcooc.equations.tree_clusters import Abstractions
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
 from skcooc.protocol import Counts
-from skcooc.stream_mixin import StreamMixin
-from skcooc.tree_mixin import TreeMixin
 
 
 class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):

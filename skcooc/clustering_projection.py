@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CooccurrenceEstimator
-from skcooc.clustering import temperatures
+from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.projections import ProjectionMixin
+from skcooc.base.streams import StreamMixin
 from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant
-from skcooc.factorial_projections import FactorialProjections
-from skcooc.projection_mixin import ProjectionMixin
+from skcooc.equations.factorial_projections import FactorialProjections
+from skcooc.equations.memberships import temperatures
+from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.structured_projections import StructuredProjections
 from skcooc.protocol import Counts
-from skcooc.row_clusters import RowClusters
-from skcooc.stream_mixin import StreamMixin
-from skcooc.structured_projections import StructuredProjections
 
 
 class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):

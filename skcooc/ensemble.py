@@ -16,17 +16,17 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from skcooc import attributes
-from skcooc.base import CooccurrenceEstimator
-from skcooc.checks import check_training, n_threads
+from skcooc.base import attributes
+from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.predictions import Predictions
 from skcooc.counts import CSRCounts
+from skcooc.counts.threads import threads
 from skcooc.em import TemperatureRange, Validation
 from skcooc.em.temperature import Probe, best, search, search_with_prior
-from skcooc.holdout import add_one_unigram, chosen_smoothing, hold_out
-from skcooc.prediction import Predictions
+from skcooc.fitting.plan import Settings
+from skcooc.heldout.split import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array
-from skcooc.settings import Settings
-from skcooc.threads import threads
+from skcooc.tables.checks import check_training, n_threads
 
 
 class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CooccurrenceEstimator
+from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.streams import StreamMixin
 from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant
-from skcooc.product_aspects import ProductAspects
+from skcooc.equations.product_aspects import ProductAspects
 from skcooc.protocol import Array, Counts
-from skcooc.stream_mixin import StreamMixin
 
 
 class ProductSpaceMixture(StreamMixin, CooccurrenceEstimator):

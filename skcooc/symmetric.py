@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BiclusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CooccurrenceEstimator
-from skcooc.class_bigrams import ClassBigrams
-from skcooc.cluster_mixin import RowClusterMixin, check_proportions, check_tied
-from skcooc.clustering import temperatures
-from skcooc.coclusters import CoClusters, log_association, mutual_information
+from skcooc.base.clusters import RowClusterMixin, check_proportions, check_tied
+from skcooc.base.estimator import CooccurrenceEstimator
 from skcooc.em import TemperatureRange
 from skcooc.em.schedules import Schedule, constant
+from skcooc.equations.class_bigrams import ClassBigrams
+from skcooc.equations.coclusters import CoClusters, log_association, mutual_information
+from skcooc.equations.memberships import temperatures
 from skcooc.protocol import Array, Counts
 from skcooc.simplex import first_largest
 

@@ -8,11 +8,11 @@ from math import exp, log
 
 import numpy as np
 
-from skcooc.column_clusters import ColumnClusters
-from skcooc.column_clusters import Params as ColumnParams
 from skcooc.em import State
-from skcooc.row_clusters import Params as RowParams
-from skcooc.row_clusters import RowClusters
+from skcooc.equations.column_clusters import ColumnClusters
+from skcooc.equations.column_clusters import Params as ColumnParams
+from skcooc.equations.row_clusters import Params as RowParams
+from skcooc.equations.row_clusters import RowClusters
 
 KINDS = {"rows": RowClusters, "columns": ColumnClusters}
 LEAST = 1e-30  # zeros are taken for this in logarithms, in the library too

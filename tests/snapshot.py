@@ -1,6 +1,7 @@
 """Digests of every public result: run it before a change and after, and compare the two.
 
-    python -m tests.snapshot > before.txt; (change something); python -m tests.snapshot | diff before.txt -
+    python -m tests.snapshot > before.txt
+    python -m tests.snapshot | diff before.txt -
 
 A line is a fit, an attribute or a method of it, and a digest of what it holds, bit by bit, but for
 seconds. Last digits differ between makes of processors: compare on one machine.
@@ -158,7 +159,7 @@ def other_forms(X):
     for number, form in enumerate(forms):
         label = f"form {number}:{type(form).__name__}"
         show(label, fitted(form, X), X[:7])
-        stopped = clone(form).set_params(**FAST).set_callbacks(Stop(5)).fit(X)
+        stopped = clone(form).set_params(**FAST, n_jobs=1).set_callbacks(Stop(5)).fit(X)
         show(f"{label}:stopped", stopped, X[:7])
         stopped.set_callbacks()
         show(f"{label}:resumed", stopped.set_params(warm_start=True).fit(X), X[:7])
@@ -213,7 +214,9 @@ def on_workers(X):
     with Client(**options, threads_per_worker=1):
         for number, case in enumerate(cases):
             show(f"dask {number}:{type(case).__name__}", fitted(case, table), X[:7])
-            print("dask", number, "transform", digest(fitted(case, table).transform(table).compute()))
+            print(
+                "dask", number, "transform", digest(fitted(case, table).transform(table).compute())
+            )
 
 
 def main():

@@ -8,12 +8,12 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads
-from skcooc.aspects import Aspects, Params
 from skcooc.counts import CSRCounts, thin
 from skcooc.em import EM, State
 from skcooc.em.schedules import burn_in, constant
 from skcooc.em.sweep import sweep
 from skcooc.em.temperature import N_PRIORS
+from skcooc.equations.aspects import Aspects, Params
 from skcooc.model_selection import split_observations
 from tests.tables import planted, random_table
 
@@ -104,7 +104,7 @@ class ForgottenPower(Aspects):
         return A, stats
 
     def _stats(self, components, log_likelihood, beta):
-        from skcooc.aspects import Statistics
+        from skcooc.equations.aspects import Statistics
 
         return Statistics(components, -log_likelihood / beta)
 

@@ -10,12 +10,12 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering
-from skcooc.column_clusters import ColumnClusters
 from skcooc.counts import CSRCounts
 from skcooc.em import EM
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import sweep
-from skcooc.row_clusters import RowClusters
+from skcooc.equations.column_clusters import ColumnClusters
+from skcooc.equations.row_clusters import RowClusters
 from tests import clusters as literal
 from tests.clusters import KINDS, random_posteriors, start_of
 from tests.tables import planted, random_table

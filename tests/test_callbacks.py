@@ -16,7 +16,7 @@ from skcooc import (
     SymmetricClustering,
 )
 from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
-from skcooc.em.driver import Run, accelerator
+from skcooc.em.legs import Run, accelerator
 from skcooc.image import grid_coarsening
 from tests.cases import ESTIMATORS
 from tests.tables import planted
@@ -169,8 +169,8 @@ def test_nothing_is_written_before_the_first_iteration(tmp_path):
 
 
 def test_a_stream_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("skcooc.stream_mixin.SAMPLE_ROWS", 30)
-    monkeypatch.setattr("skcooc.stream_mixin.PASS_TOL", -1.0)
+    monkeypatch.setattr("skcooc.base.streams.SAMPLE_ROWS", 30)
+    monkeypatch.setattr("skcooc.base.streams.PASS_TOL", -1.0)
     blocks = RowBlocks([X[:30], X[30:60], X[60:]], max_passes=5)
     estimator = AspectModel(3, beta=0.9, max_iter=3, random_state=0)
     whole = clone(estimator).fit(blocks)

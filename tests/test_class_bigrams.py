@@ -11,11 +11,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
 from skcooc import AsymmetricClustering, Dyads, SymmetricClustering
-from skcooc.class_bigrams import ClassBigrams
-from skcooc.coclusters import Params, mutual_information
 from skcooc.counts import CSRCounts, csr
 from skcooc.em import EM, State
 from skcooc.em.schedules import constant
+from skcooc.equations.class_bigrams import ClassBigrams
+from skcooc.equations.coclusters import Params, mutual_information
 from skcooc.metrics import mutual_information as information_of_table
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")

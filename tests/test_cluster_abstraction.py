@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
-from skcooc.abstractions import Abstractions, Params
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
 from skcooc.em.schedules import constant
 from skcooc.em.staged import Staged
 from skcooc.em.sweep import sweep
+from skcooc.equations.tree_clusters import Abstractions, Params
 from skcooc.hierarchy import binary_tree
 from tests.tables import planted, random_table
 
@@ -238,7 +238,7 @@ def test_trees_that_do_not_fit_are_refused():
 
 def test_threads_change_nothing(monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.n_threads", lambda n_jobs: n_jobs)
+    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
     X = planted().X
     options = {"abstraction": "object", "beta": 0.2, "random_state": 0}
     one, three = (ClusterAbstraction(4, n_jobs=n, **options).fit(X) for n in (1, 3))

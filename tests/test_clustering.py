@@ -9,10 +9,10 @@ from sklearn.callback import ProgressBar
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering, SymmetricClustering
-from skcooc.abstractions import Abstractions
 from skcooc.counts import CSRCounts
 from skcooc.em import EM
 from skcooc.em.schedules import constant
+from skcooc.equations.tree_clusters import Abstractions
 from skcooc.hierarchy import binary_tree
 from tests import clusters as literal
 from tests.clusters import KINDS, random_posteriors, start_of

@@ -14,11 +14,11 @@ from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import sweep
-from skcooc.factorial_projections import FactorialProjections
-from skcooc.fitting import fold_in
-from skcooc.projections import Params, clusters_of
-from skcooc.structured_projections import StructuredProjections
-from skcooc.topic_clusters import MeanField, cluster_terms
+from skcooc.equations.at_centers import MeanField, cluster_terms
+from skcooc.equations.factorial_projections import FactorialProjections
+from skcooc.equations.projections import Params, clusters_of
+from skcooc.equations.structured_projections import StructuredProjections
+from skcooc.fitting.table import fold_in
 from tests import projections as literal
 from tests.data import requires_data
 from tests.tables import planted, random_table

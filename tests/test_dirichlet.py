@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 
-from skcooc.dirichlet import best_prior, best_total, divergence, evidence, expected_log
+from skcooc.equations.dirichlet import best_prior, best_total, divergence, evidence, expected_log
 
 
 def counts(C=40, prior=(0.5, 2.0, 0.1), seed=0):

@@ -168,7 +168,7 @@ def test_imports_follow_the_layers(path):
     ("part", "source"),
     [
         ("em", "from skcooc.aspect import Aspects"),
-        ("counts", "import skcooc.em.driver"),
+        ("counts", "import skcooc.em.legs"),
         ("aspect", "from skcooc import fitting"),
         ("em", "def f():\n    from skcooc.counts import CSRCounts"),
     ],

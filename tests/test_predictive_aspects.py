@@ -7,13 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads
-from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.em import EM
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import sweep
+from skcooc.equations.aspects import Aspects
+from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.model_selection import split_observations
-from skcooc.predictive_aspects import PredictiveAspects
 from tests.tables import planted, random_table
 
 FORMS = [("joint", 0.0), ("likelihood", 0.0), ("joint", 0.5), ("likelihood", 0.5)]
@@ -191,7 +191,7 @@ def test_new_rows_are_folded_in_plainly():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_change_nothing(dtype, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.n_threads", lambda n_jobs: n_jobs)
+    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
     X = planted().X.astype(dtype)
     options = {"leave_one_out": True, "beta": 0.8, "max_iter": 30, "tol": 1e-3, "random_state": 0}
     one, two = (AspectModel(3, n_jobs=n, **options).fit(X) for n in (1, 3))

@@ -8,15 +8,15 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads, ProductSpaceMixture
-from skcooc.aspects import Aspects
-from skcooc.aspects import Params as AspectParams
-from skcooc.attributes import collapsed
+from skcooc.base.attributes import collapsed
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import sweep
+from skcooc.equations.aspects import Aspects
+from skcooc.equations.aspects import Params as AspectParams
+from skcooc.equations.product_aspects import Params, ProductAspects, _merged
 from skcooc.model_selection import split_observations
-from skcooc.product_aspects import Params, ProductAspects, _merged
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -9,7 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skcooc import AspectModel, AspectRetriever, Dyads, retrieval
+from skcooc import AspectModel, AspectRetriever, Dyads
+from skcooc.retrieval import retriever as retrieval
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")

@@ -9,13 +9,19 @@ import scipy.sparse as sp
 from sklearn.metrics import mutual_info_score
 
 from skcooc import SymmetricClustering
-from skcooc.class_bigrams import ClassBigrams
-from skcooc.clustering import column_posteriors, posteriors
-from skcooc.coclusters import CoClusters, Params, Statistics, log_association, mutual_information
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import sweep
+from skcooc.equations.class_bigrams import ClassBigrams
+from skcooc.equations.coclusters import (
+    CoClusters,
+    Params,
+    Statistics,
+    log_association,
+    mutual_information,
+)
+from skcooc.equations.memberships import column_posteriors, posteriors
 from skcooc.metrics import coclustering_adjusted_rand
 from skcooc.metrics import mutual_information as information_of_table
 from tests.tables import planted, random_table

@@ -2,7 +2,7 @@
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from skcooc.threads import threads
+from skcooc.counts.threads import threads
 
 
 def blas_threads():

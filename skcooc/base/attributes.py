@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from skcooc.counts import CSRCounts
 from skcooc.em import Record, State
 from skcooc.em.temperature import best
-from skcooc.fitting import Fitted
-from skcooc.holdout import add_one_unigram, chosen_smoothing
+from skcooc.fitting.restarts import Unfinished
+from skcooc.fitting.table import Fitted
+from skcooc.heldout.split import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Model, Rows
-from skcooc.restarts import Unfinished
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
 

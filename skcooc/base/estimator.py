@@ -15,28 +15,28 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc import attributes
-from skcooc.checks import (
+from skcooc.base import attributes
+from skcooc.base.predictions import Predictions
+from skcooc.counts import CSRCounts
+from skcooc.em import State, TemperatureRange
+from skcooc.em.legs import Relaxation
+from skcooc.em.schedules import Schedule, burn_in
+from skcooc.em.temperature import best
+from skcooc.fitting.plan import Settings
+from skcooc.fitting.probing import Probes
+from skcooc.fitting.progress import Progress
+from skcooc.fitting.restarts import Unfinished
+from skcooc.fitting.table import Fitted, continued, fit_table, probes_of
+from skcooc.heldout.split import add_one_unigram
+from skcooc.protocol import Model, Predictor
+from skcooc.tables.checks import (
     check_coarsening,
     check_collection,
     check_training,
     is_collection,
     n_threads,
 )
-from skcooc.counts import CSRCounts
-from skcooc.distributed import distributed_counts
-from skcooc.em import State, TemperatureRange
-from skcooc.em.driver import Relaxation
-from skcooc.em.schedules import Schedule, burn_in
-from skcooc.em.temperature import best
-from skcooc.fitting import Fitted, continued, fit_table, probes_of
-from skcooc.holdout import add_one_unigram
-from skcooc.prediction import Predictions
-from skcooc.probing import Probes
-from skcooc.progress import Progress
-from skcooc.protocol import Model, Predictor
-from skcooc.restarts import Unfinished
-from skcooc.settings import Settings
+from skcooc.tables.dask import distributed_counts
 
 # Parameters that may change before a fit that was cut short goes on, since its seeds are kept.
 FREE = {"n_jobs", "random_state", "warm_start"}

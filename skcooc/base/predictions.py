@@ -11,14 +11,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc import scoring
-from skcooc.checks import check_same_table, check_table, is_collection, n_threads
 from skcooc.counts import thin
-from skcooc.distributed import transformed
-from skcooc.dyads import Dyads
 from skcooc.em import State
-from skcooc.fitting import fold_in, over_new_rows
+from skcooc.fitting.table import fold_in, over_new_rows
+from skcooc.heldout import scoring
 from skcooc.protocol import Array, Counts, Predictor
+from skcooc.tables.checks import check_same_table, check_table, is_collection, n_threads
+from skcooc.tables.dask import transformed
+from skcooc.tables.dyads import Dyads
 
 SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
 

@@ -9,10 +9,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.em import State
-from skcooc.projections import clusters_of
-from skcooc.protocol import Array
-from skcooc.simplex import first_largest
-from skcooc.topic_clusters import (
+from skcooc.equations.at_centers import (
     Collapsed,
     MeanField,
     Params,
@@ -20,6 +17,9 @@ from skcooc.topic_clusters import (
     collapsed_bounds,
     projections,
 )
+from skcooc.equations.projections import clusters_of
+from skcooc.protocol import Array
+from skcooc.simplex import first_largest
 
 
 class ProjectionMixin(ClusterMixin):

@@ -14,18 +14,19 @@ from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
-from skcooc import attributes
-from skcooc.batches import Batch, Passes, Stream, Tally
+from skcooc.base import attributes
 from skcooc.callbacks import PASS
-from skcooc.checks import check_blocks, check_training, n_threads
-from skcooc.counts import CSRCounts, RowBlocks, sampled
-from skcooc.dyads import Dyads
+from skcooc.counts import CSRCounts
+from skcooc.counts.threads import threads
 from skcooc.em import HeldOut, Record, State, TemperatureRange, online
 from skcooc.em.adaptation import Temperature, followed
-from skcooc.fitting import Fitted
-from skcooc.holdout import add_one_unigram, judged_with
+from skcooc.fitting.stream import Batch, Passes, Stream, Tally
+from skcooc.fitting.table import Fitted
+from skcooc.heldout.split import add_one_unigram, judged_with
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.threads import threads
+from skcooc.tables.blocks import RowBlocks, sampled
+from skcooc.tables.checks import check_blocks, check_training, n_threads
+from skcooc.tables.dyads import Dyads
 
 SAMPLE_ROWS = 10_000  # to which a table in blocks is fitted first
 PASS_TOL = 1e-3  # relative fall of the loss, with less of which passes end

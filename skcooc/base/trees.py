@@ -7,7 +7,7 @@ from typing import Any
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.cluster_mixin import RowClusterMixin
+from skcooc.base.clusters import RowClusterMixin
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array
 from skcooc.simplex import first_largest

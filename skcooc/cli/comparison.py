@@ -21,10 +21,10 @@ from skcooc.cli.progress import Screen
 from skcooc.cli.table import Table
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
-from skcooc.dyads import Dyads
 from skcooc.model_selection import split_observations
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.symmetric import SymmetricClustering
+from skcooc.tables.dyads import Dyads
 
 
 def _as_many_of_columns(estimator: Any) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.dyads import MAX_OBSERVATIONS
+from skcooc.tables.dyads import MAX_OBSERVATIONS
 
 MIN_OBSERVATIONS = 100  # a tenth of them is held out, and a tenth of the rest once more
 

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 
 from skcooc.counts.csr import CSRCounts
+from skcooc.counts.reduction import add_statistics, reduced
+from skcooc.counts.threads import threads
 from skcooc.protocol import Array
-from skcooc.reduction import add_statistics, reduced
-from skcooc.threads import threads
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
 SETTLE_AFTER = 10  # E-steps: so many are made again, at most, for rows that are lost

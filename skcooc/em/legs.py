@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.em.heldout import HeldOut, Validation
 from skcooc.em.momentum import Momentum
-from skcooc.em.relaxation import OverRelaxation
 from skcooc.em.schedules import Schedule
+from skcooc.em.solvers import OverRelaxation
 from skcooc.em.sweep import Map, Sweep, sweep
+from skcooc.heldout.validation import HeldOut, Validation
 from skcooc.protocol import Counts, Model, Rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skcooc.em.relaxation import relax
+from skcooc.em.solvers import relax
 from skcooc.em.sweep import Sweep
 from skcooc.protocol import Counts
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcooc.em.annealing import Annealing
-from skcooc.em.driver import EM, Fit, Observe, Place, Record, State, Watch, ignore
+from skcooc.em.legs import EM, Fit, Observe, Place, Record, State, Watch, ignore
+from skcooc.em.splitting import Annealing
 from skcooc.em.sweep import Map
 from skcooc.protocol import Array, Counts, Rows
 

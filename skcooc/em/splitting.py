@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcooc.em.driver import EM, Fit, Observe, Place, Split, State, Watch, ignore
+from skcooc.em.legs import EM, Fit, Observe, Place, Split, State, Watch, ignore
 from skcooc.em.schedules import constant
 from skcooc.em.sweep import Map
 from skcooc.protocol import Array, Counts, Model

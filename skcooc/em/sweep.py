@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from skcooc.counts.reduction import add_statistics, reduced
 from skcooc.protocol import Counts, Model, Rows
-from skcooc.reduction import add_statistics, reduced
 
 Map = Callable[..., Iterable[Any]]
 

@@ -8,10 +8,10 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from skcooc.clustering import soft_start
-from skcooc.coclusters import CoClusters, Params, mutual_information
+from skcooc.equations.coclusters import CoClusters, Params, mutual_information
+from skcooc.equations.memberships import soft_start
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import Array, Counts, Exchangeable, Rows
-from skcooc.row_clusters import RowClusters
 
 
 class Statistics(NamedTuple):

@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.clustering import (
+from skcooc.equations.column_clusters import ColumnClusters
+from skcooc.equations.memberships import (
     column_posteriors,
     fill_empty_cluster,
     posteriors,
@@ -16,9 +17,8 @@ from skcooc.clustering import (
     soft_start,
     worst_explained,
 )
-from skcooc.column_clusters import ColumnClusters
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.row_clusters import RowClusters
 from skcooc.simplex import LEAST, entropy, log, normalise, sums
 
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.clustering import (
+from skcooc.equations.memberships import (
     column_posteriors,
     critical_beta,
     fill_empty_cluster,

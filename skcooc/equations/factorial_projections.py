@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skcooc.projections import (
+from skcooc.equations.projections import (
     Clusters,
     Params,
     Projections,

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skcooc.clustering import temperatures
 from skcooc.em import EM, Fit, HeldOut, Split
-from skcooc.em.annealing import Annealing
-from skcooc.em.driver import Observe
+from skcooc.em.legs import Observe
 from skcooc.em.schedules import rising
+from skcooc.em.splitting import Annealing
+from skcooc.equations.memberships import temperatures
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree, division
 from skcooc.protocol import Array, Counts
-from skcooc.row_clusters import RowClusters
 from skcooc.simplex import normalise
 
 COOLING = 1.1  # factor between successive inverse temperatures

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from skcooc.aspects import Aspects, Statistics
+from skcooc.equations.aspects import Aspects, Statistics
 from skcooc.protocol import Array, Counts, LeftOutCounts, Rows
 from skcooc.simplex import normalise, sums
 

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from skcooc.aspects import Aspects
 from skcooc.em import EM
 from skcooc.em.schedules import burn_in
+from skcooc.equations.aspects import Aspects
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import diluted, normalise, sums
 

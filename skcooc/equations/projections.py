@@ -8,13 +8,13 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from skcooc.aspects import Aspects
-from skcooc.clustering import soft_start
-from skcooc.dirichlet import best_prior, best_total, divergence, expected_log
 from skcooc.em import EM
 from skcooc.em.schedules import burn_in
+from skcooc.equations.aspects import Aspects
+from skcooc.equations.dirichlet import best_prior, best_total, divergence, expected_log
+from skcooc.equations.memberships import soft_start
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import Array, Counts, Rows
-from skcooc.row_clusters import RowClusters
 from skcooc.simplex import diluted, log, normalise, sums
 
 # The aspect model that is the start, and the rounds in which every row is a cluster of its own.

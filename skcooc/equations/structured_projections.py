@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skcooc.projections import Params, Projections, Statistics, clusters_of, row_weights, spread
+from skcooc.equations.at_centers import summed_out
+from skcooc.equations.projections import (
+    Params,
+    Projections,
+    Statistics,
+    clusters_of,
+    row_weights,
+    spread,
+)
 from skcooc.protocol import Array, Counts, Rows
 from skcooc.simplex import LEAST
-from skcooc.topic_clusters import summed_out
 
 
 @dataclass(frozen=True)

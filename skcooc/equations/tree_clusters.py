@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.clustering import posteriors, relative
+from skcooc.equations.memberships import posteriors, relative
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Counts, PathCounts, Rows
-from skcooc.row_clusters import RowClusters
 from skcooc.simplex import LEAST, diluted, log, normalise, sums
 
 Abstraction = Literal["constant", "cluster", "object"]

@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from skcooc.em import EM, HeldOut, TemperatureRange
-from skcooc.em.annealing import Annealing, Grown
-from skcooc.em.driver import Observe, Relaxation
+from skcooc.em.legs import Observe, Relaxation
 from skcooc.em.multiscale import Level, Multiscale
 from skcooc.em.schedules import MakeSchedule, Schedule, constant
+from skcooc.em.splitting import Annealing, Grown
 from skcooc.em.staged import Staged
 from skcooc.em.temperature import PROBE_ITERATIONS
 from skcooc.protocol import Array, Counts, Model

@@ -10,8 +10,8 @@ from skcooc.counts import CSRCounts
 from skcooc.em import HeldOut, State, Validation
 from skcooc.em.multiscale import coarser_levels
 from skcooc.em.schedules import Schedule
+from skcooc.fitting.plan import Settings
 from skcooc.protocol import Model
-from skcooc.settings import Settings
 
 
 class Probes:

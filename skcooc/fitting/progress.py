@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from skcooc.em.driver import Observe, Record, ignore
+from skcooc.em.legs import Observe, Record, ignore
 from skcooc.em.temperature import N_PRIORS, N_PROBES, Probe
+from skcooc.fitting.plan import Settings
 from skcooc.protocol import Model, Rows
-from skcooc.settings import Settings
 
 
 class Progress:

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
+from skcooc.counts.threads import threads
 from skcooc.em import Fit, HeldOut, State
-from skcooc.em.annealing import Grown
-from skcooc.em.driver import Observe, Record, ignore
+from skcooc.em.legs import Observe, Record, ignore
 from skcooc.em.multiscale import coarser_levels
+from skcooc.em.splitting import Grown
 from skcooc.em.temperature import Probe
-from skcooc.progress import Progress
+from skcooc.fitting.plan import Settings
+from skcooc.fitting.progress import Progress
 from skcooc.protocol import Rows
-from skcooc.settings import Settings
-from skcooc.threads import threads
 
 
 class Underway(NamedTuple):

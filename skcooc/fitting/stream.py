@@ -10,7 +10,7 @@ import numpy as np
 
 from skcooc.counts import CSRCounts, thin
 from skcooc.em import HeldOut, Validation, online
-from skcooc.fitting import fold_in
+from skcooc.fitting.table import fold_in
 from skcooc.protocol import Array, OnlineModel, Rows
 
 Judge = Callable[[Sequence[CSRCounts]], HeldOut]  # of held-out observations

@@ -11,18 +11,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts, NewRows
+from skcooc.counts.threads import threads
 from skcooc.em import Fit, HeldOut, State, TemperatureRange
-from skcooc.em.annealing import Grown
-from skcooc.em.driver import Observe, ignore
+from skcooc.em.legs import Observe, ignore
 from skcooc.em.schedules import constant
+from skcooc.em.splitting import Grown
 from skcooc.em.temperature import Probe, best, search, search_with_prior
-from skcooc.holdout import add_one_unigram, chosen_smoothing, hold_out
-from skcooc.probing import Probes
-from skcooc.progress import Progress
+from skcooc.fitting.plan import Settings
+from skcooc.fitting.probing import Probes
+from skcooc.fitting.progress import Progress
+from skcooc.fitting.restarts import Unfinished, best_restart
+from skcooc.heldout.split import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Counts, Model, Predictor, Rows
-from skcooc.restarts import Unfinished, best_restart
-from skcooc.settings import Settings
-from skcooc.threads import threads
 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
 FOLD_IN_ITERATIONS = 200

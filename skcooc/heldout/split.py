@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from skcooc.counts import CSRCounts, thin
-from skcooc.em import HeldOut, Validation
-from skcooc.em.heldout import LEAST_SMOOTHING
+from skcooc.heldout.validation import LEAST_SMOOTHING, HeldOut, Validation
 from skcooc.protocol import Array
-from skcooc.settings import Settings
+
+if TYPE_CHECKING:
+    from skcooc.fitting.plan import Settings
 
 DEFAULT_SMOOTHING = 1e-3  # where nothing is held out to estimate it
 

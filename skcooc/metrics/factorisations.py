@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc import holdout, scoring
 from skcooc.counts import CSRCounts
-from skcooc.em.heldout import cell_probabilities, estimate_smoothing
+from skcooc.heldout import scoring
+from skcooc.heldout import split as holdout
+from skcooc.heldout.validation import cell_probabilities, estimate_smoothing
 from skcooc.metrics.validation import check_counts
 from skcooc.protocol import Array
 

@@ -11,10 +11,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
-from skcooc.dyads import Dyads
 from skcooc.model_selection.splits import ObservationSplit
 from skcooc.model_selection.target import Target
 from skcooc.protocol import Array
+from skcooc.tables.dyads import Dyads
 
 N_FOLDS = 10
 SPLIT_SEED = 0  # of the folds where only their number is given

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import clone
 
 from skcooc.em import TemperatureRange, Validation
+from skcooc.fitting.probing import Probes
 from skcooc.model_selection.folds import Fold
 from skcooc.model_selection.racing import Race, around, zoom
 from skcooc.model_selection.target import Target
-from skcooc.probing import Probes
 from skcooc.protocol import Array
 
 CLEARLY = 0.01  # of log perplexity: by less, it may be for want of the data that a probe holds out

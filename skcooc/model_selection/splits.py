@@ -11,8 +11,8 @@ from sklearn.model_selection import BaseCrossValidator, train_test_split
 from sklearn.utils import check_array, check_random_state
 
 from skcooc.counts import divide
-from skcooc.dyads import Dyads
 from skcooc.protocol import Array
+from skcooc.tables.dyads import Dyads
 
 
 def split_observations(X: Any, test_size: float = 0.1, random_state: Any = None) -> tuple[Any, Any]:

@@ -17,10 +17,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.aspect import AspectModel
-from skcooc.base import CooccurrenceEstimator
-from skcooc.checks import check_table
+from skcooc.base.estimator import CooccurrenceEstimator
 from skcooc.protocol import Array
-from skcooc.term_weights import damped, inverse_document_frequency, tf_idf, weighted
+from skcooc.retrieval.term_weights import damped, inverse_document_frequency, tf_idf, weighted
+from skcooc.tables.checks import check_table
 
 
 class AspectRetriever(BaseEstimator):

@@ -12,9 +12,9 @@ from joblib import effective_n_jobs
 from numba import config
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
-from skcooc.counts import RowBlocks
-from skcooc.dyads import Dyads
 from skcooc.protocol import Array
+from skcooc.tables.blocks import RowBlocks
+from skcooc.tables.dyads import Dyads
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:

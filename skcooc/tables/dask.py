@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from skcooc.checks import check_row_blocks
-from skcooc.dyads import Dyads
-from skcooc.em import State
+from skcooc.em.legs import State
+from skcooc.tables.checks import check_row_blocks
+from skcooc.tables.dyads import Dyads
 
 SAMPLE_ROWS = 10_000  # on which the temperature is chosen
 

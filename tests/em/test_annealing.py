@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from skcooc.counts import CSRCounts
 from skcooc.counts.here import Here
 from skcooc.em import EM, Split, State, Validation
-from skcooc.em.annealing import DISTINCT, PERTURBATION, Annealing, drifted
 from skcooc.em.schedules import Stage, constant, rising
-from skcooc.row_clusters import RowClusters
+from skcooc.em.splitting import DISTINCT, PERTURBATION, Annealing, drifted
+from skcooc.equations.row_clusters import RowClusters
 from tests.clusters import start_of
 from tests.tables import planted
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.here import Here
 from skcooc.em import EM, HeldOut, State
 from skcooc.em.schedules import Stage, burn_in, constant
 from skcooc.em.sweep import sweep
+from skcooc.equations.aspects import Aspects
 from skcooc.metrics import unigram
 from tests.tables import planted, random_table
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.em import HeldOut
-from skcooc.em.heldout import estimate_smoothing
+from skcooc.equations.aspects import Aspects
+from skcooc.heldout.validation import estimate_smoothing
 from tests.tables import random_table
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
 from skcooc.em.momentum import Momentum
 from skcooc.em.schedules import constant
-from skcooc.row_clusters import RowClusters
+from skcooc.equations.aspects import Aspects
+from skcooc.equations.row_clusters import RowClusters
 from tests.tables import planted
 
 X = CSRCounts(planted(n_observations=3000).X.astype(float))
@@ -34,7 +34,7 @@ def test_free_energy_never_rises(model, beta):
 
 
 def test_without_the_guard_it_rises(monkeypatch):
-    monkeypatch.setattr("skcooc.em.driver.Momentum", Unguarded)
+    monkeypatch.setattr("skcooc.em.legs.Momentum", Unguarded)
     values = energies("momentum", Aspects(4), 0.9, 120)[0]
     assert (np.diff(values) > 1e-9 * abs(values[0])).any()
 

@@ -10,9 +10,9 @@ from skcooc.counts import CSRCounts, thin
 from skcooc.em import EM, HeldOut
 from skcooc.em.multiscale import Multiscale, coarser_levels
 from skcooc.em.schedules import constant
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.image import grid_coarsening
 from skcooc.metrics import unigram
-from skcooc.row_clusters import RowClusters
 
 SIDE, K, BETA = 16, 3, 0.2
 COARSENING = grid_coarsening((SIDE, SIDE), 2)

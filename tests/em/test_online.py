@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.em import online
-from skcooc.product_aspects import ProductAspects
-from skcooc.row_clusters import RowClusters
-from skcooc.structured_projections import StructuredProjections
+from skcooc.equations.aspects import Aspects
+from skcooc.equations.product_aspects import ProductAspects
+from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.structured_projections import StructuredProjections
 from tests.tables import planted, random_table
 
 MODELS = [

@@ -1,9 +1,9 @@
 import numpy as np
 
-from skcooc.aspects import Statistics
 from skcooc.counts.here import Here
-from skcooc.em.relaxation import FLOOR, relax
+from skcooc.em.solvers import FLOOR, relax
 from skcooc.em.sweep import Sweep
+from skcooc.equations.aspects import Statistics
 
 
 def sweeps():

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc.counts import CSRCounts
+from skcooc.equations.row_clusters import Params, RowClusters
 from skcooc.image.potts import PRIOR, TiedSites, distributions
-from skcooc.row_clusters import Params, RowClusters
 
 GRID, K, M = (9, 7), 3, 12
 RNG = np.random.default_rng(0)
