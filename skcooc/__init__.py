@@ -7,11 +7,9 @@ from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
 from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
-from skcooc.retrieval.retriever import AspectRetriever
+from skcooc.retrieval import AspectRetriever
 from skcooc.symmetric import SymmetricClustering
-from skcooc.tables import RowBlocks, open_csr, save_csr
-from skcooc.tables.dask import delayed_rows
-from skcooc.tables.dyads import Dyads
+from skcooc.tables import Dyads, RowBlocks, delayed_rows, open_csr, save_csr
 
 __version__ = "0.1.0"
 

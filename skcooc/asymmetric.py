@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, cast
 
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
 from skcooc.base.clusters import RowClusterMixin, check_proportions
-from skcooc.base.estimator import CooccurrenceEstimator
-from skcooc.base.streams import StreamMixin
-from skcooc.em import TemperatureRange
-from skcooc.em.schedules import Schedule, constant, rising
+from skcooc.em.splitting import rising
 from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.memberships import temperatures
+from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.fitting import Plan
 from skcooc.protocol import Array, Counts
 from skcooc.simplex import first_largest
 
 
-class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
+@dataclass(eq=False, repr=False)
+class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     """Asymmetric clustering model (ACM): every row belongs to one of K clusters.
 
     All observations of a row, say the words of a document, come from the one distribution that its
@@ -74,40 +75,10 @@ class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
     max_iter : int, default=200
         Largest number of EM iterations at each temperature and scale.
 
-    tol : float, default=3e-6
-        EM stops when the free energy falls by less than this, relative to its size.
-
-    n_init : int, default=1
-        Number of random starts; the one with the least free energy is kept, or with the least
-        validation perplexity where ``early_stopping=True``.
-
     relaxation : float in (0, 2) or "momentum", default=1.8
         Step size eta of over-relaxed EM; 1.0 is plain EM. "momentum" makes ever longer steps as
         long as they lead down. A step that raises the free energy is undone. Hard
         clusterings take plain steps.
-
-    smoothing : float in [0, 1) or "auto", default="auto"
-        Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
-        where observations are held out in ``fit``, and takes .001 elsewhere. It matters much where
-        clusters are many.
-
-    validation_fraction : float in (0, 1), default=0.1
-        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``; of
-        every batch of a stream where ``beta="auto"``.
-
-    early_stopping : bool, default=False
-        Whether to stop when the perplexity of held-out observations no longer falls, and to
-        return to the best parameters. These have not seen the held-out observations.
-
-    n_jobs : int, default=None
-        Number of threads, in joblib's conventions. Results do not depend on it.
-
-    warm_start : bool, default=False
-        Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
-        an earlier call found, once, without further random starts.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the starts and of the division into training and held-out observations.
 
     Attributes
     ----------
@@ -124,27 +95,6 @@ class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
     splits_ : list of Split
         Only of an annealed fit: ``beta``, the inverse temperature at which a cluster came apart,
         and ``parts``, the clusters in each part.
-    row_distribution_ : (N,) array
-        P(x_i).
-    unigram_ : (M,) array
-        Add-one distribution of the columns, used for smoothing.
-    beta_, smoothing_ : float
-        Inverse temperature and smoothing used.
-    temperature_search_ : list of Probe
-        The temperatures tried: each has ``beta``, ``validation.perplexity`` and
-        ``validation.smoothing``. Empty where none was searched.
-    n_iter_ : int
-        Number of EM iterations of the final fit, on all temperatures and scales.
-    converged_ : bool
-        Whether ``tol`` was reached, or early stopping stopped.
-    objective_ : float
-        Free energy at the last E-step, in nats.
-    history_ : list of Record
-        ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.
-    n_features_in_ : int
-        Number M of columns.
-    feature_names_in_ : (M,) array of str
-        Names of the columns, where the data has names that are strings.
 
     References
     ----------
@@ -163,8 +113,17 @@ class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
     ((60,), (5,))
     """
 
+    n_clusters: int = 8
+    _: KW_ONLY
+    hard: bool = False
+    axis: Literal["rows", "columns"] = "rows"
+    object_weights: Literal["counts", "equal"] = "counts"
+    proportions: Literal["uniform", "estimated"] = "uniform"
+    cooling: float | None = None
+    coarsening: Sequence[ArrayLike] | None = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CooccurrenceEstimator._parameter_constraints,
+        **CONSTRAINTS,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "hard": ["boolean"],
         "axis": [StrOptions({"rows", "columns"})],
@@ -173,53 +132,11 @@ class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
         "cooling": [Interval(Real, 1, None, closed="neither"), None],
         "coarsening": [list, tuple, None],
     }
-    _structure = ("n_clusters", "axis")
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        hard: bool = False,
-        axis: Literal["rows", "columns"] = "rows",
-        object_weights: Literal["counts", "equal"] = "counts",
-        proportions: Literal["uniform", "estimated"] = "uniform",
-        beta: float | Literal["auto"] = "auto",
-        cooling: float | None = None,
-        coarsening: Sequence[ArrayLike] | None = None,
-        max_iter: int = 200,
-        tol: float = 3e-6,
-        n_init: int = 1,
-        relaxation: float | Literal["momentum"] = 1.8,
-        smoothing: float | Literal["auto"] = "auto",
-        validation_fraction: float = 0.1,
-        early_stopping: bool = False,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.hard = hard
-        self.axis = axis
-        self.object_weights = object_weights
-        self.proportions = proportions
-        self.beta = beta
-        self.cooling = cooling
-        self.coarsening = coarsening
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.relaxation = relaxation
-        self.smoothing = smoothing
-        self.validation_fraction = validation_fraction
-        self.early_stopping = early_stopping
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     @property
     def posteriors_(self) -> Array:
         """P(cluster given object)."""
-        params, (rows,) = self._state
+        params, rows = self._state
         posteriors: Array = self._fitted_model.posteriors(params, rows)
         return posteriors
 
@@ -228,24 +145,26 @@ class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
         """Most probable cluster of each object."""
         return first_largest(self.posteriors_)
 
-    def _model(self) -> RowClusters | ColumnClusters:
+    def _plan(self) -> Plan:
+        self._check_combinations()
         kind = RowClusters if self.axis == "rows" else ColumnClusters
-        return kind(self.n_clusters, self.hard, self.object_weights, self.proportions)
+        model = kind(self.n_clusters, self.hard, self.object_weights, self.proportions)
 
-    def _no_stream(self) -> str | None:
-        if self.axis == "columns":
-            return "columns are clustered by all of their rows; partial_fit needs axis='rows'"
-        if self.coarsening is not None:
-            return "coarsening groups the rows of one table; partial_fit needs coarsening=None"
-        return None
+        def path(X: Counts, beta: float) -> list[float]:
+            return rising(model.critical_beta(X), beta, cast(float, self.cooling))
 
-    def _temperatures(self, X: Counts) -> TemperatureRange:
-        return temperatures(self._model(), X)
+        return Plan(
+            model,
+            no_temperature if self.hard else lambda X: temperatures(model, X),
+            shape={"n_clusters": self.n_clusters, "axis": self.axis},
+            cooling=None if self.cooling is None else path,
+            costly_start=self.hard,
+            plain_steps=self.hard,
+            coarsening=self.coarsening,
+        )
 
-    def _schedule(self, beta: float, max_iter: int) -> Schedule:
-        return constant(beta, max_iter)
-
-    def _procedure(self, X: Counts) -> dict[str, Any]:
+    def _check_combinations(self) -> None:
+        check_proportions(self.hard, self.proportions)
         if self.coarsening is not None and self.axis == "columns":
             raise ValueError("coarsening groups the rows that are clustered: it needs axis='rows'.")
         if self.coarsening is not None and self.object_weights == "equal":
@@ -255,14 +174,3 @@ class AsymmetricClustering(RowClusterMixin, StreamMixin, CooccurrenceEstimator):
             )
         if self.hard and self.cooling is not None:
             raise ValueError("hard=True does not depend on the temperature: it needs cooling=None.")
-        check_proportions(self)
-        return {
-            "relaxation": 1.0 if self.hard else self.relaxation,
-            "costly_start": self.hard,
-            "coarsening": self.coarsening,
-            "cooling": None if self.cooling is None else self._path,
-        }
-
-    def _path(self, X: Counts, beta: float) -> list[float]:
-        """The inverse temperatures of an annealed fit, from the critical one."""
-        return rising(self._model().critical_beta(X), beta, cast(float, self.cooling))

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import warnings
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base.estimator import CooccurrenceEstimator
-from skcooc.base.streams import StreamMixin
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
 from skcooc.base.trees import TreeMixin
-from skcooc.em import EM, Split, State, TemperatureRange
-from skcooc.em.schedules import Schedule, constant
-from skcooc.em.splitting import Grown
+from skcooc.em.legs import Observe
 from skcooc.equations.growth import grow
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.tree_clusters import Abstractions
+from skcooc.fitting import Grown, Options, Plan
+from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
 from skcooc.protocol import Counts
 
 
-class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
+@dataclass(eq=False, repr=False)
+class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     """Cluster-abstraction model (CAM): clusters at the leaves of a tree, words at all its nodes.
 
     Also known as hierarchical asymmetric clustering model (HACM). Every row, say a document,
@@ -74,32 +76,9 @@ class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
         Number of random starts; the one with the least free energy is kept, or with the least
         validation perplexity where ``early_stopping=True``. An annealed tree grows only once.
 
-    relaxation : float in (0, 2) or "momentum", default=1.8
-        Step size eta of over-relaxed EM; 1.0 is plain EM. "momentum" makes ever longer steps as
-        long as they lead down. A step that raises the free energy is undone.
-
-    smoothing : float in [0, 1) or "auto", default="auto"
-        Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
-        where observations are held out in ``fit``, and takes .001 elsewhere. It matters much where
-        clusters are many.
-
-    validation_fraction : float in (0, 1), default=0.1
-        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``; of
-        every batch of a stream where ``beta="auto"``.
-
-    early_stopping : bool, default=False
-        Whether to stop when the perplexity of held-out observations no longer falls, and to
-        return to the best parameters. These have not seen the held-out observations.
-
-    n_jobs : int, default=None
-        Number of threads, in joblib's conventions. Results do not depend on it.
-
     warm_start : bool, default=False
         Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
         an earlier call found, once, without further random starts. An annealed tree stays.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the starts and of the division into training and held-out observations.
 
     Attributes
     ----------
@@ -122,27 +101,8 @@ class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
         P(v) of a row without observations.
     node_weights_ : (V,) array
         Share of the observations at each node.
-    row_distribution_ : (N,) array
-        P(x_i).
-    unigram_ : (M,) array
-        Add-one distribution of the columns, used for smoothing.
-    beta_, smoothing_ : float
-        Inverse temperature and smoothing used.
-    temperature_search_ : list of Probe
-        The temperatures tried: each has ``beta``, ``validation.perplexity`` and
-        ``validation.smoothing``. Empty where none was searched.
-    n_iter_ : int
-        Number of EM iterations of the final fit, in all stages.
     converged_ : bool
         Whether ``tol`` was reached in the last stage, or early stopping stopped.
-    objective_ : float
-        Free energy at the last E-step, in nats.
-    history_ : list of Record
-        ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.
-    n_features_in_ : int
-        Number M of columns.
-    feature_names_in_ : (M,) array of str
-        Names of the columns, where the data has names that are strings.
 
     See Also
     --------
@@ -167,8 +127,16 @@ class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
     ((5, 7), (5,))
     """
 
+    n_clusters: int = 8
+    _: KW_ONLY
+    tree: Literal["annealed", "binary"] | ArrayLike = "binary"
+    abstraction: Literal["constant", "cluster", "object"] = "cluster"
+    tempering: Literal["path", "joint"] = "path"
+    proportions: Literal["uniform", "estimated"] = "uniform"
+    object_iter: int = 10
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CooccurrenceEstimator._parameter_constraints,
+        **CONSTRAINTS,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "tree": [StrOptions({"annealed", "binary"}), "array-like"],
         "abstraction": [StrOptions({"constant", "cluster", "object"})],
@@ -176,62 +144,20 @@ class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
         "proportions": [StrOptions({"uniform", "estimated"})],
         "object_iter": [Interval(Integral, 1, None, closed="left")],
     }
-    _structure = ("n_clusters",)
 
-    splits_: list[Split]
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        tree: Literal["annealed", "binary"] | ArrayLike = "binary",
-        abstraction: Literal["constant", "cluster", "object"] = "cluster",
-        tempering: Literal["path", "joint"] = "path",
-        proportions: Literal["uniform", "estimated"] = "uniform",
-        beta: float | Literal["auto"] = "auto",
-        max_iter: int = 200,
-        object_iter: int = 10,
-        tol: float = 3e-6,
-        n_init: int = 1,
-        relaxation: float | Literal["momentum"] = 1.8,
-        smoothing: float | Literal["auto"] = "auto",
-        validation_fraction: float = 0.1,
-        early_stopping: bool = False,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.tree = tree
-        self.abstraction = abstraction
-        self.tempering = tempering
-        self.proportions = proportions
-        self.beta = beta
-        self.max_iter = max_iter
-        self.object_iter = object_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.relaxation = relaxation
-        self.smoothing = smoothing
-        self.validation_fraction = validation_fraction
-        self.early_stopping = early_stopping
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
-
-    def _model(self) -> Abstractions:
+    def _plan(self) -> Plan:
         options = self.abstraction, self.tempering, self.proportions, self.object_iter
-        return Abstractions(self._topology(), *options)
-
-    def _no_stream(self) -> str | None:
-        if self.abstraction == "object":
-            return "rows have weights of their own; partial_fit needs abstraction='cluster'"
-        return None
-
-    def _no_dask(self) -> str | None:
-        if self._is_annealed:
-            return "tree='annealed' is grown on all rows; give a tree, or tree='binary'"
-        return super()._no_dask()
+        model = Abstractions(self._topology(), *options)
+        annealed = "tree='annealed' is grown on all rows; give a tree, or tree='binary'"
+        return Plan(
+            model,
+            lambda X: temperatures(model, X),
+            shape={"n_clusters": self.n_clusters},
+            stages=lambda model: model.stages,
+            grow=self._grow if self._is_annealed else None,
+            more_needs={"all rows": annealed} if self._is_annealed else {},
+            check=self._check_tree,
+        )
 
     @property
     def _is_annealed(self) -> bool:
@@ -250,28 +176,36 @@ class ClusterAbstraction(TreeMixin, StreamMixin, CooccurrenceEstimator):
             )
         return tree
 
-    def _grow(self, em: EM, X: Counts, *arguments: Any) -> Grown:
+    def _grow(
+        self,
+        X: Counts,
+        options: Options,
+        rng: np.random.Generator,
+        heldout: HeldOut | None,
+        observe: Observe,
+    ) -> Grown:
         """The model on an annealed tree; a warm start keeps that which is there."""
+        model: Abstractions = self._plan().equations
         if self._goes_on:
-            return Grown(self._model(), self._model(), self.splits_)
-        tree, nodes, splits = grow(em, X, self.n_clusters, *arguments)
-        model = replace(self._model(), tree=tree)
-        return Grown(model, replace(model, origin=nodes), splits)
+            return Grown(model, model, self.splits_)
+        em = options.max_iter, options.tol, options.solver
+        growth = grow(X, self.n_clusters, *em, rng, heldout, observe)
+        if growth.failed:
+            warnings.warn(
+                "The tree has not grown: no clusters came apart that predict better. Rows and "
+                "columns are independent, or there are too few observations; try tree='binary'.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        model = replace(model, tree=growth.tree)
+        return Grown(model, replace(model, origin=growth.nodes), growth.splits)
 
-    def _temperatures(self, X: Counts) -> TemperatureRange:
-        return temperatures(self._model(), X)
-
-    def _schedule(self, beta: float, max_iter: int) -> Schedule:
-        return constant(beta, max_iter)
-
-    def _procedure(self, X: Counts) -> dict[str, Any]:
-        return {"staged": True, "grow": self._grow if self._is_annealed else None}
-
-    def _continued(self, model: Any, table: Any) -> State:
-        same = np.array_equal(self.tree_.parents, model.tree.parents)
-        if not same and self._fitted_parameters["n_clusters"] == self.n_clusters:
+    def _check_tree(self, X: Counts) -> None:
+        """Raise ValueError where a warm start would go on with another tree."""
+        if not self._goes_on or self._fitted_parameters["n_clusters"] != self.n_clusters:
+            return
+        if not np.array_equal(self.tree_.parents, self._topology().parents):
             raise ValueError(
                 "warm_start=True goes on with the tree fitted, but tree is another one. "
                 "Set warm_start=False to start anew."
             )
-        return super()._continued(model, table)

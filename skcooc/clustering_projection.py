@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
 from skcooc.base.projections import ProjectionMixin
-from skcooc.base.streams import StreamMixin
 from skcooc.em import TemperatureRange
-from skcooc.em.schedules import Schedule, constant
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.equations.structured_projections import StructuredProjections
-from skcooc.protocol import Counts
+from skcooc.fitting import Plan
+from skcooc.protocol import Block
 
 
-class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):
+@dataclass(eq=False, repr=False)
+class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     """Probabilistic clustering-projection (PCP): clusters of rows in a space of topics.
 
     A row, say a document, belongs to one of C clusters; a cluster has a center, a distribution over
@@ -71,12 +72,6 @@ class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):
         ``fit``: between .5 and 1, or, structured, on a logarithmic scale, as
         ``AsymmetricClustering`` does.
 
-    max_iter : int, default=200
-        Largest number of EM iterations.
-
-    tol : float, default=1e-5
-        EM stops when the free energy falls by less than this, relative to its size.
-
     n_init : int, default=1
         Number of random starts; the one with the least free energy is kept, or with the least
         validation perplexity where ``early_stopping=True``. A start is a short aspect model, and,
@@ -87,27 +82,9 @@ class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):
         long as they lead down. A step that lowers the bound is undone. Clusters that died
         stay dead.
 
-    smoothing : float in [0, 1) or "auto", default="auto"
-        Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
-        where observations are held out in ``fit``, and takes .001 elsewhere.
-
-    validation_fraction : float in (0, 1), default=0.1
-        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``; of
-        every batch of a stream where ``beta="auto"``.
-
-    early_stopping : bool, default=False
-        Whether to stop when the perplexity of held-out observations no longer falls, and to
-        return to the best parameters. These have not seen the held-out observations.
-
-    n_jobs : int, default=None
-        Number of threads, in joblib's conventions. Results do not depend on it.
-
     warm_start : bool, default=False
         Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
         an earlier call found, once, without further random starts. The number of clusters stays.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the starts and of the division into training and held-out observations.
 
     Attributes
     ----------
@@ -133,27 +110,6 @@ class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):
         As fitted, or as given.
     lambda_ : (K,) array
         As fitted, or as given.
-    row_distribution_ : (N,) array
-        P(x_i).
-    unigram_ : (M,) array
-        Add-one distribution of the columns, used for smoothing.
-    beta_, smoothing_ : float
-        Inverse temperature and smoothing used.
-    temperature_search_ : list of Probe
-        The temperatures tried: each has ``beta``, ``validation.perplexity`` and
-        ``validation.smoothing``. Empty where none was searched.
-    n_iter_ : int
-        Number of EM iterations of the final fit.
-    converged_ : bool
-        Whether ``tol`` was reached, or early stopping stopped.
-    objective_ : float
-        Free energy at the last E-step, in nats.
-    history_ : list of Record
-        ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.
-    n_features_in_ : int
-        Number M of columns.
-    feature_names_in_ : (M,) array of str
-        Names of the columns, where the data has names that are strings.
 
     See Also
     --------
@@ -175,8 +131,19 @@ class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):
     ((5,), (5, 4))
     """
 
+    n_components: int = 10
+    n_clusters: int | None = None
+    _: KW_ONLY
+    cluster_prior: float = 1.0
+    center_prior: float = 0.05
+    topic_prior: float = 0.05
+    update_priors: bool = False
+    posterior: Literal["auto", "factorial", "structured"] = "auto"
+    inference: Literal["collapsed", "variational"] = "collapsed"
+    tol: float = 1e-5
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CooccurrenceEstimator._parameter_constraints,
+        **CONSTRAINTS,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "cluster_prior": [Interval(Real, 0, None, closed="neither")],
@@ -186,50 +153,17 @@ class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):
         "posterior": [StrOptions({"auto", "factorial", "structured"})],
         "inference": [StrOptions({"collapsed", "variational"})],
     }
-    _structure = ("n_components", "n_clusters", "posterior")
 
-    def __init__(
-        self,
-        n_components: int = 10,
-        n_clusters: int | None = None,
-        *,
-        cluster_prior: float = 1.0,
-        center_prior: float = 0.05,
-        topic_prior: float = 0.05,
-        update_priors: bool = False,
-        posterior: Literal["auto", "factorial", "structured"] = "auto",
-        inference: Literal["collapsed", "variational"] = "collapsed",
-        beta: float | Literal["auto"] = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        n_init: int = 1,
-        relaxation: float | Literal["momentum"] = 1.8,
-        smoothing: float | Literal["auto"] = "auto",
-        validation_fraction: float = 0.1,
-        early_stopping: bool = False,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_clusters = n_clusters
-        self.cluster_prior = cluster_prior
-        self.center_prior = center_prior
-        self.topic_prior = topic_prior
-        self.update_priors = update_priors
-        self.posterior = posterior
-        self.inference = inference
-        self.beta = beta
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.relaxation = relaxation
-        self.smoothing = smoothing
-        self.validation_fraction = validation_fraction
-        self.early_stopping = early_stopping
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
+    def _plan(self) -> Plan:
+        shape = {name: getattr(self, name) for name in ("n_components", "n_clusters", "posterior")}
+        kind = StructuredProjections if self._is_structured else FactorialProjections
+        priors = self.cluster_prior, self.center_prior, self.topic_prior
+        return Plan(
+            kind(self.n_components, self.n_clusters, *priors, self.update_priors),
+            self._temperatures,
+            shape=shape,
+            costly_start=True,
+        )
 
     @property
     def _is_structured(self) -> bool:
@@ -237,28 +171,7 @@ class ClusteringProjection(ProjectionMixin, StreamMixin, CooccurrenceEstimator):
             return self.n_clusters is not None
         return self.posterior == "structured"
 
-    def _model(self) -> FactorialProjections | StructuredProjections:
-        kind = StructuredProjections if self._is_structured else FactorialProjections
-        priors = self.cluster_prior, self.center_prior, self.topic_prior
-        return kind(self.n_components, self.n_clusters, *priors, self.update_priors)
-
-    def _no_dask(self) -> str | None:
-        return "the clusters of ClusteringProjection begin with all rows"
-
-    def _no_stream(self) -> str | None:
-        if self.n_clusters is None:
-            return "every row is a cluster of its own; partial_fit needs n_clusters"
-        if not self._is_structured:
-            return "rows would start anew, and end badly; partial_fit needs posterior='structured'"
-        return None
-
-    def _temperatures(self, X: Counts) -> TemperatureRange:
+    def _temperatures(self, X: Block) -> TemperatureRange:
         if self._is_structured:
             return temperatures(RowClusters(self.n_clusters or X.shape[0]), X)
         return TemperatureRange(0.5, 1.0)
-
-    def _schedule(self, beta: float, max_iter: int) -> Schedule:
-        return constant(beta, max_iter)
-
-    def _procedure(self, X: Counts) -> dict[str, Any]:
-        return {"costly_start": True}

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from skcooc.base import attributes
-from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.base.predictions import Predictions
-from skcooc.counts import CSRCounts
-from skcooc.counts.threads import threads
-from skcooc.em import TemperatureRange, Validation
+from skcooc.em import TemperatureRange
 from skcooc.em.temperature import Probe, best, search, search_with_prior
-from skcooc.fitting.plan import Settings
-from skcooc.heldout.split import add_one_unigram, chosen_smoothing, hold_out
-from skcooc.protocol import Array
-from skcooc.tables.checks import check_training, n_threads
+from skcooc.fitting import Options, Priors
+from skcooc.fitting.restarts import in_threads, shares
+from skcooc.heldout import Validation
+from skcooc.heldout.predictors import Factors
+from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
+from skcooc.protocol import Array, Block, RandomState, TableLike
+from skcooc.tables import read
 
 
 class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
@@ -125,7 +124,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         n_estimators: int = 5,
         *,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -133,7 +132,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> AveragedModels:
+    def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit all members.
 
         Parameters
@@ -155,87 +154,83 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
             Where X is negative, not finite, empty or all zero, or a parameter has no valid value.
         """
         self.estimator._validate_params()
-        new = copy.copy(self)  # a fit that fails leaves self as it was
-        table, row_weights = check_training(new, X, sample_weight)
-        seeds = self._seeds(self.n_estimators)
-        counts = CSRCounts(table, row_weights)
-        settings = replace(clone(self.estimator)._settings(counts, warm=False), seeds=seeds)
-        probes = self._search(table, row_weights, settings) if settings.holds_out else []
+        new, member = copy.copy(self), clone(self.estimator)
+        table = read(new, X, sample_weight)  # a fit that fails leaves self as it was
+        counts, seeds = table.sample, self._seeds(self.n_estimators)
+        plan = member._plan().suited(counts)
+        options = replace(member._options(plan, counts, warm=False), seeds=seeds)
+        priors = plan.priors(counts) if plan.priors else None
+        probes = self._search(counts, options, priors) if options.holds_out else []
         chosen = best(probes, worth=0.0) if probes else None  # a mean leaves little to chance
-        found = {"beta": chosen.beta if chosen else settings.beta}
-        if chosen and settings.searches and settings.priors is not None:
+        found = {"beta": chosen.beta if chosen else options.beta}
+        if chosen and options.searches and priors is not None:
             found["component_prior"] = chosen.prior
-        members = self._members(table, row_weights, seeds, **found)
-        embedding, components = side_by_side(members)
+        members = self._members(counts, seeds, **found)
+        factors = side_by_side(members)
         self._become(
             attributes.of_input(new)
             | {
+                "_table": table.frame,
                 "estimators_": members,
-                "components_": components.T,
+                "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
-                "embedding_": embedding,
+                "embedding_": factors.A,
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts.column_sums),
                 "beta_": found["beta"],
-                "smoothing_": chosen_smoothing(settings.smoothing, chosen and chosen.validation),
-                "temperature_search_": probes if settings.searches else [],
+                "smoothing_": chosen_smoothing(options.smoothing, chosen and chosen.validation),
+                "temperature_search_": probes if options.searches else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
                 "converged_": all(member.converged_ for member in members),
             }
         )
         return self
 
-    def _search(self, X: Any, row_weights: Array | None, settings: Settings) -> list[Probe]:
+    def _search(self, X: Block, options: Options, priors: Priors | None) -> list[Probe]:
         """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
-        rest, heldout = hold_out(X, row_weights, settings)
-        short = {"n_init": 1, "max_iter": settings.probe_iterations}
+        rest, heldout = hold_out(X, *options.division)
+        short = {"n_init": 1, "max_iter": options.short.max_iter}
 
         def evaluate(**parameters: float) -> Validation:
-            members = self._members(rest, row_weights, settings.seeds, **parameters, **short)
-            return heldout.score([side_by_side(members)])
+            members = self._members(rest, options.seeds, **parameters, **short)
+            return heldout.score(side_by_side(members))
 
-        within = settings.beta
+        within = options.beta
         if not isinstance(within, TemperatureRange):
             within = TemperatureRange(within, within)  # for the smoothing alone
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            if settings.searches and settings.priors is not None:
+            if options.searches and priors is not None:
                 return search_with_prior(
                     lambda beta, prior: evaluate(beta=beta, component_prior=prior),
                     within,
-                    settings.priors.within,
+                    priors.within,
                 )
             return search(lambda beta: evaluate(beta=beta), within)
 
     def _members(
-        self, X: Any, row_weights: Array | None, seeds: Sequence[int], **parameters: Any
-    ) -> list[Any]:
+        self, X: Block, seeds: Sequence[int], **parameters: object
+    ) -> list[CooccurrenceEstimator]:
         """One fitted estimator for each seed."""
-        shared = {"n_jobs": max(1, n_threads(self.n_jobs) // len(seeds)), "warm_start": False}
+        n_outer, n_inner = shares(self.n_jobs, len(seeds))
+        shared = {"n_jobs": n_inner, "warm_start": False}
 
-        def fitted(seed: int) -> Any:
+        def fitted(seed: int) -> CooccurrenceEstimator:
             member = clone(self.estimator).set_params(random_state=seed, **shared, **parameters)
-            return member.fit(X, sample_weight=row_weights)
+            return member.fit(X.table, sample_weight=X.weights)
 
-        return self._for_each(fitted, seeds)
+        return in_threads(fitted, [(seed,) for seed in seeds], n_outer)
 
-    def _fold_in(self, X: Any) -> Array:
-        """P(k given x) of rows of a checked table under every member, divided by their number."""
-        folded = self._for_each(lambda member: member._fold_in(X), self.estimators_)
+    def _fold_in(self, X: Block) -> Array:
+        """P(k given x) of checked rows under every member, divided by their number."""
+        n_outer, _ = shares(self.n_jobs, len(self.estimators_))
+        members = [(member,) for member in self.estimators_]
+        folded = in_threads(lambda member: member._fold_in(X), members, n_outer)
         return np.hstack(folded) / len(folded)
 
-    def _for_each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """What the function makes of each item, in order; side by side in threads."""
-        n_jobs = min(n_threads(self.n_jobs), len(items))
-        with threads(1):  # throughout: by turns BLAS would have one thread, or several
-            if n_jobs == 1:
-                return [function(item) for item in items]
-            run = Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")
-            return list(run(delayed(function)(item) for item in items))
 
-
-def side_by_side(members: Sequence[Any]) -> tuple[Array, Array]:
-    """The mean prediction of fitted models as one product.
+def side_by_side(members: Sequence[CooccurrenceEstimator]) -> Factors:
+    """The mean prediction of fitted models, as one product.
 
     Parameters
     ----------
@@ -244,10 +239,9 @@ def side_by_side(members: Sequence[Any]) -> tuple[Array, Array]:
 
     Returns
     -------
-    A : (N, S K) array
-        Rows sum to one.
-    B : (M, S K) array
-        A @ B.T is the mean of embedding_ @ components_.
+    factors : Factors
+        A, (N, S K), whose rows sum to one, and B, (M, S K): A @ B.T is the mean of
+        embedding_ @ components_.
     """
     A = np.hstack([member.embedding_ for member in members]) / len(members)
-    return A, np.hstack([member.components_.T for member in members])
+    return Factors(A, np.hstack([member.components_.T for member in members]))

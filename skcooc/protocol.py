@@ -1,21 +1,42 @@
-"""What counts and models promise to the EM driver and to the estimators. No code."""
+"""What counts, equations and predictions promise to each other: types, and hardly any code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 Array: TypeAlias = NDArray[Any]
 CSR: TypeAlias = sp.csr_array  # of non-negative floats, checked
 TableLike: TypeAlias = Any  # what a user gives: array-like, sparse, DataFrame, Dyads, not checked
 RandomState: TypeAlias = int | np.random.RandomState | None
-Params = NamedTuple  # arrays; `weights` (k,) is the distribution of a row without observations
-Statistics = NamedTuple  # has a field `free_energy`: the block's part of the objective, in nats
-Rows = Array  # (n, k): the state of the rows of a block: distributions, or expected counts
+
+Rows: TypeAlias = Array  # (n, k): the state of the rows: distributions, or expected counts
+Params: TypeAlias = Any  # NamedTuple of arrays; `weights` (k,) are those of an empty row
+Statistics: TypeAlias = Any  # NamedTuple of sums over rows; its `free_energy` is in nats
+
+T = TypeVar("T")
+P = TypeVar("P")  # the parameters of a model
+S = TypeVar("S")  # its statistics
+Map: TypeAlias = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
+
+# What equations or parameters may ask of a table, and a table may have on offer:
+Need = Literal[
+    "divide",  # observations that are held out, of all rows
+    "coarsen",  # rows that are tied in groups
+    "exchange",  # moves of objects that are rows and columns at once
+    "left_out",  # posteriors of observations that leave themselves out
+    "mixture",  # products of ratios with factors
+    "paths",  # mixtures along the paths of a tree
+    "all rows",  # all of them in one place, for the start
+    "each step",  # all of them in every step
+    "row states",  # states of the rows, kept from step to step
+    "weights",  # of the rows
+]
+EVERYTHING: frozenset[Need] = frozenset(get_args(Need))
 
 
 class Mixture(Protocol):
@@ -35,14 +56,14 @@ class Mixture(Protocol):
 
 
 class Counts(Protocol):
-    """A block of rows of a count matrix, whatever its storage or device.
+    """A whole table of counts, wherever it lies: what a start and the driver of EM are given.
 
     A row may stand for several: what is summed over rows counts each by its weight.
     """
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows n and of columns M."""
+        """Number of rows N and of columns M."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -50,7 +71,7 @@ class Counts(Protocol):
 
     @property
     def row_sums(self) -> Array:
-        """Observations of each row, (n,), without its weight."""
+        """Observations of each row, (N,), without its weight."""
 
     @property
     def column_sums(self) -> Array:
@@ -58,16 +79,41 @@ class Counts(Protocol):
 
     @property
     def row_weights(self) -> Array:
-        """How many rows each row stands for, (n,)."""
+        """How many rows each row stands for, (N,)."""
 
-    def n_log_n(self, axis: Literal[0, 1]) -> Array:
-        """Sums of n_ij log n_ij over each column (0), rows by their weights, or each row (1)."""
+    @property
+    def offers(self) -> frozenset[Need]:
+        """What models may ask of it."""
 
     def dot(self, D: Array) -> Array:
-        """X @ D: (M, k) -> (n, k)."""
+        """X @ D: (M, k) -> (N, k)."""
 
     def tdot(self, D: Array) -> Array:
-        """X.T @ D, rows counted by their weights: (n, k) -> (M, k)."""
+        """X.T @ D, rows counted by their weights: (N, k) -> (M, k)."""
+
+    def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
+        """The E-step of a model, where the counts are: row states and statistics."""
+
+    def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+        """function(*states), which makes states of these rows of others, where they are."""
+
+    def spread(self, n_threads: int, map: Map) -> Self:
+        """The same counts, whose passes use these threads."""
+
+    def array(self, values: Array) -> Array:
+        """The same numbers, where arrays of these counts live."""
+
+
+class Block(Counts, Protocol):
+    """Rows in one place: what the E-step of a model is given."""
+
+    @property
+    def observations(self) -> Array:
+        """How many observations each non-zero stands for, row weights included, (nnz,)."""
+
+    @property
+    def indices(self) -> Array:
+        """Columns of the non-zeros, (nnz,)."""
 
     def mixture(self, A: Array, B: Array) -> Mixture:
         """Products of the ratios with both factors; the caller multiplies them by A and B."""
@@ -75,48 +121,65 @@ class Counts(Protocol):
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""
 
-    def coarsen(self, labels: Array) -> Counts:
-        """Tie rows: each group becomes its mean row, with the weight of all its members."""
-
     def rowwise(
-        self, function: Callable[..., Any], *arrays: Array, out: Array | None = None
+        self, function: Callable[..., object], *arrays: Array, out: Array | None = None
     ) -> Array:
         """Fill an array with function(*arrays, out), range of rows by range of rows."""
 
-    def expect(self, model: Any, params: Any, rows: Rows, beta: float) -> tuple[Rows, Any]:
-        """The E-step of a model on this block, where the block is: row states and statistics."""
-
-    def over_states(self, function: Callable[..., Any], *states: Rows) -> Rows:
-        """function(*states), which makes states of these rows of others, where they are."""
-
-    def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
+    def parts(self, function: Callable[[int, int], T]) -> list[T]:
         """What function(start, stop) returns for parts of the rows, whatever the threads."""
 
+    def summed(self, cells: Array) -> Array:
+        """Sums over each row of what stands at the non-zeros, (n,), in float64."""
 
-class Exchangeable(Protocol):
-    """Counts of a whole square table, of which rows and columns are the same objects."""
+    def n_log_n(self, axis: Literal[0, 1]) -> Array:
+        """Sums of n_ij log n_ij over each column (0), rows by their weights, or each row (1)."""
+
+    def coarsen(self, labels: Array) -> Self:
+        """Tie rows: each group becomes its mean row, with the weight of all its members."""
+
+    @property
+    def table(self) -> CSR:
+        """The counts as SciPy has them."""
+
+    @property
+    def weights(self) -> Array | None:
+        """How many rows each row stands for, (n,), where that was given."""
+
+    def take(self, rows: Array) -> Self:
+        """The given rows, in that order."""
+
+    def occupied(self) -> tuple[Self, Array]:
+        """The same rows without columns that have no entry; and the columns that are left."""
+
+    def astype(self, dtype: DTypeLike) -> Self:
+        """The same counts in this type."""
+
+    def as_new(self) -> Block:
+        """The same rows, to be folded into a fitted model."""
+
+    def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:
+        """Hold out this share of the observations: the rest, and what is held out.
+
+        Where ``occupied``, something of every row that has observations.
+        """
 
     def exchange(self, labels: Array, n_clusters: int) -> Array:
-        """Labels after every object, in turn, went where it raises the mutual information most."""
+        """Labels after every object, in turn, went where it raises the mutual information most.
 
-
-class PathCounts(Counts, Protocol):
-    """Counts whose rows can have mixtures of their own along the paths of a tree.
-
-    Slot s stands for node nodes[s] on the path to the leaf c with slots[c] <= s < slots[c + 1].
-    """
+        For a square table whose rows and columns are the same objects.
+        """
 
     def path_scores(self, tau: Array, q: Array, slots: Array, nodes: Array) -> Array:
-        """sum_j n_ij log sum_s tau[i, s] q[j, nodes[s]] over the slots s of each leaf, (n, K)."""
+        """sum_j n_ij log sum_s tau[i, s] q[j, nodes[s]] over the slots s of each leaf, (n, K).
+
+        Slot s stands for node nodes[s] on the path to the leaf c with slots[c] <= s < slots[c + 1].
+        """
 
     def path_mixture(
         self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
     ) -> tuple[Array, Array]:
         """Expected counts of slots, given the leaf, (n, S), and of columns at nodes, (M, V)."""
-
-
-class LeftOutCounts(Counts, Protocol):
-    """Counts whose observations can have posteriors without their own contribution."""
 
     def left_out(
         self,
@@ -126,43 +189,69 @@ class LeftOutCounts(Counts, Protocol):
         mass: Array,
         powers: tuple[float, float],
     ) -> Mixture:
-        """Expected counts of rows (n, k) and columns (M, k), not ratios of them as ``mixture``."""
+        """Expected counts of rows and columns from posteriors that leave the observation out."""
 
 
-class Predictor(Protocol):
+class FoldIn(Protocol[P, S]):
     """How rows are folded into parameters, as pure functions: no argument is changed, nor self."""
 
-    def expect(self, X: Counts, params: Any, rows: Rows, beta: float) -> tuple[Rows, Any]:
-        """E-step on one block: the new row state, and statistics that add up over blocks."""
+    def expect(self, X: Block, params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
+        """E-step: the new row states, and statistics that add up over blocks of rows."""
 
-    def restrict(self, params: Any, columns: Array) -> Any:
+    def restrict(self, params: P, columns: Array) -> P:
         """Parameters for the given columns alone, which is all that new rows with these need."""
 
-    def factors(self, params: Any, rows: Rows) -> tuple[Array, Array]:
+    def factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
         """A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
 
 
-class Model(Predictor, Protocol):
-    """A mixture model: its equations, as pure functions."""
+class Equations(FoldIn[P, S], Protocol[P, S]):
+    """A mixture model: its equations, as pure functions of a frozen object.
 
-    def start(self, blocks: Sequence[Counts], rng: np.random.Generator) -> tuple[Any, list[Rows]]:
+    What has a body here, a model need not say.
+    """
+
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        """What it needs of a table: which parameter asks for it, and what to set instead."""
+        return {}
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
         """Parameters and row states to start from."""
 
-    def maximize(self, stats: Any, params: Any, beta: float) -> Any:
-        """M-step: the parameters which the statistics of all blocks determine."""
+    def maximize(self, stats: S, params: P, beta: float) -> P:
+        """M-step: the parameters which the statistics of all rows determine."""
 
-    def log_prior(self, params: Any, beta: float) -> float:
+    def log_prior(self, params: P, beta: float) -> float:
         """Terms of the objective in the parameters alone; free energy minus it never rises."""
+        return 0.0  # none: maximum likelihood
+
+    def folding(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
+        """What new rows are folded in by: equations, and the parameters that they need."""
+        return self, params
 
 
-class OnlineModel(Model, Protocol):
+Model: TypeAlias = Equations[Any, Any]
+
+
+class OnlineModel(Equations[P, S], Protocol[P, S]):
     """A model whose parameters can follow a stream of rows."""
 
-    def diluted(self, params: Any, distribution: Array, share: float) -> Any:
+    def diluted(self, params: P, distribution: Array, share: float) -> P:
         """Parameters of which every component is, in this share, the distribution (M,)."""
 
 
-class Annealable(Model, Protocol):
+class Clustering(Equations[P, S], Protocol[P, S]):
+    """A model of clusters, whose best temperature depends on the size of the objects clustered."""
+
+    def object_size(self, X: Counts) -> float:
+        """Mean number of observations of an object."""
+
+    def critical_beta(self, X: Counts) -> float:
+        """The inverse temperature below which all clusters are the same."""
+
+
+class Annealable(Clustering[P, S], Protocol[P, S]):
     """A model of clusters that split while the temperature falls.
 
     Its E-step does not depend on the row states, which are posteriors of the clusters.
@@ -170,8 +259,15 @@ class Annealable(Model, Protocol):
 
     n_clusters: int
 
-    def mixed(self, params: Any, shares: Array) -> Any:
+    def mixed(self, params: P, shares: Array) -> P:
         """Parameters of other clusters, to which those there give these shares, (K, K')."""
 
-    def perturb(self, params: Any, rng: np.random.Generator, amount: float) -> Any:
+    def perturb(self, params: P, rng: np.random.Generator, amount: float) -> P:
         """Parameters with noise of this relative size."""
+
+
+class Predictor(Protocol):
+    """A prediction of further observations, bound to the rows of one table."""
+
+    def cells(self, X: Block) -> Array:
+        """P(y_j given x_i) at the non-zeros of other counts of these rows, (nnz,), float64."""

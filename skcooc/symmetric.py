@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -11,20 +12,21 @@ from numpy.typing import ArrayLike
 from sklearn.base import BiclusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base.clusters import RowClusterMixin, check_proportions, check_tied
-from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.em import TemperatureRange
-from skcooc.em.schedules import Schedule, constant
 from skcooc.equations.class_bigrams import ClassBigrams
 from skcooc.equations.coclusters import CoClusters, log_association, mutual_information
-from skcooc.equations.memberships import temperatures
-from skcooc.protocol import Array, Counts
+from skcooc.equations.memberships import no_temperature, temperatures
+from skcooc.fitting import Plan
+from skcooc.protocol import Array, Block, Counts
 from skcooc.simplex import first_largest
 
 # Inverse temperatures: times the mean number of observations of an object, and over the critical.
 SYMMETRIC, SYMMETRIC_CRITICAL = (8.0, 80.0), (3.0, 20.0)
 
 
+@dataclass(eq=False, repr=False)
 class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator):
     """Symmetric clustering model (SCM): clusters of rows and of columns at once.
 
@@ -70,39 +72,10 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     max_iter : int, default=200
         Largest number of EM iterations at each temperature and scale.
 
-    tol : float, default=3e-6
-        EM stops when the free energy falls by less than this, relative to its size.
-
-    n_init : int, default=1
-        Number of random starts; the one with the least free energy is kept, or with the least
-        validation perplexity where ``early_stopping=True``.
-
     relaxation : float in (0, 2) or "momentum", default=1.8
         Step size eta of over-relaxed EM; 1.0 is plain EM. "momentum" makes ever longer steps as
         long as they lead down. A step that raises the free energy is undone. Hard
         clusterings take plain steps.
-
-    smoothing : float in [0, 1) or "auto", default="auto"
-        Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it
-        where observations are held out in ``fit``, and takes .001 elsewhere. It matters much where
-        clusters are many.
-
-    validation_fraction : float in (0, 1), default=0.1
-        Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``.
-
-    early_stopping : bool, default=False
-        Whether to stop when the perplexity of held-out observations no longer falls, and to
-        return to the best parameters. These have not seen the held-out observations.
-
-    n_jobs : int, default=None
-        Number of threads, in joblib's conventions. Results do not depend on it.
-
-    warm_start : bool, default=False
-        Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
-        an earlier call found, once, without further random starts.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the starts and of the division into training and held-out observations.
 
     Attributes
     ----------
@@ -128,27 +101,6 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         P(y_j given c).
     weights_ : (C,) array
         Prior probability of the clusters of rows.
-    row_distribution_ : (N,) array
-        P(x_i).
-    unigram_ : (M,) array
-        Add-one distribution of the columns, used for smoothing.
-    beta_, smoothing_ : float
-        Inverse temperature and smoothing used.
-    temperature_search_ : list of Probe
-        The temperatures tried: each has ``beta``, ``validation.perplexity`` and
-        ``validation.smoothing``. Empty where none was searched.
-    n_iter_ : int
-        Number of iterations of the final fit, on all scales.
-    converged_ : bool
-        Whether ``tol`` was reached, or early stopping stopped.
-    objective_ : float
-        Mean-field free energy at the last E-step, in nats, less that of independence.
-    history_ : list of Record
-        ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.
-    n_features_in_ : int
-        Number M of columns.
-    feature_names_in_ : (M,) array of str
-        Names of the columns, where the data has names that are strings.
 
     See Also
     --------
@@ -173,8 +125,16 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     ((60,), (40,), (3, 3))
     """
 
+    n_row_clusters: int = 8
+    n_column_clusters: int = 8
+    _: KW_ONLY
+    hard: bool = False
+    tied: bool = False
+    proportions: Literal["uniform", "estimated"] = "uniform"
+    coarsening: Sequence[ArrayLike] | None = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CooccurrenceEstimator._parameter_constraints,
+        **CONSTRAINTS,
         "n_row_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_column_clusters": [Interval(Integral, 1, None, closed="left")],
         "hard": ["boolean"],
@@ -182,46 +142,6 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         "proportions": [StrOptions({"uniform", "estimated"})],
         "coarsening": [list, tuple, None],
     }
-    _structure = ("n_row_clusters", "n_column_clusters")
-
-    def __init__(
-        self,
-        n_row_clusters: int = 8,
-        n_column_clusters: int = 8,
-        *,
-        hard: bool = False,
-        tied: bool = False,
-        proportions: Literal["uniform", "estimated"] = "uniform",
-        beta: float | Literal["auto"] = "auto",
-        coarsening: Sequence[ArrayLike] | None = None,
-        max_iter: int = 200,
-        tol: float = 3e-6,
-        n_init: int = 1,
-        relaxation: float | Literal["momentum"] = 1.8,
-        smoothing: float | Literal["auto"] = "auto",
-        validation_fraction: float = 0.1,
-        early_stopping: bool = False,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_row_clusters = n_row_clusters
-        self.n_column_clusters = n_column_clusters
-        self.hard = hard
-        self.tied = tied
-        self.proportions = proportions
-        self.beta = beta
-        self.coarsening = coarsening
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.relaxation = relaxation
-        self.smoothing = smoothing
-        self.validation_fraction = validation_fraction
-        self.early_stopping = early_stopping
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     @property
     def row_labels_(self) -> Array:
@@ -267,34 +187,42 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         members = self.column_labels_ == np.arange(self.joint_.shape[1])[:, None]
         return np.tile(members, (self.joint_.shape[0], 1))
 
-    def _model(self) -> CoClusters | ClassBigrams:
-        return ClassBigrams(self.n_row_clusters) if self.tied else self._coclusters()
-
-    def _prediction_model(self) -> CoClusters:
-        untied: CoClusters = self._fitted_model.untied
-        return untied
-
-    def _coclusters(self) -> CoClusters:
-        sizes = self.n_row_clusters, self.n_column_clusters
-        return CoClusters(*sizes, self.hard, self.proportions)
-
-    def _no_dask(self) -> str | None:
+    def _plan(self) -> Plan:
+        check_proportions(self.hard, self.proportions)
+        sizes = {"n_row_clusters": self.n_row_clusters, "n_column_clusters": self.n_column_clusters}
+        model = CoClusters(*sizes.values(), self.hard, self.proportions)
         if self.tied:
-            return "tied=True moves one object at a time; it needs False"
-        return super()._no_dask()
+            self._check_tied()
 
-    def _temperatures(self, X: Counts) -> TemperatureRange:
-        return temperatures(self._coclusters(), X, SYMMETRIC, SYMMETRIC_CRITICAL)
+        def within(X: Block) -> TemperatureRange:
+            return temperatures(model, X, SYMMETRIC, SYMMETRIC_CRITICAL)
 
-    def _schedule(self, beta: float, max_iter: int) -> Schedule:
-        return constant(beta, max_iter)
+        return Plan(
+            ClassBigrams(self.n_row_clusters) if self.tied else model,
+            no_temperature if self.hard else within,
+            shape=sizes,
+            costly_start=True,
+            plain_steps=self.hard,
+            check=self._check_square,
+            coarsening=self.coarsening,
+        )
 
-    def _procedure(self, X: Counts) -> dict[str, Any]:
-        check_proportions(self)
-        if self.tied:
-            check_tied(self, X.shape)
-        return {
-            "relaxation": 1.0 if self.hard else self.relaxation,
-            "costly_start": True,
-            "coarsening": self.coarsening,
-        }
+    def _check_tied(self) -> None:
+        """Raise ValueError where one clustering cannot serve both sides."""
+        if not self.hard:
+            raise ValueError("tied=True is the class bigram model, which is hard: set hard=True.")
+        if self.n_row_clusters != self.n_column_clusters:
+            raise ValueError(
+                "tied=True needs as many clusters of columns as of rows. Got "
+                f"n_row_clusters={self.n_row_clusters} and "
+                f"n_column_clusters={self.n_column_clusters}."
+            )
+        if self.coarsening is not None:
+            raise ValueError("tied=True moves one object at a time: it needs coarsening=None.")
+
+    def _check_square(self, X: Counts) -> None:
+        if self.tied and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "tied=True needs a square X, whose rows and columns are the same objects. Got "
+                f"shape {X.shape}."
+            )

@@ -191,7 +191,9 @@ def command_line(X):
             written = sorted(Path(folder, "out").glob("*.csv"))
             texts = [path.read_text() for path in written]
             summary = json.loads(Path(folder, "out", "summary.json").read_text())
-        printed = re.sub(r" +\d+\.\d+$", "", said.getvalue().replace(folder, ""), flags=re.M)
+        printed = said.getvalue().replace(folder, "")
+        printed = re.sub(r" +\d+\.\d+$|took \d+\.\d+ s", "", printed, flags=re.M)  # seconds
+        del summary["data"]
         print("command line", model, digest([printed, *texts]), digest(summary))
 
 

@@ -1,5 +1,6 @@
 """What the estimators share."""
 
 from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.parameters import CONSTRAINTS
 
-__all__ = ["CooccurrenceEstimator"]
+__all__ = ["CONSTRAINTS", "CooccurrenceEstimator"]

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from skcooc.counts import CSRCounts
 from skcooc.em import Record, State
 from skcooc.em.temperature import best
 from skcooc.fitting.restarts import Unfinished
 from skcooc.fitting.table import Fitted
-from skcooc.heldout.split import add_one_unigram, chosen_smoothing
-from skcooc.protocol import Array, Model, Rows
+from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
+from skcooc.protocol import Array, Counts, Model
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
+
+Attributes = dict[str, object]
 
 
 def usable(
     model: Model, state: State, beta: float, smoothing: float, unigram: Array, row_mass: Array
-) -> dict[str, Any]:
+) -> Attributes:
     """What transform, score and sample need.
 
     Parameters
     ----------
     model : Model
     state : State
-        Of one block.
     beta, smoothing : float
     unigram : (M,) array
     row_mass : (N,) array
@@ -39,8 +39,8 @@ def usable(
     -------
     attributes : dict
     """
-    embedding, components = model.factors(state.params, state.rows[0])
-    unknown = model.factors(state.params, state.params.weights[None])[0]
+    embedding, components = model.factors(*state)
+    unknown, _ = model.factors(state.params, state.params.weights[None])
     return {
         "_fitted_model": model,
         "_state": state,
@@ -54,37 +54,20 @@ def usable(
     }
 
 
-def of_input(estimator: Any) -> dict[str, Any]:
-    """What an estimator knows of the columns and of the table, once they have been checked.
-
-    Parameters
-    ----------
-    estimator : estimator
-
-    Returns
-    -------
-    attributes : dict
-    """
-    names = ("n_features_in_", "feature_names_in_", "_table")
+def of_input(estimator: BaseEstimator) -> Attributes:
+    """What an estimator knows of the columns, once they have been checked."""
+    names = ("n_features_in_", "feature_names_in_")
     return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
 
 
-def of_fit(fitted: Fitted) -> dict[str, Any]:
-    """All attributes of a finished fit.
-
-    Parameters
-    ----------
-    fitted : Fitted
-
-    Returns
-    -------
-    attributes : dict
-    """
+def of_fit(fitted: Fitted) -> Attributes:
+    """All attributes of a finished fit."""
     fit, model, beta, smoothing, unigram, row_mass, probes = fitted
     annealed = {} if fit.splits is None else {"splits_": fit.splits}
+    state = State(fit.params, np.asarray(fit.rows))
     return {
         **annealed,
-        **usable(model, State(fit.params, fit.rows), beta, smoothing, unigram, row_mass),
+        **usable(model, state, beta, smoothing, unigram, row_mass),
         "_unfinished": None,
         "temperature_search_": probes,
         "n_iter_": len(fit.history),
@@ -95,13 +78,13 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
 
 
 def at_iteration(
-    counts: CSRCounts, smoothing: float | Literal["auto"], known: dict[str, Any]
-) -> Callable[[Model, Record, Any, Sequence[Rows], Unfinished], dict[str, Any]]:
+    X: Counts, smoothing: float | str, known: Attributes
+) -> Callable[[Model, Record, State, Unfinished], Attributes]:
     """What turns an iteration into the attributes of an estimator that stopped there.
 
     Parameters
     ----------
-    counts : CSRCounts of shape (N, M)
+    X : Counts of shape (N, M)
     smoothing : float or "auto"
     known : dict
         Attributes known before the fit.
@@ -109,16 +92,16 @@ def at_iteration(
     Returns
     -------
     attributes : callable
-        (model, record, params, rows, unfinished) -> dict.
+        (model, record, state, unfinished) -> dict.
     """
 
     def attributes(
-        model: Model, record: Record, params: Any, rows: Sequence[Rows], unfinished: Unfinished
-    ) -> dict[str, Any]:
-        state = State(params, [np.asarray(states) for states in rows])
+        model: Model, record: Record, state: State, unfinished: Unfinished
+    ) -> Attributes:
+        state = State(state.params, np.asarray(state.rows))
         probes, splits = unfinished.probes, unfinished.grown.splits
         s = chosen_smoothing(smoothing, best(probes).validation if probes else None)
-        unigram, mass = add_one_unigram(counts.column_sums), counts.row_sums * counts.row_weights
+        unigram, mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
         return {
             **({} if splits is None else {"splits_": splits}),
             **usable(model, state, record.beta, s, unigram, mass),
@@ -130,7 +113,7 @@ def at_iteration(
     return attributes
 
 
-def warn_about(estimator: Any, stopped: bool) -> None:
+def warn_about(estimator: BaseEstimator, stopped: bool) -> None:
     """Warn where a fit ended before it converged, or in the unigram.
 
     Parameters

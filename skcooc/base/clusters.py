@@ -3,62 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from sklearn.base import ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.metaestimators import available_if
 
-from skcooc.protocol import Array
+from skcooc.protocol import Array, Block, TableLike
 from skcooc.simplex import first_largest
 
 
-def check_proportions(estimator: Any) -> None:
+def check_proportions(hard: bool, proportions: str) -> None:
     """Raise ValueError where a hard clustering is to estimate prior probabilities."""
-    if estimator.hard and estimator.proportions == "estimated":
+    if hard and proportions == "estimated":
         raise ValueError(
             "hard=True has no prior probabilities of clusters: it needs proportions='uniform'."
         )
 
 
-def check_tied(estimator: Any, shape: tuple[int, int]) -> None:
-    """Raise ValueError where one clustering cannot serve both sides."""
-    if not estimator.hard:
-        raise ValueError("tied=True is the class bigram model, which is hard: set hard=True.")
-    if estimator.n_row_clusters != estimator.n_column_clusters:
-        raise ValueError(
-            "tied=True needs as many clusters of columns as of rows. Got "
-            f"n_row_clusters={estimator.n_row_clusters} and "
-            f"n_column_clusters={estimator.n_column_clusters}."
-        )
-    if shape[0] != shape[1]:
-        raise ValueError(
-            "tied=True needs a square X, whose rows and columns are the same objects. Got "
-            f"shape {shape}."
-        )
-    if estimator.coarsening is not None:
-        raise ValueError("tied=True moves one object at a time: it needs coarsening=None.")
-
-
-def _clusters_rows(estimator: Any) -> bool:
+def _clusters_rows(estimator: BaseEstimator) -> bool:
     if getattr(estimator, "axis", "rows") == "columns":
         raise AttributeError("rows have no cluster where axis='columns'; see transform")
     return True
 
 
 class RowClusterMixin(ClusterMixin):
-    """Labels and predictions of estimators whose ``transform`` is P(cluster given row)."""
+    """Labels and predictions of estimators whose rows have posteriors over clusters."""
 
     embedding_: Array
-    _checked: Callable[[Any], Any]
-    _fold_in: Callable[[Any], Array]
+    _checked: Callable[[TableLike], Block]
+    _fold_in: Callable[[Block], Array]
 
     @property
     def labels_(self) -> Array:
         """Most probable cluster of each row fitted, (N,)."""
         return first_largest(self.embedding_)
 
+    def _posteriors(self, X: Block) -> Array:
+        """P(cluster given row) of checked rows."""
+        return self._fold_in(X)
+
     @available_if(_clusters_rows)
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: TableLike) -> Array:
         """Most probable cluster of rows.
 
         Parameters
@@ -68,12 +52,13 @@ class RowClusterMixin(ClusterMixin):
         Returns
         -------
         labels : (n,) array of int
+            In the order of ``labels_``.
         """
         return first_largest(self.predict_proba(X))
 
     @available_if(_clusters_rows)
-    def predict_proba(self, X: Any) -> Array:
-        """Posterior probabilities of the clusters of rows; the same as ``transform``.
+    def predict_proba(self, X: TableLike) -> Array:
+        """Posterior probabilities of the clusters of rows.
 
         Parameters
         ----------
@@ -81,6 +66,7 @@ class RowClusterMixin(ClusterMixin):
 
         Returns
         -------
-        posteriors : (n, K) array
+        posteriors : (n, C) array
+            A column for each cluster that ``predict`` can name.
         """
-        return self._fold_in(self._checked(X))
+        return self._posteriors(self._checked(X))

@@ -1,108 +1,93 @@
-"""What all estimators share: parameters, checks and fit."""
+"""What all estimators share: fit, and what a warm start goes on with."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 
-from skcooc.base import attributes
+from skcooc.base import attributes, streams
+from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
 from skcooc.base.predictions import Predictions
-from skcooc.counts import CSRCounts
-from skcooc.em import State, TemperatureRange
-from skcooc.em.legs import Relaxation
-from skcooc.em.schedules import Schedule, burn_in
+from skcooc.em import OverRelaxation, State, TemperatureRange, solver
+from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import best
-from skcooc.fitting.plan import Settings
+from skcooc.fitting.fold_in import unknown_rows
+from skcooc.fitting.plan import Options, Plan
 from skcooc.fitting.probing import Probes
 from skcooc.fitting.progress import Progress
 from skcooc.fitting.restarts import Unfinished
-from skcooc.fitting.table import Fitted, continued, fit_table, probes_of
-from skcooc.heldout.split import add_one_unigram
-from skcooc.protocol import Model, Predictor
-from skcooc.tables.checks import (
-    check_coarsening,
-    check_collection,
-    check_training,
-    is_collection,
-    n_threads,
-)
-from skcooc.tables.dask import distributed_counts
+from skcooc.fitting.table import fit, probes_of
+from skcooc.heldout.validation import add_one_unigram
+from skcooc.protocol import Block, Counts, RandomState, TableLike
+from skcooc.tables import Table, read
 
 # Parameters that may change before a fit that was cut short goes on, since its seeds are kept.
 FREE = {"n_jobs", "random_state", "warm_start"}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
-    """Base class of the estimators: a subclass is a constructor, a docstring and its model."""
+    """Base class of the estimators: a subclass is a dataclass, a docstring and its plan.
 
-    beta: Any
-    max_iter: int
-    tol: float
-    n_init: int
-    relaxation: Relaxation
-    smoothing: Any
-    validation_fraction: float
-    early_stopping: bool
-    n_jobs: int | None
-    warm_start: bool
-    random_state: Any
+    Its docstring gets the paragraphs of the shared parameters and attributes that it does not
+    explain itself.
+    """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "beta": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "relaxation": [Interval(Real, 0, 2, closed="neither"), StrOptions({"momentum"})],
-        "smoothing": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "early_stopping": ["boolean"],
-        "n_jobs": [Integral, None],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-    }
-    _structure: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that shape the model
+    beta: float | Literal["auto"] = "auto"
+    max_iter: int = 200
+    tol: float = 3e-6
+    n_init: int = 1
+    relaxation: Relaxation = 1.8
+    smoothing: float | Literal["auto"] = "auto"
+    validation_fraction: float = 0.1
+    early_stopping: bool = False
+    n_jobs: int | None = None
+    warm_start: bool = False
+    random_state: RandomState = None
 
-    def _model(self) -> Model:
-        """The equations, with the hyper-parameters of this estimator."""
+    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        defaults = vars(CooccurrenceEstimator) | vars(cls)
+        cls.__doc__ = completed(cls.__doc__, "Parameters", PARAMETERS, defaults)
+        cls.__doc__ = completed(cls.__doc__, "Attributes", ATTRIBUTES, {})
+
+    def _plan(self) -> Plan:
+        """What the parameters mean: equations, and how they are fitted."""
         raise NotImplementedError
-
-    def _prediction_model(self) -> Predictor:
-        """The equations by which new rows are folded in."""
-        return self._fitted_model
-
-    def _temperatures(self, X: CSRCounts) -> TemperatureRange:
-        """Where the best inverse temperature for these counts is looked for."""
-        raise NotImplementedError
-
-    def _schedule(self, beta: float, max_iter: int) -> Schedule:
-        """The inverse temperatures that a random start goes through."""
-        return burn_in(beta, max_iter)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> CooccurrenceEstimator:
+    def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
+
+        A table that is read block by block is fitted by stepwise EM, as by ``partial_fit``: to a
+        sample of 10000 rows first, and then in passes over all blocks, until one improves by less
+        than .1 per cent on the one before: in the log-likelihood of what is held out where
+        ``beta="auto"``, which follows the stream from what the sample finds; else in the free
+        energy. The memory that it takes does not depend on the number of rows. So none are kept:
+        ``embedding_`` and other attributes of rows have length zero, and ``transform`` gives them
+        block by block. ``history_`` has a record for each pass after those of the sample. A warm
+        start goes on with further passes.
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame or dask array of shape (N, M), or Dyads
-            Non-negative counts or weights. A dask array is fitted where its blocks of rows are, on
-            the workers of the current ``distributed.Client``.
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or RowBlocks
+            Non-negative counts or weights, of shape (N, M). A dask array is fitted where its blocks
+            of rows are, on the workers of the current ``distributed.Client``.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads. Not with dask arrays.
+            Weight of each row; of each observation where X is Dyads. For RowBlocks it can be an
+            array on disk, as ``numpy.load(..., mmap_mode="r")`` opens it. Not with dask arrays.
 
         Returns
         -------
@@ -111,106 +96,190 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, or a parameter has no valid value.
+            Where X is negative, not finite, empty or all zero, where a parameter has no valid
+            value, or does not allow to read X where it is.
         RuntimeError
             Where X is a dask array, and its blocks kill the workers.
         ConnectionError
             Where X is a dask array, and the scheduler is lost.
         """
-        new = copy.copy(self)  # a fit that fails leaves self as it was
-        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        if is_collection(X):
-            check_collection(self, X, sample_weight)
-            with distributed_counts(new, X) as (counts, sample):
-                train = partial(fit_table, X=sample, sample_weight=None, whole=counts)
-                stopped = self._fit(new, counts, CSRCounts(sample), train, counts, data)
+        plan, new = self._plan(), copy.copy(self)  # a fit that fails leaves self as it was
+        needs = dict(plan.needs)
+        if self.early_stopping:
+            needs["divide"] = (
+                "early_stopping=True holds out observations of all rows; it needs False"
+            )
+        table = read(
+            new,
+            X,
+            sample_weight,
+            needs=needs,
+            continues=streams.goes_on(self),
+            searches=self.beta == "auto",
+            random_state=self.random_state,
+        )
+        if table.blocks is None:
+            data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+            stopped = self._fit_table(plan, table, attributes.of_input(new), data)
         else:
-            table, row_weights = check_training(new, X, sample_weight)
-            counts = CSRCounts(table, row_weights)
-            train = partial(fit_table, X=table, sample_weight=row_weights)
-            stopped = self._fit(new, counts, counts, train, table, data)
+            streams.fit_blocks(new, plan, table)
+            self.__dict__.update(new.__dict__)
+            stopped = True  # there is no need to converge
         attributes.warn_about(self, stopped)
         return self
 
-    def _fit(
-        self,
-        new: CooccurrenceEstimator,
-        counts: Any,
-        sample: CSRCounts,
-        train: Callable[..., Fitted],
-        table: Any,
-        data: dict[str, Any],
-    ) -> bool:
-        """Fit to checked counts; return whether a callback stopped it.
+    @available_if(streams.follows)
+    def partial_fit(
+        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Go on with a batch of further rows.
 
-        What there is to know of the columns is in ``new``. Temperatures are looked for where the
-        sample says.
+        The first call is ``fit``: it starts the model. Later calls, also after ``fit``, are steps
+        of stepwise EM: the rows are folded in by ten E-steps, what is expected of them is blended
+        with what was expected of all batches before, and the M-step works on this mean. The weight
+        of the t-th batch in it is t^-.5; a batch that has more or fewer observations than the
+        others in the mean counts more or less. The second batch alone meets components that are
+        mixed half with the unigram, since those of the start know no other rows than its own.
+
+        Where ``beta="auto"``, the temperature that the first batch finds follows the stream, since
+        more rows bear a larger beta. ``validation_fraction`` of the observations of every later
+        batch is held out and not learnt, also when the same row comes again. The batch is folded in
+        twice, at the present temperature and at one beside it; the one that predicts better what
+        was held out is taken, 1/25 of the range away, or less where less than 1000 observations are
+        held out. A smoothing that is "auto" follows too. The prior and, where it was grown, the
+        tree stay what they were.
+
+        As in scikit-learn's MiniBatchKMeans, attributes of rows, such as ``embedding_``, are those
+        of the rows of the last batch, from what was not held out; ``transform`` gives them for
+        others. ``history_`` has one record for each batch after those of the start, with the
+        perplexity of what was held out, before the step.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+            Non-negative counts or weights of new rows. Columns that no batch before had are
+            taken up.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row; of each observation where X is Dyads.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            Where X is negative, not finite, empty or all zero, or has other columns than before.
+
+        References
+        ----------
+        O. Cappé and E. Moulines, On-line expectation-maximization algorithm for latent data models,
+        Journal of the Royal Statistical Society B 71, 593-613, 2009.
+
+        P. Liang and D. Klein, Online EM for unsupervised models, NAACL 2009.
         """
-        model, resume = self._model(), self._cut_short(counts)
+        if not hasattr(self, "_state"):
+            return self.fit(X, y, sample_weight)
+        new = copy.copy(self)  # a step that fails leaves self as it was
+        streams.step(new, self._plan(), X, sample_weight)
+        self.__dict__.update(new.__dict__)
+        return self
+
+    def _fit_table(
+        self, plan: Plan, table: Table, known: attributes.Attributes, data: dict[str, object]
+    ) -> bool:
+        """Fit to a checked table; return whether a callback stopped it."""
+        X, sample = table.counts, table.sample
+        plan = plan.suited(X)
+        resume = self._cut_short(X)
         warm = resume.warm if resume else self._goes_on
-        start = self._continued(model, table) if warm else None
-        settings, known = self._settings(sample, warm), new._input_attributes()
-        if warm and not settings.searches:
+        start = self._continued(plan, X) if warm else None
+        options = self._options(plan, sample, warm)
+        known |= {"_fitted_parameters": self.get_params(deep=False), "_table": table.frame}
+        known |= {"_stream": None, "_passes": None}
+        if warm and not options.searches:
             known["temperature_search_"] = self.temperature_search_
-        at_iteration = attributes.at_iteration(counts, settings.smoothing, known)
-        progress = Progress(self, settings, at_iteration, data)
-        fitted = train(model, settings=settings, progress=progress, start=start, resume=resume)
+        at_iteration = attributes.at_iteration(X, options.smoothing, known)
+        progress = Progress(self, plan, options, at_iteration, data)
+        fitted = fit(plan, X, sample, options, progress, start, resume)
         progress.end()
-        self._become(attributes.of_fit(fitted) | known | self._kept(fitted, counts))
+        self._become(attributes.of_fit(fitted) | known | streams.begun(self, plan, fitted, X))
         return fitted.fit.stopped
 
-    def _no_dask(self) -> str | None:
-        """Why these parameters need all rows in one place; None where they do not."""
-        if getattr(self, "coarsening", None) is not None:
-            return "coarsening groups rows of different blocks; it needs None"
-        return None
+    def _options(self, plan: Plan, X: Block, warm: bool) -> Options:
+        """Of a fit; a warm start keeps the temperature that an earlier one found by itself."""
+        searched = warm and bool(self.temperature_search_)
+        known = self.beta == "auto" and searched
+        beta = best(self.temperature_search_).beta if known else self.beta
+        smoothing = self.smoothing
+        if smoothing == "auto" and searched and not (beta == "auto" or self.early_stopping):
+            smoothing = self.smoothing_
+        return Options(
+            beta=plan.temperatures(X) if beta == "auto" else beta,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            solver=OverRelaxation(1.0) if plan.plain_steps else solver(self.relaxation),
+            smoothing=smoothing,
+            validation_fraction=self.validation_fraction,
+            early_stopping=self.early_stopping,
+            n_jobs=self.n_jobs,
+            seeds=self._seeds(1 if warm else self.n_init),
+        )
 
     def _probes(
-        self, X: Any, sample_weight: ArrayLike | None = None
+        self, X: TableLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Probes, TemperatureRange]:
         """What tries temperatures on a part of these observations, and where to look for them."""
-        table, row_weights = check_training(copy.copy(self), X, sample_weight)
-        counts = CSRCounts(table, row_weights)
-        settings = self._settings(counts, warm=False)
-        return probes_of(self._model(), table, row_weights, settings), self._temperatures(counts)
+        counts = read(copy.copy(self), X, sample_weight).sample
+        plan = self._plan().suited(counts)
+        within = plan.temperatures(counts)
+        return probes_of(plan, counts, self._options(plan, counts, warm=False)), within
 
     @property
     def _goes_on(self) -> bool:
         """Whether a fit is a warm start."""
         return self.warm_start and hasattr(self, "_state")
 
-    def _procedure(self, X: CSRCounts) -> dict[str, Any]:
-        """Settings of a fit beyond those that all estimators share."""
-        return {}
-
-    def _kept(self, fitted: Fitted, counts: CSRCounts) -> dict[str, Any]:
-        """Further attributes of a fit."""
-        return {}
-
-    def _continued(self, model: Model, table: Any) -> State:
-        """Where a warm start goes on."""
-        self._check_structure("warm_start=True", "Set warm_start=False to start anew.")
-        return continued(model, self._state, table)
-
-    def _check_structure(self, what: str, remedy: str) -> None:
-        """Raise ValueError where the model fitted has another shape than that asked for."""
-        fitted = {name: self._fitted_parameters[name] for name in self._structure}
-        asked = {name: getattr(self, name) for name in self._structure}
-        if fitted != asked:
+    def _continued(self, plan: Plan, X: Counts) -> State:
+        """Where a warm start goes on; rows keep their states if there are as many as before."""
+        remedy = "Set warm_start=False to start anew."
+        self._check_shape(plan, "warm_start=True", remedy)
+        params, rows = self._state
+        n_columns = self.components_.shape[1]
+        if n_columns != X.shape[1]:
             raise ValueError(
-                f"{what} goes on from a model fitted with {fitted}, but {asked} is asked for. "
-                f"{remedy}"
+                f"warm_start=True goes on from components_ of {n_columns} columns, but X has "
+                f"{X.shape[1]}. {remedy}"
+            )
+        new = np.flatnonzero((X.column_sums > 0) & ~self.components_.any(axis=0))
+        if new.size:
+            raise ValueError(
+                f"warm_start=True cannot go on with X: {new.size} of its columns, such as {new[0]},"
+                f" have probability zero in components_. {remedy}"
+            )
+        rows = rows if len(rows) == X.shape[0] else unknown_rows(params, X)
+        params = type(params)(*(array.astype(X.dtype) for array in params))
+        return State(params, rows.astype(X.dtype))
+
+    def _check_shape(self, plan: Plan, what: str, remedy: str) -> None:
+        """Raise ValueError where the model fitted has another shape than that asked for."""
+        fitted = {name: self._fitted_parameters[name] for name in plan.shape}
+        if fitted != plan.shape:
+            raise ValueError(
+                f"{what} goes on from a model fitted with {fitted}, but {dict(plan.shape)} is "
+                f"asked for. {remedy}"
             )
 
-    def _cut_short(self, X: CSRCounts) -> Unfinished | None:
+    def _cut_short(self, X: Counts) -> Unfinished | None:
         """The fit that a warm start is to end; None where the last one has come to its end."""
         if not self._goes_on or self._unfinished is None:
             return None
         unigram, mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
         same_rows = np.array_equal(mass / mass.sum(), self.row_distribution_)
         self._check_as_before(same_rows and np.array_equal(unigram, self.unigram_))
-        unfinished: Unfinished = self._unfinished
-        return unfinished
+        return self._unfinished
 
     def _check_as_before(self, same_table: bool) -> None:
         """Raise ValueError where a fit that was cut short would not go on as it was."""
@@ -222,34 +291,6 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
                 "A fit that was cut short goes on with the same table and parameters, but there "
                 f"are other values of {', '.join(changed)}. Set warm_start=False to start anew."
             )
-
-    def _settings(self, X: CSRCounts, warm: bool) -> Settings:
-        """Of a fit; a warm start keeps the temperature that an earlier one found by itself."""
-        procedure = self._procedure(X)
-        if procedure.get("coarsening") is not None:
-            procedure["coarsening"] = check_coarsening(procedure["coarsening"], X.shape[0])
-        searched = warm and bool(self.temperature_search_)
-        known = self.beta == "auto" and searched
-        beta = best(self.temperature_search_).beta if known else self.beta
-        smoothing = self.smoothing
-        if smoothing == "auto" and searched and not (beta == "auto" or self.early_stopping):
-            smoothing = self.smoothing_
-        return Settings(
-            beta=self._temperatures(X) if beta == "auto" else beta,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            smoothing=smoothing,
-            validation_fraction=self.validation_fraction,
-            early_stopping=self.early_stopping,
-            n_threads=n_threads(self.n_jobs),
-            seeds=self._seeds(1 if warm else self.n_init),
-            schedule=self._schedule,
-            **{"relaxation": self.relaxation, **procedure},
-        )
-
-    def _input_attributes(self) -> dict[str, Any]:
-        """What is known of the columns, of the table and of the shape of the model."""
-        return {**attributes.of_input(self), "_fitted_parameters": self.get_params(deep=False)}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,14 +11,26 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.counts import thin
-from skcooc.em import State
-from skcooc.fitting.table import fold_in, over_new_rows
+from skcooc.em import Record, State
+from skcooc.em.temperature import Probe
+from skcooc.fitting.fold_in import fold_in, over_rows
+from skcooc.fitting.restarts import Unfinished
+from skcooc.fitting.stream import Passes, Stream
 from skcooc.heldout import scoring
-from skcooc.protocol import Array, Counts, Predictor
-from skcooc.tables.checks import check_same_table, check_table, is_collection, n_threads
-from skcooc.tables.dask import transformed
-from skcooc.tables.dyads import Dyads
+from skcooc.heldout.predictors import Factors, smoothed
+from skcooc.protocol import (
+    Array,
+    Block,
+    FoldIn,
+    Model,
+    Params,
+    Predictor,
+    RandomState,
+    Statistics,
+    TableLike,
+)
+from skcooc.tables import Dyads, check_same_table, is_collection, read_rows
+from skcooc.tables.dask import check_row_blocks
 
 SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
 
@@ -27,19 +39,27 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """The methods of a fitted estimator that need no more than P(k given x) and P(y given k)."""
 
     n_jobs: int | None
-    random_state: Any
+    random_state: RandomState
     beta_: float
     smoothing_: float
     components_: Array
     embedding_: Array
     row_distribution_: Array
     unigram_: Array
+    n_iter_: int
+    objective_: float
+    converged_: bool
+    history_: list[Record]
+    temperature_search_: list[Probe]
     _state: State
-    _fitted_model: Any
+    _fitted_model: Model
+    _fitted_parameters: dict[str, object]
     _table: Dyads
-    _prediction_model: Callable[[], Predictor]
+    _unfinished: Unfinished | None
+    _stream: Stream | None
+    _passes: Passes | None
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: TableLike) -> Array:
         """Fold rows into the fitted model.
 
         Parameters
@@ -55,7 +75,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         if is_collection(X):
             check_is_fitted(self)
-            return transformed(self, X)
+            return self._transformed(X)
         return self._fold_in(self._checked(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
@@ -79,7 +99,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             )
         return mixtures @ self.components_
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: TableLike) -> Array:
         """Log-likelihood of held-out observations, in nats for each.
 
         Parameters
@@ -96,7 +116,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._score_samples(X)[0]
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: TableLike, y: object = None) -> float:
         """Mean log-likelihood of held-out observations, in nats; larger is better.
 
         Parameters
@@ -116,7 +136,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         counted = weights > 0  # an impossible observation of weight zero would give NaN
         return float(np.average(samples[counted], weights=weights[counted]))
 
-    def perplexity(self, X: Any) -> float:
+    def perplexity(self, X: TableLike) -> float:
         """exp(-score(X)): among how many columns the model seems to guess.
 
         Parameters
@@ -153,57 +173,78 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         factors = self.row_distribution_, self.embedding_, self.components_
         return self._table.like(*scoring.draw(n_samples, *factors, rng))
 
-    def _fold_in(self, X: Any) -> Array:
-        """P(k given x) of rows of a checked table."""
-        return self._prediction_model().factors(self._prediction_params(), self._row_states(X))[0]
+    def _transformed(self, X: TableLike) -> TableLike:
+        """The mixtures of the rows of a dask array, lazily and block by block."""
+        check_row_blocks(X)
+        light = copy.copy(self)  # what is sent to the workers, without the rows fitted
+        light._state = State(self._state.params, self._state.rows[:0])
+        light.embedding_ = self.embedding_[:0]
+        light.row_distribution_ = self.row_distribution_[:0]
+        dtype, n_components = self.components_.dtype, len(self.components_)
+        return X.map_blocks(
+            light.transform,
+            dtype=dtype,
+            chunks=(X.chunks[0], (n_components,)),
+            meta=np.empty((0, 0), dtype=dtype),
+        )
 
-    def _checked(self, X: Any) -> Any:
-        """The checked table of rows for a fitted model."""
+    def _fold_in(self, X: Block) -> Array:
+        """P(k given x) of checked rows."""
+        model, params = self._folding()
+        return model.factors(params, self._row_states(X))[0]
+
+    def _checked(self, X: TableLike) -> Block:
+        """Rows for a fitted model."""
         check_is_fitted(self)
-        return check_table(self, X, reset=False)
+        return read_rows(self, X)
 
-    def _checked_row_states(self, X: Any) -> Array:
-        """The states that the model gives to rows of any table."""
-        return self._row_states(self._checked(X))
+    def _folding(self) -> tuple[FoldIn[Params, Statistics], Params]:
+        """The equations by which new rows are folded in, and their parameters."""
+        return self._fitted_model.folding(self._state.params)
 
-    def _row_states(self, X: Any) -> Array:
-        """The states that the model gives to rows of a checked table."""
-        return self._settled(self._prediction_model(), X)
+    def _row_states(self, X: Block) -> Array:
+        """The states that the model gives to checked rows."""
+        return self._settled(*self._folding(), X)
 
-    def _settled(self, model: Predictor, X: Any, start: Array | None = None) -> Array:
-        """The states that a model gives to rows of a checked table, from those given."""
-        params = self._prediction_params()
-        return fold_in(model, params, self.beta_, X, n_threads(self.n_jobs), start)
+    def _settled(
+        self,
+        model: FoldIn[Params, Statistics],
+        params: Params,
+        X: Block,
+        start: Array | None = None,
+    ) -> Array:
+        """The states that a model gives to checked rows, from those given."""
+        return fold_in(model, params, self.beta_, X, self.n_jobs, start)
 
-    def _prediction_params(self) -> Any:
-        """The parameters by which new rows are folded in."""
-        return self._state.params
+    def _over_rows(self, function: Callable[[Block], Array], X: Block) -> Array:
+        """function(counts) of checked rows."""
+        return over_rows(function, X, self.n_jobs)
 
-    def _over_rows(self, function: Callable[[Counts], Array], X: Any) -> Array:
-        """function(counts) of rows of a checked table."""
-        return over_new_rows(function, X, n_threads(self.n_jobs))
-
-    def _row_log_likelihoods(self, X: Any, A: Array, B: Array) -> Array:
-        """sum_j n_ij log(A[i] @ B[j]) of rows of a checked table, (n,), in nats."""
-        means, counts = scoring.score_rows(X, A, B, scoring.Smoothing(0.0, self.unigram_))
+    def _row_log_likelihoods(self, X: Block, A: Array, B: Array) -> Array:
+        """sum_j n_ij log(A[i] @ B[j]) of checked rows, (n,), in nats."""
+        means, counts = scoring.score_rows(X, Factors(A, B))
         return means * counts
 
-    def _score_samples(self, X: Any) -> tuple[Array, Array]:
+    def _score_samples(self, X: TableLike) -> tuple[Array, Array]:
         """Log-likelihood of every sample, and its weight in the mean."""
         check_is_fitted(self)
-        smooth, components = scoring.Smoothing(self.smoothing_, self.unigram_), self.components_.T
         if isinstance(X, Dyads):
             check_same_table(self._table, X, type(self).__name__)
+            counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
-            pairs = X.rows, X.columns
-            return scoring.score_pairs(*pairs, self.embedding_, components, smooth), weights
-        known, scored = thin(check_table(self, X, reset=False), 0.5, SPLIT_SEED, occupied=True)
-        return scoring.score_rows(scored, self._fold_in(known), components, smooth)
+            return scoring.score_pairs(counts, order, self._predictor(self.embedding_)), weights
+        known, scored = read_rows(self, X).divide(0.5, SPLIT_SEED, occupied=True)
+        return scoring.score_rows(scored, self._predictor(self._fold_in(known)))
+
+    def _predictor(self, mixtures: Array) -> Predictor:
+        """What is predicted of rows with these mixtures."""
+        factors = Factors(mixtures, self.components_.T)
+        return smoothed(factors, self.unigram_, self.smoothing_)
 
     def _seeds(self, n: int) -> tuple[int, ...]:
         return tuple(check_random_state(self.random_state).randint(2**31, size=n).tolist())
 
-    def _become(self, fitted: dict[str, Any]) -> None:
+    def _become(self, fitted: dict[str, object]) -> None:
         """Take over the attributes of a finished fit, and none of an earlier one."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)

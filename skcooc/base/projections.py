@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc.base.clusters import RowClusterMixin
 from skcooc.em import State
 from skcooc.equations.at_centers import (
     Collapsed,
@@ -17,12 +17,12 @@ from skcooc.equations.at_centers import (
     collapsed_bounds,
     projections,
 )
-from skcooc.equations.projections import clusters_of
-from skcooc.protocol import Array
+from skcooc.equations.projections import Clusters, Projections, clusters_of
+from skcooc.protocol import Array, Block, TableLike
 from skcooc.simplex import first_largest
 
 
-class ProjectionMixin(ClusterMixin):
+class ProjectionMixin(RowClusterMixin):
     """What a fitted clustering-projection knows of its clusters, and of new rows."""
 
     inference: str
@@ -31,17 +31,17 @@ class ProjectionMixin(ClusterMixin):
     smoothing_: float
     unigram_: Array
     _state: State
-    _fitted_model: Any
-    _checked: Any
-    _checked_row_states: Any
-    _settled: Any
-    _over_rows: Any
-    _row_log_likelihoods: Any
+    _fitted_model: Projections
+    _folding: Callable[[], tuple[Collapsed, Params]]
+    _settled: Callable[..., Array]
+    _over_rows: Callable[[Callable[[Block], Array], Block], Array]
+    _row_log_likelihoods: Callable[[Block, Array, Array], Array]
 
     @property
     def labels_(self) -> Array:
         """Most probable cluster of each row fitted, (N,)."""
-        params, (rows,) = self._fitted_state
+        check_is_fitted(self)
+        params, rows = self._state
         labels = np.empty(len(rows), dtype=np.int64)
         for chunk, psi in self._fitted_model.memberships(params, rows):
             labels[chunk] = first_largest(psi)
@@ -55,12 +55,12 @@ class ProjectionMixin(ClusterMixin):
     @property
     def cluster_centers_(self) -> Array:
         """E[theta_c], ``(n_clusters_, K)``."""
-        return clusters_of(self._fitted_state.params).centers
+        return self._clusters.centers
 
     @property
     def cluster_weights_(self) -> Array:
         """E[pi_c], ``(n_clusters_,)``."""
-        return clusters_of(self._fitted_state.params).weights
+        return self._clusters.weights
 
     @property
     def lower_bound_(self) -> float:
@@ -71,43 +71,17 @@ class ProjectionMixin(ClusterMixin):
     @property
     def alpha_(self) -> float:
         """The prior of the weights of clusters is Dir(alpha / C, ..., alpha / C)."""
-        return float(self._fitted_state.params.alpha)
+        check_is_fitted(self)
+        return float(self._state.params.alpha)
 
     @property
     def lambda_(self) -> Array:
         """The prior of the centers is Dir(lambda), (K,)."""
-        lambda_: Array = self._fitted_state.params.lambda_
+        check_is_fitted(self)
+        lambda_: Array = self._state.params.lambda_
         return lambda_
 
-    def predict(self, X: Any) -> Array:
-        """Most probable cluster of rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        labels : (n,) array of int
-            In ``0 .. n_clusters_ - 1``.
-        """
-        return first_largest(self.predict_proba(X))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Posterior probabilities of the clusters of rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        posteriors : ``(n, n_clusters_)`` array
-        """
-        posteriors: Array = self._checked_row_states(X)
-        return posteriors
-
-    def project(self, X: Any) -> Array:
+    def project(self, X: TableLike) -> Array:
         """The projections of rows: the mean topics of their own observations.
 
         Where ``transform`` is what the cluster of a row leads one to expect of further
@@ -121,12 +95,11 @@ class ProjectionMixin(ClusterMixin):
         -------
         projections : (n, K) array
         """
-        X = self._checked(X)
-        psi, params = self._row_states(X), self._prediction_params()
-        mixtures: Array = self._over_rows(lambda counts: projections(counts, params, psi), X)
-        return mixtures
+        rows, (_, params) = self._checked(X), self._folding()
+        psi = self._row_states(rows)
+        return self._over_rows(lambda counts: projections(counts, params, psi), rows)
 
-    def bound(self, X: Any) -> Array:
+    def bound(self, X: TableLike) -> Array:
         """Lower bounds of the log-likelihoods of whole new rows, eq. (5), at the clusters fitted.
 
         exp(-bound(X).sum() / X.sum()) is the perplexity that the authors report, with all
@@ -141,32 +114,26 @@ class ProjectionMixin(ClusterMixin):
         bounds : (n,) array
             Nats for each row.
         """
-        X, params, s = self._checked(X), self._prediction_params(), self.smoothing_
+        rows, (_, params), s = self._checked(X), self._folding(), self.smoothing_
         background = self.unigram_[:, None].astype(params.topics.dtype)
         params = params._replace(topics=(1 - s) * params.topics + s * background)
-        bounds: Array
         if self.inference == "collapsed":
-            bounds = self._over_rows(lambda counts: collapsed_bounds(counts, params), X)
-            return bounds
-        psi = self._row_states(X)
+            return self._over_rows(lambda counts: collapsed_bounds(counts, params), rows)
+        psi = self._row_states(rows)
         A = np.exp(psi @ params.log_centers)
-        bounds = cluster_terms(params, psi) + self._row_log_likelihoods(X, A, params.topics)
-        return bounds
+        return cluster_terms(params, psi) + self._row_log_likelihoods(rows, A, params.topics)
 
     @property
-    def _fitted_state(self) -> State:
+    def _clusters(self) -> Clusters:
         check_is_fitted(self)
-        return self._state
+        return clusters_of(self._state.params)
 
-    def _prediction_model(self) -> Collapsed:
-        return Collapsed()
+    def _posteriors(self, X: Block) -> Array:
+        return self._row_states(X)
 
-    def _prediction_params(self) -> Params:
-        params = self._state.params
-        return Params(params.topics, *clusters_of(params)[1:])
-
-    def _row_states(self, X: Any) -> Array:
-        psi: Array = self._settled(self._prediction_model(), X)
-        if self.inference == "variational":
-            psi = self._settled(MeanField(), X, psi)
-        return psi
+    def _row_states(self, X: Block) -> Array:
+        model, params = self._folding()
+        psi = self._settled(model, params, X)
+        return (
+            self._settled(MeanField(), params, X, psi) if self.inference == "variational" else psi
+        )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base.clusters import RowClusterMixin
+from skcooc.em import State
+from skcooc.equations.tree_clusters import Abstractions
 from skcooc.hierarchy import Tree
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array, Block, TableLike
 from skcooc.simplex import first_largest
 
 
@@ -17,9 +19,9 @@ class TreeMixin(RowClusterMixin):
     """What a fitted hierarchy knows of its leaves, and of new rows."""
 
     row_distribution_: Array
-    _state: Any
-    _fitted_model: Any
-    _checked_row_states: Any
+    _state: State
+    _fitted_model: Abstractions
+    _row_states: Callable[[Block], Array]
 
     @property
     def tree_(self) -> Tree:
@@ -35,11 +37,11 @@ class TreeMixin(RowClusterMixin):
     @property
     def posteriors_(self) -> Array:
         """P(c given x_i), (N, K)."""
-        return self._fitted_model.leaves(self._state.rows[0])
+        return self._fitted_model.leaves(self._state.rows)
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of each row fitted, (N,)."""
+        """Most probable cluster of each row fitted, (N,); cluster k is ``tree_.leaves[k]``."""
         return first_largest(self.posteriors_)
 
     @property
@@ -47,35 +49,7 @@ class TreeMixin(RowClusterMixin):
         """Share of the observations at each node, (V,)."""
         return self.row_distribution_ @ self.embedding_
 
-    def predict(self, X: Any) -> Array:
-        """Most probable cluster of rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        labels : (n,) array of int
-            Cluster k is the leaf ``tree_.leaves[k]``.
-        """
-        return first_largest(self.predict_proba(X))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Posterior probabilities of the clusters of rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-        Returns
-        -------
-        posteriors : (n, K) array
-        """
-        rows = self._checked_row_states(X)
-        return self._fitted_model.leaves(rows)
-
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: TableLike) -> CSR:
         """The nodes above the most probable cluster of rows, and its leaf.
 
         Parameters
@@ -87,3 +61,6 @@ class TreeMixin(RowClusterMixin):
         indicator : CSR array of shape (n, V), bool
         """
         return sp.csr_array(self.tree_.above)[self.predict(X)]
+
+    def _posteriors(self, X: Block) -> Array:
+        return self._fitted_model.leaves(self._row_states(X))

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from skcooc.counts.kernels import U, compiled
 from skcooc.counts.lanes import dot, lanes, load, pieces, plus, prefetch, store
-from skcooc.counts.layout import balanced_ranges
+from skcooc.counts.threads import balanced_ranges
 from skcooc.protocol import Array
 
 TALLEST = 4096  # rows of a band: with 64 components, their factors and sums fill 2 MiB

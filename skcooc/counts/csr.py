@@ -11,25 +11,25 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from skcooc.counts import kernels
 from skcooc.counts.bands import Bands
 from skcooc.counts.exchange import ExchangeMoves
-from skcooc.counts.here import Here
 from skcooc.counts.lanes import lined_up
-from skcooc.counts.layout import ColumnView, balanced_ranges
+from skcooc.counts.layout import ColumnView, Views
 from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
-from skcooc.counts.pipeline import Map
 from skcooc.counts.products import FactorProducts, nothing_like
-from skcooc.counts.views import Views
-from skcooc.protocol import Array
+from skcooc.counts.thinning import thin
+from skcooc.counts.threads import balanced_ranges
+from skcooc.protocol import CSR, EVERYTHING, Array, FoldIn, Map, P, Rows, S, T
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
 
 
-class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
+class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
     """A block of rows of a count matrix.
 
     Parameters
@@ -47,7 +47,7 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
 
     def __init__(
         self,
-        X: Any,
+        X: CSR,
         row_weights: Array | None = None,
         *,
         n_threads: int = 1,
@@ -55,10 +55,12 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
     ) -> None:
         self.shape: tuple[int, int] = X.shape
         self.indptr, self.indices, self.data = X.indptr, X.indices, X.data
-        self._weights = row_weights
+        self.weights = row_weights
         self.n_threads = n_threads
         self._map = map
         self._views = Views(self)  # shared by all that are spread from these
+
+    offers = EVERYTHING
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -68,24 +70,28 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
     @cached_property
     def row_sums(self) -> Array:
         """Number of observations of each row, (n,), in float64."""
-        sums = np.zeros(self.shape[0])
-        occupied = np.flatnonzero(np.diff(self.indptr))
-        if occupied.size:
-            sums[occupied] = np.add.reduceat(self.data, self.indptr[occupied], dtype=np.float64)
-        return sums
+        return self.summed(self.data)
 
     @property
     def row_weights(self) -> Array:
         """How many rows each row stands for, (n,)."""
-        return np.ones(self.shape[0]) if self._weights is None else self._weights
+        return np.ones(self.shape[0]) if self.weights is None else self.weights
 
     @property
     def observations(self) -> Array:
         """How many observations each non-zero stands for, row weights included, (nnz,), float64."""
         counts = self.data.astype(np.float64)
-        if self._weights is None:
+        if self.weights is None:
             return counts
-        return counts * np.repeat(self._weights, np.diff(self.indptr))
+        return counts * np.repeat(self.weights, np.diff(self.indptr))
+
+    def summed(self, cells: Array) -> Array:
+        """Sums over each row of what stands at the non-zeros, (n,), in float64."""
+        sums = np.zeros(self.shape[0])
+        occupied = np.flatnonzero(np.diff(self.indptr))
+        if occupied.size:
+            sums[occupied] = np.add.reduceat(cells, self.indptr[occupied], dtype=np.float64)
+        return sums
 
     def n_log_n(self, axis: Literal[0, 1]) -> Array:
         """Sums of n_ij log n_ij over each column (0), rows by their weights, or each row (1)."""
@@ -111,8 +117,16 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
     def _columns(self) -> ColumnView:
         return self._views.columns
 
+    def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
+        """The E-step of a model on these counts: row states and statistics."""
+        return model.expect(self, params, rows, beta)
+
+    def array(self, values: Array) -> Array:
+        """Arrays of these counts are numpy's: these."""
+        return values
+
     def rowwise(
-        self, function: Callable[..., Any], *arrays: Array, out: Array | None = None
+        self, function: Callable[..., object], *arrays: Array, out: Array | None = None
     ) -> Array:
         """Call a function on ranges of rows of arrays, side by side where there are threads.
 
@@ -135,7 +149,7 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
         self._each(function, list(zip(*ranges, strict=True)), out.size)
         return out
 
-    def over_states(self, function: Callable[..., Any], *states: Array) -> Array:
+    def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         """function(*states), row by row, side by side where there are threads."""
 
         def fill(*arrays: Array) -> None:
@@ -144,7 +158,7 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
 
         return self.rowwise(fill, *states)
 
-    def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
+    def parts(self, function: Callable[[int, int], T]) -> list[T]:
         """What function(start, stop) returns for parts of the rows, side by side.
 
         The parts do not depend on the number of threads.
@@ -160,8 +174,13 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
 
     def take(self, rows: Array) -> Self:
         """The block of the given rows, in that order."""
-        weights = None if self._weights is None else self._weights[rows]
-        return self._like(self._matrix()[rows], weights)
+        weights = None if self.weights is None else self.weights[rows]
+        return self._like(self.table[rows], weights)
+
+    def occupied(self) -> tuple[Self, Array]:
+        """The same rows without columns that have no entry; and the columns that are left."""
+        columns = np.unique(self.indices)
+        return self._like(self.table[:, columns], self.weights), columns
 
     def coarsen(self, labels: Array) -> Self:
         """Tie rows: each group becomes its mean row, with the weight of all its members.
@@ -178,13 +197,20 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
         mass = np.bincount(labels, weights=self.row_weights)
         shares = self.row_weights / np.where(mass > 0, mass, 1)[labels]
         members = (shares.astype(self.dtype), (labels, np.arange(self.shape[0])))
-        mean = sp.csr_array(members, shape=(len(mass), self.shape[0])) @ self._matrix()
+        mean = sp.csr_array(members, shape=(len(mass), self.shape[0])) @ self.table
         return self._like(mean, mass)
 
-    def _matrix(self) -> Any:
+    def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:
+        """Hold out this share of the observations: the rest, and what is held out; see ``thin``."""
+        rest, drawn = thin(self, fraction, seed, occupied=occupied)
+        return self._like(rest, self.weights), self._like(drawn, self.weights)
+
+    @property
+    def table(self) -> CSR:
+        """The counts as SciPy has them, which share their memory."""
         return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
-    def _like(self, X: Any, row_weights: Array | None) -> Self:
+    def _like(self, X: CSR, row_weights: Array | None) -> Self:
         return type(self)(X, row_weights, n_threads=self.n_threads, map=self._map)
 
     def _over(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
@@ -195,10 +221,20 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
         """One for each thread that is worth its while."""
         return max(1, min(self.n_threads, work // WORTH_A_THREAD))
 
-    def _each(self, function: Callable[..., Any], arguments: list[Any], work: int) -> list[Any]:
+    def _each(self, function: Callable[..., T], arguments: list[Any], work: int) -> list[T]:
         """What a function returns, side by side where there is work for threads."""
         run = self._map if self._n_ranges(work) > 1 else serial_map
         return list(run(lambda these: function(*these), arguments))
+
+    def astype(self, dtype: DTypeLike) -> Self:
+        """The same counts in this type; these, where they have it."""
+        if self.dtype == dtype:
+            return self
+        return self._like(self.table.astype(dtype), self.weights)
+
+    def as_new(self) -> NewRows:
+        """The same rows, to be folded into a fitted model."""
+        return NewRows(self.table, n_threads=self.n_threads, map=self._map)
 
 
 class NewRows(CSRCounts):

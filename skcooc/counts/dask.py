@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -15,15 +17,14 @@ import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 from dask.delayed import Delayed, delayed
-from distributed import Client, Future, wait
+from distributed import Client, Future, KilledWorker, wait
 from distributed.comm import CommClosedError
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 
 from skcooc.counts.csr import CSRCounts
-from skcooc.counts.reduction import add_statistics, reduced
 from skcooc.counts.threads import threads
-from skcooc.protocol import Array
+from skcooc.protocol import Array, Map, Need
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
 SETTLE_AFTER = 10  # E-steps: so many are made again, at most, for rows that are lost
@@ -64,6 +65,8 @@ class DaskCounts:
         self.shape = len(self.row_sums), len(column_sums)
         self._alive: WeakSet[States] = WeakSet()
         self._n_steps = 0
+
+    offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
 
     @property
     def indices(self) -> Array:
@@ -109,7 +112,11 @@ class DaskCounts:
         taken = self._results(map(_task(_rows_of), self.blocks, local))
         return sp.vstack(taken, format="csr")
 
-    def spread(self, n_threads: int, map: Any) -> Self:
+    def array(self, values: Array) -> Array:
+        """Parameters are numpy's arrays: these."""
+        return values
+
+    def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts for a run of its own; threads are those of the workers."""
         other = copy.copy(self)
         other._alive, other._n_steps = WeakSet(), 0
@@ -222,21 +229,42 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
 
 def begun(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
     """Send tasks to the scheduler, which is meant to keep the parameters that they have."""
-    _check_running(client)
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2**62}):
+    large = {"distributed.admin.large-graph-warning-threshold": 2**62}
+    with _explained(), dask.config.set(large):
+        _check_running(client)
         futures: list[Future] = client.compute(list(tasks))
-    return futures
+        return futures
 
 
 def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
     """Their results. A client that has lost its scheduler would wait for them for ever."""
-    while True:
-        try:
-            wait(futures, timeout=PATIENCE)
-            results: list[Any] = client.gather(futures)
-            return results
-        except TimeoutError:
-            _check_running(client)
+    with _explained():
+        while True:
+            try:
+                wait(futures, timeout=PATIENCE)
+                results: list[Any] = client.gather(futures)
+                return results
+            except TimeoutError:
+                _check_running(client)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say what to do where the cluster fails beyond what it can repair."""
+    try:
+        yield
+    except KilledWorker as error:
+        raise RuntimeError(
+            "Workers died again and again over one block of X, most likely since they were out of "
+            "memory. Give smaller blocks, as with X.rechunk, or more workers, or workers a larger "
+            f"memory_limit. The estimator is as it was. Dask says: {error}"
+        ) from error
+    except (CancelledError, CommClosedError) as error:
+        raise ConnectionError(
+            "The connection to the scheduler is lost, or it has lost what X was made of. Start a "
+            "client and fit again; with a checkpoint (skcooc.callbacks.Checkpoint) and "
+            "warm_start=True the fit goes on from there. The estimator is as it was."
+        ) from error
 
 
 def _check_running(client: Client) -> None:
@@ -290,4 +318,36 @@ def _column_sums(X: CSRCounts) -> Array:
 
 
 def _rows_of(X: CSRCounts, rows: Array) -> sp.csr_array:
-    return X._matrix()[rows]
+    return X.table[rows]
+
+
+def reduced(add: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+    """The sum of all parts, in pairs of neighbours, pairs of pairs and so on.
+
+    The tree depends on the number of parts alone, not on where or when they are at hand.
+
+    Parameters
+    ----------
+    add : callable
+        (part, part) -> their sum.
+    parts : sequence, at least one
+
+    Returns
+    -------
+    total : object
+
+    Examples
+    --------
+    >>> reduced(lambda one, other: f"({one} + {other})", ["a", "b", "c", "d", "e"])
+    '(((a + b) + (c + d)) + e)'
+    """
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        rest = parts[len(parts) - len(parts) % 2 :]
+        parts = [*(add(*pair) for pair in pairs), *rest]
+    return parts[0]
+
+
+def add_statistics(one: Any, other: Any) -> Any:
+    """The statistics of two blocks together: the sum of every field."""
+    return type(one)(*(mine + its for mine, its in zip(one, other, strict=True)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from skcooc.counts.bands import Bands
 from skcooc.protocol import Array
 
 
@@ -27,16 +29,41 @@ class ColumnView:
         return self.indptr, self.indices, self.order
 
 
-def balanced_ranges(indptr: Array, n_ranges: int) -> list[tuple[int, int]]:
-    """Cut rows into at most ``n_ranges`` non-empty ranges with about equally many non-zeros.
+class Views:
+    """Each is made once, by the first thread that asks for it.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> balanced_ranges(np.array([0, 6, 7, 8, 12]), 2)
-    [(0, 1), (1, 4)]
+    Parameters
+    ----------
+    X : object with ``shape``, ``indptr``, ``indices`` and ``data`` of a CSR matrix
+        These are kept, not X: what refers to each other is freed late.
     """
-    n_rows = len(indptr) - 1
-    goals = np.arange(1, n_ranges) * (float(indptr[-1]) / n_ranges)
-    limits = [0, *np.searchsorted(indptr, goals).tolist(), n_rows]
-    return [(start, stop) for start, stop in pairwise(limits) if start < stop]
+
+    def __init__(self, X: Any) -> None:
+        self.shape, self.indptr, self.indices, self.data = X.shape, X.indptr, X.indices, X.data
+        self._lock = Lock()
+
+    @property
+    def bands(self) -> Bands:
+        """Bands of rows, and of these column by column."""
+        with self._lock:
+            return self._bands
+
+    @property
+    def columns(self) -> ColumnView:
+        """Column by column."""
+        with self._lock:
+            return self._columns
+
+    @cached_property
+    def _bands(self) -> Bands:
+        return Bands(self)
+
+    @cached_property
+    def _columns(self) -> ColumnView:
+        return ColumnView(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock())

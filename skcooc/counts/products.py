@@ -11,8 +11,8 @@ import numpy as np
 from skcooc.counts import kernels
 from skcooc.counts.bands import Bands
 from skcooc.counts.lanes import lanes, lined_up, pieces
-from skcooc.counts.pipeline import Map, pipelined
-from skcooc.protocol import Array
+from skcooc.counts.threads import pipelined
+from skcooc.protocol import Array, Map
 
 APART = 8  # lines of the cache, by which sums are shifted against the factors they are made of
 
@@ -32,7 +32,7 @@ class FactorProducts:
     indptr: Array
     indices: Array
     data: Array
-    _weights: Array | None
+    weights: Array | None
     _map: Map
     _over: Callable[..., None]
     _each: Callable[..., list[Any]]
@@ -96,7 +96,7 @@ class FactorProducts:
             ``columns`` and the log-likelihood count rows by their weights.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        work, bands, weights = self.data.size * A.shape[1], self._bands, self._weights
+        work, bands, weights = self.data.size * A.shape[1], self._bands, self.weights
         cells, rows, columns = np.empty_like(self.data), _sums_beside(A), self._sums_of_columns(B)
         if weights is not None:
             weights = weights.astype(self.dtype)
@@ -108,7 +108,7 @@ class FactorProducts:
         n_ranges = tiles.shape[1] - 1
         pipelined(self._map if n_ranges > 1 else serial_map, mix, len(bands), n_ranges)
         log_likelihoods = self._each(
-            lambda band: bands.log_likelihood(band, cells, self._weights),
+            lambda band: bands.log_likelihood(band, cells, self.weights),
             [(band,) for band in range(len(bands))],
             work,
         )
@@ -129,8 +129,8 @@ class FactorProducts:
         return cells
 
     def _weighted(self, D: Array) -> Array:
-        if self._weights is not None:
-            D = D * self._weights[:, None].astype(self.dtype)
+        if self.weights is not None:
+            D = D * self.weights[:, None].astype(self.dtype)
         return np.ascontiguousarray(D, dtype=self.dtype)
 
     def _sums_of_columns(self, B: Array) -> Array | None:

@@ -1,19 +1,24 @@
-"""Threads for passes over the counts, while BLAS keeps to one."""
+"""Threads for passes over the counts, in an order that no number of them changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
-from typing import Any
+from itertools import pairwise
+from threading import Lock, Semaphore
 
+import numba
+import numpy as np
+from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
+
+from skcooc.protocol import Array, Map
 
 
 @contextmanager
-def threads(n_threads: int) -> Iterator[Any]:
+def threads(n_threads: int) -> Iterator[Map]:
     """A map over ranges of rows; plain where one thread is wanted. BLAS keeps to one thread.
 
     Its threads would contend with these for the cores, and their number changes the last digits.
@@ -35,7 +40,6 @@ class _OneBlasThread:
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
-        self._limit: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
@@ -56,3 +60,56 @@ def _thread_pools() -> ThreadpoolController:
 
 
 _ONE_BLAS_THREAD = _OneBlasThread()
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Number of threads in joblib's conventions.
+
+    At most as many as numba may use: a joblib worker process lowers that limit, so that workers
+    with threads of their own do not oversubscribe the cores.
+    """
+    return max(1, min(effective_n_jobs(n_jobs), numba.config.NUMBA_NUM_THREADS))
+
+
+def pipelined(map: Map, tile: Callable[[int, int], None], n_bands: int, n_ranges: int) -> None:
+    """Call tile(band, range) for all bands of rows and ranges of columns, each range in a thread.
+
+    A thread goes down its range of columns, band by band, and enters a band when the range before
+    has left it. What is added up over the columns of a band, or over the bands of a column, is
+    therefore added up in order, however many ranges there are.
+
+    Parameters
+    ----------
+    map : callable
+        Runs a function over the ranges; it begins with the first, and so on. Side by side or not.
+    tile : callable
+    n_bands, n_ranges : int
+    """
+    left = [Semaphore(0) for _ in range(n_ranges)]
+
+    def down(columns: int) -> None:
+        try:
+            for band in range(n_bands):
+                if columns:
+                    left[columns - 1].acquire()
+                tile(band, columns)
+                left[columns].release()
+        finally:  # none waits for a thread that has failed
+            left[columns].release(n_bands)
+
+    list(map(down, range(n_ranges)))
+
+
+def balanced_ranges(indptr: Array, n_ranges: int) -> list[tuple[int, int]]:
+    """Cut rows into at most ``n_ranges`` non-empty ranges with about equally many non-zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> balanced_ranges(np.array([0, 6, 7, 8, 12]), 2)
+    [(0, 1), (1, 4)]
+    """
+    n_rows = len(indptr) - 1
+    goals = np.arange(1, n_ranges) * (float(indptr[-1]) / n_ranges)
+    limits = [0, *np.searchsorted(indptr, goals).tolist(), n_rows]
+    return [(start, stop) for start, stop in pairwise(limits) if start < stop]

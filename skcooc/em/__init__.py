@@ -1,7 +1,22 @@
 """Expectation maximisation and its variants, for any model that follows the protocol."""
 
-from skcooc.em.legs import EM, Fit, Record, Split, State
+from skcooc.em.legs import Fit, Leg, Record, Run, Split, State, fit
+from skcooc.em.solvers import SOLVERS, OverRelaxation, solver
+from skcooc.em.splitting import Growing, Splitting
 from skcooc.em.temperature import TemperatureRange
-from skcooc.heldout.validation import HeldOut, Validation
 
-__all__ = ["EM", "Fit", "HeldOut", "Record", "Split", "State", "TemperatureRange", "Validation"]
+__all__ = [
+    "SOLVERS",
+    "Fit",
+    "Growing",
+    "Leg",
+    "OverRelaxation",
+    "Record",
+    "Run",
+    "Split",
+    "Splitting",
+    "State",
+    "TemperatureRange",
+    "fit",
+    "solver",
+]

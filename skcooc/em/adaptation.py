@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from skcooc.em.temperature import TemperatureRange
-from skcooc.heldout.validation import Validation
+from skcooc.heldout import Validation
 
 N_STEPS = 25  # from one end of the range to the other
 WHOLE = 1000.0  # held-out observations that are worth a step; with fewer it is as much shorter

@@ -1,22 +1,19 @@
-"""Expectation maximisation for any model: it knows the E-step and the M-step, nothing else."""
+"""A fit as legs: runs of EM one after the other, each from where the one before has ended."""
 
 from __future__ import annotations
 
-from builtins import map as serial_map
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
-from skcooc.em.momentum import Momentum
-from skcooc.em.schedules import Schedule
-from skcooc.em.solvers import OverRelaxation
-from skcooc.em.sweep import Map, Sweep, sweep
-from skcooc.heldout.validation import HeldOut, Validation
-from skcooc.protocol import Counts, Model, Rows
+from skcooc.heldout import HeldOut, Validation
+from skcooc.protocol import Array, Block, Counts, Model, Params, Rows, Statistics
+
+BURN_IN = 8  # iterations at beta = 1: enough to break the symmetry, too few to overfit
 
 
 class Record(NamedTuple):
@@ -29,10 +26,10 @@ class Record(NamedTuple):
 
 
 class State(NamedTuple):
-    """Parameters, and the state of the rows of every block."""
+    """Parameters, and the states of the rows."""
 
-    params: Any
-    rows: list[Rows]
+    params: Params
+    rows: Rows
 
 
 class Split(NamedTuple):
@@ -43,201 +40,257 @@ class Split(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """The outcome of a run of EM."""
+    """The outcome of all legs."""
 
-    params: Any
-    rows: list[Rows]
+    params: Params
+    rows: Rows
     objective: float  # nats, at the last E-step
     history: list[Record]
     converged: bool
     validation: Validation | None  # of the parameters returned; None where nothing is held out
     stopped: bool = False  # by the observer
     splits: list[Split] | None = None  # of an annealed run
-    stats: Any = None  # at the parameters returned; None where nobody asked
-
-
-Relaxation = float | Literal["momentum"]
-
-
-def accelerator(relaxation: Relaxation) -> OverRelaxation | Momentum:
-    """What makes plain steps longer, at the beginning of a stage."""
-    return Momentum() if relaxation == "momentum" else OverRelaxation(relaxation)
-
-
-@dataclass
-class Run:
-    """A run of EM between two iterations: all that it needs to go on."""
-
-    state: State
-    accelerator: OverRelaxation | Momentum
-    stage: int = 0  # number in the schedule
-    n_iter: int = 0  # iterations of this stage
-    objective: float = np.inf  # nats, at the last of them
-    settled: bool = False  # whether it has converged
-    best: State | None = None  # kept only where something is held out
-    validation: Validation | None = None  # of the best
-    since_best: int = 0  # iterations
-    history: list[Record] = field(default_factory=list)
-
-    def copy(self) -> Run:
-        """The same, which stays as it is when this one goes on."""
-        return replace(self, accelerator=copy(self.accelerator), history=list(self.history))
-
-
-class Place(NamedTuple):
-    """Where an optimiser is that runs others in turn: all that it needs to go on."""
-
-    number: int  # of the run under way
-    state: State  # in which that begins
-    history: list[Record]  # of those before
-    splits: list[Split] | None = None
-    run: Any = None  # the Run or Place of that under way; None before its first iteration
-
-    def after(self, fit: Fit) -> Place:
-        """Where the next run begins."""
-        state = State(fit.params, fit.rows)
-        return Place(self.number + 1, state, self.history + fit.history, self.splits)
-
-
-# A Record, parameters, states of the rows, and the Run or Place from which ``fit`` can go on.
-Observe = Callable[[Record, Any, Sequence[Rows], Any], bool]
-
-
-def ignore(record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
-    """Observe nothing, never stop."""
-    return False
-
-
-class Watch:
-    """An observer that remembers whether it has stopped the run."""
-
-    def __init__(self, observe: Observe) -> None:
-        self.observe, self.stopped = observe, False
-
-    def __call__(self, record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
-        """Pass the call on."""
-        self.stopped = bool(self.observe(record, params, rows, run))
-        return self.stopped
-
-    def at(self, place: Place) -> Observe:
-        """What observes the run that is under way at a place."""
-
-        def within(record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
-            return self(record, params, rows, place._replace(run=run))
-
-        return within
+    stats: Statistics = None  # at the parameters returned; None where nobody asked
 
 
 @dataclass(frozen=True)
-class EM:
-    """Settings of a run.
+class Leg:
+    """EM with one model on one table at one inverse temperature, until it converges.
 
     Parameters
     ----------
-    schedule : sequence of Stage
-        Inverse temperatures, each kept until convergence or for a number of iterations.
+    model : Model
+    X : Counts of shape (n, M)
+    beta : float
+    max_iter : int
     tol : float
-        A stage has converged where the objective falls by no more than this share of its size.
-    relaxation : float or "momentum", default=1.0
-        eta of the over-relaxed M-step (memo, eq. 63); 1 is plain EM. "momentum" makes longer steps
-        the longer all goes well. Where the objective rises after a longer step, the step is undone
-        and the plain one taken instead.
+        It has converged where the objective falls by no more than this share of its size.
     heldout : HeldOut or None, default=None
         Observations on which every iteration is validated. The parameters with the least held-out
         perplexity are returned.
     patience : int, default=10
-        Iterations without a better held-out perplexity after which a validated run stops.
+        Iterations without a better held-out perplexity after which a validated leg ends.
+    enough : bool, default=False
+        Whether to reach ``max_iter`` is to converge.
+    members : (n,) array of int or None, default=None
+        For each row, its row in the leg before, where rows are tied; None: the same.
+    groups : (N,) array of int or None, default=None
+        For each row of the finest table, its row here; None: the same.
     """
 
-    schedule: Schedule
+    model: Model
+    X: Counts
+    beta: float
+    max_iter: int
     tol: float
-    relaxation: Relaxation = 1.0
     heldout: HeldOut | None = None
     patience: int = 10
+    enough: bool = False
+    members: Array | None = None
+    groups: Array | None = None
 
-    def begin(self, model: Model, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
-        """Where ``fit`` begins, unless it is told."""
-        return State(*model.start(blocks, rng))
+    def begin(self, rng: np.random.Generator) -> State:
+        """Where a fit begins, unless it is told."""
+        return State(*self.model.start(self.X, rng))
 
-    def fit(
-        self,
-        model: Model,
-        blocks: Sequence[Counts],
-        rng: np.random.Generator,
-        observe: Observe = ignore,
-        map: Map = serial_map,
-        start: State | None = None,
-        resume: Run | None = None,
-    ) -> Fit:
-        """Alternate E- and M-steps.
+    def at(self, run: Run) -> Leg:
+        """The leg under way."""
+        return self
 
-        Parameters
-        ----------
-        model : Model
-        blocks : sequence of Counts
-        rng : numpy Generator
-            Used by ``model.start`` alone.
-        observe : callable, default=ignore
-            Called after every iteration: Record, parameters, row states, Run; True stops.
-        map : callable, default=the built-in map
-            Runs the E-step over the blocks.
-        start : State or None, default=None
-            Where to begin instead of ``begin(model, blocks, rng)``.
-        resume : Run or None, default=None
-            What was observed of a run that was cut short. It goes on as if nothing had happened.
+    def enter(self, run: Run, rng: np.random.Generator) -> None:
+        """Before the first iteration."""
+        if self.members is not None:
+            run.state = run.state._replace(rows=run.state.rows[self.members])
 
-        Returns
-        -------
-        fit : Fit
+    def leave(self, run: Run) -> None:
+        """After the last iteration."""
+        run.part += 1
+
+    def finish(self, run: Run) -> None:
+        """When the observer has stopped it."""
+
+    def seen(self, state: State) -> State:
+        """The state of the finest table."""
+        return state if self.groups is None else state._replace(rows=state.rows[self.groups])
+
+    def burned_in(self, n_burn_in: int = BURN_IN) -> list[Leg]:
+        """A few steps at beta = 1, then this leg; ``max_iter`` steps in all.
+
+        Close to the critical temperature a random start decays to the unigram before its components
+        have become different; the steps at beta = 1 make them so.
         """
-        run, stopped = resume and resume.copy(), False
-        if run is None:
-            run = Run(start or self.begin(model, blocks, rng), accelerator(self.relaxation))
-        while not stopped:
-            if run.settled or run.n_iter >= self.schedule[run.stage].max_iter:
-                if run.stage + 1 == len(self.schedule):
-                    break
-                run.stage, run.n_iter, run.objective, run.settled = run.stage + 1, 0, np.inf, False
-                run.accelerator = accelerator(self.relaxation)
-            self._iterate(run, model, blocks, map)
-            stopped = bool(observe(run.history[-1], *run.state, run.copy()))
-        params, rows = run.best or run.state
-        objective, converged = run.history[-1].free_energy, run.settled and not stopped
-        return Fit(params, rows, objective, run.history, converged, run.validation, stopped)
+        n_burn_in = min(n_burn_in, self.max_iter - 1)
+        if self.beta == 1.0 or not n_burn_in:
+            return [self]
+        first = replace(self, beta=1.0, max_iter=n_burn_in)
+        return [first, replace(self, max_iter=self.max_iter - n_burn_in, members=None)]
 
-    def _iterate(self, run: Run, model: Model, blocks: Sequence[Counts], map: Map) -> None:
-        """Go on by one iteration."""
-        began, beta = perf_counter(), self.schedule[run.stage].beta
-        objective = self._step(run, model, blocks, map, beta)
-        record = Record(beta, objective, self._validate(run, model), perf_counter() - began)
-        fallen = run.objective - objective
-        impatient = self.heldout is not None and run.since_best >= self.patience
-        run.settled = impatient or fallen <= self.tol * abs(objective)
-        run.objective, run.n_iter = objective, run.n_iter + 1
-        run.history.append(record)
 
-    def _step(
-        self, run: Run, model: Model, blocks: Sequence[Counts], map: Map, beta: float
-    ) -> float:
-        """An E-step and an M-step; the objective at the E-step."""
+class Part(Protocol):
+    """A leg, or legs that are found on the way; see Leg for what the methods do."""
 
-        def advance(step: Sweep) -> None:
-            params = model.maximize(step.stats, run.state.params, beta)
-            run.state = State(params, step.rows)
+    def begin(self, rng: np.random.Generator) -> State: ...
+    def at(self, run: Run) -> Leg: ...
+    def enter(self, run: Run, rng: np.random.Generator) -> None: ...
+    def leave(self, run: Run) -> None: ...
+    def finish(self, run: Run) -> None: ...
+    def seen(self, state: State) -> State: ...
 
-        step = sweep(model, blocks, *run.state, beta, map)
-        if (plain := run.accelerator.undo(step)) is not None:
-            advance(plain)
-            step = sweep(model, blocks, *run.state, beta, map)
-        advance(run.accelerator.take(step, blocks))
-        return step.objective
 
-    def _validate(self, run: Run, model: Model) -> float:
-        """Held-out perplexity of the state; the best is kept."""
-        if self.heldout is None:
-            return float("nan")
-        validation = self.heldout(model, *run.state)
-        run.since_best += 1
-        if run.validation is None or validation.perplexity < run.validation.perplexity:
-            run.validation, run.best, run.since_best = validation, run.state, 0
-        return validation.perplexity
+class Solver(Protocol):
+    """How one iteration follows the other. It is copied at the beginning of each leg."""
+
+    @property
+    def pace(self) -> float:
+        """Plain steps that one of its is worth in the mean: how long short fits have to be."""
+
+    def step(self, leg: Leg, state: State) -> tuple[State, float]:
+        """The next state, and the objective of this one, in nats."""
+
+
+@dataclass
+class Run:
+    """A fit between two iterations: all that it needs to go on."""
+
+    state: State
+    solver: Solver
+    part: int = 0  # number of the part under way
+    number: int = 0  # of the leg in it
+    n_clusters: int = 0  # where copies were made, of how many
+    n_iter: int = 0  # iterations of this leg
+    objective: float = np.inf  # nats, at the last of them
+    settled: bool = False  # whether it has converged
+    best: State | None = None  # kept only where something is held out
+    validation: Validation | None = None  # of the best
+    since_best: int = 0  # iterations; legs, where these are judged
+    history: list[Record] = field(default_factory=list)
+    splits: list[Split] | None = None
+    best_splits: list[Split] | None = None
+
+    def copy(self) -> Self:
+        """The same, which stays as it is when this one goes on."""
+        return replace(self, solver=copy(self.solver), history=list(self.history))
+
+    def judge(self, validation: Validation) -> None:
+        """Keep the state if it is the best."""
+        self.since_best += 1
+        if self.validation is None or validation.perplexity < self.validation.perplexity:
+            self.validation, self.best, self.since_best = validation, self.state, 0
+
+
+Observe = Callable[[Record, State, Run], bool]  # True stops; the Run is that from which it goes on
+
+
+def ignore(record: Record, state: State, run: Run) -> bool:
+    """Observe nothing, never stop."""
+    return False
+
+
+def fit(
+    parts: Sequence[Part],
+    rng: np.random.Generator,
+    solver: Solver,
+    observe: Observe = ignore,
+    start: State | None = None,
+    resume: Run | None = None,
+) -> Fit:
+    """Go through the legs.
+
+    Parameters
+    ----------
+    parts : sequence of Leg or Splitting
+    rng : numpy Generator
+        Used by starts and splits alone.
+    solver : Solver
+    observe : callable, default=ignore
+        Called after every iteration with Record, State of the finest table, and Run; True stops.
+    start : State or None, default=None
+        Where to begin instead of at random.
+    resume : Run or None, default=None
+        What was observed of a fit that was cut short. It goes on as if nothing had happened.
+
+    Returns
+    -------
+    fit : Fit
+    """
+    run = resume.copy() if resume else Run(start or parts[0].begin(rng), solver)
+    stopped = False
+    while run.part < len(parts) and not stopped:
+        part = parts[run.part]
+        if run.n_iter == 0:
+            part.enter(run, rng)
+            run.solver, run.objective, run.settled = copy(solver), np.inf, False
+        leg = part.at(run)
+        while not (run.settled or run.n_iter >= leg.max_iter or stopped):
+            iterate(run, leg)
+            stopped = bool(observe(run.history[-1], part.seen(run.state), run.copy()))
+        if not stopped:
+            part.leave(run)
+            run.n_iter = 0
+    if stopped:
+        part.finish(run)
+        return _cut_short(run, part.seen(run.best or run.state), leg, parts[-1].at(run), solver)
+    state, objective = run.best or run.state, run.history[-1].free_energy
+    converged = run.settled or leg.enough
+    return Fit(*state, objective, run.history, converged, run.validation, splits=run.splits)
+
+
+def _cut_short(run: Run, state: State, leg: Leg, last: Leg, solver: Solver) -> Fit:
+    """What a fit that was stopped has found so far, as parameters of the model asked for."""
+    validation = run.validation
+    if last.model is not leg.model:
+        rng = np.random.default_rng()  # not used: it does not begin at random
+        once = fit([replace(last, max_iter=1)], rng, solver, start=run.state)
+        state, validation = State(once.params, once.rows), once.validation
+    objective = run.history[-1].free_energy
+    return Fit(*state, objective, run.history, False, validation, True, run.splits)
+
+
+def iterate(run: Run, leg: Leg) -> None:
+    """A step of the solver, and a look at what is held out."""
+    began, perplexity = perf_counter(), float("nan")
+    run.state, objective = run.solver.step(leg, run.state)
+    if leg.heldout is not None:
+        validation = leg.heldout(leg.model, *run.state)
+        run.judge(validation)
+        perplexity = validation.perplexity
+    run.history.append(Record(leg.beta, objective, perplexity, perf_counter() - began))
+    impatient = leg.heldout is not None and run.since_best >= leg.patience
+    run.settled = impatient or run.objective - objective <= leg.tol * abs(objective)
+    run.objective, run.n_iter = objective, run.n_iter + 1
+
+
+class Scale(NamedTuple):
+    """A table in which rows may be tied."""
+
+    X: Block
+    members: Array | None  # for each row, its row in the next coarser table
+    groups: Array | None  # for each row of the finest table, its row in this one
+
+
+def scales(X: Block, coarsening: Sequence[Array]) -> list[Scale]:
+    """The tables that a nested sequence of groupings makes of one: multiscale optimisation.
+
+    Tying the rows of a group in one posterior restricts the free energy to a subspace: a group acts
+    as its mean row, counted as often as it has members. So the objective is the same on all scales,
+    it never rises from one to the next, and one temperature is right for all: memo, section 5.4.
+
+    Parameters
+    ----------
+    X : Block of shape (N, M)
+    coarsening : sequence of (N,) arrays of int
+        Group of each row, finest grouping first; each must join groups of the one before.
+
+    Returns
+    -------
+    scales : list of Scale
+        The coarsest first; X itself is the last.
+    """
+    found, groups = [], None
+    finer = np.arange(X.shape[0])
+    for labels in coarsening:
+        coarser = np.unique(labels, return_inverse=True)[1]
+        members = coarser[np.unique(finer, return_index=True)[1]]
+        found.append(Scale(X, members, groups))
+        X, finer, groups = X.coarsen(members), coarser, coarser
+    return [*reversed([*found, Scale(X, None, groups)])]

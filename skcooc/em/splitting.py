@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from builtins import map as serial_map
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcooc.em.legs import EM, Fit, Observe, Place, Split, State, Watch, ignore
-from skcooc.em.schedules import constant
-from skcooc.em.sweep import Map
-from skcooc.protocol import Array, Counts, Model
+from skcooc.em.legs import Leg, Run, Split, State
+from skcooc.heldout import HeldOut
+from skcooc.protocol import Annealable, Array, Params, Statistics
 
 PERTURBATION = 1e-2  # relative size of the noise that tells two copies apart
 SLOW = 1e-2  # of the tolerance: small differences, from which splits grow, hardly move it
-LAST = -1  # number of the run of all clusters, after those on the way to them
 DISTINCT = 5e-2  # total variation between copies from which they are clusters of their own
-
-
-class Grown(NamedTuple):
-    """A model whose structure has been learned."""
-
-    model: Model
-    seed: Model  # the same, starting from what was found with its structure
-    splits: list[Split] | None  # None where nothing was to be learned
+PATIENCE = 10  # legs that do not predict better, once there are clusters: a factor 2.5 in beta
 
 
 @dataclass(frozen=True)
-class Annealing:
+class Splitting:
     """EM at a rising sequence of inverse temperatures, beginning with a single cluster.
 
     At every temperature each cluster is replaced by two copies, which are pulled apart a little.
@@ -39,128 +29,145 @@ class Annealing:
     Rose, Gurewitz and Fox, Phys. Rev. Lett. 65, 1990; Pereira, Tishby and Lee, ACL 1993; memo,
     section 5.1.
 
-    Copies must get apart within one run of EM, which they do some way above the inverse temperature
-    at which the cluster becomes unstable, at 1.3 to 2.4 times it on planted data. To wait longer
-    finds splits earlier, but not better ones: where clusters hardly differ, the wrong ones part.
+    Copies must get apart within one leg, which they do some way above the inverse temperature at
+    which the cluster becomes unstable, at 1.3 to 2.4 times it on planted data. To wait longer finds
+    splits earlier, but not better ones: where clusters hardly differ, the wrong ones part.
 
     Parameters
     ----------
-    em : EM
-        What is run at every temperature; its schedule gives the number of iterations. Where there
-        are copies it has much more patience, for they part slowly.
+    leg : Leg
+        What is run at every temperature, with an Annealable model. Where there are copies it has
+        much more patience, for they part slowly.
     betas : sequence of float
-        Rising inverse temperatures.
+        Rising inverse temperatures. The last one is repeated until no more clusters come apart.
     """
 
-    em: EM
+    leg: Leg
     betas: Sequence[float]
 
-    def begin(self, model: Any, blocks: Sequence[Counts], rng: np.random.Generator) -> State:
-        """Where ``fit`` begins, unless it is told: with a single cluster."""
-        state = self.em.begin(model, blocks, rng)
-        return mixed(model, state, [tuple(range(state.rows[0].shape[1]))])
-
-    def fit(
-        self,
-        model: Any,
-        blocks: Sequence[Counts],
-        rng: np.random.Generator,
-        observe: Observe = ignore,
-        map: Map = serial_map,
-        start: State | None = None,
-        resume: Place | None = None,
-    ) -> Fit:
-        """Run EM with an Annealable model at every temperature, the last one twice; see EM.fit.
-
-        Where fewer than ``model.n_clusters`` have come apart, some of them are there repeatedly.
-        """
-        watch, place = Watch(observe), resume
-        if place is None or place.number != LAST:
-            *_, point = self.path(model, blocks, rng, watch, map, start, resume)
-            found, splits = State(point.params, point.rows), point.splits or []
-            k = found.rows[0].shape[1]
-            state = mixed(model, found, [(c % k,) for c in range(model.n_clusters)])
-            for copy in range(k, model.n_clusters):
-                splits = joined_by(splits, copy % k, copy)
-            if watch.stopped:
-                return point._replace(params=state.params, rows=state.rows, splits=splits)
-            place = Place(LAST, state, point.history, splits)
-        last, at = (
-            replace(self.em, schedule=constant(self.betas[-1], self._n_iter)),
-            watch.at(place),
-        )
-        fit = last.fit(model, blocks, rng, at, map, start=place.state, resume=place.run)
-        return fit._replace(history=place.history + fit.history, splits=place.splits)
-
-    def path(
-        self,
-        model: Any,
-        blocks: Sequence[Counts],
-        rng: np.random.Generator,
-        observe: Observe = ignore,
-        map: Map = serial_map,
-        start: State | None = None,
-        resume: Place | None = None,
-    ) -> Iterator[Fit]:
-        """What EM finds at every temperature, and at the last one until no more come apart."""
-        watch = Watch(observe)
-        place = resume or Place(0, start or self.begin(model, blocks, rng), [], [])
-        while True:
-            beta = self.betas[min(place.number, len(self.betas) - 1)]
-            fit, apart = self._run(model, blocks, rng, watch.at(place), map, place, beta)
-            k, splits = fit.rows[0].shape[1] - len(apart), place.splits or []
-            for new, c in enumerate(apart, start=k):
-                splits = [*joined_by(splits, c, new), Split(beta, ((c,), (new,)))]
-            place = place.after(fit)._replace(splits=splits)
-            yield fit._replace(history=place.history, splits=splits)
-            if watch.stopped or (place.number >= len(self.betas) and not apart):
-                return
-
-    def _run(
-        self,
-        model: Any,
-        blocks: Sequence[Counts],
-        rng: np.random.Generator,
-        observe: Observe,
-        map: Map,
-        place: Place,
-        beta: float,
-    ) -> tuple[Fit, list[int]]:
-        """EM at one temperature, and the clusters that have come apart, K by K + 1 and so on."""
-        em = replace(self.em, schedule=constant(beta, self._n_iter), heldout=None)
-        start, run, k = place.state, place.run, place.state.rows[0].shape[1]
-        if k == model.n_clusters:
-            return em.fit(model, blocks, rng, observe, map, start=start, resume=run), []
-        if run is None:
-            start = doubled(model, start, rng)
-        patient = replace(em, tol=SLOW * em.tol)
-        fit = patient.fit(model, blocks, rng, observe, map, start=start, resume=run)
-        components = model.factors(fit.params, fit.rows[0])[1]
-        apart = drifted(components[:, :k], components[:, k:])[: model.n_clusters - k]
-        parts = [(c,) if c in apart else (c, k + c) for c in range(k)]
-        state = mixed(model, State(fit.params, fit.rows), parts + [(k + c,) for c in apart])
-        return fit._replace(**state._asdict()), apart
-
     @property
-    def _n_iter(self) -> int:
-        return max(stage.max_iter for stage in self.em.schedule)
+    def model(self) -> Annealable[Params, Statistics]:
+        """The model that is annealed."""
+        model: Annealable[Params, Statistics] = self.leg.model  # type: ignore[assignment]
+        return model
+
+    def begin(self, rng: np.random.Generator) -> State:
+        """Where a fit begins, unless it is told: with a single cluster."""
+        state = self.leg.begin(rng)
+        return mixed(self.model, state, [tuple(range(state.rows.shape[1]))])
+
+    def at(self, run: Run) -> Leg:
+        """The leg under way."""
+        beta = self.betas[min(run.number, len(self.betas) - 1)]
+        tol = self.leg.tol if run.n_clusters == self.model.n_clusters else SLOW * self.leg.tol
+        return replace(self.leg, beta=beta, tol=tol)
+
+    def enter(self, run: Run, rng: np.random.Generator) -> None:
+        """Copies, where clusters are still missing."""
+        run.n_clusters = run.state.rows.shape[1]
+        if run.n_clusters < self.model.n_clusters:
+            run.state = doubled(self.model, run.state, rng)
+
+    def leave(self, run: Run) -> None:
+        """Clusters that have come apart stay apart; the next temperature, or the next part."""
+        n_before = run.n_clusters
+        self._part(run)
+        run.number += 1
+        if run.number >= len(self.betas) and run.state.rows.shape[1] == n_before:
+            self._fill(run)
+            run.part, run.number = run.part + 1, 0
+
+    def finish(self, run: Run) -> None:
+        """What has come apart when it was stopped."""
+        self._part(run)
+        self._fill(run)
+
+    def seen(self, state: State) -> State:
+        """The state of the finest table."""
+        return self.leg.seen(state)
+
+    def _part(self, run: Run) -> None:
+        """Join copies, but for those which have drifted apart."""
+        k, beta, splits = run.n_clusters, self.at(run).beta, run.splits or []
+        apart: list[int] = []
+        if run.state.rows.shape[1] > k:
+            components = self.model.factors(*run.state)[1]
+            apart = drifted(components[:, :k], components[:, k:])[: self.model.n_clusters - k]
+            parts = [(c,) if c in apart else (c, k + c) for c in range(k)]
+            run.state = mixed(self.model, run.state, parts + [(k + c,) for c in apart])
+        for new, c in enumerate(apart, start=k):
+            splits = [*joined_by(splits, c, new), Split(beta, ((c,), (new,)))]
+        run.splits = splits
+
+    def _fill(self, run: Run) -> None:
+        """Where fewer clusters have come apart, some of them are there repeatedly."""
+        k, n_clusters = run.state.rows.shape[1], self.model.n_clusters
+        run.state = mixed(self.model, run.state, [(c % k,) for c in range(n_clusters)])
+        for twin in range(k, n_clusters):
+            run.splits = joined_by(run.splits or [], twin % k, twin)
 
 
-def doubled(model: Any, state: State, rng: np.random.Generator) -> State:
+@dataclass(frozen=True)
+class Growing(Splitting):
+    """Splitting that ends with as many clusters as there are good reasons for.
+
+    It ends where all are there, or where they no longer predict held-out observations better, with
+    what predicted best.
+
+    Parameters
+    ----------
+    leg, betas
+        As of Splitting.
+    judge : HeldOut or None, default=None
+        None knows no reason against more clusters.
+    """
+
+    judge: HeldOut | None = None
+
+    def leave(self, run: Run) -> None:
+        """Keep the best; the next temperature, or the end."""
+        n_before = run.n_clusters
+        self._part(run)
+        run.number += 1
+        k, judged = run.state.rows.shape[1], self._judged(run)
+        spent = run.number >= len(self.betas) and k == n_before
+        if k == self.model.n_clusters or judged == PATIENCE or spent:
+            run.part, run.splits = run.part + 1, run.best_splits
+
+    def finish(self, run: Run) -> None:
+        """What was best when it was stopped."""
+        self._part(run)
+        self._judged(run)
+        run.splits = run.best_splits
+
+    def _judged(self, run: Run) -> int:
+        """Number of legs since the best."""
+        if self.judge is not None:
+            if not run.splits:
+                run.validation = None  # one cluster is no rival
+            run.judge(self.judge(self.model, *run.state))
+        if run.since_best == 0:
+            run.best, run.best_splits = run.state, run.splits
+        return run.since_best
+
+
+def doubled(model: Annealable[Params, Statistics], state: State, rng: np.random.Generator) -> State:
     """Two copies of every cluster, c and K + c, a little apart."""
-    k = state.rows[0].shape[1]
+    k = state.rows.shape[1]
     pairs = mixed(model, state, [(c % k,) for c in range(2 * k)])
     return pairs._replace(params=model.perturb(pairs.params, rng, PERTURBATION))
 
 
-def mixed(model: Any, state: State, parts: Sequence[tuple[int, ...]]) -> State:
+def mixed(
+    model: Annealable[Params, Statistics], state: State, parts: Sequence[tuple[int, ...]]
+) -> State:
     """Clusters that join these parts; what is in several parts is divided evenly among them."""
-    shares = np.zeros((state.rows[0].shape[1], len(parts)))
+    shares = np.zeros((state.rows.shape[1], len(parts)))
     for new, part in enumerate(parts):
         shares[list(part), new] = 1
     shares /= shares.sum(axis=1, keepdims=True)
-    shares = shares.astype(state.rows[0].dtype)
-    return State(model.mixed(state.params, shares), [rows @ shares for rows in state.rows])
+    shares = shares.astype(state.rows.dtype)
+    return State(model.mixed(state.params, shares), state.rows @ shares)
 
 
 def drifted(components: Array, copies: Array) -> list[int]:
@@ -198,3 +205,19 @@ def joined_by(splits: Sequence[Split], companion: int, new: int) -> list[Split]:
         Split(beta, tuple((*part, new) if companion in part else part for part in parts))
         for beta, parts in splits
     ]
+
+
+def rising(low: float, high: float, factor: float) -> list[float]:
+    """Inverse temperatures from low to high, each at most ``factor`` times the one before.
+
+    Examples
+    --------
+    >>> rising(0.1, 0.4, 2.0)
+    [0.1, 0.2, 0.4]
+    >>> rising(0.5, 0.4, 2.0)
+    [0.4]
+    """
+    if low >= high:
+        return [high]
+    n_steps = math.ceil(math.log(high / low) / math.log(factor) - 1e-9)
+    return [low * (high / low) ** (step / n_steps) for step in range(n_steps)] + [high]

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.heldout.validation import Validation
+from skcooc.heldout import Validation
 
 GOLDEN = (np.sqrt(5) - 1) / 2
 PLATEAU = 1e-4  # relative difference of perplexities that says nothing

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.protocol import Array, Block, Counts, OnlineModel, Rows
 from skcooc.simplex import diluted, normalise, sums
 
 
@@ -27,7 +26,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Aspects:
+class Aspects(OnlineModel[Params, Statistics]):
     """Equations of the aspect model.
 
     P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k); memo eqs. (1)-(11). At inverse
@@ -44,22 +43,15 @@ class Aspects:
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float = 0.0
 
-    @property
-    def fold_in(self) -> Aspects:
-        """The equations for new rows: these."""
-        return self
-
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Random components; every row an equal mixture of them."""
-        n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
+        n_columns, dtype = X.shape[1], X.dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.n_components)).astype(dtype)
         weights = np.full(self.n_components, 1 / self.n_components, dtype=dtype)
-        rows = [np.broadcast_to(weights, (X.shape[0], len(weights))) for X in blocks]
+        rows = np.broadcast_to(weights, (X.shape[0], len(weights)))
         return Params(normalise(noise, axis=0, otherwise=0.0), weights), rows
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo eqs. (6), (8), (9)."""
 
         def temper(P: Array, out: Array) -> None:

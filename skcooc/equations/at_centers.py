@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.equations.memberships import summed_out
+from skcooc.protocol import Array, Block, FoldIn, Rows
 from skcooc.simplex import log, normalise, softmax, sums
 
 
@@ -27,7 +28,7 @@ class Statistics(NamedTuple):
     free_energy: float
 
 
-class _AtCenters:
+class _AtCenters(FoldIn[Params, Statistics]):
     """What both ways to predict share; the state of a row is P(c given x)."""
 
     def restrict(self, params: Params, columns: Array) -> Params:
@@ -48,7 +49,7 @@ class Collapsed(_AtCenters):
     exponent of all their observations together, even if it was that of every single one.
     """
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of the clusters: one step is all, whatever the state of the rows."""
         factors = params.topics, params.centers, log(params.weights)
         psi, evidence, _, _ = summed_out(X, *factors, beta)
@@ -64,7 +65,7 @@ class MeanField(_AtCenters):
     from the posterior in which topics are summed out.
     """
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Topics of the observations, then posteriors of the clusters."""
         S = expected_topics(X, params, rows)
         psi, log_sums = beta * S @ params.log_centers.T, np.empty((len(S), 1))
@@ -74,58 +75,20 @@ class MeanField(_AtCenters):
         return psi, Statistics(-float(np.sum(log_sums)) / beta)
 
 
-def summed_out(
-    X: Counts, topics: Array, centers: Array, log_weights: Array, power: float
-) -> tuple[Array, Array, Array, Array]:
-    """psi_ic ~ exp(log_weights_c) prod_j P_jc^(power n_ij) with P = topics @ centers.T.
-
-    Parameters
-    ----------
-    X : Counts of shape (n, M)
-    topics : (M, K) array
-    centers : (C, K) array
-    log_weights : (C,) array
-    power : float
-
-    Returns
-    -------
-    psi : (n, C) array
-    evidence : (n,) array, float64
-        Logarithms of what psi is divided by, P being taken relative to what all clusters share.
-    P : (M, C) array
-    shared : (M,) array
-        Mean of log P over the clusters.
-    """
-
-    def fill(evidence: Array, out: Array) -> None:
-        out *= power
-        out += log_weights
-        softmax(out, evidence)
-
-    P = topics @ centers.T
-    relative = log(P)
-    shared = relative.mean(axis=1)
-    relative -= shared[:, None]  # small, so that rounding is, too
-    psi = X.dot(relative)
-    evidence = np.empty((len(psi), 1), dtype=psi.dtype)
-    X.rowwise(fill, evidence, out=psi)
-    return psi, evidence[:, 0].astype(np.float64), P, shared
-
-
-def expected_topics(X: Counts, params: Params, rows: Rows) -> Array:
+def expected_topics(X: Block, params: Params, rows: Rows) -> Array:
     """S_ik = sum_j n_ij phi_ijk with phi_ijk ~ A_ik B_jk, eq. (8), (n, K)."""
     A = np.exp(rows @ params.log_centers)
     S: Array = A * X.mixture(A, params.topics).rows
     return S
 
 
-def projections(X: Counts, params: Params, rows: Rows) -> Array:
+def projections(X: Block, params: Params, rows: Rows) -> Array:
     """S_ik / n_i, (n, K); the mean center where a row has no observations."""
     S = expected_topics(X, params, rows)
     return normalise(S, axis=1, otherwise=params.weights @ params.centers)
 
 
-def collapsed_bounds(X: Counts, params: Params) -> Array:
+def collapsed_bounds(X: Block, params: Params) -> Array:
     """log sum_c exp(E[log pi_c]) prod_j (sum_k B_jk exp(E[log theta_ck]))^n_ij, (n,), nats."""
     centers = np.exp(params.log_centers)
     _, evidence, _, shared = summed_out(X, params.topics, centers, params.log_weights, 1.0)

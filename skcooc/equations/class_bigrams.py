@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from skcooc.equations.coclusters import CoClusters, Params, mutual_information
 from skcooc.equations.memberships import soft_start
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.protocol import Array, Counts, Exchangeable, Rows
+from skcooc.protocol import Array, Block, Counts, Equations, Need, Rows
 
 
 class Statistics(NamedTuple):
@@ -23,7 +23,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ClassBigrams:
+class ClassBigrams(Equations[Params, Statistics]):
     """Equations of the symmetric clustering model where X = Y and I = J: memo, section 3.3.
 
     P(y_j given x_i) = P(y_j given c(j)) P(c(j) given c(i)), the class bigram model of Brown et al.
@@ -35,23 +35,29 @@ class ClassBigrams:
     n_clusters: int
 
     @property
+    def needs(self) -> Mapping[Need, str]:
+        """Moves of single objects."""
+        return {"exchange": "tied=True moves one object at a time; it needs False"}
+
+    @property
     def untied(self) -> CoClusters:
         """The model with the same predictions whose two clusterings may differ."""
         return CoClusters(self.n_clusters, self.n_clusters, hard=True)
 
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
+    def folding(self, params: Params) -> tuple[CoClusters, Params]:
+        """New rows are no columns."""
+        return self.untied, params
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Clusters of rows."""
-        (X,) = blocks
-        (I,) = soft_start(RowClusters(self.n_clusters), blocks, rng).rows
+        I = soft_start(RowClusters(self.n_clusters), X, rng).rows
         rows = np.eye(self.n_clusters, dtype=X.dtype)[I.argmax(axis=1)]
         params = self._params(X.tdot(rows), rows)
-        return params, [rows]
+        return params, rows
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """One exchange move for every object; the rows are as the parameters have them."""
-        labels = cast(Exchangeable, X).exchange(params.memberships.argmax(axis=1), self.n_clusters)
+        labels = X.exchange(params.memberships.argmax(axis=1), self.n_clusters)
         moved = np.eye(self.n_clusters, dtype=X.dtype)[labels]
         total = float(np.sum(X.row_sums * X.row_weights))
         energy = -total * mutual_information(params.joint)
@@ -60,10 +66,6 @@ class ClassBigrams:
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """The association of the clusters: memo, eqs. (42), (43)."""
         return self._params(stats.profiles, stats.memberships)
-
-    def log_prior(self, params: Params, beta: float) -> float:
-        """None: maximum likelihood."""
-        return 0.0
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The memberships of these columns alone."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -18,7 +18,7 @@ from skcooc.equations.memberships import (
     worst_explained,
 )
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.protocol import Array, Block, Clustering, Counts, Need, Rows
 from skcooc.simplex import LEAST, entropy, log, normalise, sums
 
 
@@ -42,7 +42,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CoClusters:
+class CoClusters(Clustering[Params, Statistics]):
     """Equations of the symmetric clustering model (SCM): memo, eqs. (34)-(49).
 
     P(x_i, y_j) = P(x_i) P(y_j) sum_cd I_ic J_jd c_cd with associations c_cd = pi_cd / (pi_c pi_d).
@@ -61,21 +61,19 @@ class CoClusters:
     proportions: Literal["uniform", "estimated"] = "uniform"
 
     @property
-    def untied(self) -> CoClusters:
-        """The model by which new rows are folded in: this one."""
-        return self
+    def needs(self) -> Mapping[Need, str]:
+        """All rows of a column at once."""
+        return {"each step": "columns are clustered by all of their rows"}
 
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Both sides from asymmetric clusterings; random ones would end at the unigram."""
-        rows = soft_start(RowClusters(self.n_row_clusters), blocks, rng).rows
-        J = soft_start(ColumnClusters(self.n_column_clusters), blocks, rng).params.memberships
-        profiles = np.sum([X.tdot(I) for X, I in zip(blocks, rows, strict=True)], axis=0)
+        rows = soft_start(RowClusters(self.n_row_clusters), X, rng).rows
+        J = soft_start(ColumnClusters(self.n_column_clusters), X, rng).params.memberships
+        profiles = X.tdot(rows)
         uniform = [np.full(k, 1 / k, dtype=J.dtype) for k in (profiles.shape[1], J.shape[1])]
         return Params(J, _shares(profiles), _joint(profiles, J), *uniform), rows
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of the rows: memo, eqs. (44), (49)."""
         profiles = X.dot(params.memberships)
         scores = profiles @ log_association(params.joint).T
@@ -132,10 +130,10 @@ class CoClusters:
         blocks = normalise(params.joint, axis=1, otherwise=of_columns)
         return rows, normalise(columns @ blocks.T, axis=0, otherwise=params.shares[:, None])
 
-    def object_size(self, blocks: Sequence[Counts]) -> float:
+    def object_size(self, X: Counts) -> float:
         """Mean number of observations of the rows, or of the columns, whichever have fewer."""
         rows, columns = RowClusters(self.n_row_clusters), ColumnClusters(self.n_column_clusters)
-        return min(rows.object_size(blocks), columns.object_size(blocks))
+        return min(rows.object_size(X), columns.object_size(X))
 
     def critical_beta(self, X: Counts) -> float:
         """Below it neither side has clusters of its own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -15,7 +15,7 @@ from skcooc.equations.memberships import (
     reciprocals,
     soft_start,
 )
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.protocol import Annealable, Array, Block, Counts, Need, Rows
 from skcooc.simplex import entropy, log, normalise, sums
 
 
@@ -38,7 +38,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ColumnClusters:
+class ColumnClusters(Annealable[Params, Statistics]):
     """Equations of the asymmetric clustering model for the second set: memo, section 3.1.
 
     All observations of a column come from one cluster. At inverse temperature beta
@@ -55,18 +55,22 @@ class ColumnClusters:
     object_weights: Literal["counts", "equal"] = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
 
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        """All rows of a column at once."""
+        reason = "columns are clustered by all of their rows; it needs axis='rows'"
+        return {"each step": reason}
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Random posteriors; a hard model begins with a few steps of the soft one."""
         if self.hard:
-            soft = soft_start(replace(self, hard=False), blocks, rng)
+            soft = soft_start(replace(self, hard=False), X, rng)
             return soft.params, soft.rows
-        n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
+        n_columns, dtype = X.shape[1], X.dtype
         J = rng.dirichlet(np.ones(self.n_clusters), n_columns).astype(dtype)
-        totals = _totals(blocks).astype(dtype)
+        totals = X.column_sums.astype(dtype)
         uniform = np.full(self.n_clusters, 1 / self.n_clusters, dtype=dtype)
-        rows = [np.broadcast_to(uniform, (X.shape[0], len(uniform))) for X in blocks]
+        rows = np.broadcast_to(uniform, (X.shape[0], len(uniform)))
         return Params(J, totals, _shares(J, totals), uniform), rows
 
     def mixed(self, params: Params, shares: Array) -> Params:
@@ -82,7 +86,7 @@ class ColumnClusters:
         noisy = params.memberships * noise.astype(params.memberships.dtype)
         return params._replace(memberships=normalise(noisy, axis=1, otherwise=0.0))
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Distributions of the clusters over rows, and what they say of the columns."""
         J, factors = params.memberships, self._factors(params.totals)
         counted = X.dot(J)
@@ -136,9 +140,9 @@ class ColumnClusters:
         """P(c given object), of the columns."""
         return params.memberships
 
-    def object_size(self, blocks: Sequence[Counts]) -> float:
+    def object_size(self, X: Counts) -> float:
         """Mean number of observations of the columns that have any."""
-        return float(_mean_positive(_totals(blocks)))
+        return float(_mean_positive(X.column_sums))
 
     def critical_beta(self, X: Counts) -> float:
         """The inverse temperature below which all clusters are the same."""
@@ -160,10 +164,6 @@ def _shares(J: Array, totals: Array) -> Array:
     """Share of the observations in each cluster, (K,)."""
     mass = sums(J * totals[:, None], axis=0)
     return mass / mass.sum()
-
-
-def _totals(blocks: Sequence[Counts]) -> Array:
-    return np.sum([X.column_sums for X in blocks], axis=0)
 
 
 def _mean_positive(totals: Array) -> Array:

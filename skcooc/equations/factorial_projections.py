@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,10 @@ from skcooc.equations.projections import (
     Projections,
     Statistics,
     clusters_of,
+    in_all_places,
     row_weights,
-    spread,
 )
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.protocol import Array, Block, Need, Rows
 from skcooc.simplex import softmax, sums
 
 CHUNK = 256  # rows whose posteriors are in memory at a time
@@ -38,7 +38,13 @@ class FactorialProjections(Projections):
     size N x C.
     """
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        """Also the projections of the rows, which would start anew."""
+        end_badly = "rows would start anew, and end badly; it needs posterior='structured'"
+        return {"row states": end_badly, **super().needs}
+
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Memberships and topics of the rows, in the order psi, phi, psi."""
         clusters, weights = clusters_of(params), row_weights(X)
         # Relative to the largest, so that differences of clusters do not drown in rounding.
@@ -51,7 +57,7 @@ class FactorialProjections(Projections):
         centers, sizes, evidence = _collected(X, weights, clusters, S, beta)
         expected = float(np.sum(weights[:, None] * S * log_A, dtype=np.float64))
         free_energy = expected - (evidence + mixture.log_likelihood) / beta
-        sums_of_clusters = spread(params, clusters.alive, centers, sizes)
+        sums_of_clusters = in_all_places(params, clusters.alive, centers, sizes)
         return S, Statistics(B * mixture.columns, *sums_of_clusters, free_energy)
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
@@ -79,7 +85,7 @@ def _posteriors(S: Array, clusters: Clusters, beta: float) -> tuple[Array, Array
     return scores, log_sums
 
 
-def _mixed_centers(X: Counts, clusters: Clusters, S: Array, beta: float) -> Array:
+def _mixed_centers(X: Block, clusters: Clusters, S: Array, beta: float) -> Array:
     """sum_c psi_ic E[log theta_ck], (n, K)."""
     mixed = np.empty_like(S)
 
@@ -93,7 +99,7 @@ def _mixed_centers(X: Counts, clusters: Clusters, S: Array, beta: float) -> Arra
 
 
 def _collected(
-    X: Counts, weights: Array, clusters: Clusters, S: Array, beta: float
+    X: Block, weights: Array, clusters: Clusters, S: Array, beta: float
 ) -> tuple[Array, Array, float]:
     """psi.T @ S (c, K), the sums of psi (c,), and the sum of the evidence of the rows."""
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from skcooc.em import EM, Fit, HeldOut, Split
-from skcooc.em.legs import Observe
-from skcooc.em.schedules import rising
-from skcooc.em.splitting import Annealing
+from skcooc.em import Growing, Leg, Split, fit
+from skcooc.em.legs import Observe, Solver
+from skcooc.em.splitting import rising
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, division
 from skcooc.protocol import Array, Counts
 from skcooc.simplex import normalise
 
 COOLING = 1.1  # factor between successive inverse temperatures
-RUNS = 10  # of EM that do not predict better, once there are clusters: a factor 2.5 in beta
 
 
 class Growth(NamedTuple):
@@ -29,12 +25,15 @@ class Growth(NamedTuple):
     tree: Tree
     nodes: Array  # (M, V): P(y_j given v), of all rows in the clusters below
     splits: list[Split]  # parts are numbers of leaves
+    failed: bool  # whether it has not grown, though nothing stood in its way
 
 
 def grow(
-    em: EM,
     X: Counts,
     n_clusters: int,
+    max_iter: int,
+    tol: float,
+    solver: Solver,
     rng: np.random.Generator,
     heldout: HeldOut | None,
     observe: Observe,
@@ -46,55 +45,34 @@ def grow(
 
     Parameters
     ----------
-    em : EM
-        What is run at every temperature.
     X : Counts
     n_clusters : int
+    max_iter, tol
+        Of EM at every temperature; see Leg.
+    solver : Solver
     rng : numpy Generator
     heldout : HeldOut or None
     observe : callable
-        See EM.fit.
+        See ``skcooc.em.fit``.
 
     Returns
     -------
     growth : Growth
-
-    Warns
-    -----
-    ConvergenceWarning
-        Where no clusters come apart.
     """
     model = RowClusters(n_clusters)
     betas = rising(model.critical_beta(X), temperatures(model, X).high, COOLING)
-    path = Annealing(em, betas).path(model, [X], rng, observe)
-    fit = _grown(path, model, heldout)
-    if min(n_clusters, *X.shape) > 1 and not (fit.splits or fit.stopped):
-        warnings.warn(
-            "The tree has not grown: no clusters came apart that predict better. Rows and columns "
-            "are independent, or there are too few observations; try tree='binary'.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    found = division(fit.splits or [])
-    order = [found.groups[leaf][0] for leaf in found.tree.leaves] if fit.splits else [0]
+    leg = Leg(model, X, betas[-1], max_iter, tol)
+    found = fit([Growing(leg, betas, heldout)], rng, solver, observe)
+    splits = found.splits or []
+    whole = division(splits)
+    order = [whole.groups[leaf][0] for leaf in whole.tree.leaves] if splits else [0]
     place = np.argsort(order)
-    splits = [
+    renamed = [
         Split(beta, tuple(tuple(sorted(place[list(part)].tolist())) for part in parts))
-        for beta, parts in fit.splits or []
+        for beta, parts in splits
     ]
-    mass = (X.row_sums * X.row_weights)[:, None] * fit.rows[0][:, order]
-    below = (fit.params.components[:, order] * mass.sum(axis=0)) @ found.tree.above
-    return Growth(found.tree, normalise(below, axis=0, otherwise=0.0), splits)
-
-
-def _grown(path: Iterable[Fit], model: RowClusters, heldout: HeldOut | None) -> Fit:
-    """Where all clusters are there; or the last time that held-out perplexity had fallen."""
-    least, since = np.inf, 0
-    for fit in path:
-        perplexity = 0.0 if heldout is None else heldout(model, fit.params, fit.rows).perplexity
-        since = 0 if heldout is None or perplexity < least or not fit.splits else since + 1
-        if since == 0:
-            best, least = fit, perplexity
-        if since == RUNS or fit.rows[0].shape[1] == model.n_clusters:
-            break
-    return best
+    mass = (X.row_sums * X.row_weights)[:, None] * found.rows[:, order]
+    below = (found.params.components[:, order] * mass.sum(axis=0)) @ whole.tree.above
+    nodes = normalise(below, axis=0, otherwise=0.0)
+    failed = min(n_clusters, *X.shape) > 1 and not (splits or found.stopped)
+    return Growth(whole.tree, nodes, renamed, failed)

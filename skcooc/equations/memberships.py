@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
-from skcooc.em import EM, Fit, TemperatureRange
-from skcooc.em.schedules import constant
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.em import Fit, Leg, OverRelaxation, TemperatureRange, fit
+from skcooc.protocol import Array, Block, Clustering, Counts, Params, Rows, Statistics
 from skcooc.simplex import first_largest, hardmax, log, softmax, sums
 
 POWER_ITERATIONS, POWER_TOL = 100, 1e-4
@@ -23,13 +19,13 @@ USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)
 
 
 def posteriors(
-    X: Counts, scores: Array, factors: Array, weights: Array, hard: bool
+    X: Block, scores: Array, factors: Array, weights: Array, hard: bool
 ) -> tuple[Rows, Array]:
     """P(c given object) ~ weights_c exp(factor * score_c), or the largest score alone.
 
     Parameters
     ----------
-    X : Counts
+    X : Block
         Lends its threads.
     scores : (n, K) array
         Log-likelihoods of objects under clusters; overwritten.
@@ -59,6 +55,44 @@ def relative(components: Array, shared: Array, out: Array) -> None:
     """Logarithms less those of all components together, (M, K) and (M, 1); for Counts.rowwise."""
     log(components, out=out)
     out -= shared
+
+
+def summed_out(
+    X: Block, topics: Array, centers: Array, log_weights: Array, power: float
+) -> tuple[Array, Array, Array, Array]:
+    """psi_ic ~ exp(log_weights_c) prod_j P_jc^(power n_ij) with P = topics @ centers.T.
+
+    Parameters
+    ----------
+    X : Block of shape (n, M)
+    topics : (M, K) array
+    centers : (C, K) array
+    log_weights : (C,) array
+    power : float
+
+    Returns
+    -------
+    psi : (n, C) array
+    evidence : (n,) array, float64
+        Logarithms of what psi is divided by, P being taken relative to what all clusters share.
+    P : (M, C) array
+    shared : (M,) array
+        Mean of log P over the clusters.
+    """
+
+    def fill(evidence: Array, out: Array) -> None:
+        out *= power
+        out += log_weights
+        softmax(out, evidence)
+
+    P = topics @ centers.T
+    relative = log(P)
+    shared = relative.mean(axis=1)
+    relative -= shared[:, None]  # small, so that rounding is, too
+    psi = X.dot(relative)
+    evidence = np.empty((len(psi), 1), dtype=psi.dtype)
+    X.rowwise(fill, evidence, out=psi)
+    return psi, evidence[:, 0].astype(np.float64), P, shared
 
 
 def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
@@ -120,28 +154,28 @@ def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
             posteriors[worst] = np.arange(len(sizes)) == sizes.argmin()
 
 
-def soft_start(soft: Any, blocks: Sequence[Counts], rng: np.random.Generator) -> Fit:
+def soft_start(soft: Clustering[Params, Statistics], X: Counts, rng: np.random.Generator) -> Fit:
     """A few steps of a soft model, at the temperature that is usually best.
 
     A hard model that starts at random keeps most of what chance has put together.
 
     Parameters
     ----------
-    soft : Model with methods ``object_size`` and ``critical_beta``
-    blocks : sequence of Counts
+    soft : Clustering
+    X : Counts
     rng : numpy Generator
 
     Returns
     -------
     fit : Fit
     """
-    critical = max(soft.critical_beta(X) for X in blocks)
-    beta = min(1.0, max(USUAL / soft.object_size(blocks), USUAL_CRITICAL * critical))
-    return EM(constant(beta, START_ITERATIONS), START_TOL).fit(soft, blocks, rng)
+    usual = USUAL / soft.object_size(X), USUAL_CRITICAL * soft.critical_beta(X)
+    leg = Leg(soft, X, min(1.0, max(usual)), START_ITERATIONS, START_TOL)
+    return fit([leg], rng, OverRelaxation(1.0))
 
 
 def temperatures(
-    model: Any,
+    model: Clustering[Params, Statistics],
     X: Counts,
     within: tuple[float, float] = ASYMMETRIC,
     critical: tuple[float, float] = ASYMMETRIC_CRITICAL,
@@ -150,7 +184,7 @@ def temperatures(
 
     Parameters
     ----------
-    model : Model with ``hard``, ``object_size`` and ``critical_beta``
+    model : Clustering
     X : Counts
     within : tuple of float
         Range, times the mean number of observations of an object.
@@ -161,12 +195,15 @@ def temperatures(
     -------
     range : TemperatureRange
     """
-    if getattr(model, "hard", False):  # it does not depend on the temperature
-        return TemperatureRange(1.0, 1.0)
-    size, collapse = model.object_size([X]), model.critical_beta(X)
+    size, collapse = model.object_size(X), model.critical_beta(X)
     ends = (max(a / size, b * collapse) for a, b in zip(within, critical, strict=True))
     low, high = (min(1.0, end) for end in ends)
     return TemperatureRange(min(low, high / 2), high, "log")
+
+
+def no_temperature(X: Counts) -> TemperatureRange:
+    """The range for hard models, which do not depend on the temperature."""
+    return TemperatureRange(1.0, 1.0)
 
 
 def critical_beta(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from skcooc.equations.aspects import Aspects, Statistics
-from skcooc.protocol import Array, Counts, LeftOutCounts, Rows
+from skcooc.equations.aspects import Params as PlainParams
+from skcooc.protocol import Array, Block, Counts, Equations, Need, Rows
 from skcooc.simplex import normalise, sums
 
 
@@ -22,7 +23,7 @@ class Params(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PredictiveAspects:
+class PredictiveAspects(Equations[Params, Statistics]):
     """Equations of the aspect model where every observation is predicted by all the others.
 
     The E-step in terms of expected counts, memo eq. (61), without the diagonal: section 5.2 and
@@ -42,38 +43,43 @@ class PredictiveAspects:
     aspects: Aspects
 
     @property
-    def fold_in(self) -> Aspects:
+    def needs(self) -> Mapping[Need, str]:
+        """Observations that leave themselves out."""
+        reason = "leave_one_out=True needs all observations of a column at once; it needs False"
+        return {"left_out": reason}
+
+    @property
+    def component_prior(self) -> float:
+        """That of the aspects."""
+        return self.aspects.component_prior
+
+    def folding(self, params: Params) -> tuple[Aspects, Params]:
         """New rows leave nothing out."""
-        return self.aspects
+        return self.aspects, params
 
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """One plain step from random components: before it there is nothing to leave out."""
-        params, rows = self.aspects.start(blocks, rng)
-        pairs = zip(blocks, rows, strict=True)
-        steps = [self.aspects.expect(X, params, state, 1.0) for X, state in pairs]
-        expected = np.sum([stats.components for _, stats in steps], axis=0)
-        return self.maximize(Statistics(expected, 0.0), params, 1.0), [state for state, _ in steps]
+        plain, rows = self.aspects.start(X, rng)
+        rows, stats = X.expect(self.aspects, plain, rows, 1.0)
+        return self.maximize(stats, plain, 1.0), rows
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows."""
         of_mass = 1 - beta if self.aspects.tempering == "likelihood" else 0.0
         A, B = rows**beta * params.weights**of_mass, params.components**beta
         observed = X.row_sums[:, None].astype(X.dtype)
         totals = self._totals(params)
         expected = rows * observed, params.components * totals
-        counts = cast(LeftOutCounts, X)
-        left_out = counts.left_out((A, B), expected, totals, params.mass, (beta, of_mass))
+        left_out = X.left_out((A, B), expected, totals, params.mass, (beta, of_mass))
         mixtures = normalise(left_out.rows, axis=1, otherwise=params.weights)
         return mixtures, Statistics(left_out.columns, -left_out.log_likelihood / beta)
 
-    def maximize(self, stats: Statistics, params: Any, beta: float) -> Params:
+    def maximize(self, stats: Statistics, params: Params | PlainParams, beta: float) -> Params:
         """M-step for the components and their weights, memo eqs. (7), (9): of all observations."""
         plain = self.aspects.maximize(stats, params, beta)
         return Params(*plain, sums(stats.components, axis=0))
 
-    def log_prior(self, params: Any, beta: float) -> float:
+    def log_prior(self, params: Params, beta: float) -> float:
         """That of the aspect model."""
         return self.aspects.log_prior(params, beta)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from skcooc.em import EM
-from skcooc.em.schedules import burn_in
+from skcooc.em import Leg, OverRelaxation, fit
 from skcooc.equations.aspects import Aspects
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.protocol import Array, Block, Counts, OnlineModel, Rows
 from skcooc.simplex import diluted, normalise, sums
 
 # The aspect model that is the start: at a temperature that suits most data, not to the end.
@@ -37,7 +35,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ProductAspects:
+class ProductAspects(OnlineModel[Params, Statistics]):
     """Equations of the product-space mixture model (PMM): memo, eqs. (15)-(19).
 
     P(x, y) = sum_cd P(c, d) P(x given c) P(y given d). At inverse temperature beta an observation
@@ -55,17 +53,15 @@ class ProductAspects:
     n_column_components: int
     tempering: Literal["joint", "likelihood"] = "likelihood"
 
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """An aspect model, its aspects merged on the side that has fewer.
 
         At random, components would end at the unigram for all but large beta.
         """
         n_aspects = max(self.n_row_components, self.n_column_components)
-        em = EM(burn_in(START_BETA, START_ITERATIONS), START_TOL, START_RELAXATION)
-        fit = em.fit(Aspects(n_aspects), blocks, rng)
-        B, weights = fit.params
+        leg = Leg(Aspects(n_aspects), X, START_BETA, START_ITERATIONS, START_TOL)
+        found = fit(leg.burned_in(), rng, OverRelaxation(START_RELAXATION))
+        B, weights = found.params
         into_rows = _merged(B, self.n_row_components)
         into_columns = _merged(B, self.n_column_components)
         joint = (into_rows * weights[:, None]).T @ into_columns
@@ -74,9 +70,9 @@ class ProductAspects:
         components = normalise(
             (B * weights) @ into_columns, axis=0, otherwise=(B @ weights)[:, None]
         )
-        return Params(components, joint, sums(joint, axis=1)), [A @ into_rows for A in fit.rows]
+        return Params(components, joint, sums(joint, axis=1)), found.rows @ into_rows
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo, eqs. (6), (18)."""
 
         def temper(P: Array, out: Array) -> None:
@@ -100,10 +96,6 @@ class ProductAspects:
         components = normalise(stats.components, axis=0, otherwise=params.components)
         joint = stats.joint / stats.joint.sum()
         return Params(components, joint, sums(joint, axis=1))
-
-    def log_prior(self, params: Params, beta: float) -> float:
-        """None: maximum likelihood."""
-        return 0.0
 
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
         """Parameters of which every component is, in this share, the distribution."""

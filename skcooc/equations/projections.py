@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 import numpy as np
 
-from skcooc.em import EM
-from skcooc.em.schedules import burn_in
+from skcooc.em import Leg, OverRelaxation, fit
+from skcooc.equations import at_centers
 from skcooc.equations.aspects import Aspects
+from skcooc.equations.at_centers import Collapsed
 from skcooc.equations.dirichlet import best_prior, best_total, divergence, expected_log
 from skcooc.equations.memberships import soft_start
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.protocol import Array, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, log, normalise, sums
 
 # The aspect model that is the start, and the rounds in which every row is a cluster of its own.
@@ -56,7 +57,7 @@ class Clusters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Projections:
+class Projections(OnlineModel[Params, Statistics]):
     """Start, M-step and prior of probabilistic clustering-projection (PCP).
 
     A row belongs to one of C clusters, a cluster has a center theta_c, which is a distribution over
@@ -85,28 +86,30 @@ class Projections:
     topic_prior: float = 0.0
     update_priors: bool = False
 
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        """All rows to begin with, and what they were where each is a cluster of its own."""
+        all_rows = "the clusters of ClusteringProjection begin with all rows"
+        if self.n_clusters is not None:
+            return {"all rows": all_rows}
+        own = "every row is a cluster of its own; it needs n_clusters"
+        return {"all rows": all_rows, "row states": own}
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Parameters, and the expected topics S of the rows.
 
         Topics come from an aspect model and are then adapted to rows that are clusters of their
         own. These are the clusters where no number is given; else an asymmetric clustering is.
         """
-        aspects = EM(burn_in(START_BETA, START_ITERATIONS), START_TOL, START_RELAXATION)
-        fit = aspects.fit(Aspects(self.n_topics), blocks, rng)
-        topics, dtype = fit.params.components, blocks[0].dtype
-        S = [A * X.row_sums[:, None].astype(dtype) for X, A in zip(blocks, fit.rows, strict=True)]
-        topics, S = self._own_centers(blocks, topics, S)
-        weights = [row_weights(X).astype(dtype) for X in blocks]
-        if self.n_clusters is None:
-            sizes = np.concatenate(weights)
-            counts = np.concatenate(S) * sizes[:, None]
-        else:
-            psi = self._clustering(blocks, rng)
-            psi = [I * w[:, None] for I, w in zip(psi, weights, strict=True)]
-            sizes = np.sum([sums(I, axis=0) for I in psi], axis=0)
-            counts = np.sum([I.T @ s for I, s in zip(psi, S, strict=True)], axis=0)
+        leg = Leg(Aspects(self.n_topics), X, START_BETA, START_ITERATIONS, START_TOL)
+        found = fit(leg.burned_in(), rng, OverRelaxation(START_RELAXATION))
+        topics, dtype = found.params.components, X.dtype
+        topics, S = self._own_centers(X, topics, found.rows * X.row_sums[:, None].astype(dtype))
+        sizes = row_weights(X).astype(dtype)
+        counts = S * sizes[:, None]
+        if self.n_clusters is not None:
+            psi = self._clustering(X, rng) * sizes[:, None]
+            sizes, counts = sums(psi, axis=0), psi.T @ S
         alpha, beta = (np.array(value, dtype=dtype) for value in (self.alpha, 1.0))
         lambda_ = np.full(self.n_topics, self.lambda_, dtype=dtype)
         empty = np.zeros_like(lambda_)
@@ -138,6 +141,14 @@ class Projections:
         seen = params.topics[params.topics.any(axis=1)]
         return self.topic_prior * float(np.sum(log(seen), dtype=np.float64)) - far / beta
 
+    def folding(self, params: Params) -> tuple[Collapsed, at_centers.Params]:
+        """At the means of the clusters that are alive, with topics summed out."""
+        return Collapsed(), at_centers.Params(params.topics, *clusters_of(params)[1:])
+
+    def memberships(self, params: Params, rows: Rows) -> Iterator[tuple[slice, Array]]:
+        """P(c given x) over the clusters that are alive, some rows at a time."""
+        raise NotImplementedError
+
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
         """Parameters of which every topic is, in this share, the distribution."""
         return params._replace(topics=diluted(params.topics, distribution, share))
@@ -146,22 +157,19 @@ class Projections:
         """The topics at these columns alone, not normalised anew."""
         return params._replace(topics=params.topics[columns])
 
-    def _clustering(self, blocks: Sequence[Counts], rng: np.random.Generator) -> list[Array]:
+    def _clustering(self, X: Counts, rng: np.random.Generator) -> Array:
         """Memberships of the rows in the best of several asymmetric clusterings."""
         model = RowClusters(cast(int, self.n_clusters))
-        fits = [soft_start(model, blocks, rng) for _ in range(CLUSTERINGS)]
+        fits = [soft_start(model, X, rng) for _ in range(CLUSTERINGS)]
         return min(fits, key=lambda fit: fit.objective).rows
 
-    def _own_centers(
-        self, blocks: Sequence[Counts], topics: Array, S: list[Array]
-    ) -> tuple[Array, list[Array]]:
+    def _own_centers(self, X: Counts, topics: Array, S: Array) -> tuple[Array, Array]:
         """Rounds in which every row is a cluster of its own, so that its center follows from S."""
         lambda_ = np.full(self.n_topics, self.lambda_, dtype=topics.dtype)
         for _ in range(OWN_ROUNDS):
-            A = [np.exp(expected_log(s, lambda_, float(lambda_.sum()))) for s in S]
-            mixtures = [X.mixture(a, topics) for X, a in zip(blocks, A, strict=True)]
-            S = [a * mixture.rows for a, mixture in zip(A, mixtures, strict=True)]
-            expected = topics * np.sum([mixture.columns for mixture in mixtures], axis=0)
+            A = np.exp(expected_log(S, lambda_, float(lambda_.sum())))
+            mixture = X.mixture(A, topics)
+            S, expected = A * mixture.rows, topics * mixture.columns
             expected += self.topic_prior * expected.any(axis=1, keepdims=True)
             topics = normalise(expected, axis=0, otherwise=topics)
         return topics, S
@@ -184,7 +192,9 @@ def row_weights(X: Counts) -> Array:
     return X.row_weights * (X.row_sums > 0)
 
 
-def spread(params: Params, alive: Array, centers: Array, sizes: Array) -> tuple[Array, Array]:
+def in_all_places(
+    params: Params, alive: Array, centers: Array, sizes: Array
+) -> tuple[Array, Array]:
     """Sums of the clusters that are alive, in the places of all."""
     everywhere = np.zeros_like(params.counts), np.zeros_like(params.sizes)
     for whole, part in zip(everywhere, (centers, sizes), strict=True):

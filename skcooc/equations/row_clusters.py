@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -16,7 +15,7 @@ from skcooc.equations.memberships import (
     soft_start,
     worst_explained,
 )
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.protocol import Annealable, Array, Block, Counts, OnlineModel, Rows
 from skcooc.simplex import diluted, log, normalise, sums
 
 
@@ -40,7 +39,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowClusters:
+class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics]):
     """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(30).
 
     All observations of a row come from one cluster. At inverse temperature beta
@@ -57,18 +56,16 @@ class RowClusters:
     object_weights: Literal["counts", "equal"] = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
 
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Random clusters; a hard model begins with a few steps of the soft one."""
         if self.hard:
-            soft = soft_start(replace(self, hard=False), blocks, rng)
+            soft = soft_start(replace(self, hard=False), X, rng)
             return soft.params, soft.rows
-        n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
+        n_columns, dtype = X.shape[1], X.dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.n_clusters)).astype(dtype)
         weights = np.full(self.n_clusters, 1 / self.n_clusters, dtype=dtype)
-        rows = [np.broadcast_to(weights, (X.shape[0], len(weights))) for X in blocks]
-        unit = np.array(self.object_size(blocks), dtype=dtype)
+        rows = np.broadcast_to(weights, (X.shape[0], len(weights)))
+        unit = np.array(self.object_size(X), dtype=dtype)
         return Params(normalise(noise, axis=0, otherwise=0.0), weights, unit), rows
 
     def mixed(self, params: Params, shares: Array) -> Params:
@@ -86,7 +83,7 @@ class RowClusters:
         noisy = params.components * noise.astype(params.components.dtype)
         return params._replace(components=normalise(noisy, axis=0, otherwise=0.0))
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of the rows: memo, eqs. (23), (29)."""
         beta = 1.0 if self.hard else beta
         factors, weights = self._factors(X, params.unit), X.row_weights
@@ -120,10 +117,6 @@ class RowClusters:
         unit = np.array(stats.observations / stats.rows, dtype=params.unit.dtype)
         return Params(components, weights, unit)
 
-    def log_prior(self, params: Params, beta: float) -> float:
-        """None: maximum likelihood."""
-        return 0.0
-
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
         """Parameters of which every component is, in this share, the distribution."""
         return params._replace(components=diluted(params.components, distribution, share))
@@ -140,15 +133,15 @@ class RowClusters:
         """P(c given object), of the rows."""
         return rows
 
-    def object_size(self, blocks: Sequence[Counts]) -> float:
+    def object_size(self, X: Counts) -> float:
         """Mean number of observations of the rows that have any."""
-        observations = sum(float(np.sum(X.row_sums * X.row_weights)) for X in blocks)
-        rows = sum(float(np.sum((X.row_sums > 0) * X.row_weights)) for X in blocks)
+        observations = float(np.sum(X.row_sums * X.row_weights))
+        rows = float(np.sum((X.row_sums > 0) * X.row_weights))
         return observations / rows if rows else 1.0
 
     def critical_beta(self, X: Counts) -> float:
         """The inverse temperature below which all clusters are the same."""
-        unit = np.array(self.object_size([X]), dtype=X.dtype)
+        unit = np.array(self.object_size(X), dtype=X.dtype)
         factors = self._factors(X, unit).astype(np.float64)
         totals = X.tdot(factors)[:, 0].astype(np.float64)
         expected = X.row_sums, totals / totals.sum()
@@ -161,7 +154,7 @@ class RowClusters:
         return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
 
 
-def _spare(X: Counts, scores: Array, factors: Array, shared: Array) -> Array:
+def _spare(X: Block, scores: Array, factors: Array, shared: Array) -> Array:
     """Counts of the row that is explained worst; zeros where none could be explained better."""
     own = X.n_log_n(1) - X.row_sums * log(X.row_sums) - X.dot(shared)[:, 0]
     worst = worst_explained((own * factors[:, 0] - scores) * (X.row_weights > 0))

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from skcooc.equations.at_centers import summed_out
+from skcooc.equations.memberships import summed_out
 from skcooc.equations.projections import (
     Params,
     Projections,
     Statistics,
     clusters_of,
+    in_all_places,
     row_weights,
-    spread,
 )
-from skcooc.protocol import Array, Counts, Rows
+from skcooc.protocol import Array, Block, Counts, Rows
 from skcooc.simplex import LEAST
 
 
@@ -35,16 +35,14 @@ class StructuredProjections(Projections):
     numbers. The state of a row is psi.
     """
 
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """As that of the other posterior; the state of the rows does not matter."""
-        params, _ = super().start(blocks, rng)
+        params, _ = super().start(X, rng)
         empty = np.zeros_like(params.sizes)
-        rows = [np.broadcast_to(empty, (X.shape[0], len(empty))) for X in blocks]
+        rows = np.broadcast_to(empty, (X.shape[0], len(empty)))
         return params._replace(weights=empty), rows
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Memberships of the rows, and topics of the columns in every cluster."""
         clusters, topics, weights = clusters_of(params), params.topics, row_weights(X)
         centers = np.exp(clusters.log_centers)
@@ -54,7 +52,7 @@ class StructuredProjections(Projections):
         ratio = X.tdot(psi) / np.maximum(P, LEAST)
         expected = centers * (ratio.T @ topics)
         sizes = np.einsum("ic,i->c", psi, weights.astype(psi.dtype))
-        sums_of_clusters = spread(params, clusters.alive, expected, sizes)
+        sums_of_clusters = in_all_places(params, clusters.alive, expected, sizes)
         state = np.zeros((X.shape[0], len(params.sizes)), dtype=X.dtype)
         state[:, clusters.alive] = psi
         return state, Statistics(topics * (ratio @ centers), *sums_of_clusters, -float(bound))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from skcooc.equations.memberships import posteriors, relative
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree
-from skcooc.protocol import Array, Counts, PathCounts, Rows
+from skcooc.protocol import Array, Block, Clustering, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import LEAST, diluted, log, normalise, sums
 
 Abstraction = Literal["constant", "cluster", "object"]
@@ -40,7 +40,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Abstractions:
+class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistics]):
     """Equations of the cluster-abstraction model (CAM, HACM): memo, eqs. (51)-(58).
 
     A row belongs to the cluster at one leaf, and each of its observations comes from a node on the
@@ -65,6 +65,14 @@ class Abstractions:
     origin: Array | None = None  # (M, V): nodes to start from
 
     @property
+    def needs(self) -> Mapping[Need, str]:
+        """Weights of the rows' own, where they have some."""
+        if self.abstraction != "object":
+            return {}
+        reason = "rows have weights of their own; it needs abstraction='cluster'"
+        return {"paths": reason, "row states": reason}
+
+    @property
     def stages(self) -> list[tuple[Abstractions, int | None]]:
         """Ever less constrained models, which are fitted in turn, and for how many iterations."""
         if self.abstraction == "constant":
@@ -74,32 +82,28 @@ class Abstractions:
         third = replace(self, abstraction="object"), self.object_iter
         return [first, second] if self.abstraction == "cluster" else [first, second, third]
 
-    def start(
-        self, blocks: Sequence[Counts], rng: np.random.Generator
-    ) -> tuple[Params, list[Rows]]:
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Nodes that are random or near to the origin; all have the same weight on a path."""
-        n_columns, dtype = blocks[0].shape[1], blocks[0].dtype
+        n_columns, dtype = X.shape[1], X.dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.tree.n_nodes)).astype(dtype)
-        nodes = noise if self.origin is None else noise * self._origin(blocks)
+        nodes = noise if self.origin is None else noise * self._origin(X)
         indptr, leaves, _ = self.tree.slots
         K = len(indptr) - 1
         tau = (1 / np.diff(indptr))[leaves].astype(dtype)
         rho = np.full(K, 1 / K, dtype=dtype)
         params = Params(normalise(nodes, axis=0, otherwise=0.0), tau, rho, rho)
-        return params, [np.broadcast_to(rho, (X.shape[0], K)) for X in blocks]
+        return params, np.broadcast_to(rho, (X.shape[0], K))
 
-    def _origin(self, blocks: Sequence[Counts]) -> Array:
+    def _origin(self, X: Counts) -> Array:
         """The nodes to start from, with a little of the columns that have been unknown to them."""
-        totals = np.sum([X.column_sums for X in blocks], axis=0)
-        nodes = (1 - UNKNOWN) * cast(Array, self.origin) + UNKNOWN * (totals / totals.sum())[
-            :, None
-        ]
-        return nodes.astype(blocks[0].dtype)
+        unigram = (X.column_sums / X.column_sums.sum())[:, None]
+        nodes: Array = (1 - UNKNOWN) * cast(Array, self.origin) + UNKNOWN * unigram
+        return nodes.astype(X.dtype)
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of leaves and nodes: memo, eqs. (53), (55)."""
         if self.abstraction == "object":
-            return self._expect_objects(cast(PathCounts, X), params, rows, beta)
+            return self._expect_objects(X, params, rows, beta)
         leaves = self.tree.slots.leaves
         q = self._tempered(params.nodes, beta)
         paths = self._paths(self._tempered(params.abstraction, beta))
@@ -126,10 +130,6 @@ class Abstractions:
         own = self.abstraction == "object"
         return Params(nodes, tau, rho, rho[self.tree.slots.leaves] * tau if own else rho)
 
-    def log_prior(self, params: Params, beta: float) -> float:
-        """None: maximum likelihood."""
-        return 0.0
-
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
         """Parameters of which every node is, in this share, the distribution."""
         return params._replace(nodes=diluted(params.nodes, distribution, share))
@@ -150,16 +150,16 @@ class Abstractions:
         """P(c given x), (n, K)."""
         return self._summed(rows) if self._has_slots(rows) else rows
 
-    def object_size(self, blocks: Sequence[Counts]) -> float:
+    def object_size(self, X: Counts) -> float:
         """Mean number of observations of the rows that have any."""
-        return RowClusters(len(self.tree.leaves)).object_size(blocks)
+        return RowClusters(len(self.tree.leaves)).object_size(X)
 
     def critical_beta(self, X: Counts) -> float:
         """That of clusters without a tree; with one they come apart a little later."""
         return RowClusters(len(self.tree.leaves)).critical_beta(X)
 
     def _expect_objects(
-        self, X: PathCounts, params: Params, rows: Rows, beta: float
+        self, X: Block, params: Params, rows: Rows, beta: float
     ) -> tuple[Rows, Statistics]:
         """The same where every row has vertical weights of its own."""
         indptr, leaves, nodes = self.tree.slots
@@ -174,7 +174,7 @@ class Abstractions:
         rows = I[:, leaves] * self._within(of_slots, own)
         return rows, Statistics(of_nodes, on_paths, sums(I * weights, axis=0), energy)
 
-    def _leaves(self, X: Counts, scores: Array, params: Params, beta: float) -> tuple[Array, float]:
+    def _leaves(self, X: Block, scores: Array, params: Params, beta: float) -> tuple[Array, float]:
         """Posteriors of the leaves, and the block's part of the free energy."""
         factors = np.full((X.shape[0], 1), self._power(beta), dtype=X.dtype)
         I, evidence = posteriors(X, scores, factors, params.proportions, hard=False)

@@ -1,25 +1,62 @@
-"""The parameters of an estimator that concern fitting, in one object."""
+"""What a fit is to do: the options that all estimators share, and the plan of a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skcooc.em import EM, HeldOut, TemperatureRange
-from skcooc.em.legs import Observe, Relaxation
-from skcooc.em.multiscale import Level, Multiscale
-from skcooc.em.schedules import MakeSchedule, Schedule, constant
-from skcooc.em.splitting import Annealing, Grown
-from skcooc.em.staged import Staged
+from skcooc.counts import n_threads
+from skcooc.em import Leg, Split, Splitting, TemperatureRange
+from skcooc.em.legs import Observe, Part, Scale, Solver, scales
 from skcooc.em.temperature import PROBE_ITERATIONS
-from skcooc.protocol import Array, Counts, Model
+from skcooc.heldout import HeldOut
+from skcooc.protocol import Array, Block, Counts, Model, Need
 
-LONG_STEP = 2.4  # of eta, steps with momentum on average
 
-Grow = Callable[[EM, Counts, np.random.Generator, HeldOut | None, Observe], Grown]
+@dataclass(frozen=True)
+class Options:
+    """The parameters that all estimators share, checked; see SharedParameters."""
+
+    beta: float | TemperatureRange  # a number, or where to look for it
+    max_iter: int
+    tol: float
+    solver: Solver
+    smoothing: float | Literal["auto"]
+    validation_fraction: float
+    early_stopping: bool
+    n_jobs: int | None
+    seeds: tuple[int, ...]  # one for each restart
+
+    @property
+    def n_threads(self) -> int:
+        """Number of threads."""
+        return n_threads(self.n_jobs)
+
+    @property
+    def searches(self) -> bool:
+        """Whether the temperature is chosen on observations held out."""
+        return isinstance(self.beta, TemperatureRange)
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether a part of the observations is held out."""
+        return self.searches or self.early_stopping
+
+    @property
+    def division(self) -> tuple[float, int, float | Literal["auto"]]:
+        """How observations are held out and judged; see ``hold_out``."""
+        return self.validation_fraction, self.seeds[0], self.smoothing
+
+    @property
+    def short(self) -> Options:
+        """Those of a short fit: long steps count as several plain ones."""
+        n_iter = min(round(PROBE_ITERATIONS / self.solver.pace), self.max_iter)
+        return replace(self, max_iter=n_iter)
 
 
 class Priors(NamedTuple):
@@ -29,76 +66,185 @@ class Priors(NamedTuple):
     model: Callable[[float], Model]  # that with a pseudo-count
 
 
+class Grown(NamedTuple):
+    """A model whose structure has been learned."""
+
+    model: Model
+    seed: Model  # the same, starting from what was found with its structure
+    splits: list[Split] | None  # None where nothing was to be learned
+
+
+Grow = Callable[[Counts, Options, np.random.Generator, HeldOut | None, Observe], Grown]
+Stages = list[tuple[Model, int | None]]  # models, and for how many iterations at most
+
+
+def alone(model: Model) -> Stages:
+    """A model without stages."""
+    return [(model, None)]
+
+
 @dataclass(frozen=True)
-class Settings:
-    """The parameters of an estimator that concern fitting, checked; see CooccurrenceEstimator."""
+class Plan:
+    """What one model brings to a fit.
 
-    beta: float | TemperatureRange  # a number, or where to look for it
-    max_iter: int
-    tol: float
-    relaxation: Relaxation
-    smoothing: float | Literal["auto"]
-    validation_fraction: float
-    early_stopping: bool
-    n_threads: int
-    seeds: tuple[int, ...]  # one for each restart
-    schedule: MakeSchedule
-    coarsening: Sequence[Array] | None = None  # groups of rows, finest grouping first
-    costly_start: bool = False  # whether a start is a fit of its own
-    staged: bool = False  # whether the model has stages
-    cooling: Callable[[Counts, float], Sequence[float]] | None = None  # the path to a temperature
-    priors: Priors | None = None  # where the prior of the model is searched
-    grow: Grow | None = None  # what makes the model of the observations fitted
+    Parameters
+    ----------
+    equations : Equations
+    temperatures : callable
+        Block -> TemperatureRange, where the best inverse temperature is looked for.
+    shape : mapping of str to object
+        Parameters that a warm start and a stream may not change.
+    stages : callable, default=none
+        Model -> ever less constrained models, fitted in turn, and how many iterations each.
+    burn_in : int, default=0
+        Iterations at beta = 1 with which a random start begins.
+    cooling : callable or None, default=None
+        (Counts, beta) -> rising inverse temperatures, at which clusters split.
+    coarsening : sequence of (N,) arrays of int or None, default=None
+        Groups of rows, finest grouping first.
+    priors : callable or None, default=None
+        Block -> Priors.
+    grow : callable or None, default=None
+        What makes the model of the observations fitted.
+    costly_start : bool, default=False
+        Whether a start is a fit of its own, which probes share.
+    plain_steps : bool, default=False
+        Whether longer steps make no sense.
+    more_needs : mapping, default={}
+        What parameters beside the equations need of a table, as Equations.needs.
+    check : callable, default=nothing
+        Counts -> None; raises ValueError where they do not suit the parameters.
+    """
+
+    equations: Model
+    temperatures: Callable[[Block], TemperatureRange]
+    shape: Mapping[str, object]
+    stages: Callable[[Model], Stages] = alone
+    burn_in: int = 0
+    cooling: Callable[[Counts, float], Sequence[float]] | None = None
+    coarsening: Sequence[ArrayLike] | None = None
+    priors: Callable[[Block], Priors] | None = None
+    grow: Grow | None = None
+    costly_start: bool = False
+    plain_steps: bool = False
+    more_needs: Mapping[Need, str] = field(default_factory=dict)
+    check: Callable[[Counts], None] = lambda X: None
 
     @property
-    def holds_out(self) -> bool:
-        """Whether a part of the observations is held out."""
-        return self.searches or self.early_stopping
+    def needs(self) -> Mapping[Need, str]:
+        """What is needed of a table, and by which parameter."""
+        groups = "coarsening groups the rows of one table; it needs None"
+        tied: dict[Need, str] = {} if self.coarsening is None else {"coarsen": groups}
+        return {**self.equations.needs, **self.more_needs, **tied}
+
+    def suited(self, X: Counts) -> Plan:
+        """The same plan, once it is checked that it suits a table."""
+        self.check(X)
+        if self.coarsening is None:
+            return self
+        return replace(self, coarsening=check_coarsening(self.coarsening, X.shape[0]))
+
+    def scales(self, X: Block) -> list[Scale]:
+        """The tables in which rows are tied, the coarsest first, and the table itself."""
+        return scales(X, self.coarsening or ())
 
     @property
-    def searches(self) -> bool:
-        """Whether the temperature is chosen on observations held out."""
-        return isinstance(self.beta, TemperatureRange)
+    def has_one_leg(self) -> bool:
+        """Whether ``max_iter`` is the largest number of iterations of a run."""
+        return self.stages is alone and self.cooling is None and self.coarsening is None
 
-    @property
-    def probe_iterations(self) -> int:
-        """Length of a short fit: over-relaxed steps are about eta times as long as plain ones."""
-        eta = LONG_STEP if self.relaxation == "momentum" else self.relaxation
-        return min(round(PROBE_ITERATIONS / eta), self.max_iter)
+    def legs(
+        self,
+        tables: Sequence[Scale],
+        beta: float,
+        options: Options,
+        heldout: HeldOut | None = None,
+        *,
+        splitting: bool = True,
+    ) -> list[Part]:
+        """What is fitted one after the other, from a random start on.
 
-    @property
-    def n_steps(self) -> int | None:
-        """Largest number of iterations of a run; None where it has several parts."""
-        several = self.staged or self.coarsening is not None or self.cooling is not None
-        return None if several else self.max_iter
+        Parameters
+        ----------
+        tables : sequence of Scale
+            The coarsest first.
+        beta : float
+        options : Options
+        heldout : HeldOut or None, default=None
+            Beside the finest table, at which it is looked in the last leg.
+        splitting : bool, default=True
+            Whether clusters split on the way, where the plan says so.
 
-    def em(self, schedule: Schedule, heldout: HeldOut | None = None) -> EM:
-        """The EM driver with these settings."""
-        return EM(schedule, self.tol, self.relaxation, heldout)
+        Returns
+        -------
+        parts : list of Leg or Splitting
+        """
+        first, *others = self._plain(tables, beta, options, heldout)
+        if self.cooling is None or not splitting:
+            return [*first.burned_in(self.burn_in), *others]
+        betas = self.cooling(first.X, beta)
+        return [Splitting(replace(first, heldout=None), betas), first, *others]
 
-    def probe(self, schedule: Schedule, levels: Sequence[Level]) -> EM | Multiscale | Staged:
-        """What tries a temperature."""
-        em = self.em(schedule)
-        if self.staged:
-            return Staged(em)
-        return Multiscale(em, levels) if levels else em
+    def last_leg(
+        self, X: Counts, beta: float, options: Options, heldout: HeldOut | None
+    ) -> list[Part]:
+        """What a warm start goes on with."""
+        last = self._plain([Scale(X, None, None)], beta, options, heldout)[-1]
+        return [replace(last, enough=False)]
 
-    def resumed(self, model: Any, beta: float, heldout: HeldOut | None) -> EM:
-        """What goes on from a fit, in the last stage where the model has stages."""
-        limit = model.stages[-1][1] if self.staged else None
-        n_iter = self.max_iter if limit is None else min(limit, self.max_iter)
-        return self.em(constant(beta, n_iter), heldout)
+    def _plain(
+        self, tables: Sequence[Scale], beta: float, options: Options, heldout: HeldOut | None
+    ) -> list[Leg]:
+        """A leg for each table where rows are tied, and for each stage on the finest."""
+        stages = self.stages(self.equations)
+        *coarse, finest = tables
+        places = [(table, stages[0]) for table in coarse] + [(finest, stage) for stage in stages]
+        legs = [
+            Leg(
+                model,
+                table.X,
+                beta,
+                options.max_iter if limit is None else min(limit, options.max_iter),
+                options.tol,
+                enough=limit is not None,
+                members=table.members if number <= len(coarse) else None,
+                groups=table.groups,
+            )
+            for number, (table, (model, limit)) in enumerate(places)
+        ]
+        return [*legs[:-1], replace(legs[-1], heldout=heldout)]
 
-    def optimiser(
-        self, X: Counts, beta: float, levels: Sequence[Level], heldout: HeldOut | None
-    ) -> EM | Multiscale | Annealing | Staged:
-        """What fits the model at the temperature chosen."""
-        em = self.em(self.schedule(beta, self.max_iter), heldout)
-        if self.staged:
-            return Staged(em)
-        if self.cooling is None:
-            return Multiscale(em, levels) if levels else em
-        if not levels:
-            return Annealing(em, self.cooling(X, beta))
-        path = self.cooling(levels[-1].X, beta)
-        return Multiscale(em, levels, first=Annealing(replace(em, heldout=None), path))
+
+def check_coarsening(coarsening: Sequence[ArrayLike], n_rows: int) -> list[Array]:
+    """Labels of nested groups of rows, finest grouping first.
+
+    Parameters
+    ----------
+    coarsening : sequence of array-likes of shape (n_rows,)
+    n_rows : int
+
+    Returns
+    -------
+    coarsening : list of (n_rows,) arrays of int
+
+    Raises
+    ------
+    ValueError
+        Where a grouping has another length, or divides a group of the one before.
+    """
+    groupings: list[Array] = [np.asarray(labels) for labels in coarsening]
+    if not all(labels.ndim == 1 and labels.dtype.kind not in "fc" for labels in groupings):
+        raise ValueError("coarsening should be a list of 1d arrays of int, finest grouping first.")
+    for labels in groupings:
+        if len(labels) != n_rows:
+            raise ValueError(
+                f"coarsening has a grouping of {len(labels)} rows, but X has {n_rows} sample(s)."
+            )
+    for finer, coarser in pairwise(groupings):
+        first, group = np.unique(finer, return_index=True, return_inverse=True)[1:]
+        if not np.array_equal(coarser[first][group], coarser):
+            raise ValueError(
+                "coarsening should be nested, finest grouping first: a grouping divides a group of "
+                "the one before it."
+            )
+    return groupings

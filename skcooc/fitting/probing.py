@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from threading import Lock
 
 import numpy as np
 
-from skcooc.counts import CSRCounts
-from skcooc.em import HeldOut, State, Validation
-from skcooc.em.multiscale import coarser_levels
-from skcooc.em.schedules import Schedule
-from skcooc.fitting.plan import Settings
-from skcooc.protocol import Model
+from skcooc.em import State, fit
+from skcooc.em.legs import Part
+from skcooc.fitting.plan import Options, Plan
+from skcooc.heldout import HeldOut, Validation
+from skcooc.protocol import Block, Model
 
 
 class Probes:
@@ -21,50 +22,47 @@ class Probes:
 
     Parameters
     ----------
-    model : Model
-    X : CSRCounts
+    plan : Plan
+    X : Block
         Observations to fit.
     heldout : HeldOut
         Observations by which a temperature is judged.
-    settings : Settings
+    options : Options
     keep : bool
         Whether the state in which all probes begin is kept; else each makes it again, which saves
         the memory.
     """
 
     def __init__(
-        self, model: Model, X: CSRCounts, heldout: HeldOut, settings: Settings, keep: bool
+        self, plan: Plan, X: Block, heldout: HeldOut, options: Options, keep: bool
     ) -> None:
-        self._model, self._X, self._heldout, self._settings = model, X, heldout, settings
-        self._levels = coarser_levels(X, settings.coarsening or ())
-        self._n_iter = settings.probe_iterations
+        self._plan, self._heldout, self._options = plan, heldout, options.short
+        self._tables = plan.scales(X)
         self._keep, self._lock = keep, Lock()
-        self._kept: dict[Schedule, State] = {}
+        self._kept: dict[int, State] = {}
 
     def __call__(self, beta: float, model: Model | None = None) -> Validation:
         """Try a temperature, or a model that differs in its prior."""
-        model = model or self._model
-        schedule, start = self._settings.schedule(beta, self._n_iter), None
+        plan = self._plan if model is None else replace(self._plan, equations=model)
+        parts, start = plan.legs(self._tables, beta, self._options, splitting=False), None
         if self._keep:
-            *burn_in, last = schedule
-            schedule, start = (last,), self._after(tuple(burn_in))
-        return self._heldout(model, *self._fit(model, schedule, start))
+            n_shared = len(parts) - 1 if plan.burn_in else 0  # they do not depend on beta
+            start, parts = self._after(parts[:n_shared], parts[0]), parts[n_shared:]
+        return self._heldout(plan.equations, *self._fitted(parts, start))
 
-    def _after(self, burn_in: Schedule) -> State:
-        """The state after the stages that do not depend on the temperature tried."""
+    def _after(self, shared: Sequence[Part], first: Part) -> State:
+        """The state after the legs that do not depend on the temperature tried."""
         with self._lock:
-            if burn_in not in self._kept:
-                begin = self._settings.probe((), self._levels).begin
-                state = begin(self._model, [self._X], self._rng)
-                self._kept[burn_in] = self._fit(self._model, burn_in, state) if burn_in else state
-            return self._kept[burn_in]
+            if len(shared) not in self._kept:
+                state = first.begin(self._rng)
+                self._kept[len(shared)] = self._fitted(shared, state) if shared else state
+            return self._kept[len(shared)]
 
-    def _fit(self, model: Model, schedule: Schedule, start: State | None) -> State:
-        optimiser = self._settings.probe(schedule, self._levels)
-        fit = optimiser.fit(model, [self._X], self._rng, start=start)
-        return State(fit.params, fit.rows)
+    def _fitted(self, parts: Sequence[Part], start: State | None) -> State:
+        found = fit(parts, self._rng, self._options.solver, start=start)
+        return State(found.params, found.rows)
 
     @property
     def _rng(self) -> np.random.Generator:
         """The same numbers for every probe."""
-        return np.random.default_rng(self._settings.seeds[0])
+        return np.random.default_rng(self._options.seeds[0])

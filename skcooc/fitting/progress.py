@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
-from skcooc.em.legs import Observe, Record, ignore
+from sklearn.callback import CallbackContext, CallbackSupportMixin
+
+from skcooc.em import Record, Run, State
+from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import N_PRIORS, N_PROBES, Probe
-from skcooc.fitting.plan import Settings
-from skcooc.protocol import Model, Rows
+from skcooc.fitting.plan import Options, Plan
+from skcooc.protocol import Model
+
+if TYPE_CHECKING:
+    from skcooc.fitting.restarts import Unfinished
+
+    # A random start after an iteration, and all that the fit needs to go on; True stops.
+    Watch = Callable[[Record, State, Unfinished], bool]
+    AtIteration = Callable[[Model, Record, State, Unfinished], dict[str, object]]
 
 
 class Progress:
@@ -18,35 +28,37 @@ class Progress:
     Parameters
     ----------
     estimator : estimator with callback support, not yet changed by its fit
-    settings : Settings
+    plan : Plan
+    options : Options
         Tell what is searched for, and how many restarts there are.
     attributes : callable
-        (model, record, params, rows, unfinished) -> dict of fitted attributes, with which a
-        callback that asks for the fitted estimator gets one as if the fit had ended there.
-    data : dict
+        (model, record, state, unfinished) -> dict of fitted attributes, with which a callback that
+        asks for the fitted estimator gets one as if the fit had ended there.
+    data : mapping
         What ``fit`` was given: X, y and metadata.
     """
 
     def __init__(
         self,
-        estimator: Any,
-        settings: Settings,
-        attributes: Callable[[Model, Record, Any, Sequence[Rows], Any], dict[str, Any]],
-        data: dict[str, Any],
+        estimator: CallbackSupportMixin,
+        plan: Plan,
+        options: Options,
+        attributes: AtIteration,
+        data: Mapping[str, object],
     ) -> None:
-        self._attributes = attributes
+        self._attributes, self._plan = attributes, plan
         self._data = {"estimator": estimator, **data}
         self._silent = not hasattr(estimator, "_skl_callbacks")
-        self._priors = settings.priors is not None
-        n_tasks = (settings.grow is not None) + settings.searches + len(settings.seeds)
+        n_tasks = (plan.grow is not None) + options.searches + len(options.seeds)
+        self._max_iter = options.max_iter if plan.has_one_leg else None
         self._root = estimator._init_callback_context(max_subtasks=n_tasks)
         self._root.call_on_fit_task_begin(**self._data)
-        self._restarts: list[Any] = []
+        self._restarts: list[CallbackContext] = []
 
     @contextmanager
     def searching(self) -> Iterator[Callable[[Probe], bool]]:
         """The search: what it yields is called with every probe and returns True to stop."""
-        n_probes = N_PROBES + N_PRIORS * self._priors
+        n_probes = N_PROBES + N_PRIORS * (self._plan.priors is not None)
         task = self._begin(self._root, "temperature search", n_probes)
 
         def observe(probe: Probe) -> bool:
@@ -62,32 +74,32 @@ class Progress:
         """The growth of a tree: what it yields observes the iterations of EM on the way."""
         task = self._begin(self._root, "annealing", None)
 
-        def observe(record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
+        def observe(record: Record, state: State, run: Run) -> bool:
             step = self._begin(task, f"beta = {record.beta:.3g}", 0)
             return bool(step.call_on_fit_task_end(**self._data))
 
         yield ignore if self._silent else observe
         task.call_on_fit_task_end(**self._data)
 
-    def restart(self, model: Model, max_iter: int | None) -> Observe:
-        """Begin a run of EM; the result observes its iterations."""
-        task = self._begin(self._root, "EM", max_iter)
+    def restart(self, model: Model) -> Watch | None:
+        """Begin a random start; the result observes its iterations, unless nobody listens."""
+        task = self._begin(self._root, "EM", self._max_iter)
         self._restarts.append(task)
         if self._silent:
-            return ignore
+            return None
 
-        def observe(record: Record, params: Any, rows: Sequence[Rows], unfinished: Any) -> bool:
+        def watch(record: Record, state: State, unfinished: Unfinished) -> bool:
             step = self._begin(task, "iteration", 0)
             return bool(
                 step.call_on_fit_task_end(
                     **self._data,
                     reconstruction_attributes=lambda: self._attributes(
-                        model, record, params, rows, unfinished
+                        model, record, state, unfinished
                     ),
                 )
             )
 
-        return observe
+        return watch
 
     def end(self) -> None:
         """The fit has ended."""
@@ -95,6 +107,8 @@ class Progress:
             task.call_on_fit_task_end(**self._data)
         self._root.call_on_fit_task_end(**self._data)
 
-    def _begin(self, parent: Any, name: str, max_subtasks: int | None) -> Any:
+    def _begin(
+        self, parent: CallbackContext, name: str, max_subtasks: int | None
+    ) -> CallbackContext:
         task = parent.subcontext(task_name=name, max_subtasks=max_subtasks)
         return task.call_on_fit_task_begin(**self._data)

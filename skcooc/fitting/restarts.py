@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from skcooc.counts.threads import threads
-from skcooc.em import Fit, HeldOut, State
-from skcooc.em.legs import Observe, Record, ignore
-from skcooc.em.multiscale import coarser_levels
-from skcooc.em.splitting import Grown
+from skcooc.counts import n_threads, threads
+from skcooc.em import Fit, Record, Run, State, fit
+from skcooc.em.legs import ignore
 from skcooc.em.temperature import Probe
-from skcooc.fitting.plan import Settings
+from skcooc.fitting.plan import Grown, Options, Plan
 from skcooc.fitting.progress import Progress
-from skcooc.protocol import Rows
+from skcooc.heldout import HeldOut
+from skcooc.protocol import Counts, T
+
+if TYPE_CHECKING:
+    from skcooc.fitting.progress import Watch
 
 
 class Underway(NamedTuple):
     """A random start that has not ended."""
 
-    run: Any  # as the optimiser showed it after its last iteration
-    random: Mapping[str, Any]  # state of the generator of random numbers
+    run: Run
+    random: Mapping[str, object]  # state of the generator of random numbers
 
 
 class Unfinished(NamedTuple):
@@ -38,11 +40,12 @@ class Unfinished(NamedTuple):
 
 
 def best_restart(
+    plan: Plan,
     unfinished: Unfinished,
-    train: Any,
+    train: Counts,
     heldout: HeldOut | None,
     beta: float,
-    settings: Settings,
+    options: Options,
     progress: Progress,
     start: State | None,
 ) -> Fit:
@@ -50,13 +53,14 @@ def best_restart(
 
     Parameters
     ----------
+    plan : Plan
+        Of the model that has grown, if it grows.
     unfinished : Unfinished
-        Has the model, the seeds, and the random starts that were begun before.
+        Has the seeds, and the random starts that were begun before.
     train : Counts of shape (N, M)
-        With ``spread``.
     heldout : HeldOut or None
     beta : float
-    settings : Settings
+    options : Options
     progress : Progress
     start : State or None
         Where to start instead of at random.
@@ -66,52 +70,55 @@ def best_restart(
     fit : Fit
         With statistics at its parameters.
     """
-    model, seeds = unfinished.grown.seed, unfinished.seeds
+    model, seeds = plan.equations, unfinished.seeds
     ended, underway = dict(unfinished.ended), dict(unfinished.underway)
-    n_outer = min(settings.n_threads, len(seeds))
-    n_inner = settings.n_threads // n_outer
+    n_outer, n_inner = shares(options.n_jobs, len(seeds))
 
-    def run(number: int, observe: Observe) -> Fit:
+    def run(number: int, watch: Watch | None) -> Fit:
         if number in ended:
             return ended[number]
         rng, resume = np.random.default_rng(seeds[number]), None
         if number in underway:
             resume, rng.bit_generator.state = underway[number]
 
-        def watched(record: Record, params: Any, rows: Sequence[Rows], run: Any) -> bool:
+        def observe(record: Record, state: State, run: Run) -> bool:
             underway[number] = Underway(run, rng.bit_generator.state)
             now = unfinished._replace(ended=dict(ended), underway=dict(underway))
-            return observe(record, params, rows, now)
+            return watch is not None and watch(record, state, now)
 
         with threads(n_inner) as map:
             X = train.spread(n_inner, map)
-            optimiser = _optimiser(settings, model, X, beta, heldout, warm=start is not None)
-            watch = ignore if observe is ignore else watched
-            fit = optimiser.fit(model, [X], rng, watch, start=start, resume=resume)
+            if start is not None:
+                parts = plan.last_leg(X, beta, options, heldout)
+            else:
+                parts = plan.legs(plan.scales(X), beta, options, heldout)
+            observed = ignore if watch is None else observe
+            found = fit(parts, rng, options.solver, observed, start, resume)
             # Rows are to be what the parameters returned make of them, as in ``transform``.
-            rows, stats = X.expect(model, fit.params, fit.rows[0], beta)
-        ended[number] = fit._replace(rows=[rows], stats=stats)
+            rows, stats = X.expect(model, found.params, found.rows, beta)
+        ended[number] = found._replace(rows=rows, stats=stats)
         underway.pop(number, None)
         return ended[number]
 
-    tasks = [(number, progress.restart(model, settings.n_steps)) for number in range(len(seeds))]
-    if n_outer == 1:
-        fits = [run(*task) for task in tasks]
-    else:
-        parallel = Parallel(n_jobs=n_outer, prefer="threads", require="sharedmem")
-        fits = parallel(delayed(run)(*task) for task in tasks)
-    return min(fits, key=_loss)
-
-
-def _optimiser(
-    settings: Settings, model: Any, X: Any, beta: float, heldout: HeldOut | None, *, warm: bool
-) -> Any:
-    """What runs EM: from the coarsest level on, or at the last temperature where it goes on."""
-    if warm:
-        return settings.resumed(model, beta, heldout)
-    levels = coarser_levels(X, settings.coarsening or ())
-    return settings.optimiser(X, beta, levels, heldout)
+    tasks = [(number, progress.restart(model)) for number in range(len(seeds))]
+    return min(in_threads(run, tasks, n_outer), key=_loss)
 
 
 def _loss(fit: Fit) -> float:
     return fit.objective if fit.validation is None else fit.validation.perplexity
+
+
+def shares(n_jobs: int | None, n_tasks: int) -> tuple[int, int]:
+    """How many tasks run side by side, and with how many threads each."""
+    n = n_threads(n_jobs)
+    n_outer = min(n, n_tasks)
+    return n_outer, n // n_outer
+
+
+def in_threads(function: Callable[..., T], tasks: Sequence[tuple], n_outer: int) -> list[T]:
+    """function(*task) for each task, in order."""
+    with threads(1):  # throughout: by turns BLAS would have one thread, or several
+        if n_outer == 1:
+            return [function(*task) for task in tasks]
+        parallel = Parallel(n_jobs=n_outer, prefer="threads", require="sharedmem")
+        return list(parallel(delayed(function)(*task) for task in tasks))

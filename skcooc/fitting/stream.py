@@ -1,21 +1,24 @@
-"""Batches of a stream: what is kept of them, what is held out, and what that tells."""
+"""Stepwise EM along a stream of rows: a step for each batch, and what is kept of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.counts import CSRCounts, thin
-from skcooc.em import HeldOut, Validation, online
-from skcooc.fitting.table import fold_in
-from skcooc.protocol import Array, OnlineModel, Rows
-
-Judge = Callable[[Sequence[CSRCounts]], HeldOut]  # of held-out observations
+from skcooc.counts import n_threads, threads
+from skcooc.em import TemperatureRange, online
+from skcooc.em.adaptation import Temperature, followed
+from skcooc.fitting.fold_in import fold_in
+from skcooc.heldout import HeldOut, Validation
+from skcooc.heldout.validation import judged_with
+from skcooc.protocol import Array, Block, OnlineModel, Params, Rows, Statistics
 
 INNER_ITERATIONS = 10  # E-steps in which the rows of a batch are folded in
+
+Online = OnlineModel[Params, Statistics]
 
 
 class Stream(NamedTuple):
@@ -35,6 +38,16 @@ class Passes(NamedTuple):
     converged: bool = False
 
 
+class Position(NamedTuple):
+    """A model on its way along a stream."""
+
+    params: Params
+    rows: Rows  # of the last batch
+    beta: float
+    smoothing: float
+    stream: Stream
+
+
 class Folded(NamedTuple):
     """The rows of a batch, folded in."""
 
@@ -48,16 +61,14 @@ class Batch:
 
     Parameters
     ----------
-    table : CSR array or matrix of shape (n, M)
+    X : Block of shape (n, M)
         Observations to learn from.
-    row_weights : (n,) array or None
-    heldout : CSRCounts or None, default=None
+    heldout : Block or None, default=None
         The others, where the temperature follows the stream.
     """
 
-    table: Any
-    row_weights: Array | None
-    heldout: CSRCounts | None = None
+    X: Block
+    heldout: Block | None = None
 
     @property
     def observations(self) -> float:
@@ -69,20 +80,25 @@ class Batch:
 
         It is the same part whenever a row comes by, so that it is never learnt.
         """
-        rest, drawn = thin(self.table, fraction, seed)
-        fitted, heldout = (CSRCounts(part, self.row_weights) for part in (rest, drawn))
-        if not (fitted.observations.any() and heldout.observations.any()):
+        rest, drawn = self.X.divide(fraction, seed)
+        if not (rest.observations.any() and drawn.observations.any()):
             return self
-        return Batch(rest, self.row_weights, heldout)
+        return Batch(rest, drawn)
 
     def folded(
-        self, model: OnlineModel, params: Any, beta: float, n_threads: int, judge: Judge
+        self,
+        model: Online,
+        params: Params,
+        beta: float,
+        n_jobs: int | None,
+        judge: Callable[[Block], HeldOut],
     ) -> Folded:
         """Fold the rows in, by a few E-steps, and predict what is held out."""
-        rows = fold_in(model, params, beta, self.table, n_threads, max_iter=INNER_ITERATIONS)
+        new = self.X.as_new()
+        rows = fold_in(model, params, beta, new, n_jobs, max_iter=INNER_ITERATIONS)
         if self.heldout is None:
             return Folded(rows, None)
-        return Folded(rows, judge([self.heldout])(model, params, [rows]))
+        return Folded(rows, judge(self.heldout)(model, params, rows))
 
 
 @dataclass
@@ -109,3 +125,71 @@ class Tally:
     def loss(self) -> float:
         """What should fall, in nats; free energies at different temperatures do not compare."""
         return self.log_loss / self.observations if self.observations else self.free_energy
+
+
+@dataclass(frozen=True)
+class Follower:
+    """What makes a step of stepwise EM with a batch.
+
+    Parameters
+    ----------
+    model : OnlineModel
+    search : callable
+        Block -> TemperatureRange in which the temperature follows the stream, or None.
+    validation_fraction : float
+        Share of the observations of a batch that is held out where there is such a range.
+    smoothing : float or "auto"
+        As asked for; "auto" follows the stream, too.
+    background : (M,) array
+        The unigram of the batches before.
+    n_jobs : int or None
+    """
+
+    model: Online
+    search: Callable[[Block], TemperatureRange | None]
+    validation_fraction: float
+    smoothing: float | Literal["auto"]
+    background: Array
+    n_jobs: int | None
+
+    def step(self, now: Position, X: Block, totals: Array, tally: Tally) -> Position:
+        """One step, after which the mean of all batches stands for observations with these totals.
+
+        Parameters
+        ----------
+        now : Position
+        X : Block of shape (n, M)
+        totals : (M,) array
+        tally : Tally
+            The batch is added to it.
+
+        Returns
+        -------
+        after : Position
+        """
+        stream, kept = now.stream, now.stream.averages
+        within, batch = self.search(X), Batch(X.astype(now.params.weights.dtype))
+        if within:
+            batch = batch.divided(self.validation_fraction, stream.seed)
+        n = n_threads(self.n_jobs)
+        with threads(n) as map:
+            learnt = batch.X.spread(n, map)
+            params = online.opened(self.model, now.params, kept, totals, learnt.column_sums)
+            temperature, folded = followed(
+                Temperature(now.beta, stream.direction),
+                within or TemperatureRange(now.beta, now.beta),
+                batch.observations,
+                lambda beta: batch.folded(self.model, params, beta, self.n_jobs, self._judge),
+            )
+            mass, beta = float(totals.sum()), temperature.beta
+            step = online.step(self.model, learnt, params, folded.rows, beta, kept, mass)
+        tally.add(step.free_energy, folded.validation, batch.observations)
+        smoothing = now.smoothing
+        if folded.validation is not None and self.smoothing == "auto":
+            weight = online.step_size(kept, float(learnt.column_sums.sum()))
+            smoothing += weight * (folded.validation.smoothing - smoothing)
+        stream = Stream(step.averages, totals, stream.seed, temperature.direction)
+        return Position(step.params, step.rows, beta, smoothing, stream)
+
+    def _judge(self, heldout: Block) -> HeldOut:
+        return HeldOut(heldout, self.background, judged_with(self.smoothing))

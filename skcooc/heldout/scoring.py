@@ -1,60 +1,40 @@
-"""Log-likelihoods of held-out observations under P(y_j given x_i) = A[i] @ B[j], and sampling."""
+"""Log-likelihoods of held-out observations, one by one and row by row; sampling."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-import scipy.sparse as sp
 
-from skcooc.counts import CSRCounts
-from skcooc.protocol import Array
-
-
-class Smoothing(NamedTuple):
-    """Probabilities that are scored are (1 - s) P + s b."""
-
-    s: float
-    background: Array  # (M,)
-
-    def log(self, P: Array, columns: Array) -> Array:
-        """Logarithms of smoothed probabilities of these columns, in float64; -inf for zero."""
-        with np.errstate(divide="ignore"):
-            return np.log((1 - self.s) * P.astype(np.float64) + self.s * self.background[columns])
+from skcooc.heldout.predictors import log_cells
+from skcooc.protocol import Array, Block, Predictor
 
 
-def score_pairs(rows: Array, columns: Array, A: Array, B: Array, smooth: Smoothing) -> Array:
+def score_pairs(X: Block, order: Array, predictor: Predictor) -> Array:
     """log P(y given x) of single observations.
 
     Parameters
     ----------
-    rows, columns : (L,) arrays of int
-    A : (N, K) array
-    B : (M, K) array
-    smooth : Smoothing
+    X : Block of shape (N, M)
+        Its non-zeros are the observations, row by row; see ``Dyads.listed``.
+    order : (L,) array of int
+        Where the observations of its non-zeros are in the list.
+    predictor : Predictor
 
     Returns
     -------
     log_likelihood : (L,) array, nats
     """
-    order = np.argsort(rows, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(A)))])
-    ones = np.ones(len(rows), dtype=A.dtype)
-    X = sp.csr_array((ones, columns[order], indptr), shape=(len(A), len(B)))
-    log_likelihood = np.empty(len(rows))
-    log_likelihood[order] = smooth.log(CSRCounts(X).cells(A, B), X.indices)
+    log_likelihood = np.empty(len(order))
+    log_likelihood[order] = log_cells(predictor, X)
     return log_likelihood
 
 
-def score_rows(X: Any, A: Array, B: Array, smooth: Smoothing) -> tuple[Array, Array]:
+def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
     """Mean of log P(y given x) over the observations of each row.
 
     Parameters
     ----------
-    X : CSR array of shape (n, M)
-    A : (n, K) array
-    B : (M, K) array
-    smooth : Smoothing
+    X : Block of shape (n, M)
+    predictor : Predictor
 
     Returns
     -------
@@ -63,10 +43,8 @@ def score_rows(X: Any, A: Array, B: Array, smooth: Smoothing) -> tuple[Array, Ar
     counts : (n,) array
         Number of observations of each row.
     """
-    counts = CSRCounts(X)
-    terms = X.data * smooth.log(counts.cells(A, B), X.indices)
-    sums = CSRCounts(sp.csr_array((terms, X.indices, X.indptr), shape=X.shape)).row_sums
-    return sums / np.where(counts.row_sums > 0, counts.row_sums, 1), counts.row_sums
+    sums, counts = X.summed(X.observations * log_cells(predictor, X)), X.row_sums
+    return sums / np.where(counts > 0, counts, 1), counts
 
 
 def draw(

@@ -1,17 +1,23 @@
-"""Held-out observations: the perplexity of a model on them, and the smoothing they ask for."""
+"""Observations held out of a fit: how well they are predicted, and the smoothing they ask for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.protocol import Array, Counts, Model, Rows
+from skcooc.heldout.predictors import (
+    LEAST_SMOOTHING,
+    Factors,
+    Known,
+    best_smoothing,
+    log_cells,
+    smoothed,
+)
+from skcooc.protocol import Array, Block, Model, Params, Predictor, Rows
 
-LEAST_SMOOTHING, LARGEST_SMOOTHING = 1e-3, 0.95  # between which smoothing is estimated
-BISECTIONS = 16
+DEFAULT_SMOOTHING = 1e-3  # where nothing is held out to estimate it
 
 
 class Validation(NamedTuple):
@@ -23,70 +29,83 @@ class Validation(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out observations of the rows of every block.
+    """Held-out observations of the rows that are fitted.
 
     Parameters
     ----------
-    blocks : sequence of Counts
-        Held-out counts, row by row beside the blocks fitted. Each has ``observations``, counts of
-        its non-zeros, and their column ``indices``.
+    X : Block of shape (N, M)
+        Held-out counts, row by row beside those fitted.
     background : (M,) array
-        Distribution with which the model is smoothed: the unigram of the training observations.
+        Distribution with which predictions are smoothed: the unigram of the training observations.
     smoothing : float or None, default=None
         Weight of the background; None estimates it on these observations.
     """
 
-    blocks: Sequence[Any]
+    X: Block
     background: Array
     smoothing: float | None = None
 
-    def __call__(self, model: Model, params: Any, rows: Sequence[Rows]) -> Validation:
+    def __call__(self, model: Model, params: Params, rows: Rows) -> Validation:
         """Score parameters and row states."""
-        return self.score(model.factors(params, state) for state in rows)
+        return self.score(Factors(*model.factors(params, rows)))
 
-    def score(self, factors: Iterable[tuple[Array, Array]]) -> Validation:
-        """Score P(y_j given x_i) = A[i] @ B[j], given as A and B of every block."""
-        P = np.concatenate(
-            [cell_probabilities(X, A, B) for X, (A, B) in zip(self.blocks, factors, strict=True)]
-        )
-        counts = np.concatenate([X.observations for X in self.blocks])
-        b = np.concatenate([self.background[X.indices] for X in self.blocks])
-        s = estimate_smoothing(P, b, counts) if self.smoothing is None else self.smoothing
-        with np.errstate(divide="ignore"):
-            mean = (counts * np.log((1 - s) * P + s * b)).sum() / counts.sum()
-        return Validation(float(np.exp(-mean)), s)
+    def score(self, predictor: Predictor) -> Validation:
+        """Score predictions for these rows."""
+        known, s = Known(predictor.cells(self.X)), self.smoothing
+        if s is None:
+            s = best_smoothing(known, self.background, self.X)
+        counts, logs = self.X.observations, log_cells(smoothed(known, self.background, s), self.X)
+        return Validation(float(np.exp(-(counts * logs).sum() / counts.sum())), s)
 
 
-def cell_probabilities(X: Counts, A: Array, B: Array) -> Array:
-    """P(y_j given x_i) at the non-zeros, in float64."""
-    return X.cells(A, B).astype(np.float64)
-
-
-def estimate_smoothing(P: Array, b: Array, counts: Array) -> float:
-    """The s that maximises sum n log((1 - s) P + s b), by bisection: the sum is concave in s.
+def hold_out(
+    X: Block, fraction: float, seed: int, smoothing: float | Literal["auto"]
+) -> tuple[Block, HeldOut]:
+    """Divide counts into observations to fit and observations held out.
 
     Parameters
     ----------
-    P, b : (nnz,) arrays
-        Probability of each held-out cell under the model and under the background.
-    counts : (nnz,) array
+    X : Block of shape (N, M)
+    fraction : float in (0, 1)
+    seed : int
+    smoothing : float or "auto"
+        With which those held out are scored; "auto" estimates it on them.
 
     Returns
     -------
-    s : float in [.001, .95]
+    rest : Block of shape (N, M)
+    heldout : HeldOut
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> P, b = np.array([0.9, 0.0]), np.array([0.1, 0.5])
-    >>> round(estimate_smoothing(P, b, np.array([3.0, 1.0])), 2)
-    0.28
+    Raises
+    ------
+    ValueError
+        Where one of the parts would be empty.
     """
-    # Sums, not dot products: BLAS divides a dot product among threads, which on a busy machine wait
-    # for each other 50 times longer than the sum takes, and whose number changes the last digits.
-    low, high = LEAST_SMOOTHING, LARGEST_SMOOTHING
-    for _ in range(BISECTIONS):
-        s = (low + high) / 2
-        slope = (counts * ((b - P) / ((1 - s) * P + s * b))).sum()
-        low, high = (s, high) if slope > 0 else (low, s)
-    return (low + high) / 2
+    rest, drawn = X.divide(fraction, seed)
+    if not (rest.observations.any() and drawn.observations.any()):
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.row_sums.sum():g} observation(s), too "
+            f"few to hold out validation_fraction={fraction} of them for beta='auto' or "
+            "early_stopping=True. Give beta a number, or change validation_fraction."
+        )
+    return rest, HeldOut(drawn, add_one_unigram(rest.column_sums), judged_with(smoothing))
+
+
+def judged_with(asked: float | Literal["auto"]) -> float | None:
+    """The smoothing with which held-out observations are scored; None where they choose it.
+
+    Without any a single impossible observation would make all validations infinite.
+    """
+    return None if asked == "auto" else max(asked, LEAST_SMOOTHING)
+
+
+def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | None) -> float:
+    """The smoothing given; else what held-out observations asked for; else a small constant."""
+    if asked != "auto":
+        return float(asked)
+    return DEFAULT_SMOOTHING if validation is None else validation.smoothing
+
+
+def add_one_unigram(column_sums: Array) -> Array:
+    """The distribution (m_j + 1) / (L + M) of the columns, (M,), of how often each was observed."""
+    return (column_sums + 1) / (column_sums.sum() + len(column_sums))

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.counts import CSRCounts
-from skcooc.heldout import scoring
-from skcooc.heldout import split as holdout
-from skcooc.heldout.validation import cell_probabilities, estimate_smoothing
+from skcooc.heldout import predictors
+from skcooc.heldout.predictors import Factors, smoothed
+from skcooc.heldout.scoring import score_rows
+from skcooc.heldout.validation import add_one_unigram
 from skcooc.metrics.validation import check_counts
 from skcooc.protocol import Array
+from skcooc.tables import as_counts
 
 
 def unigram(X: Any) -> Array:
@@ -34,7 +35,7 @@ def unigram(X: Any) -> Array:
     >>> unigram([[2, 0], [1, 0]])
     array([0.8, 0.2])
     """
-    return holdout.add_one_unigram(CSRCounts(check_counts(X)).column_sums)
+    return add_one_unigram(as_counts(check_counts(X)).column_sums)
 
 
 def perplexity(
@@ -78,7 +79,7 @@ def perplexity(
     if not 0 <= smoothing <= 1:
         raise ValueError(f"smoothing={smoothing} should be in the [0, 1] range")
     b = np.zeros(X.shape[1]) if background is None else np.asarray(background, dtype=np.float64)
-    means, counts = scoring.score_rows(X, A, B, scoring.Smoothing(smoothing, b))
+    means, counts = score_rows(as_counts(X), smoothed(Factors(A, B), b, smoothing))
     return float(np.exp(-np.average(means, weights=counts)))
 
 
@@ -108,8 +109,8 @@ def best_smoothing(
     0.2
     """
     X, A, B = _factorisation(X, mixtures, components)
-    b = np.asarray(background, dtype=np.float64)[X.indices]
-    return estimate_smoothing(cell_probabilities(CSRCounts(X), A, B), b, X.data)
+    b = np.asarray(background, dtype=np.float64)
+    return predictors.best_smoothing(Factors(A, B), b, as_counts(X))
 
 
 def _factorisation(X: Any, mixtures: ArrayLike, components: ArrayLike) -> tuple[Any, Array, Array]:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from skcooc.em import TemperatureRange, Validation
+from skcooc.em import TemperatureRange
 from skcooc.fitting.probing import Probes
+from skcooc.heldout import Validation
 from skcooc.model_selection.folds import Fold
 from skcooc.model_selection.racing import Race, around, zoom
 from skcooc.model_selection.target import Target

@@ -22,7 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.counts.threads import threads
+from skcooc.counts import threads
 from skcooc.model_selection.folds import N_FOLDS, Data, Fold, observation_folds, row_folds
 from skcooc.model_selection.grid_point import GridPoint, set_temperature
 from skcooc.model_selection.results import cv_results, tables

@@ -20,7 +20,7 @@ from skcooc.aspect import AspectModel
 from skcooc.base.estimator import CooccurrenceEstimator
 from skcooc.protocol import Array
 from skcooc.retrieval.term_weights import damped, inverse_document_frequency, tf_idf, weighted
-from skcooc.tables.checks import check_table
+from skcooc.tables import check_table
 
 
 class AspectRetriever(BaseEstimator):

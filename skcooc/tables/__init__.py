@@ -1,7 +1,31 @@
 """What a user gives becomes checked counts."""
 
-from skcooc.tables.blocks import RowBlocks, open_csr, sampled, save_csr
+from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.dask import delayed_rows
+from skcooc.tables.disk import open_csr, save_csr
 from skcooc.tables.dyads import Dyads
+from skcooc.tables.read import (
+    Table,
+    as_counts,
+    check_same_table,
+    check_table,
+    is_collection,
+    read,
+    read_rows,
+)
 
-__all__ = ["Dyads", "RowBlocks", "delayed_rows", "open_csr", "sampled", "save_csr"]
+__all__ = [
+    "CheckedBlocks",
+    "Dyads",
+    "RowBlocks",
+    "Table",
+    "as_counts",
+    "check_same_table",
+    "check_table",
+    "delayed_rows",
+    "is_collection",
+    "open_csr",
+    "read",
+    "read_rows",
+    "save_csr",
+]

@@ -1,25 +1,26 @@
-"""Dask arrays: their counts for a fit, rows transformed block by block, and what can go wrong."""
+"""Dask arrays: checks of them, and their counts on the workers of a cluster."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Iterator
-from concurrent.futures import CancelledError
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
+from sklearn.base import BaseEstimator
 
-from skcooc.em.legs import State
-from skcooc.tables.checks import check_row_blocks
-from skcooc.tables.dyads import Dyads
+from skcooc.protocol import Need, TableLike
 
-SAMPLE_ROWS = 10_000  # on which the temperature is chosen
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from skcooc.counts.dask import DaskCounts
 
 
-def delayed_rows(blocks: Iterable[Any], n_columns: int, dtype: DTypeLike = np.float64) -> Any:
+def delayed_rows(
+    blocks: Iterable[object], n_columns: int, dtype: DTypeLike = np.float64
+) -> TableLike:
     """A dask array of blocks of rows that are still to be read or made.
 
     Parameters
@@ -53,76 +54,80 @@ def delayed_rows(blocks: Iterable[Any], n_columns: int, dtype: DTypeLike = np.fl
     return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
 
-@contextmanager
-def distributed_counts(estimator: Any, X: Any) -> Iterator[tuple[Any, Any]]:
-    """The counts of a dask array on the workers, and a sample of its rows here.
+def counts_of(
+    estimator: BaseEstimator,
+    X: TableLike,
+    needs: Mapping[Need, str],
+    sample_weight: ArrayLike | None,
+) -> DaskCounts:
+    """The counts of a dask array, checked, on the workers of the current client.
 
     Parameters
     ----------
     estimator : estimator
-        Gets what is known of the columns, and the table without its observations.
+        Gets what is known of the columns.
     X : dask array of shape (N, M)
+    needs : mapping
+        What is needed of the table, and by which parameter.
+    sample_weight : object
+        Must be None.
 
-    Yields
-    ------
+    Returns
+    -------
     counts : DaskCounts of shape (N, M)
-    sample : CSR array of shape (n, M)
-        Of one row, where nothing is to be chosen.
 
     Raises
     ------
     ValueError
-        Where X is negative, not finite or all zero, or there is no client.
+        Where X is negative, not finite or all zero, where parameters need rows in one place, or
+        there is no client.
     RuntimeError
         Also from what is done with the counts: where blocks kill the workers.
     ConnectionError
         Also from what is done with the counts: where the scheduler is lost.
     """
-    from skcooc.counts.dask import load  # needs dask, as X does
+    from skcooc.counts.dask import DaskCounts, load  # needs dask, as X does
 
-    name = type(estimator).__name__
-    with _explained():
-        counts = load(_client(), X, name)
-        if not counts.column_sums.any():
-            raise ValueError(
-                f"Found array with 0 observation(s) (shape={counts.shape}) while a minimum of 1 is "
-                f"required by {name}: all counts are zero."
-            )
-        estimator.n_features_in_ = counts.shape[1]
-        vars(estimator).pop("feature_names_in_", None)
-        estimator._table = Dyads(sp.csr_array(counts.shape))
-        n_rows = SAMPLE_ROWS if estimator.beta == "auto" else 1
-        yield counts, counts.sample(n_rows, np.random.default_rng(estimator._seeds(1)[0]))
-
-
-def transformed(estimator: Any, X: Any) -> Any:
-    """The mixtures of the rows of a dask array, lazily and block by block.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-    X : dask array of shape (n, M)
-
-    Returns
-    -------
-    mixtures : dask array of shape (n, K)
-    """
     check_row_blocks(X)
-    light = copy.copy(estimator)  # what is sent to the workers, without the rows fitted
-    params, (rows,) = estimator._state
-    light._state = State(params, [rows[:0]])
-    for name in ("embedding_", "row_distribution_"):
-        setattr(light, name, getattr(estimator, name)[:0])
-    components = estimator.components_
-    return X.map_blocks(
-        light.transform,
-        dtype=components.dtype,
-        chunks=(X.chunks[0], (len(components),)),
-        meta=np.empty((0, 0), dtype=components.dtype),
-    )
+    if sample_weight is not None:
+        needs = {**needs, "weights": "sample_weight is not supported; it needs None"}
+    check_needs(needs, DaskCounts.offers, "X cannot be fitted where it is, on the workers")
+    name = type(estimator).__name__
+    counts = load(_client(), X, name)
+    if not counts.column_sums.any():
+        raise ValueError(
+            f"Found array with 0 observation(s) (shape={counts.shape}) while a minimum of 1 is "
+            f"required by {name}: all counts are zero."
+        )
+    estimator.n_features_in_ = counts.shape[1]
+    vars(estimator).pop("feature_names_in_", None)
+    return counts
 
 
-def _client() -> Any:
+def check_needs(needs: Mapping[Need, str], offers: frozenset[Need], otherwise: str) -> None:
+    """Raise ValueError, with the reason, where something is needed that is not on offer."""
+    for need, reason in needs.items():
+        if need not in offers:
+            raise ValueError(f"{otherwise}: {reason}.")
+
+
+def check_row_blocks(X: TableLike) -> None:
+    """Raise where a dask collection is not an array in blocks of rows."""
+    if not hasattr(type(X), "map_blocks"):
+        raise TypeError(
+            f"Expected a dask array, got {type(X).__name__} instead. A dataframe has "
+            "to_dask_array(lengths=True); for delayed blocks use skcooc.delayed_rows."
+        )
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X has shape {X.shape}.")
+    if X.numblocks[1] != 1:
+        raise ValueError(
+            f"X should be in blocks of rows, but its columns are divided into {X.numblocks[1]} "
+            "chunks. Use X.rechunk({1: -1}) first."
+        )
+
+
+def _client() -> Client:
     from distributed import get_client
 
     try:
@@ -131,26 +136,4 @@ def _client() -> Any:
         raise ValueError(
             "X is a dask array, which is fitted by the workers of a cluster, but there is no "
             "client. Start one with distributed.Client(), or give X.compute()."
-        ) from error
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Say what to do where the cluster fails beyond what it can repair."""
-    from distributed import KilledWorker
-    from distributed.comm import CommClosedError
-
-    try:
-        yield
-    except KilledWorker as error:
-        raise RuntimeError(
-            "Workers died again and again over one block of X, most likely since they were out of "
-            "memory. Give smaller blocks, as with X.rechunk, or more workers, or workers a larger "
-            f"memory_limit. The estimator is as it was. Dask says: {error}"
-        ) from error
-    except (CancelledError, CommClosedError) as error:
-        raise ConnectionError(
-            "The connection to the scheduler is lost, or it has lost what X was made of. Start a "
-            "client and fit again; with a checkpoint (skcooc.callbacks.Checkpoint) and "
-            "warm_start=True the fit goes on from there. The estimator is as it was."
         ) from error

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 
+from skcooc.counts import CSRCounts
 from skcooc.protocol import Array
 
 MAX_OBSERVATIONS = 2**31 - 1
@@ -196,6 +197,28 @@ class Dyads:
         """
         weights = np.ones(len(self)) if self.weights is None else self.weights
         return sp.coo_array((weights, (self.rows, self.columns)), shape=self.table_shape).tocsr()
+
+    def listed(self, dtype: DTypeLike) -> tuple[CSRCounts, Array]:
+        """The observations one by one, as non-zeros of counts.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Of the counts, which are ones.
+
+        Returns
+        -------
+        counts : CSRCounts of shape (N, M)
+            Non-zeros are not summed up.
+        order : (L,) array of int
+            Which observation each non-zero is.
+        """
+        order = np.argsort(self.rows, kind="stable")
+        per_row = np.bincount(self.rows, minlength=self.table_shape[0])
+        indptr = np.concatenate([[0], np.cumsum(per_row)])
+        ones = np.ones(len(self), dtype=dtype)
+        arrays = ones, self.columns[order], indptr
+        return CSRCounts(sp.csr_array(arrays, shape=self.table_shape)), order
 
     def same_table(self, other: Dyads) -> bool:
         """Whether shapes are equal, and names too where both have them."""

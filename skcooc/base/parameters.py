@@ -1,0 +1,125 @@
+"""What is said of the parameters and attributes that all estimators share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skcooc.em import SOLVERS
+
+CONSTRAINTS: dict[str, Any] = {
+    "beta": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "n_init": [Interval(Integral, 1, None, closed="left")],
+    "relaxation": [Interval(Real, 0, 2, closed="neither"), StrOptions(set(SOLVERS))],
+    "smoothing": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "early_stopping": ["boolean"],
+    "n_jobs": [Integral, None],
+    "warm_start": ["boolean"],
+    "random_state": ["random_state"],
+}
+
+PARAMETERS = {
+    "max_iter : int": "Largest number of EM iterations.",
+    "tol : float": "EM stops when the free energy falls by less than this, relative to its size.",
+    "n_init : int": """\
+Number of random starts; the one with the least free energy is kept, or with the least validation
+perplexity where ``early_stopping=True``.""",
+    'relaxation : float in (0, 2) or "momentum"': """\
+A number is the step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations.
+"momentum" makes ever longer steps as long as they lead down, and then begins anew. A step that
+raises the free energy is undone.""",
+    'smoothing : float in [0, 1) or "auto"': """\
+Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it where
+observations are held out in ``fit``, and takes .001 elsewhere. It matters much where components
+are many.""",
+    "validation_fraction : float in (0, 1)": """\
+Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``; of every batch
+of a stream where ``beta="auto"``.""",
+    "early_stopping : bool": """\
+Whether to stop when the perplexity of held-out observations no longer falls, and to return to the
+best parameters. These have not seen the held-out observations.""",
+    "n_jobs : int or None": """\
+Number of threads, in joblib's conventions. Results do not depend on it.""",
+    "warm_start : bool": """\
+Whether a further call of ``fit`` goes on from the parameters, and from the temperature that an
+earlier call found, once, without further random starts. Rows keep their states by position where X
+has as many as before.""",
+    "random_state : int, RandomState instance or None": """\
+Seed of the starts and of the division into training and held-out observations.""",
+}
+
+ATTRIBUTES = {
+    "row_distribution_ : (N,) array": "P(x_i).",
+    "unigram_ : (M,) array": "Add-one distribution of the columns, used for smoothing.",
+    "beta_ : float": "Inverse temperature used.",
+    "smoothing_ : float": "Smoothing used.",
+    "temperature_search_ : list of Probe": """\
+The temperatures tried: each has ``beta``, ``validation.perplexity`` and ``validation.smoothing``.
+Empty where none was searched.""",
+    "n_iter_ : int": """\
+Number of EM iterations of the final fit, in all its parts, including those that early stopping
+discards.""",
+    "converged_ : bool": "Whether ``tol`` was reached, or early stopping stopped.",
+    "objective_ : float": "Free energy, less the log prior, at the last E-step, in nats.",
+    "history_ : list of Record": """\
+``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.""",
+    "n_features_in_ : int": "Number M of columns.",
+    "feature_names_in_ : (M,) array of str": """\
+Names of the columns, where the data has names that are strings.""",
+}
+
+
+def completed(
+    docstring: str | None,
+    section: str,
+    paragraphs: Mapping[str, str],
+    defaults: Mapping[str, object],
+) -> str | None:
+    """A docstring whose section has a paragraph for every name.
+
+    Parameters
+    ----------
+    docstring : str or None
+        In numpydoc; None where Python leaves docstrings out.
+    section : str
+    paragraphs : mapping of str to str
+        What is said of a name, after its name and type.
+    defaults : mapping of str to object
+
+    Returns
+    -------
+    docstring : str or None
+
+    Examples
+    --------
+    >>> of_beta = {"beta : float": "Inverse temperature."}
+    >>> doc = "A model.\\n\\n    Parameters\\n    ----------\\n    k : int\\n        Size.\\n    "
+    >>> print(completed(doc, "Parameters", of_beta, {"beta": 1.0}))
+    A model.
+    <BLANKLINE>
+        Parameters
+        ----------
+        k : int
+            Size.
+        beta : float, default=1.0
+            Inverse temperature.
+    <BLANKLINE>
+    """
+    if docstring is None or f"    {section}\n" not in docstring:
+        return docstring
+    before, after = docstring.split(f"    {section}\n", 1)
+    end = re.search(r"\n\n(?=    [A-Z][\w ]+\n    ---)|\n    $", after)
+    own, rest = (after[: end.start()], after[end.start() :]) if end else (after, "")
+    for name, text in paragraphs.items():
+        if not re.search(rf"^    (\w+, )*{name.split(' : ')[0]}(, \w+)* : ", own, flags=re.M):
+            default = defaults.get(name.split(" : ")[0], completed)
+            shown = "" if default is completed else f", default={default!r}".replace("'", '"')
+            own += f"\n    {name}{shown}\n        " + text.replace("\n", "\n        ")
+    return f"{before}    {section}\n{own}{rest}"

@@ -1,0 +1,73 @@
+"""New rows at fixed parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from skcooc.counts import n_threads, threads
+from skcooc.protocol import Block, Counts, FoldIn, P, Params, Rows, S
+
+FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
+FOLD_IN_ITERATIONS = 200
+
+
+def fold_in(
+    model: FoldIn[P, S],
+    params: P,
+    beta: float,
+    X: Block,
+    n_jobs: int | None,
+    start: Rows | None = None,
+    max_iter: int = FOLD_IN_ITERATIONS,
+) -> Rows:
+    """The states of new rows at fixed parameters.
+
+    A row is left alone once it has converged, so that it does not depend on the others.
+
+    Parameters
+    ----------
+    model : FoldIn
+    params : parameters of the model
+    beta : float
+    X : Block of shape (n, M)
+        Such as contribute nothing to columns.
+    n_jobs : int or None
+    start : (n, k) array or None, default=None
+        Where to start instead of at the mixture of the whole.
+    max_iter : int, default=200
+        Largest number of E-steps.
+
+    Returns
+    -------
+    rows : (n, k) array
+    """
+    rows = unknown_rows(params, X) if start is None else start
+    active, (X, columns) = np.arange(X.shape[0]), X.occupied()
+    params = model.restrict(params, columns)
+    n = n_threads(n_jobs)
+    with threads(n) as map:
+        X = X.spread(n, map)
+        rows, _ = model.expect(X, params, rows, beta)
+        for _ in range(max_iter - 1):
+            new, _ = model.expect(X, params, rows[active], beta)
+            moving = np.abs(new - rows[active]).max(axis=1) > FOLD_IN_TOL
+            rows[active] = new
+            if not moving.any():
+                break
+            if not moving.all():
+                active, X = active[moving], X.take(np.flatnonzero(moving))
+    return rows
+
+
+def unknown_rows(params: Params, X: Counts) -> Rows:
+    """The states of rows of which nothing is known, (n, k), of the type of their counts."""
+    return np.tile(params.weights.astype(X.dtype), (X.shape[0], 1))
+
+
+def over_rows(function: Callable[[Block], Rows], X: Block, n_jobs: int | None) -> Rows:
+    """function(X), where the passes over these rows use threads."""
+    n = n_threads(n_jobs)
+    with threads(n) as map:
+        return function(X.spread(n, map))

@@ -1,0 +1,148 @@
+"""Tables on disk: compressed sparse rows in a folder, written and read block by block."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.lib import format as npy
+
+from skcooc.protocol import CSR, Array, TableLike
+from skcooc.tables.blocks import MAX_PASSES, RowBlocks
+
+BATCH_SIZE = 1000  # rows
+
+
+class CSRFolder:
+    """Compressed sparse rows in a folder, as ``save_csr`` writes them; see ``open_csr``."""
+
+    def __init__(self, path: Path, batch_size: int) -> None:
+        self.path, self.batch_size = path, batch_size
+        self.shape = len(self._opened("indptr")) - 1, int(np.load(path / "n_columns.npy"))
+
+    def __iter__(self) -> Iterator[CSR]:
+        for first in range(0, self.shape[0], self.batch_size):
+            ends = self._read("indptr", slice(first, first + self.batch_size + 1))
+            own = slice(int(ends[0]), int(ends[-1]))
+            arrays = self._read("data", own), self._read("indices", own), ends - ends[0]
+            yield sp.csr_array(arrays, shape=(len(ends) - 1, self.shape[1]))
+
+    def _read(self, name: str, part: slice) -> Array:
+        """A part of an array. The file is closed again, so that no more of it is in memory."""
+        return np.array(self._opened(name)[part])
+
+    def _opened(self, name: str) -> Array:
+        array: Array = np.load(self.path / f"{name}.npy", mmap_mode="r")
+        return array
+
+
+def open_csr(
+    path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE, max_passes: int = MAX_PASSES
+) -> RowBlocks:
+    """Open a table on disk; rows are read when they are needed.
+
+    Parameters
+    ----------
+    path : path
+        A folder that ``save_csr`` wrote.
+    batch_size : int, default=1000
+        Number of rows of a block.
+    max_passes : int, default=10
+        As in RowBlocks.
+
+    Returns
+    -------
+    blocks : RowBlocks
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such table.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp, tempfile
+    >>> from skcooc import open_csr, save_csr
+    >>> X = sp.csr_array(np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 4.0]]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_csr(folder + "/counts", [X[:2], X[2:]])
+    ...     [block.shape for block in open_csr(folder + "/counts", batch_size=2)]
+    [(2, 2), (1, 2)]
+    """
+    return RowBlocks(CSRFolder(Path(path), batch_size), max_passes=max_passes)
+
+
+def save_csr(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
+    """Write a table to disk, block by block.
+
+    Parameters
+    ----------
+    path : path
+        A folder that does not exist yet. It appears when all is written.
+    blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M)
+        Read once: a generator will do.
+
+    Raises
+    ------
+    FileExistsError
+        Where something is at ``path`` already.
+    ValueError
+        Where there are no blocks, or their numbers of columns differ.
+    """
+    path = Path(path)
+    if path.exists():
+        raise FileExistsError(f"{path} exists already.")
+    partial = path.with_name(path.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)  # of a writer that was interrupted
+    partial.mkdir(parents=True)
+    try:
+        _write(partial, (sp.csr_array(block) for block in blocks))
+        os.replace(partial, path)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _write(folder: Path, blocks: Iterator[CSR]) -> None:
+    first = next(blocks, None)
+    if first is None:
+        raise ValueError("Found no block: a table needs at least one.")
+    n_columns = first.shape[1]
+    np.save(folder / "n_columns.npy", n_columns)
+    data = GrowingArray(folder / "data.npy", first.dtype)
+    indices = GrowingArray(folder / "indices.npy", np.dtype(np.int32))
+    indptr = GrowingArray(folder / "indptr.npy", np.dtype(np.int64))
+    indptr.append(np.zeros(1))
+    for block in chain([first], blocks):
+        if block.shape[1] != n_columns:
+            raise ValueError(
+                "All blocks should have the same number of columns. Got "
+                f"{block.shape[1]} after {n_columns}."
+            )
+        indptr.append(block.indptr[1:].astype(np.int64) + data.length)
+        data.append(block.data)
+        indices.append(block.indices)
+
+
+class GrowingArray:
+    """A one-dimensional array in an .npy file, of which nobody knows how long it will be.
+
+    numpy leaves room in the header for the length of the first axis to be written again.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype) -> None:
+        self.path, self.dtype, self.length = path, dtype, 0
+        path.touch()
+
+    def append(self, values: Array) -> None:
+        """Write values at the end."""
+        self.length += len(values)
+        header = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
+        with self.path.open("r+b") as file:
+            npy.write_array_header_1_0(file, header)
+            file.seek(0, os.SEEK_END)
+            file.write(np.ascontiguousarray(values, dtype=self.dtype).tobytes())

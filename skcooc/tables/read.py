@@ -1,0 +1,232 @@
+"""What a user gives becomes checked counts. Here alone it is asked what X is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
+
+from skcooc.counts import CSRCounts, NewRows
+from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
+from skcooc.tables.blocks import CheckedBlocks, RowBlocks
+from skcooc.tables.dask import check_needs, counts_of
+from skcooc.tables.dyads import Dyads
+
+SAMPLE_ROWS = 10_000  # of a table that is not in memory
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of counts that is to be fitted."""
+
+    counts: Counts  # all rows, wherever they lie; of a table in blocks, those of the sample
+    sample: Block  # rows on which temperatures are chosen; in memory the counts themselves
+    frame: Dyads  # its shape and names, without observations
+    blocks: CheckedBlocks | None = None  # of a table that is read block by block
+
+
+def read(
+    estimator: BaseEstimator,
+    X: TableLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    needs: Mapping[Need, str] | None = None,
+    reset: bool = True,
+    continues: bool = False,
+    searches: bool = True,
+    random_state: RandomState = None,
+) -> Table:
+    """Check a table that is to be fitted.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and ``feature_names_in_``, or is compared with them.
+    X : array-like, sparse array or matrix, DataFrame, dask array of shape (N, M), Dyads, RowBlocks
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of observations (Dyads) are counted into the table.
+    needs : mapping or None, default=None
+        What is needed of the table, and by which parameter.
+    reset : bool, default=True
+        False where the table goes on from those fitted before.
+    continues : bool, default=False
+        Whether a table in blocks does.
+    searches : bool, default=True
+        Whether temperatures are chosen, for which rows on workers are drawn and brought here.
+    random_state : int, RandomState instance or None, default=None
+        Of rows that are drawn.
+
+    Returns
+    -------
+    table : Table
+
+    Raises
+    ------
+    ValueError
+        Where counts are negative, not finite, all zero or of other columns than before, or where
+        the table does not offer what is needed.
+    TypeError
+        Where X is a dask collection, but no array.
+    """
+    if is_collection(X):
+        counts = counts_of(estimator, X, needs or {}, sample_weight)
+        n_rows = SAMPLE_ROWS if searches else 1
+        sample = CSRCounts(counts.sample(n_rows, seeded(random_state)))
+        return Table(counts, sample, Dyads(sp.csr_array(counts.shape)))
+    if isinstance(X, RowBlocks):
+        check_needs(needs or {}, CheckedBlocks.offers, "X cannot be read in blocks")
+        return _in_blocks(estimator, X, sample_weight, not continues, random_state)
+    return _in_memory(estimator, X, sample_weight, reset)
+
+
+def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
+    """Check rows for a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+
+    Returns
+    -------
+    rows : NewRows of shape (n, M)
+    """
+    return NewRows(check_table(estimator, X, reset=False))
+
+
+def as_counts(table: CSR) -> Block:
+    """A checked table, with the products that predictions need of it."""
+    return CSRCounts(table)
+
+
+def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
+    """Turn counts into a CSR array of floats.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and ``feature_names_in_``, or is compared with them.
+    X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+    reset : bool
+        Whether this is the table that is fitted.
+
+    Returns
+    -------
+    table : CSR array or matrix of shape (n, M), float32 or float64
+        X itself where it is one already.
+
+    Raises
+    ------
+    ValueError
+        Where counts are negative, not finite, or have another number of columns than fitted.
+    TypeError
+        Where X is not in memory.
+    """
+    if is_collection(X):
+        raise TypeError(
+            f"{type(X).__name__} is a dask collection, which fit and transform of the estimators "
+            "take, as an array in blocks of rows. Elsewhere give its blocks, as in "
+            "X.map_blocks(estimator.predict, dtype=int, drop_axis=1)."
+        )
+    if isinstance(X, RowBlocks):
+        raise TypeError(
+            "RowBlocks are read by fit of the estimators that have partial_fit. Elsewhere give "
+            "their blocks, one at a time."
+        )
+    if isinstance(X, Dyads):
+        table = X.to_csr()
+        _check_n_features(estimator, table, reset=reset)
+        _check_names(estimator, X.column_names, reset)
+        return table
+    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+    table = validate_data(estimator, X, ensure_non_negative=True, reset=reset, **options)
+    return table if sp.issparse(table) else sp.csr_array(table)
+
+
+def is_collection(X: TableLike) -> bool:
+    """Whether something is a dask collection, of whatever kind."""
+    return hasattr(type(X), "__dask_graph__")
+
+
+def check_same_table(fitted: Dyads, X: Dyads, name: str) -> None:
+    """Raise ValueError where observations belong to another table than the one fitted."""
+    if not fitted.same_table(X):
+        raise ValueError(
+            f"X holds observations of a table of shape {X.table_shape}, but {name} was fitted on a "
+            f"table of shape {fitted.table_shape}, or with other names. Observations of new rows "
+            "are scored as a matrix: X.to_csr()."
+        )
+
+
+def _in_memory(
+    estimator: BaseEstimator, X: TableLike, sample_weight: ArrayLike | None, reset: bool
+) -> Table:
+    if isinstance(X, Dyads) and sample_weight is not None:
+        X, sample_weight = X.reweighted(_weights(sample_weight, np.empty((len(X), 0)))), None
+    table = check_table(estimator, X, reset=reset)
+    weights = None if sample_weight is None else _weights(sample_weight, table)
+    observed = table.data if weights is None else (table @ np.ones(table.shape[1])) * weights
+    if not observed.any():
+        raise ValueError(
+            f"Found array with 0 observation(s) (shape={table.shape}) while a minimum of 1 is "
+            f"required by {type(estimator).__name__}: all counts, or their weights, are zero."
+        )
+    frame = X[:0] if isinstance(X, Dyads) else _frame(estimator, table.shape)
+    counts = CSRCounts(table, weights)
+    return Table(counts, counts, frame)
+
+
+def _in_blocks(
+    estimator: BaseEstimator,
+    X: RowBlocks,
+    sample_weight: ArrayLike | None,
+    reset: bool,
+    random_state: RandomState,
+) -> Table:
+    def check(block: TableLike, reset: bool) -> CSR:
+        return check_table(estimator, block, reset=reset)
+
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    check_weights = partial(_weights, allow_all_zero_weights=True)
+    blocks = CheckedBlocks(X, check, check_weights, weights, reset)
+    sample, blocks = blocks.sampled(SAMPLE_ROWS, seeded(random_state))
+    return Table(sample, sample, _frame(estimator, (0, sample.shape[1])), blocks)
+
+
+def seeded(random_state: RandomState) -> np.random.Generator:
+    """A generator of numpy's newer kind."""
+    seed = check_random_state(random_state).randint(2**31, size=1)
+    return np.random.default_rng(seed.tolist()[0])
+
+
+def _frame(estimator: BaseEstimator, shape: tuple[int, int]) -> Dyads:
+    names = getattr(estimator, "feature_names_in_", None)
+    return Dyads(sp.csr_array(shape), column_names=names)
+
+
+def _check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> None:
+    """Keep the column names of Dyads if they are strings, or compare them with those kept."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if names is None or not all(isinstance(name, str) for name in names):
+        names = None
+    if reset and known is not None:
+        del estimator.feature_names_in_
+    if reset and names is not None:
+        estimator.feature_names_in_ = names.astype(object)
+    if not reset and not (names is None or known is None or np.array_equal(known, names)):
+        raise ValueError(
+            "The feature names should match those that were passed during fit: the column names "
+            "of X are others."
+        )
+
+
+def _weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
+    weights: Array = _check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
+    return weights
