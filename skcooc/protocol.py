@@ -175,3 +175,20 @@ class Annealable(Model, Protocol):
 
     def perturb(self, params: Any, rng: np.random.Generator, amount: float) -> Any:
         """Parameters with noise of this relative size."""
+
+
+class Components(Protocol):
+    """A fitted estimator of this library or of another: all that is asked of the latter."""
+
+    components_: Array  # (K, M): P(y given z), up to a factor of each component
+
+
+class FactorModel(Components, Protocol):
+    """A fitted estimator, of which P(y given x) is a product of two factors."""
+
+    embedding_: Array  # (N, K): P(z given x)
+    row_distribution_: Array  # (N,): P(x)
+    beta_: float
+
+    def transform(self, X: TableLike) -> Array:
+        """P(z given x) of rows, (n, K)."""
