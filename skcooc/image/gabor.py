@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.signal import fftconvolve
@@ -47,7 +46,7 @@ def gabor_moduli(
             yield _modulus(image, _without_mean(kernel))
 
 
-def _required() -> Any:
+def _required() -> Callable[..., Array]:
     try:
         from skimage.filters import gabor_kernel
     except ImportError as error:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array
 from skcooc.simplex import log, normalise, softmax
 
 PRIOR = 1e-2  # pseudo-count of a bin: a response that a segment has never shown is not impossible
@@ -63,7 +63,7 @@ class TiedSites:
     for dense random fields, ICML 2013. The combination with histograms of texture is ours.
     """
 
-    counts: Any
+    counts: CSR
     grid: tuple[int, int]
     coupling: float
     reach: float
@@ -102,15 +102,8 @@ class TiedSites:
     ) -> Segments:
         """Leave out segments one after another: of the two most alike, the one with less core.
 
-        How much two segments differ is measured by :meth:`losses`. This search is ours.
-
-        Parameters
-        ----------
-        segments : Segments
-        n_segments : int
-            How many to keep.
-        max_iter, tol
-            Of the EM that follows each omission.
+        How much two segments differ is measured by :meth:`losses`. EM follows each omission. This
+        search is ours.
         """
         while segments.posteriors.shape[1] > n_segments:
             losses, sizes = self.losses(segments.posteriors)
@@ -128,10 +121,6 @@ class TiedSites:
         like neither, and their likelihood asks for a segment of its own. But such a strip is
         narrow, so that it has no core, and nothing is lost without it. What is won is the coupling
         of neighbours that are in one and the other: much where they are mixed, as brick and mortar.
-
-        Parameters
-        ----------
-        posteriors : (n, K) array
 
         Returns
         -------

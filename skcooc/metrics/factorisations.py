@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
@@ -12,10 +10,10 @@ from skcooc import holdout, scoring
 from skcooc.counts import CSRCounts
 from skcooc.em.heldout import cell_probabilities, estimate_smoothing
 from skcooc.metrics.validation import check_counts
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array, TableLike
 
 
-def unigram(X: Any) -> Array:
+def unigram(X: TableLike) -> Array:
     """Add-one distribution of the columns, (m_j + 1) / (L + M).
 
     Parameters
@@ -37,7 +35,7 @@ def unigram(X: Any) -> Array:
 
 
 def perplexity(
-    X: Any,
+    X: TableLike,
     mixtures: ArrayLike,
     components: ArrayLike,
     *,
@@ -82,7 +80,7 @@ def perplexity(
 
 
 def best_smoothing(
-    X: Any, mixtures: ArrayLike, components: ArrayLike, background: ArrayLike
+    X: TableLike, mixtures: ArrayLike, components: ArrayLike, background: ArrayLike
 ) -> float:
     """The weight of the background that gives observations the least perplexity.
 
@@ -111,7 +109,9 @@ def best_smoothing(
     return estimate_smoothing(cell_probabilities(CSRCounts(X), A, B), b, X.data)
 
 
-def _factorisation(X: Any, mixtures: ArrayLike, components: ArrayLike) -> tuple[Any, Array, Array]:
+def _factorisation(
+    X: TableLike, mixtures: ArrayLike, components: ArrayLike
+) -> tuple[CSR, Array, Array]:
     X = check_counts(X)
     A, B = check_array(mixtures, dtype=np.float64), check_array(components, dtype=np.float64).T
     if A.shape != (X.shape[0], B.shape[1]) or B.shape[0] != X.shape[1]:
