@@ -88,15 +88,9 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     }
 
     def __init__(
-        self,
-        n_scales: int = 3,
-        n_orientations: int = 4,
-        n_bins: int = 40,
-        *,
-        window: float = 4.0,
-        frequency: float = 0.42,
-        step: int = 4,
-    ) -> None:
+        self, n_scales: int = 3, n_orientations: int = 4, n_bins: int = 40, *,
+        window: float = 4.0, frequency: float = 0.42, step: int = 4,
+    ) -> None:  # fmt: skip
         self.n_scales, self.n_orientations, self.n_bins = n_scales, n_orientations, n_bins
         self.window, self.frequency, self.step = window, frequency, step
 

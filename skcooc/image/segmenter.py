@@ -116,22 +116,14 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     labels_: Array
 
     def __init__(
-        self,
-        n_segments: int = 2,
-        *,
-        features: GaborHistograms | None = None,
-        beta: float = 0.15,
-        n_spare: int = 4,
-        coupling: float = 20.0,
-        reach: float = 8.0,
-        n_init: int = 3,
-        max_iter: int = 30,
-        tol: float = 1e-5,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_segments, self.features, self.beta = n_segments, features, beta
-        self.n_spare, self.coupling, self.reach = n_spare, coupling, reach
+        self, n_segments: int = 2, *, features: GaborHistograms | None = None,
+        beta: float = 0.15, n_spare: int = 4, coupling: float = 20.0, reach: float = 8.0,
+        n_init: int = 3, max_iter: int = 30, tol: float = 1e-5,
+        n_jobs: int | None = None, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_segments, self.features = n_segments, features
+        self.beta, self.n_spare = beta, n_spare
+        self.coupling, self.reach = coupling, reach
         self.n_init, self.max_iter, self.tol = n_init, max_iter, tol
         self.n_jobs, self.random_state = n_jobs, random_state
 
