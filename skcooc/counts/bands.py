@@ -8,14 +8,13 @@ often than once for every non-zero, and in order of the columns.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts.kernels import U, compiled
 from skcooc.counts.lanes import dot, lanes, load, pieces, plus, prefetch, store
-from skcooc.counts.layout import balanced_ranges
+from skcooc.counts.layout import Matrix, balanced_ranges
 from skcooc.protocol import Array
 
 TALLEST = 4096  # rows of a band: with 64 components, their factors and sums fill 2 MiB
@@ -29,7 +28,7 @@ class Bands:
 
     Parameters
     ----------
-    X : object with ``shape``, ``indptr``, ``indices`` and ``data`` of a CSR matrix
+    X : Matrix
         Indices need not be sorted.
 
     Attributes
@@ -48,7 +47,7 @@ class Bands:
         Where the bands begin among the runs.
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Matrix) -> None:
         n_rows, self.n_columns = X.shape
         self.height = min(max(LEAST, -(-n_rows // N_BANDS)), TALLEST)
         self.rows = np.empty(X.data.size, dtype=np.uint16)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from builtins import map as serial_map
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,10 +20,10 @@ from skcooc.counts.lanes import lined_up
 from skcooc.counts.layout import ColumnView, balanced_ranges
 from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
-from skcooc.counts.pipeline import Map
+from skcooc.counts.pipeline import Map, Result
 from skcooc.counts.products import FactorProducts, nothing_like
 from skcooc.counts.views import Views
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
@@ -47,7 +47,7 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
 
     def __init__(
         self,
-        X: Any,
+        X: CSR,
         row_weights: Array | None = None,
         *,
         n_threads: int = 1,
@@ -61,7 +61,7 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
         self._views = Views(self)  # shared by all that are spread from these
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[np.floating]:
         """Floating point type of the counts, hence of all products."""
         return self.data.dtype
 
@@ -112,7 +112,7 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
         return self._views.columns
 
     def rowwise(
-        self, function: Callable[..., Any], *arrays: Array, out: Array | None = None
+        self, function: Callable[..., object], *arrays: Array, out: Array | None = None
     ) -> Array:
         """Call a function on ranges of rows of arrays, side by side where there are threads.
 
@@ -135,7 +135,7 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
         self._each(function, list(zip(*ranges, strict=True)), out.size)
         return out
 
-    def over_states(self, function: Callable[..., Any], *states: Array) -> Array:
+    def over_states(self, function: Callable[..., Array], *states: Array) -> Array:
         """function(*states), row by row, side by side where there are threads."""
 
         def fill(*arrays: Array) -> None:
@@ -144,7 +144,7 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
 
         return self.rowwise(fill, *states)
 
-    def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
+    def parts(self, function: Callable[[int, int], Result]) -> list[Result]:
         """What function(start, stop) returns for parts of the rows, side by side.
 
         The parts do not depend on the number of threads.
@@ -181,10 +181,10 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
         mean = sp.csr_array(members, shape=(len(mass), self.shape[0])) @ self._matrix()
         return self._like(mean, mass)
 
-    def _matrix(self) -> Any:
+    def _matrix(self) -> CSR:
         return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
-    def _like(self, X: Any, row_weights: Array | None) -> Self:
+    def _like(self, X: CSR, row_weights: Array | None) -> Self:
         return type(self)(X, row_weights, n_threads=self.n_threads, map=self._map)
 
     def _over(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
@@ -195,7 +195,9 @@ class CSRCounts(Here, FactorProducts, ExchangeMoves, LeftOutProducts, PathProduc
         """One for each thread that is worth its while."""
         return max(1, min(self.n_threads, work // WORTH_A_THREAD))
 
-    def _each(self, function: Callable[..., Any], arguments: list[Any], work: int) -> list[Any]:
+    def _each(
+        self, function: Callable[..., Result], arguments: Sequence[tuple[object, ...]], work: int
+    ) -> list[Result]:
         """What a function returns, side by side where there is work for threads."""
         run = self._map if self._n_ranges(work) > 1 else serial_map
         return list(run(lambda these: function(*these), arguments))

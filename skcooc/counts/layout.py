@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,10 +11,19 @@ import scipy.sparse as sp
 from skcooc.protocol import Array
 
 
+class Matrix(Protocol):
+    """What views read of a CSR matrix."""
+
+    shape: tuple[int, int]
+    indptr: Array
+    indices: Array
+    data: Array
+
+
 class ColumnView:
     """The CSC structure of a CSR matrix; ``order`` finds its entries in the CSR data."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Matrix) -> None:
         # The order of 2^31 entries and more needs 64-bit numbers whatever type the indices have.
         index = np.int32 if X.data.size < 2**31 else np.int64
         order = np.arange(X.data.size, dtype=index)

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from threading import Semaphore
-from typing import Any
+from typing import Protocol, TypeVar
 
-Map = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
+from skcooc.protocol import Array
+
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
+
+
+class Map(Protocol):
+    """The built-in map, or one like it that works side by side."""
+
+    def __call__(
+        self, function: Callable[[Argument], Result], arguments: Iterable[Argument], /
+    ) -> Iterable[Result]:
+        """What a function returns for each argument, in order."""
+
+
+class Each(Protocol):
+    """A Map for functions of several arguments, which is told how much work there is."""
+
+    def __call__(
+        self, function: Callable[..., Result], arguments: Sequence[tuple[object, ...]], work: int
+    ) -> list[Result]:
+        """function(*these) for these of the arguments."""
+
+
+class Over(Protocol):
+    """Runs a loop over ranges of rows or columns that have about equally many non-zeros."""
+
+    def __call__(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
+        """loop(start, stop) for each range."""
 
 
 def pipelined(map: Map, tile: Callable[[int, int], None], n_bands: int, n_ranges: int) -> None:

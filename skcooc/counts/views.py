@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 from threading import Lock
-from typing import Any
 
 from skcooc.counts.bands import Bands
-from skcooc.counts.layout import ColumnView
+from skcooc.counts.layout import ColumnView, Matrix
 
 
 class Views:
@@ -15,11 +14,11 @@ class Views:
 
     Parameters
     ----------
-    X : object with ``shape``, ``indptr``, ``indices`` and ``data`` of a CSR matrix
-        These are kept, not X: what refers to each other is freed late.
+    X : Matrix
+        Its attributes are kept, not X: what refers to each other is freed late.
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Matrix) -> None:
         self.shape, self.indptr, self.indices, self.data = X.shape, X.indptr, X.indices, X.data
         self._lock = Lock()
 
@@ -43,8 +42,8 @@ class Views:
     def _columns(self) -> ColumnView:
         return ColumnView(self)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "_lock"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state, _lock=Lock())
