@@ -44,17 +44,6 @@ class TiedSites:
     G is symmetric and positive semidefinite, but for where the window is cut off, so the last term
     is concave and no step raises F although all sites move at once.
 
-    Parameters
-    ----------
-    counts : CSR array of shape (n, M)
-        Every observation once: windows must not overlap, for smoothing is the prior's.
-    grid : (int, int)
-        Height and width of the grid of sites; height * width = n.
-    coupling : float
-        J, in nats: how much the agreement of all neighbours is worth to a site.
-    reach : float
-        Standard deviation of the window G, in sites.
-
     References
     ----------
     Mean-field EM: G. Celeux, F. Forbes and N. Peyrard, EM procedures using mean field-like
@@ -63,10 +52,10 @@ class TiedSites:
     for dense random fields, ICML 2013. The combination with histograms of texture is ours.
     """
 
-    counts: CSR
-    grid: tuple[int, int]
-    coupling: float
-    reach: float
+    counts: CSR  # (n, M): every observation once, for it is the prior that smooths
+    grid: tuple[int, int]  # height and width, in sites; their product is n
+    coupling: float  # J, nats: what the agreement of all neighbours is worth to a site
+    reach: float  # standard deviation of the window G, in sites
 
     def fit(self, posteriors: Array, max_iter: int, tol: float) -> Segments:
         """EM from these posteriors, (n, K), until F falls by less than tol relative to its size."""

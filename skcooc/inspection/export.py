@@ -103,15 +103,14 @@ def export_dict(
     Raises
     ------
     ValueError, TypeError
-        As :func:`export_text` does.
+        Where names are too few or too many, or there is no tree.
 
     Examples
     --------
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.inspection import export_dict
+    >>> from skcooc import ClusterAbstraction, inspection
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> root = export_dict(model, words, n_features=1)
+    >>> root = inspection.export_dict(model, words, n_features=1)
     >>> root["features"][0]["name"]
     'drink'
     >>> [(leaf["cluster"], round(leaf["weight"], 2), leaf["n_rows"]) for leaf in root["children"]]

@@ -32,16 +32,15 @@ def top_features(
 
     Raises
     ------
-    ValueError
-        Where there are not as many names as columns.
+    ValueError, TypeError
+        Where there are not as many names as columns, or no ``components_``.
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.inspection import top_features
+    >>> from skcooc import AspectModel, inspection
     >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [0, 0, 3, 9]]
     >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
-    >>> sorted(top_features(model, 2, ["tea", "cup", "ball", "goal"]))
+    >>> sorted(inspection.top_features(model, 2, ["tea", "cup", "ball", "goal"]))
     [['goal', 'ball'], ['tea', 'cup']]
     """
     check_has(model, "components_")
@@ -55,6 +54,8 @@ def node_top_features(
 ) -> list[list[str]]:
     """The most probable columns of each node of a hierarchy, inner nodes as well as leaves.
 
+    Cluster k alone has ``names[model.tree_.leaves[k]]``.
+
     Parameters
     ----------
     model : fitted ClusterAbstraction
@@ -67,7 +68,7 @@ def node_top_features(
     Returns
     -------
     names : list of V lists of str
-        By decreasing P(y given v); ``names[model.tree_.leaves[k]]`` are those of cluster k alone.
+        By decreasing P(y given v).
 
     Raises
     ------
@@ -78,11 +79,10 @@ def node_top_features(
 
     Examples
     --------
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.inspection import node_top_features
+    >>> from skcooc import ClusterAbstraction, inspection
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> node_top_features(model, 1, words)
+    >>> inspection.node_top_features(model, 1, words)
     [['drink'], ['tea'], ['wine']]
     """
     check_has(model, "tree_")

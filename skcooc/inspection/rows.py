@@ -99,11 +99,10 @@ def representative_rows(
 
     Examples
     --------
-    >>> from skcooc import AsymmetricClustering
-    >>> from skcooc.inspection import representative_rows
+    >>> from skcooc import AsymmetricClustering, inspection
     >>> X = [[4, 9, 0], [4, 6, 0], [4, 0, 6]]
     >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
-    >>> sorted(representative_rows(model, 1, ["oolong", "assam", "claret"]))
+    >>> sorted(inspection.representative_rows(model, 1, ["oolong", "assam", "claret"]))
     [['claret'], ['oolong']]
     """
     check_has(model, "embedding_", "row_distribution_")

@@ -47,18 +47,9 @@ NOTHING = Trial(*4 * [np.nan])
 
 
 class GridPoint:
-    """What is found at the temperatures visited, fold by fold.
+    """What is found at the temperatures visited, fold by fold, with all other parameters set.
 
-    Parameters
-    ----------
-    estimator : estimator or Pipeline
-        With all other parameters set.
-    target : Target
-    folds : sequence of Fold
-    betas : array of float or None
-        Rising inverse temperatures; None takes the range of the estimator, finely divided.
-    run : Run
-    observed : Observed
+    ``betas`` rise; None takes the range of the estimator, finely divided.
     """
 
     def __init__(

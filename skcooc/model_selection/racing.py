@@ -13,24 +13,14 @@ ERRORS = 2.0  # standard errors by which a difference may be wrong
 MATTERS = 0.003  # difference of losses: of perplexities, three per mille
 BRANCHES = 3  # by which the step between neighbours shrinks, and least number of first candidates
 
+# Losses of pairs (candidate, fold), which can be measured side by side.
 Measure = Callable[[Sequence[tuple[int, int]]], Sequence[float]]
 
 
 class Race:
-    """Candidates in a row, the losses of which are measured fold by fold.
+    """Candidates in a row, the losses of which are measured fold by fold, but for those ruled out.
 
-    Parameters
-    ----------
-    measure : callable
-        List of (candidate, fold) -> their losses. A list is what can be measured side by side.
-    n_candidates, n_folds : int
-    ruled_out : collection of int, default=()
-        Candidates that nobody needs to visit.
-
-    Attributes
-    ----------
-    losses : (n_candidates, n_folds) array
-        NaN where nothing was measured.
+    ``losses`` is (n_candidates, n_folds), NaN where nothing was measured.
     """
 
     def __init__(

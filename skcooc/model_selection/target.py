@@ -17,18 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """An estimator with a temperature, alone or at the end of a pipeline.
+    """An estimator with a temperature, alone or at the end of a pipeline."""
 
-    Parameters
-    ----------
-    prefix : str
-        Of its parameters; empty where there is no pipeline.
-    has_steps : bool
-        Whether other steps come before it.
-    """
-
-    prefix: str
-    has_steps: bool
+    prefix: str  # of its parameters; empty where there is no pipeline
+    has_steps: bool  # whether other steps come before it
 
     def parts(self, estimator: BaseEstimator) -> tuple[BaseEstimator, Pipeline | None]:
         """The estimator with a temperature, and the steps before it, or None."""

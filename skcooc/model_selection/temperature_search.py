@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from time import perf_counter
@@ -39,6 +39,7 @@ from skcooc.protocol import Array, TableLike
 from skcooc.threads import threads
 
 Result = TypeVar("Result")
+Grid: TypeAlias = Mapping[str, Sequence[object]]  # values of parameters, by name
 Container: TypeAlias = Literal["default", "pandas", "polars"]
 
 
@@ -164,7 +165,7 @@ class TemperatureSearchCV(BaseSearchCV):
         self,
         estimator: BaseEstimator,
         betas: ArrayLike | Literal["auto"] = "auto",
-        param_grid: dict[str, Sequence[object]] | list[dict[str, Sequence[object]]] | None = None,
+        param_grid: Grid | Sequence[Grid] | None = None,
         cv: Folding = N_FOLDS,
         n_jobs: int | None = None,
         refit: bool = True,

@@ -74,21 +74,13 @@ class AbstractionDisplay(Display):
     texts_: dict[int, Annotation]
 
     def __init__(self, tree: Tree, shares: Array, name: str) -> None:
-        self.tree = tree
-        self.shares = shares
-        self.name = name
+        self.tree, self.shares, self.name = tree, shares, name
 
     @classmethod
     def from_estimator(
-        cls,
-        model: TreeModel,
-        feature: str | int,
-        feature_names: ArrayLike | None = None,
-        ax: Axes | None = None,
-        *,
-        label_from: float = 0.1,
-        cmap: str | Colormap = "YlGnBu",
-    ) -> AbstractionDisplay:
+        cls, model: TreeModel, feature: str | int, feature_names: ArrayLike | None = None,
+        ax: Axes | None = None, *, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu",
+    ) -> AbstractionDisplay:  # fmt: skip
         """Draw where a fitted model puts the occurrences of a column.
 
         Parameters

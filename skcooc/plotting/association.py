@@ -80,11 +80,6 @@ class AssociationDisplay(Display):
     row_order_, column_order_ : (C,) and (D,) arrays of int
         The clusters from top to bottom and from left to right.
 
-    References
-    ----------
-    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    figure 12.
-
     Examples
     --------
     >>> from skcooc import SymmetricClustering
@@ -111,25 +106,15 @@ class AssociationDisplay(Display):
     def __init__(
         self, joint: Array, rows: Side, columns: Side, *, pairs: tuple[Array, ...] | None = None
     ) -> None:
-        self.joint = joint
-        self.rows = rows
-        self.columns = columns
-        self.pairs = pairs
+        self.joint, self.rows, self.columns, self.pairs = joint, rows, columns, pairs
 
     @classmethod
     def from_estimator(
-        cls,
-        model: TwoSided,
-        X: TableLike | None = None,
-        feature_names: ArrayLike | None = None,
-        row_names: ArrayLike | None = None,
-        n_features: int = 4,
-        ax: Axes | None = None,
-        *,
+        cls, model: TwoSided, X: TableLike | None = None, feature_names: ArrayLike | None = None,
+        row_names: ArrayLike | None = None, n_features: int = 4, ax: Axes | None = None, *,
         scale: Literal["observations", "objects"] = "observations",
-        cmap: str | Colormap = "RdBu_r",
-        fontsize: float = 7,
-    ) -> AssociationDisplay:
+        cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
+    ) -> AssociationDisplay:  # fmt: skip
         """Draw the matrix of a fitted model.
 
         Parameters
@@ -182,13 +167,10 @@ class AssociationDisplay(Display):
         return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize)
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
+        self, ax: Axes | None = None, *,
         scale: Literal["observations", "objects"] = "observations",
-        cmap: str | Colormap = "RdBu_r",
-        fontsize: float = 7,
-    ) -> AssociationDisplay:
+        cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
+    ) -> AssociationDisplay:  # fmt: skip
         """Draw; see :meth:`from_estimator`."""
         require_matplotlib(self)
         if scale not in ("observations", "objects"):

@@ -81,20 +81,13 @@ class HierarchyDisplay(Display):
     def __init__(
         self, tree: Tree, features: Sequence[Sequence[str]], *, max_depth: int | None = None
     ) -> None:
-        self.tree = tree
-        self.features = features
-        self.max_depth = max_depth
+        self.tree, self.features, self.max_depth = tree, features, max_depth
 
     @classmethod
     def from_estimator(
-        cls,
-        model: TreeModel,
-        feature_names: ArrayLike | None = None,
-        n_features: int = 5,
-        ax: Axes | None = None,
-        max_depth: int | None = None,
-        fontsize: float = 8,
-    ) -> HierarchyDisplay:
+        cls, model: TreeModel, feature_names: ArrayLike | None = None, n_features: int = 5,
+        ax: Axes | None = None, max_depth: int | None = None, fontsize: float = 8,
+    ) -> HierarchyDisplay:  # fmt: skip
         """Draw the tree of a fitted model.
 
         Parameters

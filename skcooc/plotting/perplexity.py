@@ -83,18 +83,13 @@ class PerplexityDisplay(Display):
     lines_: list[Line2D]
 
     def __init__(self, curves: Sequence[Curve], *, over: str = "iterations") -> None:
-        self.curves = curves
-        self.over = over
+        self.curves, self.over = curves, over
 
     @classmethod
     def from_estimator(
-        cls,
-        model: FactorModel,
-        over: str | None = None,
-        *,
-        name: str | None = None,
-        ax: Axes | None = None,
-    ) -> PerplexityDisplay:
+        cls, model: FactorModel, over: str | None = None, *,
+        name: str | None = None, ax: Axes | None = None,
+    ) -> PerplexityDisplay:  # fmt: skip
         """Draw what a fit found on the observations that it held out.
 
         Parameters

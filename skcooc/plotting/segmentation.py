@@ -62,19 +62,13 @@ class SegmentationDisplay(Display):
     lines_: LineCollection
 
     def __init__(self, image: Array, labels: Array, confidence: Array | None = None) -> None:
-        self.image = image
-        self.labels = labels
-        self.confidence = confidence
+        self.image, self.labels, self.confidence = image, labels, confidence
 
     @classmethod
     def from_estimator(
-        cls,
-        segmenter: Segmenter,
-        image: ArrayLike,
-        ax: Axes | None = None,
-        *,
+        cls, segmenter: Segmenter, image: ArrayLike, ax: Axes | None = None, *,
         cmap: str | Colormap = "tab10",
-    ) -> SegmentationDisplay:
+    ) -> SegmentationDisplay:  # fmt: skip
         """Draw the segments that were found; colours fade where their posterior is small.
 
         Parameters
@@ -106,14 +100,10 @@ class SegmentationDisplay(Display):
 
     @classmethod
     def from_labels(
-        cls,
-        image: ArrayLike,
-        labels: ArrayLike,
-        ax: Axes | None = None,
-        *,
-        cmap: str | Colormap = "tab10",
-    ) -> SegmentationDisplay:
-        """Draw segments that are known; see :meth:`from_estimator`.
+        cls, image: ArrayLike, labels: ArrayLike,
+        ax: Axes | None = None, *, cmap: str | Colormap = "tab10",
+    ) -> SegmentationDisplay:  # fmt: skip
+        """Draw segments that are known, all of them in the same strength.
 
         Parameters
         ----------
@@ -154,16 +144,9 @@ class SegmentationDisplay(Display):
 
 
 def borders(labels: Array) -> Array:
-    """The edges of pixels between different labels.
+    """The edges of pixels between different labels, (n, 2, 2): both ends of each, x before y.
 
-    Parameters
-    ----------
-    labels : (H, W) array
-
-    Returns
-    -------
-    segments : (n, 2, 2) array
-        Both ends of each, x before y; pixel (y, x) is the unit square around (x, y).
+    Pixel (y, x) is the unit square around (x, y).
 
     Examples
     --------

@@ -81,18 +81,13 @@ class SplitsDisplay(Display):
     def __init__(
         self, splits: Splits, *, beta: float | None = None, labels: Sequence[str] | None = None
     ) -> None:
-        self.splits = splits
-        self.beta = beta
-        self.labels = labels
+        self.splits, self.beta, self.labels = splits, beta, labels
 
     @classmethod
     def from_estimator(
-        cls,
-        model: Components,
-        feature_names: ArrayLike | None = None,
-        n_features: int = 3,
+        cls, model: Components, feature_names: ArrayLike | None = None, n_features: int = 3,
         ax: Axes | None = None,
-    ) -> SplitsDisplay:
+    ) -> SplitsDisplay:  # fmt: skip
         """Draw the splits of a fitted model.
 
         Parameters
