@@ -125,7 +125,18 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         return self.histograms(self.fit_bins(X))
 
     def transform(self, X: ArrayLike) -> CSR:
-        """Count the responses of an image in the bins found; see :meth:`fit_transform`."""
+        """Count the responses of an image in the bins found.
+
+        Parameters
+        ----------
+        X : array-like of shape (H, W)
+            Grey levels. It need not be the image fitted, nor of its size: bins are absolute, so
+            that textures of one image are found again in another.
+
+        Returns
+        -------
+        counts : CSR array of shape (N, M), float32
+        """
         return self.histograms(self.bins(X))
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -138,7 +149,12 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         return self._binned(responses)
 
     def bins(self, X: ArrayLike) -> Array:
-        """The bin of every response to an image: what is counted.
+        """The bin of every response: what is counted.
+
+        Parameters
+        ----------
+        X : array-like of shape (H, W)
+            As for :meth:`transform`.
 
         Returns
         -------
