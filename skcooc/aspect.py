@@ -122,14 +122,15 @@ class AspectModel(CooccurrenceEstimator):
         return float(self._fitted_model.component_prior)
 
     def _plan(self) -> Plan:
-        auto, known = self.component_prior == "auto", self._goes_on
-        prior = (self.component_prior_ if known else 0.0) if auto else self.component_prior
+        prior = self.component_prior
+        if prior == "auto":
+            prior = self.component_prior_ if self._goes_on else 0.0
         return Plan(
             self._with_prior(prior),
             lambda X: TemperatureRange(0.5, 1.0),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
-            priors=self._priors if auto else None,
+            priors=self._priors if self.component_prior == "auto" else None,
         )
 
     def _with_prior(self, prior: float) -> Aspects | PredictiveAspects:

@@ -146,8 +146,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     }
 
     def _plan(self) -> Plan:
-        options = self.abstraction, self.tempering, self.proportions, self.object_iter
-        model = Abstractions(self._topology(), *options)
+        model = self._equations()
         annealed = "tree='annealed' is grown on all rows; give a tree, or tree='binary'"
         return Plan(
             model,
@@ -158,6 +157,10 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
             more_needs={"all rows": annealed} if self._is_annealed else {},
             check=self._check_tree,
         )
+
+    def _equations(self) -> Abstractions:
+        options = self.abstraction, self.tempering, self.proportions, self.object_iter
+        return Abstractions(self._topology(), *options)
 
     @property
     def _is_annealed(self) -> bool:
@@ -185,7 +188,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         observe: Observe,
     ) -> Grown:
         """The model on an annealed tree; a warm start keeps that which is there."""
-        model: Abstractions = self._plan().equations
+        model = self._equations()
         if self._goes_on:
             return Grown(model, model, self.splits_)
         em = options.max_iter, options.tol, options.solver

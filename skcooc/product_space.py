@@ -106,10 +106,10 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         return joint
 
     def _plan(self) -> Plan:
-        sizes = {name: getattr(self, name) for name in ("n_row_components", "n_column_components")}
+        sizes = self.n_row_components, self.n_column_components
         return Plan(
-            ProductAspects(*sizes.values(), self.tempering),
+            ProductAspects(*sizes, self.tempering),
             lambda X: TemperatureRange(0.5, 1.0),
-            shape=sizes,
+            shape=dict(zip(("n_row_components", "n_column_components"), sizes, strict=True)),
             costly_start=True,
         )

@@ -21,7 +21,8 @@ Statistics: TypeAlias = Any  # NamedTuple of sums over rows; its `free_energy` i
 T = TypeVar("T")
 P = TypeVar("P")  # the parameters of a model
 S = TypeVar("S")  # its statistics
-Map: TypeAlias = Callable[[Callable[..., Any], Iterable[Any]], Iterable[Any]]
+S_co = TypeVar("S_co", covariant=True)
+A = TypeVar("A")
 
 # What equations or parameters may ask of a table, and a table may have on offer:
 Need = Literal[
@@ -37,6 +38,13 @@ Need = Literal[
     "weights",  # of the rows
 ]
 EVERYTHING: frozenset[Need] = frozenset(get_args(Need))
+
+
+class Map(Protocol):
+    """The built-in map, or one like it that works side by side."""
+
+    def __call__(self, function: Callable[[A], T], arguments: Iterable[A], /) -> Iterable[T]:
+        """What a function returns for each argument, in order."""
 
 
 class Mixture(Protocol):
@@ -192,10 +200,10 @@ class Block(Counts, Protocol):
         """Expected counts of rows and columns from posteriors that leave the observation out."""
 
 
-class FoldIn(Protocol[P, S]):
+class FoldIn(Protocol[P, S_co]):
     """How rows are folded into parameters, as pure functions: no argument is changed, nor self."""
 
-    def expect(self, X: Block, params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
+    def expect(self, X: Block, params: P, rows: Rows, beta: float) -> tuple[Rows, S_co]:
         """E-step: the new row states, and statistics that add up over blocks of rows."""
 
     def restrict(self, params: P, columns: Array) -> P:
@@ -271,3 +279,20 @@ class Predictor(Protocol):
 
     def cells(self, X: Block) -> Array:
         """P(y_j given x_i) at the non-zeros of other counts of these rows, (nnz,), float64."""
+
+
+class Components(Protocol):
+    """A fitted estimator of this library or of another: all that is asked of the latter."""
+
+    components_: Array  # (K, M): P(y given z), up to a factor of each component
+
+
+class FactorModel(Components, Protocol):
+    """A fitted estimator, of which P(y given x) is a product of two factors."""
+
+    embedding_: Array  # (N, K): P(z given x)
+    row_distribution_: Array  # (N,): P(x)
+    beta_: float
+
+    def transform(self, X: TableLike) -> Array:
+        """P(z given x) of rows, (n, K)."""

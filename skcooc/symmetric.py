@@ -189,8 +189,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     def _plan(self) -> Plan:
         check_proportions(self.hard, self.proportions)
-        sizes = {"n_row_clusters": self.n_row_clusters, "n_column_clusters": self.n_column_clusters}
-        model = CoClusters(*sizes.values(), self.hard, self.proportions)
+        sizes = self.n_row_clusters, self.n_column_clusters
+        model = CoClusters(*sizes, self.hard, self.proportions)
         if self.tied:
             self._check_tied()
 
@@ -200,7 +200,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         return Plan(
             ClassBigrams(self.n_row_clusters) if self.tied else model,
             no_temperature if self.hard else within,
-            shape=sizes,
+            shape=dict(zip(("n_row_clusters", "n_column_clusters"), sizes, strict=True)),
             costly_start=True,
             plain_steps=self.hard,
             check=self._check_square,

@@ -104,7 +104,7 @@ ALLOWED = {
     "model_selection": {"counts", "dyads", "em", "fitting", "holdout", "probing", "protocol"}
     | {"threads"},
     "image": {"asymmetric", "protocol", "simplex"},
-    "inspection": {"protocol"},
+    "inspection": {"hierarchy", "protocol"},
     "plotting": {"hierarchy", "inspection", "protocol"},
     "datasets": {"hierarchy"},
     "clustering": {"em", "protocol", "simplex"},

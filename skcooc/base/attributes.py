@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -78,7 +79,7 @@ def of_fit(fitted: Fitted) -> Attributes:
 
 
 def at_iteration(
-    X: Counts, smoothing: float | str, known: Attributes
+    X: Counts, smoothing: float | Literal["auto"], known: Attributes
 ) -> Callable[[Model, Record, State, Unfinished], Attributes]:
     """What turns an iteration into the attributes of an estimator that stopped there.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,6 @@ from skcooc.protocol import (
     Array,
     Block,
     FoldIn,
-    Model,
     Params,
     Predictor,
     RandomState,
@@ -52,7 +52,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     history_: list[Record]
     temperature_search_: list[Probe]
     _state: State
-    _fitted_model: Model
+    _fitted_model: Any  # its equations
     _fitted_parameters: dict[str, object]
     _table: Dyads
     _unfinished: Unfinished | None

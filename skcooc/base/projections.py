@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +18,7 @@ from skcooc.equations.at_centers import (
     collapsed_bounds,
     projections,
 )
-from skcooc.equations.projections import Clusters, Projections, clusters_of
+from skcooc.equations.projections import Clusters, clusters_of
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.simplex import first_largest
 
@@ -31,7 +32,7 @@ class ProjectionMixin(RowClusterMixin):
     smoothing_: float
     unigram_: Array
     _state: State
-    _fitted_model: Projections
+    _fitted_model: Any
     _folding: Callable[[], tuple[Collapsed, Params]]
     _settled: Callable[..., Array]
     _over_rows: Callable[[Callable[[Block], Array], Block], Array]

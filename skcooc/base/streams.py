@@ -14,7 +14,7 @@ from skcooc.base import attributes
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange, online
 from skcooc.fitting.plan import Plan
-from skcooc.fitting.stream import Batch, Follower, Passes, Position, Stream, Tally
+from skcooc.fitting.stream import Batch, Follower, Online, Passes, Position, Stream, Tally
 from skcooc.fitting.table import Fitted
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, Counts
@@ -78,7 +78,7 @@ def fit_blocks(estimator: Estimator, plan: Plan, table: Table) -> None:
     blocks, passes = cast(CheckedBlocks, table.blocks), Passes()
     if not goes_on(estimator):
         known = attributes.of_input(estimator)
-        vars(estimator).pop("_state", None)  # also where the fit of a sample was cut short
+        estimator.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
         _fit_sample(estimator, plan, table.sample)
         estimator.__dict__.update(known)
     elif estimator._passes is None:
@@ -125,7 +125,7 @@ def _go_through(estimator: Estimator, plan: Plan, blocks: CheckedBlocks, passes:
 def _follow(estimator: Estimator, plan: Plan, X: Block, totals: Array, tally: Tally) -> None:
     """One step: it changes parameters, temperature, smoothing and stream, and nothing else."""
     follower = Follower(
-        estimator._fitted_model,
+        cast(Online, estimator._fitted_model),
         _searched(estimator, plan),
         estimator.validation_fraction,
         estimator.smoothing,

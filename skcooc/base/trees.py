@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base.clusters import RowClusterMixin
 from skcooc.em import State
-from skcooc.equations.tree_clusters import Abstractions
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, Block, TableLike
 from skcooc.simplex import first_largest
@@ -20,7 +20,7 @@ class TreeMixin(RowClusterMixin):
 
     row_distribution_: Array
     _state: State
-    _fitted_model: Abstractions
+    _fitted_model: Any
     _row_states: Callable[[Block], Array]
 
     @property

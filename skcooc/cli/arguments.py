@@ -67,23 +67,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Options:
-    """Parse the arguments of the command line.
+    """Parse the arguments given, or those of the process; ``--model`` is one of the models.
 
-    Parameters
-    ----------
-    argv : sequence of str or None
-        Those of the process if None.
-    models : sequence of str
-        The names that ``--model`` can have.
-
-    Returns
-    -------
-    options : Options
-
-    Raises
-    ------
-    SystemExit
-        With code 2 for wrong arguments, and 0 after ``--help`` and ``--version``.
+    SystemExit is raised with code 2 for wrong ones, and 0 after ``--help`` and ``--version``.
     """
     from skcooc import __version__  # skcooc is imported before its command line
 

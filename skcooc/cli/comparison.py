@@ -6,16 +6,18 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc import metrics
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
+from skcooc.base import CooccurrenceEstimator
 from skcooc.cli.arguments import Options
 from skcooc.cli.progress import Screen
 from skcooc.cli.table import Table
@@ -23,17 +25,20 @@ from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
 from skcooc.model_selection import split_observations
 from skcooc.product_space import ProductSpaceMixture
+from skcooc.protocol import CSR
 from skcooc.symmetric import SymmetricClustering
 from skcooc.tables.dyads import Dyads
 
+# Takes the number of components first, then the parameters that all estimators share, by name.
+Make: TypeAlias = Callable[..., CooccurrenceEstimator]
 
-def _as_many_of_columns(estimator: Any) -> Callable[..., Any]:
+
+def _as_many_of_columns(estimator: Make) -> Make:
     """The estimator with as many components of columns as of rows."""
     return lambda components, **parameters: estimator(components, components, **parameters)
 
 
-# Each takes the number of components first, and the parameters that all estimators share.
-MODELS: dict[str, Callable[..., Any]] = {
+MODELS: dict[str, Make] = {
     "aspect": AspectModel,
     "product-space": _as_many_of_columns(ProductSpaceMixture),
     "asymmetric": AsymmetricClustering,
@@ -61,7 +66,7 @@ class Comparison:
     """All models, and the estimator that was fitted last of ours."""
 
     entries: list[Entry]
-    chosen: Any
+    chosen: CooccurrenceEstimator
     compile_seconds: float
 
 
@@ -70,26 +75,14 @@ def compare(table: Table, options: Options, screen: Screen) -> Comparison:
 
     Nothing is chosen on these: temperature, early stopping and smoothing use observations which
     ``fit`` holds out of the training part by itself.
-
-    Parameters
-    ----------
-    table : Table
-    options : Options
-    screen : Screen
-
-    Returns
-    -------
-    comparison : Comparison
     """
     train, test = split_observations(table.X, options.test_size, options.seed)
     screen.announce("compiling")
     compile_seconds = _warm_up(options)
     entries = [_unigram(train, test)]
-    chosen = None
-    for label, model in _variants(options):
+    for label, chosen in _variants(options):
         screen.announce(label)
-        entries.append(_fitted(label, screen.watch(model), train, test))
-        chosen = model
+        entries.append(_fitted(label, screen.watch(chosen), train, test))
     if not options.skip_lda:
         label = "LDA of scikit-learn, defaults"
         screen.announce(label)
@@ -97,19 +90,10 @@ def compare(table: Table, options: Options, screen: Screen) -> Comparison:
     return Comparison(entries, chosen, compile_seconds)
 
 
-def refit(table: Table, chosen: Any, screen: Screen) -> Any:
+def refit(table: Table, chosen: CooccurrenceEstimator, screen: Screen) -> CooccurrenceEstimator:
     """Fit the chosen model to all observations, at the temperature and smoothing chosen.
 
-    Parameters
-    ----------
-    table : Table
-    chosen : fitted estimator
-    screen : Screen
-
-    Returns
-    -------
-    model : fitted estimator
-        Without callbacks, ready to be saved.
+    It comes back without callbacks, ready to be saved.
     """
     screen.announce(f"all observations, beta = {chosen.beta_:.3g}")
     found = {"beta": chosen.beta_, "smoothing": chosen.smoothing_}
@@ -120,17 +104,15 @@ def refit(table: Table, chosen: Any, screen: Screen) -> Any:
     return model.set_callbacks()
 
 
-def _variants(options: Options) -> list[tuple[str, Any]]:
+def _variants(options: Options) -> list[tuple[str, CooccurrenceEstimator]]:
     """The estimators compared; the last one is what the user asked for."""
-
-    def model(**parameters: Any) -> Any:
-        shared = {
-            "max_iter": options.max_iter,
-            "n_jobs": options.jobs,
-            "random_state": options.seed,
-        }
-        return MODELS[options.model](options.components, **shared, **parameters)
-
+    model = partial(
+        MODELS[options.model],
+        options.components,
+        max_iter=options.max_iter,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+    )
     if options.beta == "auto":
         label = "EM, temperature chosen by itself"
     else:
@@ -142,7 +124,7 @@ def _variants(options: Options) -> list[tuple[str, Any]]:
     ]
 
 
-def _unigram(train: Any, test: Any) -> Entry:
+def _unigram(train: CSR, test: CSR) -> Entry:
     begin = time.perf_counter()
     unigram = metrics.unigram(train)
     seconds = time.perf_counter() - begin
@@ -150,7 +132,7 @@ def _unigram(train: Any, test: Any) -> Entry:
     return Entry("unigram, add-one", metrics.perplexity(test, same_for_all, [unigram]), seconds)
 
 
-def _fitted(label: str, model: Any, train: Any, test: Any) -> Entry:
+def _fitted(label: str, model: CooccurrenceEstimator, train: CSR, test: CSR) -> Entry:
     seconds, notes = _timed_fit(model, train)
     if model.early_stopping and _never_stopped(model):
         notes += ("it was not: the validation perplexity fell until EM ended",)
@@ -165,13 +147,13 @@ def _fitted(label: str, model: Any, train: Any, test: Any) -> Entry:
     )
 
 
-def _never_stopped(model: Any) -> bool:
+def _never_stopped(model: CooccurrenceEstimator) -> bool:
     """Whether the last iteration of a validated run was its best one."""
     perplexities = [record.validation_perplexity for record in model.history_]
     return perplexities[-1] <= min(perplexities)
 
 
-def _lda(label: str, options: Options, train: Any, test: Any) -> Entry:
+def _lda(label: str, options: Options, train: CSR, test: CSR) -> Entry:
     lda = LatentDirichletAllocation(
         options.components, n_jobs=options.jobs, random_state=options.seed
     )
@@ -181,7 +163,7 @@ def _lda(label: str, options: Options, train: Any, test: Any) -> Entry:
     return Entry(label, perplexity, seconds, n_iter=lda.n_iter_, notes=notes)
 
 
-def _timed_fit(model: Any, X: Any) -> tuple[float, tuple[str, ...]]:
+def _timed_fit(model: BaseEstimator, X: CSR) -> tuple[float, tuple[str, ...]]:
     """Fit; the seconds it took, and what it warned of instead of printing it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
-from typing import Any
+from typing import TypeVar
 
+from sklearn.base import BaseEstimator
 from sklearn.callback import ProgressBar
+
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
 class Screen:
-    """What is shown while models are fitted.
-
-    Parameters
-    ----------
-    wanted : bool
-        Whether the user wants to see progress. It is shown only on a terminal.
-    """
+    """What is shown on a terminal, and nowhere else, while models are fitted, where wanted."""
 
     def __init__(self, wanted: bool) -> None:
         self.shown = wanted and sys.stdout.isatty()
@@ -27,7 +24,7 @@ class Screen:
         if self.shown:
             print(what, flush=True)
 
-    def watch(self, model: Any) -> Any:
+    def watch(self, model: Estimator) -> Estimator:
         """Give a model a progress bar, where it supports callbacks."""
         if self._bars and hasattr(model, "set_callbacks"):
             model.set_callbacks(ProgressBar())

@@ -10,7 +10,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.io
@@ -36,22 +35,7 @@ DAMAGED = (
 
 
 def read(options: Options) -> Table:
-    """The data that the user asked for.
-
-    Parameters
-    ----------
-    options : Options
-        With the path ``data``, or None for the docstring corpus.
-
-    Returns
-    -------
-    table : Table
-
-    Raises
-    ------
-    InputError
-        Where the data cannot be read or used.
-    """
+    """The data that the user asked for; InputError where they cannot be read or used."""
     path = options.data
     if path is None:
         return checked(texts.docstrings(options))
@@ -67,7 +51,7 @@ def read(options: Options) -> Table:
     return checked(texts.lines(path, options))
 
 
-def _matrix(path: Path, load: Callable[[Path], Any], what: str, options: Options) -> Table:
+def _matrix(path: Path, load: Callable[[Path], sp.sparray], what: str, options: Options) -> Table:
     try:
         path.open("rb").close()  # mmread does not tell a missing file from a damaged one
         X = sp.coo_array(load(path))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from sklearn.base import is_clusterer
 
+from skcooc.base import CooccurrenceEstimator
 from skcooc.cli.arguments import Options
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.table import Table
 from skcooc.inspection import export_text, nearest_rows, top_features
-from skcooc.protocol import Array
+from skcooc.inspection.names import TreeModel
+from skcooc.protocol import Array, FactorModel
 
 WIDTH = 96
 N_EXAMPLES = 4
@@ -21,45 +23,26 @@ N_NEIGHBORS = 5
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "seconds")
 
 
-def report(table: Table, comparison: Comparison, model: Any, options: Options) -> str:
-    """The report as plain text.
-
-    Parameters
-    ----------
-    table : Table
-    comparison : Comparison
-    model : estimator fitted to all observations
-    options : Options
-
-    Returns
-    -------
-    text : str
-    """
+def report(
+    table: Table, comparison: Comparison, model: CooccurrenceEstimator, options: Options
+) -> str:
+    """The report as plain text; the model is fitted to all observations."""
     sections = [
         _data(table, options),
         _perplexities(comparison, options),
         _temperature(comparison.chosen),
-        (_tree if has_tree(model) else _components)(table, model, options),
+        _tree(table, model, options) if has_tree(model) else _components(table, model, options),
     ]
     if not is_clusterer(model):  # in one cluster all rows are equally near
         sections.append(_neighbors(table, model, example_rows(table, model, options.nearest)))
     return "\n\n".join("\n".join(section) for section in map(list, sections) if section) + "\n"
 
 
-def example_rows(table: Table, model: Any, wanted: list[str]) -> list[int]:
+def example_rows(table: Table, model: FactorModel, wanted: list[str]) -> list[int]:
     """Positions of the rows whose neighbours are shown.
 
-    Parameters
-    ----------
-    table : Table
-    model : estimator fitted to all observations
-    wanted : list of str
-        Names of rows; the table's own examples if empty, and without those, the row with the most
-        observations among those that each of the most frequent aspects dominates.
-
-    Returns
-    -------
-    rows : list of int
+    They are those wanted, or else the table's own examples, or else, for each of the most frequent
+    aspects, the row with the most observations among those that it dominates.
     """
     names = wanted or table.examples
     if names:
@@ -70,18 +53,18 @@ def example_rows(table: Table, model: Any, wanted: list[str]) -> list[int]:
     return [int(np.where(dominant == k, n_observations, -1).argmax()) for k in aspects[:N_EXAMPLES]]
 
 
-def shares(model: Any) -> Array:
+def shares(model: FactorModel) -> Array:
     """Share of the observations in each component, (K,)."""
     observations: Array = model.row_distribution_ @ model.embedding_
     return observations
 
 
-def has_tree(model: Any) -> bool:
+def has_tree(model: FactorModel) -> TypeGuard[TreeModel]:
     """Whether a fitted model is a hierarchy of clusters."""
     return hasattr(model, "tree_")
 
 
-def _noun(model: Any) -> str:
+def _noun(model: FactorModel) -> str:
     return "clusters" if is_clusterer(model) else "aspects"
 
 
@@ -135,7 +118,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _temperature(chosen: Any) -> Iterator[str]:
+def _temperature(chosen: CooccurrenceEstimator) -> Iterator[str]:
     if not chosen.temperature_search_:
         return
     yield (
@@ -153,7 +136,7 @@ def _temperature(chosen: Any) -> Iterator[str]:
         yield "  perplexity  " + "".join(f"{probe.validation.perplexity:9.1f}" for probe in tried)
 
 
-def _components(table: Table, model: Any, options: Options) -> Iterator[str]:
+def _components(table: Table, model: FactorModel, options: Options) -> Iterator[str]:
     yield (
         f"{_noun(model).capitalize()}, most frequent first, fitted to all observations: share, "
         f"most probable {table.kinds[1]}"
@@ -165,7 +148,7 @@ def _components(table: Table, model: Any, options: Options) -> Iterator[str]:
         yield f"  {100 * share[k]:4.1f} %  {words}"
 
 
-def _tree(table: Table, model: Any, options: Options) -> Iterator[str]:
+def _tree(table: Table, model: TreeModel, options: Options) -> Iterator[str]:
     """The tree of the clusters, with as many words as there is room for, and no fewer than one."""
     yield (
         f"Tree of clusters, fitted to all observations: most probable {table.kinds[1]} of each "
@@ -179,7 +162,7 @@ def _tree(table: Table, model: Any, options: Options) -> Iterator[str]:
     yield from (f"  {line}" for line in lines)
 
 
-def _neighbors(table: Table, model: Any, rows: list[int]) -> Iterator[str]:
+def _neighbors(table: Table, model: FactorModel, rows: list[int]) -> Iterator[str]:
     yield f"Nearest {table.kinds[0]} by their aspects (Hellinger distance)"
     known = np.flatnonzero(table.X.sum(axis=1) > 0)  # the others are all alike: the prior
     n_neighbors = min(N_NEIGHBORS, len(known) - 1)

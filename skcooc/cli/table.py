@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.tables.dyads import MAX_OBSERVATIONS
 
@@ -20,47 +20,18 @@ class InputError(Exception):
 
 @dataclass(frozen=True)
 class Table:
-    """What a data set is to all that follows.
+    """What a data set is to all that follows."""
 
-    Attributes
-    ----------
-    X : CSR array of shape (N, M)
-        Counts.
-    row_names, column_names : sequences of str, of length N and M
-    title : str
-        Where it comes from.
-    kinds : pair of str
-        What rows and columns are, in the plural, such as ("documents", "words").
-    examples : sequence of str
-        Names of rows whose neighbours are shown; chosen by the report if empty.
-    vectorizer : CountVectorizer or None
-        What made counts of texts.
-    """
-
-    X: Any
+    X: sp.sparray  # (N, M): counts; CSR once they are checked
     row_names: Sequence[str]
     column_names: Sequence[str]
-    title: str
-    kinds: tuple[str, str] = ("rows", "columns")
-    examples: Sequence[str] = ()
-    vectorizer: Any = None
+    title: str  # where it comes from
+    kinds: tuple[str, str] = ("rows", "columns")  # what these are, in the plural
+    examples: Sequence[str] = ()  # rows whose neighbours are shown; chosen by the report if empty
+    vectorizer: CountVectorizer | None = None  # what made counts of texts
 
     def position(self, name: str) -> int:
-        """Position of a row, by its name.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        i : int
-
-        Raises
-        ------
-        InputError
-            Where there is no such row, or it has no observations.
-        """
+        """Position of a row; InputError where there is none, or it has no observations."""
         if name not in self.row_names:
             raise InputError(f"{self.title}: there is no row {name!r}")
         i = list(self.row_names).index(name)
@@ -70,22 +41,9 @@ class Table:
 
 
 def checked(table: Table) -> Table:
-    """The table in canonical form.
+    """The table with counts in float64 as CSR, none of them stored twice, no stored zeros.
 
-    Parameters
-    ----------
-    table : Table
-        Its counts may be of any sparse format and any type.
-
-    Returns
-    -------
-    table : Table
-        With counts in float64, none of them stored twice, no stored zeros.
-
-    Raises
-    ------
-    InputError
-        Where there are counts that no model can use, or too few.
+    InputError is raised where there are counts that no model can use, or too few.
     """
     if not (np.issubdtype(table.X.dtype, np.number) or table.X.dtype == bool):
         raise InputError(f"{table.title}: counts are of type {table.X.dtype}, not numbers")
@@ -102,7 +60,7 @@ def checked(table: Table) -> Table:
     return replace(table, X=X)
 
 
-def _check_size(table: Table, X: Any) -> None:
+def _check_size(table: Table, X: sp.csr_array) -> None:
     n, m = (np.unique(positions).size for positions in X.nonzero())
     if min(n, m) < 2:
         raise InputError(

@@ -55,21 +55,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def decode(path: Path) -> str:
-    """The text of a file.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    text : str
-
-    Raises
-    ------
-    InputError
-        Where the file cannot be read or is no UTF-8 text.
-    """
+    """The text of a file; InputError where it cannot be read or is no UTF-8 text."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -7,11 +7,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import joblib
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from skcooc.base import CooccurrenceEstimator
 from skcooc.cli.comparison import Comparison
 from skcooc.cli.report import has_tree, shares
 from skcooc.cli.table import Table
@@ -20,37 +21,18 @@ from skcooc.protocol import Array
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder before the long work, so that what is wrong with it shows at once.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Raises
-    ------
-    OSError
-        Where it cannot be made.
-    """
+    """Make the folder before the long work, so that what is wrong with it shows at once."""
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def write(folder: Path, table: Table, comparison: Comparison, model: Any) -> list[str]:
-    """Write the model, its parameters and the comparison.
+def write(
+    folder: Path, table: Table, comparison: Comparison, model: CooccurrenceEstimator
+) -> list[str]:
+    """Write the model, its parameters and the comparison; return the names of the files.
 
-    Parameters
-    ----------
-    folder : Path
-        Files in it that have the names of ours are overwritten.
-    table : Table
-    comparison : Comparison
-    model : estimator fitted to all observations
-
-    Returns
-    -------
-    names : list of str
-        The files written: ``components.csv`` (one column a line, P(y given z)),
-        ``embedding.csv`` (one row a line, P(z given x)), ``summary.json`` and ``model.joblib``
-        (with the vectorizer before it, where the data were texts).
+    They are ``components.csv`` (one column a line, P(y given z)), ``embedding.csv`` (one row a
+    line, P(z given x)), ``summary.json`` and ``model.joblib`` (with the vectorizer before it, where
+    the data were texts). Files that have these names are overwritten.
     """
     aspects = model.get_feature_names_out().tolist()
     _matrix(folder / "components.csv", aspects, table.column_names, model.components_.T)
@@ -71,7 +53,9 @@ def _matrix(path: Path, header: Sequence[str], names: Sequence[str], values: Arr
         )
 
 
-def _summary(table: Table, comparison: Comparison, model: Any) -> dict[str, Any]:
+def _summary(
+    table: Table, comparison: Comparison, model: CooccurrenceEstimator
+) -> dict[str, object]:
     """All that is printed, and the parameters of the model."""
     return {
         "data": table.title,
@@ -92,7 +76,7 @@ def _summary(table: Table, comparison: Comparison, model: Any) -> dict[str, Any]
     }
 
 
-def _with_vectorizer(table: Table, model: Any) -> Any:
+def _with_vectorizer(table: Table, model: CooccurrenceEstimator) -> BaseEstimator:
     if table.vectorizer is None:
         return model
     return Pipeline([("vectorizer", table.vectorizer), ("model", model)])

@@ -8,7 +8,7 @@ often than once for every non-zero, and in order of the columns.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,12 +24,21 @@ N_BANDS = 16  # so many at least, that threads follow one another closely
 AHEAD = U(2)  # runs, of which the column's factor is fetched beforehand
 
 
+class Matrix(Protocol):
+    """What views read of a CSR matrix."""
+
+    shape: tuple[int, int]
+    indptr: Array
+    indices: Array
+    data: Array
+
+
 class Bands:
     """The non-zeros of a CSR matrix in bands of rows; those of a column in a band are a run.
 
     Parameters
     ----------
-    X : object with ``shape``, ``indptr``, ``indices`` and ``data`` of a CSR matrix
+    X : Matrix
         Indices need not be sorted.
 
     Attributes
@@ -48,7 +57,7 @@ class Bands:
         Where the bands begin among the runs.
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Matrix) -> None:
         n_rows, self.n_columns = X.shape
         self.height = min(max(LEAST, -(-n_rows // N_BANDS)), TALLEST)
         self.rows = np.empty(X.data.size, dtype=np.uint16)

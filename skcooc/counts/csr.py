@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from builtins import map as serial_map
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,7 +63,7 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
     offers = EVERYTHING
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[np.floating]:
         """Floating point type of the counts, hence of all products."""
         return self.data.dtype
 
@@ -221,7 +221,9 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         """One for each thread that is worth its while."""
         return max(1, min(self.n_threads, work // WORTH_A_THREAD))
 
-    def _each(self, function: Callable[..., T], arguments: list[Any], work: int) -> list[T]:
+    def _each(
+        self, function: Callable[..., T], arguments: Sequence[tuple[object, ...]], work: int
+    ) -> list[T]:
         """What a function returns, side by side where there is work for threads."""
         run = self._map if self._n_ranges(work) > 1 else serial_map
         return list(run(lambda these: function(*these), arguments))

@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 from weakref import WeakSet
 
 import dask
@@ -24,7 +24,7 @@ from sklearn.utils import check_array
 
 from skcooc.counts.csr import CSRCounts
 from skcooc.counts.threads import threads
-from skcooc.protocol import Array, Map, Need
+from skcooc.protocol import CSR, Array, FoldIn, Map, Need, P, Rows, S, Statistics, T, TableLike
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
 SETTLE_AFTER = 10  # E-steps: so many are made again, at most, for rows that are lost
@@ -73,7 +73,7 @@ class DaskCounts:
         """The columns that have observations."""
         return np.flatnonzero(self.column_sums)
 
-    def expect(self, model: Any, params: Any, rows: Any, beta: float) -> tuple[States, Any]:
+    def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         """The E-step of a model on all blocks: states on the workers, and statistics."""
         self._n_steps += 1
         if self._n_steps % SETTLE_AFTER == 0:
@@ -85,26 +85,26 @@ class DaskCounts:
         shape = _task(operator.attrgetter("shape"))(parts[0][0])
         *futures, total, shape = begun(self.client, [*(part[0] for part in parts), total, shape])
         stats, (_, n_states) = gathered(self.client, [total, shape])
-        return States(self, futures, n_states), stats
+        return cast(Rows, States(self, futures, n_states)), stats
 
-    def over_states(self, function: Callable[..., Any], *states: Any) -> States:
+    def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         """function(*states) of every block."""
         pieces = zip(*(self._pieces(these) for these in states), strict=True)
         futures = begun(self.client, [_task(function)(*these) for these in pieces])
-        return States(self, futures, states[0].shape[1])
+        return cast(Rows, States(self, futures, states[0].shape[1]))
 
     def dot(self, D: Array) -> Array:
         """X @ D: (M, k) -> (n, k)."""
         factor = _once(D)
         return np.concatenate(self._results(_task(CSRCounts.dot)(X, factor) for X in self.blocks))
 
-    def tdot(self, D: Any) -> Array:
+    def tdot(self, D: Rows) -> Array:
         """X.T @ D: (n, k) -> (M, k)."""
         products = [_task(CSRCounts.tdot)(X, piece) for X, piece in self._beside(D)]
         total: Array = self._results([reduced(_task(np.add), products)])[0]
         return total
 
-    def sample(self, n_rows: int, rng: np.random.Generator) -> sp.csr_array:
+    def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
         """Rows drawn without replacement, in their order, brought here; all if there are fewer."""
         rows = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
         ends = np.searchsorted(rows, self._ends)
@@ -126,10 +126,10 @@ class DaskCounts:
     def _ends(self) -> Array:
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
-    def _beside(self, rows: Any) -> Iterable[tuple[Future, Any]]:
+    def _beside(self, rows: Rows | States) -> Iterable[tuple[Future, Future | Rows]]:
         return zip(self.blocks, self._pieces(rows), strict=True)
 
-    def _pieces(self, rows: Any) -> list[Any]:
+    def _pieces(self, rows: Rows | States) -> Sequence[Future | Rows]:
         """What belongs to each block; a single row stands for many that are the same."""
         if isinstance(rows, States):
             return rows.futures
@@ -173,8 +173,8 @@ class States:
         """Pickled as an array: a checkpoint outlives the cluster."""
         return np.asarray, (np.asarray(self),)
 
-    def __matmul__(self, D: ArrayLike) -> States:
-        product = self._counts.over_states(partial(np.dot, b=D), self)
+    def __matmul__(self, D: ArrayLike) -> Rows:
+        product = self._counts.over_states(partial(np.dot, b=D), cast(Rows, self))
         product.shape = self.shape[0], np.shape(D)[1]
         return product
 
@@ -183,7 +183,7 @@ class Facts(NamedTuple):
     """What is known here of a block."""
 
     row_sums: Array
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     n_columns: int
 
 
@@ -272,31 +272,33 @@ def _check_running(client: Client) -> None:
         raise CommClosedError(f"the client is {client.status}")
 
 
-def _task(function: Callable[..., Any]) -> Any:
+def _task(function: Callable[..., object]) -> Any:
     return delayed(function, pure=False, traverse=False)
 
 
-def _once(value: Any) -> Delayed:
+def _once(value: object) -> Delayed:
     """A value that several tasks need, as a task of its own."""
     return delayed(_same, pure=False)(value)
 
 
-def _same(value: Any) -> Any:
+def _same(value: T) -> T:
     return value
 
 
-def _call(function: Delayed, *arguments: Any) -> Any:
+def _call(function: Delayed, *arguments: object) -> Any:
     return delayed(operator.call, pure=False, nout=2)(function, *arguments)
 
 
-def _expect(X: CSRCounts, rows: Array, model: Any, params: Any, beta: float) -> tuple[Any, Any]:
+def _expect(
+    X: CSRCounts, rows: Rows, model: FoldIn[P, S], params: P, beta: float
+) -> tuple[Rows, S]:
     with threads(1):
         rows = np.broadcast_to(rows, (X.shape[0], rows.shape[1]))
         states, stats = X.expect(model, params, rows, beta)
     return states, stats
 
 
-def _checked(block: Any, name: str) -> CSRCounts:
+def _checked(block: TableLike, name: str) -> CSRCounts:
     table = check_array(
         block,
         accept_sparse="csr",
@@ -321,7 +323,7 @@ def _rows_of(X: CSRCounts, rows: Array) -> sp.csr_array:
     return X.table[rows]
 
 
-def reduced(add: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+def reduced(add: Callable[[T, T], T], parts: Sequence[T]) -> T:
     """The sum of all parts, in pairs of neighbours, pairs of pairs and so on.
 
     The tree depends on the number of parts alone, not on where or when they are at hand.
@@ -348,6 +350,6 @@ def reduced(add: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
     return parts[0]
 
 
-def add_statistics(one: Any, other: Any) -> Any:
+def add_statistics(one: Statistics, other: Statistics) -> Statistics:
     """The statistics of two blocks together: the sum of every field."""
     return type(one)(*(mine + its for mine, its in zip(one, other, strict=True)))

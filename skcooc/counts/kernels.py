@@ -8,17 +8,18 @@ the same result. No loop allocates anything of the size of the non-zeros.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numba import njit
 
 from skcooc.counts.lanes import dot, load, plus, store
 
+Result = TypeVar("Result")
 U = np.uintp  # places that are unsigned: none needs to be asked whether it counts from the end
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: Callable[..., Result]) -> Callable[..., Result]:
     """Compile a loop without the GIL; cache it on disk where some folder can be written.
 
     numba raises RuntimeError at once where neither the package folder nor the user's cache folder

@@ -12,16 +12,22 @@ Loops are compiled for the number and width of the vectors, which the types of a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
+from numpy.typing import DTypeLike
 
 from skcooc.protocol import Array
 
+if TYPE_CHECKING:
+    from numba.core.base import BaseContext
+    from numba.core.datamodel import DataModelManager
+
+Value: TypeAlias = ir.Value  # a number, or several, of the code that is made
 Lanes = tuple[tuple[int, ...], tuple[int, ...], int | None]
 
 LINE = 64  # bytes of a vector, and of a line of the cache
@@ -32,7 +38,7 @@ INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 FAST = ("fast",)
 
 
-def lanes(n_components: int, dtype: Any) -> Lanes:
+def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
     """The vectors that a row fills.
 
     Returns
@@ -69,7 +75,7 @@ def pieces(n_components: int) -> list[slice]:
 
 def lined_up(
     shape: tuple[int, ...],
-    dtype: Any,
+    dtype: DTypeLike,
     shift: int = 0,
     make: Callable[..., Array] = np.empty,
 ) -> Array:
@@ -87,7 +93,7 @@ def lined_up(
 class Row(types.Type):
     """A row as numba knows it: ``count`` vectors of ``width`` numbers."""
 
-    def __init__(self, dtype: Any, lanes: Any) -> None:
+    def __init__(self, dtype: types.Float, lanes: types.Tuple) -> None:
         count, width, overlap = lanes
         self.dtype, self.count, self.width = dtype, len(count), len(width)
         self.overlaps = not isinstance(overlap, types.NoneType)
@@ -104,7 +110,7 @@ class Row(types.Type):
 class RowModel(models.PrimitiveModel):
     """A row is an array of vectors, which LLVM takes apart and keeps in registers."""
 
-    def __init__(self, manager: Any, row: Row) -> None:
+    def __init__(self, manager: DataModelManager, row: Row) -> None:
         super().__init__(manager, row, ir.ArrayType(row.vector, row.count))
 
 
@@ -195,7 +201,9 @@ def plus(typing, x, w, y):  # type: ignore[no-untyped-def]
     return x(x, x.dtype, y), generate
 
 
-def _start(context: Any, builder: Any, row: Row, kind: Any, array: Any, i: Any) -> tuple[Any, Any]:
+def _start(
+    context: BaseContext, builder: ir.IRBuilder, row: Row, kind: types.Array, array: Value, i: Value
+) -> tuple[Value, Value]:
     """Where a row of an array begins, and how long it is."""
     array = context.make_array(kind)(context, builder, array)
     size = ir.Constant(INDEX, row.dtype.bitwidth // 8)
@@ -204,23 +212,23 @@ def _start(context: Any, builder: Any, row: Row, kind: Any, array: Any, i: Any) 
     return builder.gep(array.data, [builder.mul(i, stride)]), n_components
 
 
-def _places(builder: Any, row: Row, start: Any, n_components: Any) -> Iterator[Any]:
+def _places(builder: ir.IRBuilder, row: Row, start: Value, n_components: Value) -> Iterator[Value]:
     """Where the vectors of a row are, of which the last one may begin in the one before."""
     for v in range(row.count):
-        first: Any = ir.Constant(INDEX, v * row.width)
+        first: Value = ir.Constant(INDEX, v * row.width)
         if row.overlaps and v == row.count - 1:
             first = builder.sub(n_components, ir.Constant(INDEX, row.width))
         yield builder.bitcast(builder.gep(start, [first]), row.vector.as_pointer())
 
 
-def _own(builder: Any, row: Row, n_components: Any) -> Any:
+def _own(builder: ir.IRBuilder, row: Row, n_components: Value) -> Value:
     """Which numbers of the last vector are not in the one before."""
     shared = builder.sub(ir.Constant(INDEX, row.count * row.width), n_components)
     numbers = ir.Constant(ir.VectorType(INDEX, row.width), list(range(row.width)))
     return builder.icmp_unsigned(">=", numbers, _repeated(builder, shared, row.width))
 
 
-def _repeated(builder: Any, number: Any, width: int) -> Any:
+def _repeated(builder: ir.IRBuilder, number: Value, width: int) -> Value:
     """A vector of one number."""
     undefined = ir.Constant(ir.VectorType(number.type, width), ir.Undefined)
     first = builder.insert_element(undefined, number, ir.Constant(INT32, 0))
@@ -228,11 +236,11 @@ def _repeated(builder: Any, number: Any, width: int) -> Any:
     return builder.shuffle_vector(first, undefined, all_of_it)
 
 
-def _apart(builder: Any, row: Row, value: Any) -> list[Any]:
+def _apart(builder: ir.IRBuilder, row: Row, value: Value) -> list[Value]:
     return [builder.extract_value(value, v) for v in range(row.count)]
 
 
-def _together(builder: Any, row: Row, vectors: list[Any]) -> Any:
+def _together(builder: ir.IRBuilder, row: Row, vectors: list[Value]) -> Value:
     value = ir.Constant(ir.ArrayType(row.vector, row.count), ir.Undefined)
     for v, vector in enumerate(vectors):
         value = builder.insert_value(value, vector, v)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from functools import cached_property
 from threading import Lock
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.counts.bands import Bands
+from skcooc.counts.bands import Bands, Matrix
 from skcooc.protocol import Array
 
 
 class ColumnView:
     """The CSC structure of a CSR matrix; ``order`` finds its entries in the CSR data."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Matrix) -> None:
         # The order of 2^31 entries and more needs 64-bit numbers whatever type the indices have.
         index = np.int32 if X.data.size < 2**31 else np.int64
         order = np.arange(X.data.size, dtype=index)
@@ -34,11 +33,11 @@ class Views:
 
     Parameters
     ----------
-    X : object with ``shape``, ``indptr``, ``indices`` and ``data`` of a CSR matrix
-        These are kept, not X: what refers to each other is freed late.
+    X : Matrix
+        Its attributes are kept, not X: what refers to each other is freed late.
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Matrix) -> None:
         self.shape, self.indptr, self.indices, self.data = X.shape, X.indptr, X.indices, X.data
         self._lock = Lock()
 
@@ -62,8 +61,8 @@ class Views:
     def _columns(self) -> ColumnView:
         return ColumnView(self)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "_lock"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state, _lock=Lock())

@@ -12,13 +12,13 @@ Newton's method wherever it is needed: twice in an iteration, for the row and fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from skcooc.counts.kernels import compiled
 from skcooc.counts.layout import ColumnView
+from skcooc.counts.threads import Over
 from skcooc.protocol import Array
 
 LEAST_LEFT = 1e-3  # share of a component that an observation leaves to the others, at least
@@ -143,7 +143,7 @@ class LeftOutProducts:
     indptr: Array
     indices: Array
     data: Array
-    _over: Callable[..., None]
+    _over: Over
 
     @property
     def row_weights(self) -> Array:
@@ -198,5 +198,5 @@ class LeftOutProducts:
         return LeftOut(rows, columns, float((log_sums * weights).sum()))
 
 
-def _inverse(counts: Array, dtype: Any) -> Array:
+def _inverse(counts: Array, dtype: np.dtype[np.floating]) -> Array:
     return (1 / np.maximum(np.ascontiguousarray(counts, dtype=dtype), TINY)).astype(dtype)

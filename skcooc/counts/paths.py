@@ -12,6 +12,7 @@ import numpy as np
 
 from skcooc.counts.kernels import compiled
 from skcooc.counts.layout import ColumnView
+from skcooc.counts.threads import Over
 from skcooc.protocol import Array
 
 NEGLIGIBLE = 1e-6  # posterior of a leaf below which its mixture is left as it is
@@ -92,7 +93,7 @@ class PathProducts:
     indptr: Array
     indices: Array
     data: Array
-    _over: Callable[..., None]
+    _over: Over
     _weighted: Callable[[Array], Array]
 
     @property

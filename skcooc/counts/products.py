@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from builtins import map as serial_map
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from skcooc.counts import kernels
 from skcooc.counts.bands import Bands
 from skcooc.counts.lanes import lanes, lined_up, pieces
-from skcooc.counts.threads import pipelined
+from skcooc.counts.threads import Each, Over, pipelined
 from skcooc.protocol import Array, Map
 
 APART = 8  # lines of the cache, by which sums are shifted against the factors they are made of
@@ -34,12 +34,12 @@ class FactorProducts:
     data: Array
     weights: Array | None
     _map: Map
-    _over: Callable[..., None]
-    _each: Callable[..., list[Any]]
+    _over: Over
+    _each: Each
     _n_ranges: Callable[[int], int]
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[np.floating]:
         """Floating point type of all products."""
         raise NotImplementedError
 

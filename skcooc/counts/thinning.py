@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import binom
 
 from skcooc.counts.kernels import content_uniforms
+from skcooc.protocol import CSR, Array
 
 
-def thin(X: Any, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Any, Any]:
+def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple[CSR, CSR]:
     """Divide observations: each goes to the second part with probability ``fraction``.
 
     The draw of a row depends on the seed and on the content of that row alone. So it does not
@@ -48,7 +47,7 @@ def thin(X: Any, fraction: float, seed: int, *, occupied: bool = False) -> tuple
     return divide(X, fraction, uniforms, occupied=occupied)
 
 
-def divide(X: Any, fraction: float, uniforms: Any, *, occupied: bool = False) -> tuple[Any, Any]:
+def divide(X: CSR, fraction: float, uniforms: Array, *, occupied: bool = False) -> tuple[CSR, CSR]:
     """Divide observations as ``thin`` does, by numbers of the caller's.
 
     Parameters
@@ -73,7 +72,7 @@ def divide(X: Any, fraction: float, uniforms: Any, *, occupied: bool = False) ->
     return rest, _compact(X, drawn)
 
 
-def _binomial(counts: Any, fraction: float, uniforms: Any) -> Any:
+def _binomial(counts: Array, fraction: float, uniforms: Array) -> Array:
     """Binomial draws by inversion; single observations, nearly all of a text, by comparison."""
     drawn = np.where(uniforms >= 1 - fraction, counts, 0)
     several = np.flatnonzero(counts > 1)
@@ -84,7 +83,7 @@ def _binomial(counts: Any, fraction: float, uniforms: Any) -> Any:
     return drawn
 
 
-def _occupy(X: Any, uniforms: Any, drawn: Any) -> None:
+def _occupy(X: CSR, uniforms: Array, drawn: Array) -> None:
     """Draw the observation with the largest uniform of each row where none was drawn."""
     lengths = np.diff(X.indptr)
     starts, lengths = X.indptr[:-1][lengths > 0], lengths[lengths > 0]
@@ -98,7 +97,7 @@ def _occupy(X: Any, uniforms: Any, drawn: Any) -> None:
     drawn[moved] = X.data[moved] / np.ceil(X.data[moved])
 
 
-def _compact(X: Any, data: Any) -> Any:
+def _compact(X: CSR, data: Array) -> CSR:
     """The matrix with the pattern of X and other data, without stored zeros."""
     kept = data != 0
     indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr].astype(X.indptr.dtype)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from threading import Lock, Semaphore
+from typing import Protocol
 
-import numba
 import numpy as np
 from joblib import effective_n_jobs
+from numba import config
 from threadpoolctl import ThreadpoolController
 
-from skcooc.protocol import Array, Map
+from skcooc.protocol import Array, Map, T
 
 
 @contextmanager
@@ -68,7 +69,23 @@ def n_threads(n_jobs: int | None) -> int:
     At most as many as numba may use: a joblib worker process lowers that limit, so that workers
     with threads of their own do not oversubscribe the cores.
     """
-    return max(1, min(effective_n_jobs(n_jobs), numba.config.NUMBA_NUM_THREADS))
+    return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+
+
+class Each(Protocol):
+    """A Map for functions of several arguments, which is told how much work there is."""
+
+    def __call__(
+        self, function: Callable[..., T], arguments: Sequence[tuple[object, ...]], work: int
+    ) -> list[T]:
+        """function(*these) for these of the arguments."""
+
+
+class Over(Protocol):
+    """Runs a loop over ranges of rows or columns that have about equally many non-zeros."""
+
+    def __call__(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
+        """loop(start, stop) for each range."""
 
 
 def pipelined(map: Map, tile: Callable[[int, int], None], n_bands: int, n_ranges: int) -> None:

@@ -5,12 +5,28 @@ import json
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from sklearn.datasets import fetch_file, get_data_home
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
+
+
+class Document(TypedDict):
+    id: str
+    title: str
+    body: str
+
+
+Query = TypedDict("Query", {"query number": int, "query": str})
+
+
+class Judgement(TypedDict):
+    query_num: str
+    id: str
+    position: str
+
 
 BASE_URL = (
     "https://raw.githubusercontent.com/feroshjacob/cranfield/"
@@ -133,9 +149,7 @@ def _local(path: Path, checksum: str) -> Path:
     return path
 
 
-def _parse(
-    documents: list[dict[str, Any]], queries: list[dict[str, Any]], judgements: list[dict[str, Any]]
-) -> Bunch:
+def _parse(documents: list[Document], queries: list[Query], judgements: list[Judgement]) -> Bunch:
     """Turn the contents of the three files into the result."""
     queries = [query for query in queries if query["query number"] > 0]  # the last is a sentinel
     relevance = np.array(

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import scipy
@@ -198,7 +197,7 @@ def _build() -> dict[str, list[str]]:
     return {"data": list(data), "modules": list(modules), "names": list(names)}
 
 
-def _objects() -> Iterator[tuple[str, str, Any]]:
+def _objects() -> Iterator[tuple[str, str, object]]:
     """Every public object once as (name, module, object), shortest names first, then methods."""
     listed = [
         (f"{module.__name__}.{name}", module.__name__, obj)
@@ -206,7 +205,7 @@ def _objects() -> Iterator[tuple[str, str, Any]]:
         for module in _modules(package.__name__)
         for name, obj in _members(module)
     ]
-    unique: dict[int, tuple[str, str, Any]] = {}
+    unique: dict[int, tuple[str, str, object]] = {}
     for entry in sorted(listed, key=lambda entry: (entry[0].count("."), len(entry[0]), entry[0])):
         unique.setdefault(id(entry[2]), entry)
     yield from unique.values()
@@ -232,7 +231,7 @@ def _modules(name: str) -> Iterator[ModuleType]:
             yield from _modules(child)
 
 
-def _members(module: ModuleType) -> Iterator[tuple[str, Any]]:
+def _members(module: ModuleType) -> Iterator[tuple[str, object]]:
     """Public callables of a module: those it lists, or those it defines if it lists none."""
     namespace = vars(module)  # unlike getattr, it does not wake up names kept for old imports
     listed = namespace.get("__all__")
@@ -244,7 +243,7 @@ def _members(module: ModuleType) -> Iterator[tuple[str, Any]]:
             yield name, obj
 
 
-def _text(obj: Any) -> str | None:
+def _text(obj: object) -> str | None:
     """Docstring of an object, unless it has only a few words."""
     if not isinstance(obj.__doc__, str):
         return None

@@ -1,10 +1,10 @@
 """Co-occurrence counts drawn from a planted model."""
 
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
@@ -37,7 +37,7 @@ def make_cooccurrences(
     n_column_clusters: int | None = None,
     concentration: float = 0.1,
     random_state: int | np.random.RandomState | None = None,
-    dtype: Any = np.int64,
+    dtype: DTypeLike = np.int64,
 ) -> Bunch:
     """Generate a sparse table of co-occurrence counts with known structure.
 

@@ -263,7 +263,7 @@ def iterate(run: Run, leg: Leg) -> None:
 class Scale(NamedTuple):
     """A table in which rows may be tied."""
 
-    X: Block
+    X: Counts
     members: Array | None  # for each row, its row in the next coarser table
     groups: Array | None  # for each row of the finest table, its row in this one
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from skcooc.protocol import Array, Counts, OnlineModel, Rows
+from skcooc.protocol import Array, Block, OnlineModel, Rows
 
 DECAY = 0.5  # of the step sizes
 UNDECIDED = 0.5  # share of the unigram in the components of the start
@@ -74,7 +74,7 @@ def blended(kept: Averages, stats: Any, observations: float) -> Averages:
 
 def step(
     model: OnlineModel,
-    X: Counts,
+    X: Block,
     params: Any,
     rows: Rows,
     beta: float,
@@ -90,7 +90,7 @@ def step(
     Parameters
     ----------
     model : OnlineModel
-    X : Counts of shape (n, M)
+    X : Block of shape (n, M)
         The batch.
     params : parameters of the model
     rows : (n, k) array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -142,7 +142,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {"momentum": Momentum}  # a number is
 
 def solver(relaxation: Relaxation) -> Solver:
     """The solver that a parameter ``relaxation`` asks for."""
-    return SOLVERS.get(str(relaxation), partial(OverRelaxation, relaxation))()
+    return SOLVERS.get(str(relaxation), partial(OverRelaxation, cast(float, relaxation)))()
 
 
 def relax(previous: Sweep, step: Sweep, X: Counts, eta: float, floor: float = FLOOR) -> Sweep:

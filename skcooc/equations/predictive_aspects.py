@@ -53,15 +53,15 @@ class PredictiveAspects(Equations[Params, Statistics]):
         """That of the aspects."""
         return self.aspects.component_prior
 
-    def folding(self, params: Params) -> tuple[Aspects, Params]:
+    def folding(self, params: Params) -> tuple[Aspects, PlainParams]:
         """New rows leave nothing out."""
-        return self.aspects, params
+        return self.aspects, _plain(params)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """One plain step from random components: before it there is nothing to leave out."""
         plain, rows = self.aspects.start(X, rng)
         rows, stats = X.expect(self.aspects, plain, rows, 1.0)
-        return self.maximize(stats, plain, 1.0), rows
+        return self._counted(self.aspects.maximize(stats, plain, 1.0), stats), rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows."""
@@ -74,14 +74,13 @@ class PredictiveAspects(Equations[Params, Statistics]):
         mixtures = normalise(left_out.rows, axis=1, otherwise=params.weights)
         return mixtures, Statistics(left_out.columns, -left_out.log_likelihood / beta)
 
-    def maximize(self, stats: Statistics, params: Params | PlainParams, beta: float) -> Params:
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """M-step for the components and their weights, memo eqs. (7), (9): of all observations."""
-        plain = self.aspects.maximize(stats, params, beta)
-        return Params(*plain, sums(stats.components, axis=0))
+        return self._counted(self.aspects.maximize(stats, _plain(params), beta), stats)
 
     def log_prior(self, params: Params, beta: float) -> float:
         """That of the aspect model."""
-        return self.aspects.log_prior(params, beta)
+        return self.aspects.log_prior(_plain(params), beta)
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""
@@ -94,3 +93,10 @@ class PredictiveAspects(Equations[Params, Statistics]):
     def _totals(self, params: Params) -> Array:
         """What the components are expected counts divided by: (K,)."""
         return params.mass + self.aspects.component_prior * len(params.components)
+
+    def _counted(self, plain: PlainParams, stats: Statistics) -> Params:
+        return Params(*plain, sums(stats.components, axis=0))
+
+
+def _plain(params: Params) -> PlainParams:
+    return PlainParams(params.components, params.weights)

@@ -15,7 +15,7 @@ from skcooc.equations.at_centers import Collapsed
 from skcooc.equations.dirichlet import best_prior, best_total, divergence, expected_log
 from skcooc.equations.memberships import soft_start
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.protocol import Array, Counts, Need, OnlineModel, Rows
+from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, log, normalise, sums
 
 # The aspect model that is the start, and the rounds in which every row is a cluster of its own.
@@ -104,7 +104,9 @@ class Projections(OnlineModel[Params, Statistics]):
         leg = Leg(Aspects(self.n_topics), X, START_BETA, START_ITERATIONS, START_TOL)
         found = fit(leg.burned_in(), rng, OverRelaxation(START_RELAXATION))
         topics, dtype = found.params.components, X.dtype
-        topics, S = self._own_centers(X, topics, found.rows * X.row_sums[:, None].astype(dtype))
+        topics, S = self._own_centers(
+            cast(Block, X), topics, found.rows * X.row_sums[:, None].astype(dtype)
+        )
         sizes = row_weights(X).astype(dtype)
         counts = S * sizes[:, None]
         if self.n_clusters is not None:
@@ -163,7 +165,7 @@ class Projections(OnlineModel[Params, Statistics]):
         fits = [soft_start(model, X, rng) for _ in range(CLUSTERINGS)]
         return min(fits, key=lambda fit: fit.objective).rows
 
-    def _own_centers(self, X: Counts, topics: Array, S: Array) -> tuple[Array, Array]:
+    def _own_centers(self, X: Block, topics: Array, S: Array) -> tuple[Array, Array]:
         """Rounds in which every row is a cluster of its own, so that its center follows from S."""
         lambda_ = np.full(self.n_topics, self.lambda_, dtype=topics.dtype)
         for _ in range(OWN_ROUNDS):

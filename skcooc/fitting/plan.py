@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,7 +119,7 @@ class Plan:
     equations: Model
     temperatures: Callable[[Block], TemperatureRange]
     shape: Mapping[str, object]
-    stages: Callable[[Model], Stages] = alone
+    stages: Callable[[Any], Stages] = alone
     burn_in: int = 0
     cooling: Callable[[Counts, float], Sequence[float]] | None = None
     coarsening: Sequence[ArrayLike] | None = None
@@ -144,9 +144,10 @@ class Plan:
             return self
         return replace(self, coarsening=check_coarsening(self.coarsening, X.shape[0]))
 
-    def scales(self, X: Block) -> list[Scale]:
+    def scales(self, X: Counts) -> list[Scale]:
         """The tables in which rows are tied, the coarsest first, and the table itself."""
-        return scales(X, self.coarsening or ())
+        groupings = [np.asarray(labels) for labels in self.coarsening or ()]
+        return scales(cast(Block, X), groupings) if groupings else [Scale(X, None, None)]
 
     @property
     def has_one_leg(self) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.signal import fftconvolve
@@ -18,26 +17,10 @@ def gabor_moduli(
 ) -> Iterator[Array]:
     """How strongly each site of an image responds to waves of every scale and orientation.
 
-    Parameters
-    ----------
-    image : (H, W) array
-        Grey levels; the image goes on beyond its edges as in a mirror.
-    n_scales : int
-        Each an octave below the one before.
-    n_orientations : int
-        Evenly spaced over half a turn.
-    frequency : float
-        That of the finest scale, in cycles a pixel.
-
-    Yields
-    ------
-    modulus : (H, W) array of float32
-        Scale after scale, finest first; within a scale orientation after orientation.
-
-    Raises
-    ------
-    ImportError
-        Where scikit-image is not installed.
+    Each is an (H, W) array of float32: scale after scale, an octave below the one before, and
+    within a scale orientation after orientation, evenly spaced over half a turn. ``frequency`` is
+    that of the finest scale, in cycles a pixel. The image goes on beyond its edges as in a mirror.
+    ImportError is raised where scikit-image is not installed.
     """
     gabor_kernel = _required()
     for scale in range(n_scales):
@@ -47,7 +30,7 @@ def gabor_moduli(
             yield _modulus(image, _without_mean(kernel))
 
 
-def _required() -> Any:
+def _required() -> Callable[..., Array]:
     try:
         from skimage.filters import gabor_kernel
     except ImportError as error:

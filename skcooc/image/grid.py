@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from numbers import Integral
 
 import numpy as np
@@ -56,13 +57,13 @@ def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list
            [0, 0, 0, 0, 1],
            [0, 0, 0, 0, 1]])
     """
-    height, width = check_shape(shape)
-    most = (max(height, width) - 1).bit_length()
+    shape = check_shape(shape)
+    most = (max(shape) - 1).bit_length()
     if n_levels is None:
         levels = range(1, most + 1)
-        n_levels = sum(_n_blocks(height, width, 2**level) >= LEAST_BLOCKS for level in levels)
+        n_levels = sum(prod(n_blocks(shape, 2**level)) >= LEAST_BLOCKS for level in levels)
     check_scalar(n_levels, "n_levels", Integral, min_val=0, max_val=most)
-    return [_blocks(height, width, 2 ** (level + 1)) for level in range(n_levels)]
+    return [block_of(shape, 2 ** (level + 1)).ravel() for level in range(n_levels)]
 
 
 def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
@@ -73,11 +74,12 @@ def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _n_blocks(height: int, width: int, size: int) -> int:
-    return -(-height // size) * -(-width // size)
+def n_blocks(shape: tuple[int, ...], size: int) -> tuple[int, int]:
+    """How many blocks of size x size pixels are below, and beside, each other."""
+    return -(-shape[0] // size), -(-shape[1] // size)
 
 
-def _blocks(height: int, width: int, size: int) -> Array:
-    """For each site, the block of size x size pixels that it is in."""
-    rows, columns = np.arange(height) // size, np.arange(width) // size
-    return (rows[:, None] * (columns[-1] + 1) + columns).ravel()
+def block_of(shape: tuple[int, ...], size: int) -> Array:
+    """For each pixel, (H, W), the block of size x size pixels that it is in."""
+    rows, columns = np.arange(shape[0]) // size, np.arange(shape[1]) // size
+    return rows[:, None] * (columns[-1] + 1) + columns

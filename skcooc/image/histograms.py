@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter, uniform_filter1d
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils import check_array
@@ -14,7 +15,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.image.gabor import gabor_moduli
-from skcooc.protocol import Array
+from skcooc.image.grid import block_of, n_blocks
+from skcooc.protocol import CSR, Array
 
 
 class GaborHistograms(TransformerMixin, BaseEstimator):
@@ -86,34 +88,25 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     }
 
     def __init__(
-        self,
-        n_scales: int = 3,
-        n_orientations: int = 4,
-        n_bins: int = 40,
-        *,
-        window: float = 4.0,
-        frequency: float = 0.42,
-        step: int = 4,
-    ) -> None:
-        self.n_scales = n_scales
-        self.n_orientations = n_orientations
-        self.n_bins = n_bins
-        self.window = window
-        self.frequency = frequency
-        self.step = step
+        self, n_scales: int = 3, n_orientations: int = 4, n_bins: int = 40, *,
+        window: float = 4.0, frequency: float = 0.42, step: int = 4,
+    ) -> None:  # fmt: skip
+        self.n_scales, self.n_orientations, self.n_bins = n_scales, n_orientations, n_bins
+        self.window, self.frequency, self.step = window, frequency, step
 
-    def fit(self, X: Any, y: Any = None) -> GaborHistograms:
+    def fit(self, X: ArrayLike, y: object = None) -> GaborHistograms:
         """Find the bins of an image; see :meth:`fit_transform`."""
         self.fit_bins(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> sp.csr_array:
+    def fit_transform(self, X: ArrayLike, y: object = None) -> CSR:
         """Find the bins of an image, and count its responses.
 
         Parameters
         ----------
         X : array-like of shape (H, W)
-            Grey levels.
+            Grey levels. The bins are made for this image, as evenly filled as equal responses
+            allow.
         y : None
             Ignored.
 
@@ -131,12 +124,14 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         """
         return self.histograms(self.fit_bins(X))
 
-    def transform(self, X: Any) -> sp.csr_array:
+    def transform(self, X: ArrayLike) -> CSR:
         """Count the responses of an image in the bins found.
 
         Parameters
         ----------
         X : array-like of shape (H, W)
+            Grey levels. It need not be the image fitted, nor of its size: bins are absolute, so
+            that textures of one image are found again in another.
 
         Returns
         -------
@@ -145,7 +140,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         return self.histograms(self.bins(X))
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_bins(self, X: Any) -> Array:
+    def fit_bins(self, X: ArrayLike) -> Array:
         """Find the bins of an image, and the bin of every response; see :meth:`bins`."""
         responses = self._responses(check_image(X))
         inner = np.linspace(0, 1, self.n_bins + 1)[1:-1]
@@ -153,12 +148,13 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         self.n_features_out_ = self.edges_.shape[0] * self.n_bins
         return self._binned(responses)
 
-    def bins(self, X: Any) -> Array:
+    def bins(self, X: ArrayLike) -> Array:
         """The bin of every response: what is counted.
 
         Parameters
         ----------
         X : array-like of shape (H, W)
+            As for :meth:`transform`.
 
         Returns
         -------
@@ -170,7 +166,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
     def grid(self, shape: tuple[int, int]) -> tuple[int, int]:
         """How many sites an image of this shape has below, and beside, each other."""
-        return -(-shape[0] // self.step), -(-shape[1] // self.step)
+        return n_blocks(shape, self.step)
 
     def _responses(self, image: Array) -> Array:
         bank = gabor_moduli(image, self.n_scales, self.n_orientations, self.frequency)
@@ -182,7 +178,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         bins = np.stack([np.searchsorted(edges, response, "right") for edges, response in pairs])
         return bins + self.n_bins * np.arange(len(bins))[:, None, None]
 
-    def histograms(self, bins: Array) -> sp.csr_array:
+    def histograms(self, bins: Array) -> CSR:
         """Count responses around every site, whose bins are known.
 
         Parameters
@@ -212,35 +208,15 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         return 2 * int(self.window * 2**scale / self.frequency / self.step / 2) + 1
 
 
-def block_counts(bins: Array, step: int, n_columns: int) -> sp.csr_array:
-    """How often each bin occurs in blocks of step x step pixels.
-
-    Parameters
-    ----------
-    bins : (n_channels, H, W) array of int
-        Columns of the table.
-    step : int
-    n_columns : int
-
-    Returns
-    -------
-    counts : CSR array of shape (n_blocks, n_columns), float32
-    """
-    _, height, width = bins.shape
-    y, x = np.arange(height) // step, np.arange(width) // step
-    block = np.broadcast_to(y[:, None] * (x[-1] + 1) + x, bins.shape)
+def block_counts(bins: Array, step: int, n_columns: int) -> CSR:
+    """How often each of the bins, (n_channels, H, W), occurs in blocks of step x step pixels."""
+    block = np.broadcast_to(block_of(bins.shape[1:], step), bins.shape)
     ones = np.ones(bins.size, dtype=np.float32)
     shape = (int(block[0, -1, -1]) + 1, n_columns)
     return sp.csr_array((ones, (block.ravel(), bins.ravel())), shape=shape)
 
 
-def check_image(X: Any) -> Array:
-    """Grey levels as an array of floats, (H, W).
-
-    Raises
-    ------
-    ValueError
-        Where X is not a table of finite numbers; colours are not grey levels.
-    """
+def check_image(X: ArrayLike) -> Array:
+    """Grey levels as an array of floats, (H, W); ValueError where they are none, as colours."""
     image: Array = check_array(X, dtype=[np.float64, np.float32], input_name="image")
     return image

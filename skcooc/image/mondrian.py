@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from skcooc.image.grid import check_shape
-from skcooc.protocol import Array
+from skcooc.protocol import Array, RandomState
 
 JITTER, LEAST = 0.1, 0.2  # of a side: how far a cut may be off, and the least that it leaves
 
@@ -34,7 +34,7 @@ class Box(NamedTuple):
 def make_mondrian(
     textures: Sequence[ArrayLike],
     shape: tuple[int, int] = (256, 256),
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomState = None,
 ) -> Mondrian:
     """Put textures together to an image, each in a rectangle of its own.
 
@@ -92,7 +92,7 @@ def make_mondrian(
     return Mondrian(image, labels)
 
 
-def _cut(box: Box, n: int, rng: Any) -> list[Box]:
+def _cut(box: Box, n: int, rng: np.random.RandomState) -> list[Box]:
     """n parts of a box, of about the same area."""
     if n == 1:
         return [box]
@@ -100,20 +100,16 @@ def _cut(box: Box, n: int, rng: Any) -> list[Box]:
     share = np.clip(k / n + rng.uniform(-JITTER, JITTER), LEAST, 1 - LEAST)
     if box.height > box.width:
         at = round(share * box.height)
-        first, second = (
-            box._replace(height=at),
-            Box(box.top + at, box.left, box.height - at, box.width),
-        )
+        first = box._replace(height=at)
+        second = box._replace(top=box.top + at, height=box.height - at)
     else:
         at = round(share * box.width)
-        first, second = (
-            box._replace(width=at),
-            Box(box.top, box.left + at, box.height, box.width - at),
-        )
+        first = box._replace(width=at)
+        second = box._replace(left=box.left + at, width=box.width - at)
     return _cut(first, k, rng) + _cut(second, n - k, rng)
 
 
-def _part(texture: Array, box: Box, rng: Any) -> Array:
+def _part(texture: Array, box: Box, rng: np.random.RandomState) -> Array:
     """A part of a texture that fills a box."""
     sides = zip((box.height, box.width), texture.shape, strict=True)
     rows, columns = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array
 from skcooc.simplex import log, normalise, softmax
 
 PRIOR = 1e-2  # pseudo-count of a bin: a response that a segment has never shown is not impossible
@@ -44,17 +44,6 @@ class TiedSites:
     G is symmetric and positive semidefinite, but for where the window is cut off, so the last term
     is concave and no step raises F although all sites move at once.
 
-    Parameters
-    ----------
-    counts : CSR array of shape (n, M)
-        Every observation once: windows must not overlap, for smoothing is the prior's.
-    grid : (int, int)
-        Height and width of the grid of sites; height * width = n.
-    coupling : float
-        J, in nats: how much the agreement of all neighbours is worth to a site.
-    reach : float
-        Standard deviation of the window G, in sites.
-
     References
     ----------
     Mean-field EM: G. Celeux, F. Forbes and N. Peyrard, EM procedures using mean field-like
@@ -63,10 +52,10 @@ class TiedSites:
     for dense random fields, ICML 2013. The combination with histograms of texture is ours.
     """
 
-    counts: Any
-    grid: tuple[int, int]
-    coupling: float
-    reach: float
+    counts: CSR  # (n, M): every observation once, for it is the prior that smooths
+    grid: tuple[int, int]  # height and width, in sites; their product is n
+    coupling: float  # J, nats: what the agreement of all neighbours is worth to a site
+    reach: float  # standard deviation of the window G, in sites
 
     def fit(self, posteriors: Array, max_iter: int, tol: float) -> Segments:
         """EM from these posteriors, (n, K), until F falls by less than tol relative to its size."""
@@ -102,15 +91,8 @@ class TiedSites:
     ) -> Segments:
         """Leave out segments one after another: of the two most alike, the one with less core.
 
-        How much two segments differ is measured by :meth:`losses`. This search is ours.
-
-        Parameters
-        ----------
-        segments : Segments
-        n_segments : int
-            How many to keep.
-        max_iter, tol
-            Of the EM that follows each omission.
+        How much two segments differ is measured by :meth:`losses`. EM follows each omission. This
+        search is ours.
         """
         while segments.posteriors.shape[1] > n_segments:
             losses, sizes = self.losses(segments.posteriors)
@@ -128,10 +110,6 @@ class TiedSites:
         like neither, and their likelihood asks for a segment of its own. But such a strip is
         narrow, so that it has no core, and nothing is lost without it. What is won is the coupling
         of neighbours that are in one and the other: much where they are mixed, as brick and mortar.
-
-        Parameters
-        ----------
-        posteriors : (n, K) array
 
         Returns
         -------

@@ -6,15 +6,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from skcooc.asymmetric import AsymmetricClustering
-from skcooc.image.grid import grid_coarsening
+from skcooc.image.grid import grid_coarsening, n_blocks
 from skcooc.image.histograms import GaborHistograms, block_counts, check_image
 from skcooc.image.potts import Segments, TiedSites
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array, RandomState
 from skcooc.simplex import first_largest
 
 LARGEST_SEED = np.iinfo(np.int32).max
@@ -115,42 +116,27 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     labels_: Array
 
     def __init__(
-        self,
-        n_segments: int = 2,
-        *,
-        features: GaborHistograms | None = None,
-        beta: float = 0.15,
-        n_spare: int = 4,
-        coupling: float = 20.0,
-        reach: float = 8.0,
-        n_init: int = 3,
-        max_iter: int = 30,
-        tol: float = 1e-5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_segments = n_segments
-        self.features = features
-        self.beta = beta
-        self.n_spare = n_spare
-        self.coupling = coupling
-        self.reach = reach
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self, n_segments: int = 2, *, features: GaborHistograms | None = None,
+        beta: float = 0.15, n_spare: int = 4, coupling: float = 20.0, reach: float = 8.0,
+        n_init: int = 3, max_iter: int = 30, tol: float = 1e-5,
+        n_jobs: int | None = None, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_segments, self.features = n_segments, features
+        self.beta, self.n_spare = beta, n_spare
+        self.coupling, self.reach = coupling, reach
+        self.n_init, self.max_iter, self.tol = n_init, max_iter, tol
+        self.n_jobs, self.random_state = n_jobs, random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None) -> TextureSegmenter:
+    def fit(self, X: ArrayLike, y: object = None) -> TextureSegmenter:
         """Segment an image.
 
         Parameters
         ----------
         X : array-like of shape (H, W)
-            Grey levels.
+            Grey levels; of an image in colours, ``skimage.color.rgb2gray`` makes them.
         y : None
-            Ignored.
+            Not used: segments are not known beforehand.
 
         Returns
         -------
@@ -159,9 +145,9 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         Raises
         ------
         ImportError
-            Where scikit-image is not installed.
+            Where scikit-image is not there for the features.
         ValueError
-            Where X is no grey-level image, or a parameter has no valid value.
+            Where the image is empty or has colours, or a parameter has no valid value.
         """
         image = check_image(X)
         features = GaborHistograms() if self.features is None else clone(self.features)
@@ -185,7 +171,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         return self
 
     def _start(
-        self, counts: Any, tied: TiedSites, seed: int
+        self, counts: CSR, tied: TiedSites, seed: int
     ) -> tuple[Segments, AsymmetricClustering]:
         """The first two steps, from one random start."""
         clustering = AsymmetricClustering(
@@ -200,8 +186,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
 
     def _tied(self, bins: Array, step: int, n_columns: int) -> TiedSites:
         """Blocks of pixels as sites: the model of the pixels, where those of a block are one."""
-        grid = -(-bins.shape[1] // step), -(-bins.shape[2] // step)
-        counts = block_counts(bins, step, n_columns)
+        counts, grid = block_counts(bins, step, n_columns), n_blocks(bins.shape[1:], step)
         return TiedSites(counts, grid, self.coupling * step**2, self.reach / step)
 
 

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.features import node_top_features
-from skcooc.inspection.names import column_names, fitted
+from skcooc.inspection.names import TreeModel, check_has, column_names, most_probable
 
 
-def export_text(model: Any, feature_names: ArrayLike | None = None, n_features: int = 5) -> str:
+class Feature(TypedDict):
+    """A column of a node."""
+
+    name: str
+    probability: float
+
+
+class Node(TypedDict, total=False):
+    """A node of a hierarchy, with all below it; leaves alone have a cluster and rows."""
+
+    node: int
+    weight: float
+    features: list[Feature]
+    children: list[Node]
+    cluster: int
+    n_rows: int
+
+
+def export_text(
+    model: TreeModel, feature_names: ArrayLike | None = None, n_features: int = 5
+) -> str:
     """The hierarchy as text, a line for each node, as scikit-learn prints decision trees.
 
     Each line has the most probable columns of a node and the share of all observations that it
@@ -23,9 +43,9 @@ def export_text(model: Any, feature_names: ArrayLike | None = None, n_features: 
     model : fitted ClusterAbstraction
         With ``tree_``, ``components_`` (V, M), ``node_weights_`` (V,) and ``labels_`` (N,).
     feature_names : array-like of shape (M,), default=None
-        Names of the columns; see :func:`top_features`.
+        What to print for the columns; see :func:`top_features`.
     n_features : int, default=5
-        How many columns of each node.
+        How many of them on a line.
 
     Returns
     -------
@@ -34,34 +54,31 @@ def export_text(model: Any, feature_names: ArrayLike | None = None, n_features: 
 
     Raises
     ------
-    ValueError
-        Where there are not as many names as columns.
-    TypeError
-        Where the model has no tree.
+    ValueError, TypeError
+        Where there are not as many names as columns, or the model has no tree.
 
     Examples
     --------
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.inspection import export_text
+    >>> from skcooc import ClusterAbstraction, inspection
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> print(export_text(model, words, n_features=1), end="")
+    >>> print(inspection.export_text(model, words, n_features=1), end="")
     |--- drink (40.0%)
     |   |--- cluster 0: tea (40.0%, 2 rows)
     |   |--- cluster 1: wine (20.0%, 1 row)
     """
-    tree = fitted(model, "tree_")
-    features = node_top_features(model, n_features, feature_names)
+    check_has(model, "tree_")
+    features, tree = node_top_features(model, n_features, feature_names), model.tree_
     lines = [
-        f"{'|   ' * tree.depths[node]}|--- {_describe(model, tree, node, features[node])}\n"
+        f"{'|   ' * tree.depths[node]}|--- {_describe(model, node, features[node])}\n"
         for node in tree.preorder
     ]
     return "".join(lines)
 
 
 def export_dict(
-    model: Any, feature_names: ArrayLike | None = None, n_features: int = 10
-) -> dict[str, Any]:
+    model: TreeModel, feature_names: ArrayLike | None = None, n_features: int = 10
+) -> Node:
     """The hierarchy as nested dictionaries, ready for :func:`json.dumps`.
 
     NetworkX makes a graph of them: ``networkx.tree_graph(root, ident="node")``.
@@ -69,11 +86,11 @@ def export_dict(
     Parameters
     ----------
     model : fitted ClusterAbstraction
-        With ``tree_``, ``components_`` (V, M), ``node_weights_`` (V,) and ``labels_`` (N,).
+        As for :func:`export_text`.
     feature_names : array-like of shape (M,), default=None
-        Names of the columns; see :func:`top_features`.
+        The "name" of the columns; see :func:`top_features`.
     n_features : int, default=10
-        How many columns of each node.
+        Length of the lists of "features"; M where there are no more.
 
     Returns
     -------
@@ -85,28 +102,25 @@ def export_dict(
 
     Raises
     ------
-    ValueError
-        Where there are not as many names as columns.
-    TypeError
-        Where the model has no tree.
+    ValueError, TypeError
+        Where names are too few or too many, or there is no tree.
 
     Examples
     --------
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.inspection import export_dict
+    >>> from skcooc import ClusterAbstraction, inspection
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> root = export_dict(model, words, n_features=1)
+    >>> root = inspection.export_dict(model, words, n_features=1)
     >>> root["features"][0]["name"]
     'drink'
     >>> [(leaf["cluster"], round(leaf["weight"], 2), leaf["n_rows"]) for leaf in root["children"]]
     [(0, 0.4, 2), (1, 0.2, 1)]
     """
-    tree = fitted(model, "tree_")
-    q = model.components_
+    check_has(model, "tree_")
+    q, tree = model.components_, model.tree_
     names = column_names(model, q.shape[1], feature_names)
-    order = np.argsort(-q, axis=1, kind="stable")[:, :n_features]
-    nodes: list[dict[str, Any]] = [
+    order = most_probable(q, n_features)
+    nodes: list[Node] = [
         {
             "node": node,
             "weight": float(model.node_weights_[node]),
@@ -125,11 +139,11 @@ def export_dict(
     return nodes[tree.preorder[0]]
 
 
-def _describe(model: Any, tree: Any, node: int, features: list[str]) -> str:
+def _describe(model: TreeModel, node: int, features: list[str]) -> str:
     """The words of a node and its share; for a leaf, its cluster as well."""
     words, share = ", ".join(features), f"{model.node_weights_[node]:.1%}"
-    if node not in tree.leaves:
+    if node not in model.tree_.leaves:
         return f"{words} ({share})"
-    cluster = int(np.searchsorted(tree.leaves, node))
+    cluster = int(np.searchsorted(model.tree_.leaves, node))
     n_rows = int((model.labels_ == cluster).sum())
     return f"cluster {cluster}: {words} ({share}, {n_rows} row{'s' * (n_rows != 1)})"

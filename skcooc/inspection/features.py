@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
-from skcooc.inspection.names import column_names, fitted
+from skcooc.inspection.names import TreeModel, check_has, column_names, most_probable
+from skcooc.protocol import Components, FactorModel
 
 
 def top_features(
-    model: Any, n_features: int = 10, feature_names: ArrayLike | None = None
+    model: Components, n_features: int = 10, feature_names: ArrayLike | None = None
 ) -> list[list[str]]:
     """The most probable columns of each component.
 
@@ -33,65 +32,65 @@ def top_features(
 
     Raises
     ------
-    ValueError
-        Where there are not as many names as columns.
+    ValueError, TypeError
+        Where there are not as many names as columns, or no ``components_``.
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.inspection import top_features
+    >>> from skcooc import AspectModel, inspection
     >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [0, 0, 3, 9]]
     >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
-    >>> sorted(top_features(model, 2, ["tea", "cup", "ball", "goal"]))
+    >>> sorted(inspection.top_features(model, 2, ["tea", "cup", "ball", "goal"]))
     [['goal', 'ball'], ['tea', 'cup']]
     """
-    components = fitted(model, "components_")
-    names = column_names(model, components.shape[1], feature_names)
-    order = np.argsort(-components, axis=1, kind="stable")[:, :n_features]
-    return [[str(name) for name in names[columns]] for columns in order]
+    check_has(model, "components_")
+    names = column_names(model, model.components_.shape[1], feature_names)
+    top = most_probable(model.components_, n_features)
+    return [[str(name) for name in names[columns]] for columns in top]
 
 
 def node_top_features(
-    model: Any, n_features: int = 10, feature_names: ArrayLike | None = None
+    model: TreeModel, n_features: int = 10, feature_names: ArrayLike | None = None
 ) -> list[list[str]]:
     """The most probable columns of each node of a hierarchy, inner nodes as well as leaves.
+
+    Cluster k alone has ``names[model.tree_.leaves[k]]``.
 
     Parameters
     ----------
     model : fitted ClusterAbstraction
         With ``tree_`` and ``components_`` (V, M).
     n_features : int, default=10
-        How many columns of each node; all where there are no more.
+        How many columns of each node.
     feature_names : array-like of shape (M,), default=None
-        Names of the columns; see :func:`top_features`.
+        As for :func:`top_features`.
 
     Returns
     -------
     names : list of V lists of str
-        By decreasing P(y given v); ``names[model.tree_.leaves[k]]`` are those of cluster k alone.
+        By decreasing P(y given v).
 
     Raises
     ------
-    ValueError
-        Where there are not as many names as columns.
     TypeError
         Where the model has no tree.
+    ValueError
+        As :func:`top_features` does.
 
     Examples
     --------
-    >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.inspection import node_top_features
+    >>> from skcooc import ClusterAbstraction, inspection
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> node_top_features(model, 1, words)
+    >>> inspection.node_top_features(model, 1, words)
     [['drink'], ['tea'], ['wine']]
     """
-    fitted(model, "tree_")
+    check_has(model, "tree_")
     return top_features(model, n_features, feature_names)
 
 
 def characteristic_features(
-    model: Any, n_features: int = 10, feature_names: ArrayLike | None = None
+    model: FactorModel, n_features: int = 10, feature_names: ArrayLike | None = None
 ) -> list[list[str]]:
     """The columns that distinguish each component from all observations, or a node from its parent.
 
@@ -139,15 +138,16 @@ def characteristic_features(
     >>> characteristic_features(model, 3, words)
     [['drink'], ['tea'], ['wine']]
     """
-    q = np.asarray(fitted(model, "components_"), dtype=np.float64)
+    check_has(model, "components_", "row_distribution_", "embedding_")
+    q = np.asarray(model.components_, dtype=np.float64)
     names = column_names(model, q.shape[1], feature_names)
     tree = getattr(model, "tree_", None)
     parents = np.full(len(q), -1) if tree is None else tree.parents
     reference = q[parents]
-    reference[parents < 0] = fitted(model, "row_distribution_") @ fitted(model, "embedding_") @ q
+    reference[parents < 0] = model.row_distribution_ @ model.embedding_ @ q
     gain = rel_entr(q, (q + reference) / 2)
-    order = np.argsort(-gain, axis=1, kind="stable")[:, :n_features]
+    top = most_probable(gain, n_features)
     return [
         [str(names[j]) for j in columns if parts[j] > 0]
-        for columns, parts in zip(order, gain, strict=True)
+        for columns, parts in zip(top, gain, strict=True)
     ]

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.protocol import Array
+from skcooc.hierarchy import Tree
+from skcooc.protocol import Array, FactorModel
 
 
-def column_names(model: Any, n_columns: int, feature_names: ArrayLike | None) -> Array:
+class TreeModel(FactorModel, Protocol):
+    """A fitted hierarchy of clusters, with V nodes."""
+
+    tree_: Tree
+    node_weights_: Array  # (V,): P(v)
+    labels_: Array  # (N,): cluster of each row
+
+
+def column_names(model: object, n_columns: int, feature_names: ArrayLike | None) -> Array:
     """Names of the columns: those given, those seen in fit, or numbers."""
     if feature_names is None:
         numbered = [f"x{j}" for j in range(n_columns)]
         feature_names = getattr(model, "feature_names_in_", numbered)
-    names = np.asarray(feature_names, dtype=object)
-    if names.shape != (n_columns,):
-        raise ValueError(
-            f"feature_names has shape {names.shape}, but the model has {n_columns} columns"
-        )
-    return names
+    return _named(feature_names, n_columns, "feature_names", "columns")
 
 
 def row_names_of(n_rows: int, row_names: ArrayLike | None) -> Array:
     """Names of the rows: those given, or their positions."""
     if row_names is None:
         return np.arange(n_rows)
-    names = np.asarray(row_names, dtype=object)
-    if names.shape != (n_rows,):
-        raise ValueError(f"row_names has shape {names.shape}, but the model has {n_rows} rows")
-    return names
+    return _named(row_names, n_rows, "row_names", "rows")
 
 
-def fitted(model: Any, attribute: str) -> Any:
-    """An attribute of a fitted model, such as ``tree_``.
+def check_has(model: object, *attributes: str) -> None:
+    """Check that a model is fitted and has attributes, such as ``tree_``.
 
     Raises
     ------
@@ -44,7 +45,19 @@ def fitted(model: Any, attribute: str) -> Any:
     TypeError
         Where fitted models of this kind have no such attribute.
     """
-    if not hasattr(model, attribute):
-        check_is_fitted(model)
-        raise TypeError(f"{type(model).__name__} has no {attribute}")
-    return getattr(model, attribute)
+    for attribute in attributes:
+        if not hasattr(model, attribute):
+            check_is_fitted(model)
+            raise TypeError(f"{type(model).__name__} has no {attribute}")
+
+
+def most_probable(components: Array, n: int) -> Array:
+    """The n columns of largest P(y given z), (K, n); of equals, those that come first."""
+    return np.argsort(-components, axis=1, kind="stable")[:, :n]
+
+
+def _named(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
+    checked = np.asarray(names, dtype=object)
+    if checked.shape != (n,):
+        raise ValueError(f"{parameter} has shape {checked.shape}, but the model has {n} {what}")
+    return checked

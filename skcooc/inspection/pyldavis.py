@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.inspection.names import column_names, fitted
+from skcooc.inspection.names import check_has, column_names
+from skcooc.protocol import Array, FactorModel, TableLike
 
 LEAST = 1e-12  # of probabilities of which a logarithm is taken
 
 
-def to_pyldavis(model: Any, X: Any, feature_names: ArrayLike | None = None) -> dict[str, Any]:
+def to_pyldavis(
+    model: FactorModel, X: TableLike, feature_names: ArrayLike | None = None
+) -> dict[str, Array]:
     """The arguments of ``pyLDAvis.prepare``, as plain arrays; pyLDAvis itself is not needed.
 
     pyLDAvis takes logarithms: probabilities of zero, which clusterings have, become 1e-12.
@@ -61,7 +62,8 @@ def to_pyldavis(model: Any, X: Any, feature_names: ArrayLike | None = None) -> d
     >>> import pyLDAvis  # doctest: +SKIP
     >>> page = pyLDAvis.prepared_data_to_html(pyLDAvis.prepare(**arguments))  # doctest: +SKIP
     """
-    P = np.maximum(np.asarray(fitted(model, "components_"), dtype=np.float64), LEAST)
+    check_has(model, "components_")
+    P = np.maximum(np.asarray(model.components_, dtype=np.float64), LEAST)
     names = column_names(model, P.shape[1], feature_names)
     counts = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     mixtures = np.asarray(model.transform(X), dtype=np.float64)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
-from skcooc.inspection.names import fitted, row_names_of
-from skcooc.protocol import Array
+from skcooc.inspection.names import check_has, row_names_of
+from skcooc.protocol import Array, FactorModel
 
 
 def nearest_rows(
@@ -67,8 +67,8 @@ def nearest_rows(
 
 
 def representative_rows(
-    model: Any, n_rows: int = 5, row_names: ArrayLike | None = None
-) -> list[list[Any]]:
+    model: FactorModel, n_rows: int = 5, row_names: ArrayLike | None = None
+) -> list[list[Hashable]]:
     """The rows that most distinguish each component, cluster, or node of a hierarchy.
 
     Rows x are ranked by P(x given z) log(P(z given x) / P(z)), their part in the divergence of the
@@ -95,20 +95,20 @@ def representative_rows(
     ValueError
         Where there are not as many names as rows.
     TypeError
-        Where the model is of another library and has none of these attributes.
+        Where the model lacks these attributes, as those of other libraries do.
 
     Examples
     --------
-    >>> from skcooc import AsymmetricClustering
-    >>> from skcooc.inspection import representative_rows
+    >>> from skcooc import AsymmetricClustering, inspection
     >>> X = [[4, 9, 0], [4, 6, 0], [4, 0, 6]]
     >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
-    >>> sorted(representative_rows(model, 1, ["oolong", "assam", "claret"]))
+    >>> sorted(inspection.representative_rows(model, 1, ["oolong", "assam", "claret"]))
     [['claret'], ['oolong']]
     """
-    shares = np.asarray(fitted(model, "embedding_"), dtype=np.float64)
+    check_has(model, "embedding_", "row_distribution_")
+    shares = np.asarray(model.embedding_, dtype=np.float64)
     names = row_names_of(len(shares), row_names).tolist()
-    joint = fitted(model, "row_distribution_")[:, None] * shares
+    joint = model.row_distribution_[:, None] * shares
     part = np.full(joint.shape, -np.inf)
     lift = np.divide(shares, joint.sum(axis=0), out=np.ones(joint.shape), where=joint > 0)
     np.multiply(joint, np.log(lift), out=part, where=joint > 0)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.features import top_features
-from skcooc.inspection.names import fitted
+from skcooc.inspection.names import check_has, most_probable
 from skcooc.inspection.rows import representative_rows
+from skcooc.protocol import Array, FactorModel
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
 
 
 def describe(
-    model: Any,
+    model: FactorModel,
     feature_names: ArrayLike | None = None,
     row_names: ArrayLike | None = None,
     n_features: int = 10,
     n_rows: int = 3,
     *,
     backend: str = "pandas",
-) -> Any:
+) -> IntoDataFrame:
     """A table with a line for each component, cluster, or node of a hierarchy.
 
     Some entries are lists, which belong together by their places: to have a line for each feature
@@ -32,9 +37,9 @@ def describe(
     model : fitted estimator
         With ``components_`` (K, M), ``embedding_`` (N, K) and ``row_distribution_`` (N,).
     feature_names : array-like of shape (M,), default=None
-        Names of the columns; see :func:`top_features`.
+        See :func:`top_features`.
     row_names : array-like of shape (N,), default=None
-        Names of the rows, such as titles. None means their positions.
+        See :func:`representative_rows`.
     n_features : int, default=10
         How many columns of each component; all where there are no more.
     n_rows : int, default=3
@@ -68,7 +73,7 @@ def describe(
     ValueError
         Where there are not as many names as columns or rows, or narwhals knows no such library.
     TypeError
-        Where the model is of another library and lacks an attribute.
+        Where the model has not all of these attributes.
 
     Examples
     --------
@@ -81,11 +86,12 @@ def describe(
     >>> large[["weight", "n_rows", "features", "rows"]].values.tolist()
     [[0.8, 2, ['tea', 'cup'], [0, 1]]]
     """
-    P, shares = fitted(model, "components_"), fitted(model, "embedding_")
-    top = np.argsort(-P, axis=1, kind="stable")[:, :n_features]
-    columns = {
+    check_has(model, "components_", "embedding_", "row_distribution_")
+    P, shares = model.components_, model.embedding_
+    top = most_probable(P, n_features)
+    columns: dict[str, Array | Sequence[object]] = {
         "component": np.arange(len(P)),
-        "weight": np.asarray(fitted(model, "row_distribution_") @ shares, dtype=np.float64),
+        "weight": np.asarray(model.row_distribution_ @ shares, dtype=np.float64),
         "n_rows": np.bincount(shares.argmax(axis=1), minlength=len(P)),
         "features": top_features(model, n_features, feature_names),
         "probabilities": np.take_along_axis(P, top, axis=1).tolist(),
@@ -94,18 +100,12 @@ def describe(
     return _table(columns, backend)
 
 
-def _table(columns: dict[str, Any], backend: str) -> Any:
-    """The columns as a table of a library.
-
-    Raises
-    ------
-    ImportError
-        Where it is not installed.
-    """
+def _table(columns: Mapping[str, Array | Sequence[object]], backend: str) -> IntoDataFrame:
+    """The columns as a table of a library; ImportError where it is not installed."""
     import narwhals  # scikit-learn needs it too; only tables do here
 
     try:
-        return narwhals.from_dict(columns, backend=cast(Any, backend)).to_native()
+        return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
     except ImportError as error:
         raise ImportError(
             f"describe needs {backend} for backend={backend!r}. "

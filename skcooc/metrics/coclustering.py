@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
 
-from skcooc.metrics.validation import check_counts, check_labels, check_partitions
-from skcooc.protocol import Array
+from skcooc.metrics.validation import check_labels, check_observed, check_partitions
+from skcooc.protocol import CSR, Array, TableLike
 
 NO_INFORMATION = 1e-12  # nats; rounding leaves less
 
@@ -97,7 +95,7 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / len(true))
 
 
-def mutual_information(X: Any) -> float:
+def mutual_information(X: TableLike) -> float:
     """Mutual information I(x; y) of rows and columns, in nats, with P(x_i, y_j) = n_ij / L.
 
     Parameters
@@ -123,11 +121,11 @@ def mutual_information(X: Any) -> float:
     >>> mutual_information([[5, 5], [5, 5]])
     0.0
     """
-    return _information(_observed(X))
+    return _information(check_observed(X))
 
 
 def mutual_information_kept(
-    X: Any, row_labels: ArrayLike | None = None, column_labels: ArrayLike | None = None
+    X: TableLike, row_labels: ArrayLike | None = None, column_labels: ArrayLike | None = None
 ) -> float:
     """Information that clusters keep, I(row cluster; column cluster) / I(x; y).
 
@@ -168,7 +166,7 @@ def mutual_information_kept(
     >>> round(mutual_information_kept(X, row_labels=[0, 0, 1]), 3)
     0.961
     """
-    X = _observed(X)
+    X = check_observed(X)
     whole = _information(X)
     if row_labels is not None:
         X = _indicators(row_labels, X.shape[0], "row_labels").T @ X
@@ -200,14 +198,7 @@ def _adjusted_rand(n: int, both: int, true: int, pred: int) -> float:
     return gain / (expected_true + expected_pred)
 
 
-def _observed(X: Any) -> Any:
-    X = check_counts(X)
-    if not X.nnz:
-        raise ValueError("X holds no observations: all entries are zero.")
-    return X
-
-
-def _information(X: Any) -> float:
+def _information(X: CSR) -> float:
     """Mutual information of a csr_array, in nats."""
     row_sums, column_sums = X.sum(axis=1), X.sum(axis=0)
     total = row_sums.sum()
@@ -216,7 +207,7 @@ def _information(X: Any) -> float:
     return max(float(X.data @ gain / total), 0.0)
 
 
-def _indicators(labels: ArrayLike, n: int, name: str) -> Any:
+def _indicators(labels: ArrayLike, n: int, name: str) -> CSR:
     """One-hot csr_array of shape (n, number of clusters)."""
     values = check_labels(labels, name)
     if len(values) != n:

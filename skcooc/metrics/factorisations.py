@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
@@ -13,11 +11,11 @@ from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.heldout.scoring import score_rows
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.metrics.validation import check_counts
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables import as_counts
 
 
-def unigram(X: Any) -> Array:
+def unigram(X: TableLike) -> Array:
     """Add-one distribution of the columns, (m_j + 1) / (L + M).
 
     Parameters
@@ -39,7 +37,7 @@ def unigram(X: Any) -> Array:
 
 
 def perplexity(
-    X: Any,
+    X: TableLike,
     mixtures: ArrayLike,
     components: ArrayLike,
     *,
@@ -84,7 +82,7 @@ def perplexity(
 
 
 def best_smoothing(
-    X: Any, mixtures: ArrayLike, components: ArrayLike, background: ArrayLike
+    X: TableLike, mixtures: ArrayLike, components: ArrayLike, background: ArrayLike
 ) -> float:
     """The weight of the background that gives observations the least perplexity.
 
@@ -113,7 +111,9 @@ def best_smoothing(
     return predictors.best_smoothing(Factors(A, B), b, as_counts(X))
 
 
-def _factorisation(X: Any, mixtures: ArrayLike, components: ArrayLike) -> tuple[Any, Array, Array]:
+def _factorisation(
+    X: TableLike, mixtures: ArrayLike, components: ArrayLike
+) -> tuple[CSR, Array, Array]:
     X = check_counts(X)
     A, B = check_array(mixtures, dtype=np.float64), check_array(components, dtype=np.float64).T
     if A.shape != (X.shape[0], B.shape[1]) or B.shape[0] != X.shape[1]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.protocol import Array
+from skcooc.protocol import Array, TableLike
 
 
-def average_precision_by_query(relevance: Any, scores: ArrayLike) -> Array:
+def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array:
     """Average precision of the ranking of all documents, for each query.
 
     The mean, over the relevant documents, of the share of relevant ones among those down to its

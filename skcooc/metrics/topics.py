@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skcooc.metrics.validation import check_counts
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array, TableLike
+
+Names: TypeAlias = Sequence[Sequence[str]]  # the top columns of each topic, best first
 
 
 def npmi_coherence(
-    components: ArrayLike | Sequence[Sequence[str]],
-    X: Any,
+    components: ArrayLike | Names,
+    X: TableLike,
     n_features: int = 10,
     *,
     feature_names: ArrayLike | None = None,
@@ -76,7 +78,7 @@ def npmi_coherence(
     """
     occurs = check_counts(X).tocsc()
     occurs.data[:] = 1.0
-    topics = _top_columns(components, n_features)
+    topics: Sequence[Sequence[Hashable]] = _top_columns(components, n_features)
     if _named(components):
         topics = _positions(topics, feature_names)
     elif np.shape(components)[1] != occurs.shape[1]:
@@ -86,7 +88,7 @@ def npmi_coherence(
     return np.array([_coherence(occurs, np.asarray(topic, dtype=int)) for topic in topics])
 
 
-def topic_diversity(components: ArrayLike | Sequence[Sequence[str]], n_features: int = 25) -> float:
+def topic_diversity(components: ArrayLike | Names, n_features: int = 25) -> float:
     """Share of different columns among the top columns of all topics.
 
     Parameters
@@ -119,30 +121,33 @@ def topic_diversity(components: ArrayLike | Sequence[Sequence[str]], n_features:
     return len(set(columns)) / len(columns)
 
 
-def _named(components: Any) -> bool:
+def _named(components: ArrayLike | Names) -> TypeGuard[Names]:
     """Whether topics are lists of names."""
-    return isinstance(next(iter(next(iter(components))), None), str)
+    first = next(iter(cast(Iterable[Iterable[object]], components)))
+    return isinstance(next(iter(first), None), str)
 
 
-def _top_columns(components: Any, n_features: int) -> list[list[Any]]:
+def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Hashable]]:
     """Names or positions of the top columns of each topic, best first."""
     if n_features < 1:
         raise ValueError(f"n_features={n_features} should be at least 1")
     if _named(components):
-        return [list(topic)[:n_features] for topic in components]
+        return [list[Hashable](topic)[:n_features] for topic in components]
     order = np.argsort(-check_array(components), axis=1, kind="stable")
     return [columns.tolist() for columns in order[:, :n_features]]
 
 
-def _positions(topics: list[list[str]], feature_names: ArrayLike | None) -> list[list[int]]:
+def _positions(
+    topics: Sequence[Sequence[Hashable]], feature_names: ArrayLike | None
+) -> list[list[int]]:
     """Columns of names; -1 for those that are not there."""
     if feature_names is None:
         raise ValueError("topics given by names need feature_names, the names of the columns of X")
-    column = {str(name): j for j, name in enumerate(np.asarray(feature_names))}
+    column: dict[Hashable, int] = {str(name): j for j, name in enumerate(np.asarray(feature_names))}
     return [[column.get(name, -1) for name in topic] for topic in topics]
 
 
-def _coherence(occurs: Any, topic: Array) -> float:
+def _coherence(occurs: CSR, topic: Array) -> float:
     """Mean NPMI of all pairs of columns of a topic, from the (n, M) matrix of what occurs where."""
     known = np.flatnonzero(topic >= 0)
     there = occurs[:, topic[known]]

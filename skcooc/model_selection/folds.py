@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
-from sklearn.model_selection import check_cv
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
 from skcooc.model_selection.splits import ObservationSplit
 from skcooc.model_selection.target import Target
-from skcooc.protocol import Array
-from skcooc.tables.dyads import Dyads
+from skcooc.protocol import Array, TableLike
+from skcooc.tables import Dyads
+
+Params: TypeAlias = Mapping[str, object]  # by name
+Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
 
 N_FOLDS = 10
 SPLIT_SEED = 0  # of the folds where only their number is given
@@ -23,9 +29,9 @@ SPLIT_SEED = 0  # of the folds where only their number is given
 class Data(NamedTuple):
     """What an estimator is fitted to."""
 
-    X: Any
-    y: Any
-    params: dict[str, Any]
+    X: TableLike  # or what else the first step of a pipeline takes
+    y: ArrayLike | None
+    params: Params
 
 
 class Fold(Protocol):
@@ -35,7 +41,7 @@ class Fold(Protocol):
     def training(self) -> Data:
         """What is fitted."""
 
-    def score(self, model: Any) -> float:
+    def score(self, model: BaseEstimator) -> float:
         """Mean log-likelihood of the other part under a model fitted to this one, in nats."""
 
 
@@ -43,7 +49,7 @@ class Fold(Protocol):
 class RowFold:
     """Other rows than those fitted: half of the observations of each are scored."""
 
-    estimator: Any
+    estimator: BaseEstimator
     data: Data
     train: Array
     test: Array
@@ -54,7 +60,7 @@ class RowFold:
         X, y = _safe_split(self.estimator, self.data.X, self.data.y, self.train)
         return Data(X, y, _check_method_params(self.data.X, self.data.params, self.train))
 
-    def score(self, model: Any) -> float:
+    def score(self, model: BaseEstimator) -> float:
         """Score the other rows."""
         y = None if self.data.y is None else _safe_indexing(self.data.y, self.test)
         return float(model.score(_safe_indexing(self.data.X, self.test), y))
@@ -66,7 +72,7 @@ class ObservationFold:
 
     target: Target
     dyads: Dyads
-    params: dict[str, Any]
+    params: Params
     train: Array
     test: Array
 
@@ -75,7 +81,7 @@ class ObservationFold:
         """The table of the observations fitted."""
         return Data(self.dyads[self.train].to_csr(), None, self.params)
 
-    def score(self, model: Any) -> float:
+    def score(self, model: BaseEstimator) -> float:
         """Score the other observations, by the weights of their rows."""
         dyads, weights = self.dyads[self.test], self.target.weights(self.params)
         if weights is not None:
@@ -86,7 +92,9 @@ class ObservationFold:
         return float(last.score(dyads))
 
 
-def row_folds(estimator: Any, data: Data, cv: Any, split_params: dict[str, Any]) -> list[RowFold]:
+def row_folds(
+    estimator: BaseEstimator, data: Data, cv: Folding, split_params: Params
+) -> list[RowFold]:
     """Folds of rows, by any splitter of scikit-learn's."""
     if isinstance(data.X, Dyads):
         raise TypeError(
@@ -98,7 +106,7 @@ def row_folds(estimator: Any, data: Data, cv: Any, split_params: dict[str, Any])
 
 
 def observation_folds(
-    target: Target, data: Data, cv: Any, split_params: dict[str, Any]
+    target: Target, data: Data, cv: Folding, split_params: Params
 ) -> list[ObservationFold]:
     """Folds of observations, by a number or by a splitter of Dyads."""
     X, params = data.X, data.params
@@ -113,7 +121,9 @@ def observation_folds(
     else:
         X = Dyads(X)
     cv = N_FOLDS if cv is None else cv
-    number = isinstance(cv, Integral)
-    splitter = ObservationSplit(cv, random_state=SPLIT_SEED) if number else check_cv(cv)
+    if isinstance(cv, Integral):
+        splitter = ObservationSplit(int(cv), random_state=SPLIT_SEED)
+    else:
+        splitter = check_cv(cv)
     parts = splitter.split(X, None, **split_params)
     return [ObservationFold(target, X, params, *part) for part in parts]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from skcooc.em import TemperatureRange
 from skcooc.fitting.probing import Probes
@@ -21,8 +21,18 @@ from skcooc.protocol import Array
 CLEARLY = 0.01  # of log perplexity: by less, it may be for want of the data that a probe holds out
 RESOLUTION = 0.03  # of inverse temperatures; of their logarithms where these are searched
 
-Run = Callable[..., list[Any]]  # (function, list of its arguments) -> what it returns for each
-Observed = Callable[[str, Any], AbstractContextManager[Any]]  # (name, estimator) -> its fit
+Result = TypeVar("Result")
+Fit = AbstractContextManager[BaseEstimator]  # in which an estimator is fitted
+Observed = Callable[[str, BaseEstimator], Fit]  # of a name and an estimator
+
+
+class Run(Protocol):
+    """Does work side by side."""
+
+    def __call__(
+        self, function: Callable[..., Result], arguments: Iterable[tuple[object, ...]]
+    ) -> list[Result]:
+        """function(*these) for these of the arguments."""
 
 
 class Trial(NamedTuple):
@@ -38,25 +48,14 @@ NOTHING = Trial(*4 * [np.nan])
 
 
 class GridPoint:
-    """What is found at the temperatures visited, fold by fold.
+    """What is found at the temperatures visited, fold by fold, with all other parameters set.
 
-    Parameters
-    ----------
-    estimator : estimator or Pipeline
-        With all other parameters set.
-    target : Target
-    folds : sequence of Fold
-    betas : array of float or None
-        Rising inverse temperatures; None takes the range of the estimator, finely divided.
-    run : callable
-        Does work side by side.
-    observed : callable
-        Makes the context in which an estimator is fitted.
+    ``betas`` rise; None takes the range of the estimator, finely divided.
     """
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         target: Target,
         folds: Sequence[Fold],
         betas: Array | None,
@@ -118,7 +117,7 @@ class GridPoint:
         self.trials.update(zip(pairs, found, strict=True))
         return [-trial.score for trial in found]
 
-    def _trial(self, candidate: int, fold: int, fit: AbstractContextManager[Any]) -> Trial:
+    def _trial(self, candidate: int, fold: int, fit: Fit) -> Trial:
         """A fit as ``estimator.fit`` makes it, but for the smoothing."""
         began = perf_counter()
         smoothing = self._smoothing(candidate, fold)
@@ -138,7 +137,9 @@ class GridPoint:
         return self._validation(candidate, fold).smoothing
 
 
-def set_temperature(estimator: Any, target: Target, beta: float, smoothing: float) -> None:
+def set_temperature(
+    estimator: BaseEstimator, target: Target, beta: float, smoothing: float
+) -> None:
     """Set the inverse temperature, and the smoothing unless it is NaN."""
     estimator.set_params(**{target.name("beta"): beta})
     if not np.isnan(smoothing):

@@ -13,24 +13,14 @@ ERRORS = 2.0  # standard errors by which a difference may be wrong
 MATTERS = 0.003  # difference of losses: of perplexities, three per mille
 BRANCHES = 3  # by which the step between neighbours shrinks, and least number of first candidates
 
+# Losses of pairs (candidate, fold), which can be measured side by side.
 Measure = Callable[[Sequence[tuple[int, int]]], Sequence[float]]
 
 
 class Race:
-    """Candidates in a row, the losses of which are measured fold by fold.
+    """Candidates in a row, the losses of which are measured fold by fold, but for those ruled out.
 
-    Parameters
-    ----------
-    measure : callable
-        List of (candidate, fold) -> their losses. A list is what can be measured side by side.
-    n_candidates, n_folds : int
-    ruled_out : collection of int, default=()
-        Candidates that nobody needs to visit.
-
-    Attributes
-    ----------
-    losses : (n_candidates, n_folds) array
-        NaN where nothing was measured.
+    ``losses`` is (n_candidates, n_folds), NaN where nothing was measured.
     """
 
     def __init__(
@@ -88,14 +78,6 @@ def may_win(losses: Array, least: Array) -> bool:
     Not so where they are larger in the mean, or hardly less, by more than the noise of differences
     on the same folds.
 
-    Parameters
-    ----------
-    losses, least : (n_folds,) arrays
-
-    Returns
-    -------
-    open : bool
-
     Examples
     --------
     >>> import numpy as np
@@ -114,25 +96,13 @@ def may_win(losses: Array, least: Array) -> bool:
 
 
 def descend(race: Race, step: int = 1) -> None:
-    """Visit the neighbours of the best candidate until it has no better one.
-
-    Parameters
-    ----------
-    race : Race
-        Some of whose candidates have been visited.
-    step : int, default=1
-        Distance of neighbours.
-    """
+    """Visit the neighbours of the best candidate, a step away, until it has no better one."""
     while new := race.unvisited([race.best - step, race.best + step]):
         race.visit(new)
 
 
 def zoom(race: Race) -> None:
     """Visit candidates far apart, and then closer and closer to the best.
-
-    Parameters
-    ----------
-    race : Race
 
     Examples
     --------
@@ -153,12 +123,6 @@ def zoom(race: Race) -> None:
 
 
 def around(race: Race, candidate: int) -> None:
-    """Visit a candidate with its neighbours, and go on from there while there are better ones.
-
-    Parameters
-    ----------
-    race : Race
-    candidate : int
-    """
+    """Visit a candidate with its neighbours, and go on from there while there are better ones."""
     race.visit(race.unvisited([candidate - 1, candidate, candidate + 1]))
     descend(race)

@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.ma import MaskedArray
 from scipy.stats import rankdata
 
+from skcooc.model_selection.folds import Params
 from skcooc.model_selection.grid_point import GridPoint
 from skcooc.protocol import Array
 
 
 def tables(
-    points: Sequence[tuple[dict[str, Any], GridPoint]], beta: str, visited: bool, n_folds: int
-) -> tuple[list[dict[str, Any]], dict[str, Array]]:
-    """What was measured at all points of the grid.
+    points: Sequence[tuple[Params, GridPoint]], beta: str, visited: bool, n_folds: int
+) -> tuple[list[Params], dict[str, Array]]:
+    """What was measured at all points of the grid: parameters of each candidate, and tables.
 
-    Parameters
-    ----------
-    points : sequence of (dict, GridPoint)
-        The parameters of each point, and what was found there.
-    beta : str
-        Name of the inverse temperature.
-    visited : bool
-        Whether temperatures without any measurement are left out.
-    n_folds : int
-
-    Returns
-    -------
-    params : list of dict
-        Of each candidate.
-    tables : dict of (n_candidates, n_folds) arrays
-        NaN where nothing was measured.
+    Tables are (n_candidates, n_folds), NaN where nothing was measured. ``beta`` is the name of the
+    inverse temperature; ``visited`` leaves those out where nothing was.
     """
-    params: list[dict[str, Any]] = []
-    rows: list[list[Any]] = []
+    params: list[Params] = []
+    rows: list[list[list[float]]] = []
     for others, point in points:
         for candidate, value in enumerate(point.betas):
             cells = [point.measured(candidate, fold) for fold in range(n_folds)]
@@ -48,23 +34,13 @@ def tables(
     return params, dict(zip(names, np.moveaxis(np.array(rows), 2, 0), strict=True))
 
 
-def cv_results(params: Sequence[dict[str, Any]], tables: dict[str, Array]) -> dict[str, Any]:
-    """Columns by name.
+def cv_results(params: Sequence[Params], tables: dict[str, Array]) -> dict[str, Array]:
+    """Columns by name, but for those of all parameters together, from what ``tables`` returns.
 
-    Parameters
-    ----------
-    params : sequence of dict
-        Parameters of each candidate.
-    tables : dict of (n_candidates, n_folds) arrays
-        What was measured, NaN where nothing was; ``test_score`` is ranked.
-
-    Returns
-    -------
-    results : dict
-        For each table its columns by split where it is one of scores, its means and standard
-        deviations; NaN for candidates not visited on all folds.
+    For each table its columns by split where it is one of scores, its means and standard
+    deviations; NaN for candidates not visited on all folds. ``test_score`` is ranked.
     """
-    results: dict[str, Any] = {}
+    results: dict[str, Array] = {}
     for name, table in tables.items():
         if name.endswith("score"):
             results |= {f"split{fold}_{name}": table[:, fold] for fold in range(table.shape[1])}
@@ -72,7 +48,7 @@ def cv_results(params: Sequence[dict[str, Any]], tables: dict[str, Array]) -> di
     results["rank_test_score"] = ranks(results["mean_test_score"])
     for name in dict.fromkeys(name for candidate in params for name in candidate):
         results[f"param_{name}"] = _values(params, name)
-    return results | {"params": list(params)}
+    return results
 
 
 def ranks(scores: Array) -> Array:
@@ -87,7 +63,7 @@ def ranks(scores: Array) -> Array:
     return rankdata(-known, method="min").astype(np.int32)
 
 
-def _values(params: Sequence[dict[str, Any]], name: str) -> MaskedArray:
+def _values(params: Sequence[Params], name: str) -> MaskedArray:
     """The values of one parameter, masked for candidates that have none."""
     given = [candidate[name] for candidate in params if name in candidate]
     numbers = all(isinstance(value, (int, float, np.number)) for value in given)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,11 +10,13 @@ from sklearn.model_selection import BaseCrossValidator, train_test_split
 from sklearn.utils import check_array, check_random_state
 
 from skcooc.counts import divide
-from skcooc.protocol import Array
-from skcooc.tables.dyads import Dyads
+from skcooc.protocol import CSR, Array, RandomState, TableLike
+from skcooc.tables import Dyads
 
 
-def split_observations(X: Any, test_size: float = 0.1, random_state: Any = None) -> tuple[Any, Any]:
+def split_observations(
+    X: Dyads | TableLike, test_size: float = 0.1, random_state: RandomState = None
+) -> tuple[Dyads, Dyads] | tuple[CSR, CSR]:
     """Divide the observations of a table into two tables of the same shape.
 
     Parameters
@@ -86,17 +87,19 @@ class ObservationSplit(BaseCrossValidator):
     [2. 2.]
     """
 
-    def __init__(self, n_splits: int = 10, *, random_state: Any = None) -> None:
+    def __init__(self, n_splits: int = 10, *, random_state: RandomState = None) -> None:
         if n_splits < 2:
             raise ValueError(f"n_splits={n_splits}, it must be an integer of at least 2.")
         self.n_splits = n_splits
         self.random_state = random_state
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Number of folds."""
         return self.n_splits
 
-    def split(self, X: Dyads, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
+    def split(
+        self, X: Dyads, y: object = None, groups: object = None
+    ) -> Iterator[tuple[Array, Array]]:
         """Positions of the training and of the test observations of each fold.
 
         Parameters
@@ -117,7 +120,7 @@ class ObservationSplit(BaseCrossValidator):
         return super().split(X, y, groups)
 
     def _iter_test_indices(
-        self, X: Any = None, y: Any = None, groups: Any = None
+        self, X: object = None, y: object = None, groups: object = None
     ) -> Iterator[Array]:
         if not isinstance(X, Dyads):
             raise TypeError(

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from skcooc.protocol import Array
 
+if TYPE_CHECKING:
+    from skcooc.model_selection.folds import Params
+
 
 @dataclass(frozen=True)
 class Target:
-    """An estimator with a temperature, alone or at the end of a pipeline.
+    """An estimator with a temperature, alone or at the end of a pipeline."""
 
-    Parameters
-    ----------
-    prefix : str
-        Of its parameters; empty where there is no pipeline.
-    has_steps : bool
-        Whether other steps come before it.
-    """
+    prefix: str  # of its parameters; empty where there is no pipeline
+    has_steps: bool  # whether other steps come before it
 
-    prefix: str
-    has_steps: bool
-
-    def parts(self, estimator: Any) -> tuple[Any, Any]:
+    def parts(self, estimator: BaseEstimator) -> tuple[BaseEstimator, Pipeline | None]:
         """The estimator with a temperature, and the steps before it, or None."""
         if not self.prefix:
             return estimator, None
@@ -36,12 +32,12 @@ class Target:
         """The name of a parameter for ``set_params``."""
         return self.prefix + parameter
 
-    def weights(self, params: dict[str, Any]) -> Array | None:
+    def weights(self, params: Params) -> Array | None:
         """The ``sample_weight`` among the parameters of ``fit``."""
         given = [params[name] for name in self._weight_names if params.get(name) is not None]
         return np.asarray(given[0]) if given else None
 
-    def unweighted(self, params: dict[str, Any]) -> dict[str, Any]:
+    def unweighted(self, params: Params) -> Params:
         """The parameters of ``fit`` without ``sample_weight``."""
         return {name: params[name] for name in params if name not in self._weight_names}
 
@@ -50,22 +46,8 @@ class Target:
         return self.name("sample_weight"), "sample_weight"
 
 
-def find_target(estimator: Any) -> Target:
-    """Find the estimator with a temperature.
-
-    Parameters
-    ----------
-    estimator : estimator or Pipeline
-
-    Returns
-    -------
-    target : Target
-
-    Raises
-    ------
-    TypeError
-        Where neither the estimator nor the last step of a pipeline has a temperature.
-    """
+def find_target(estimator: BaseEstimator) -> Target:
+    """The estimator with a temperature; TypeError where it is not this, nor the last step."""
     target, last = Target("", False), estimator
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
@@ -78,7 +60,7 @@ def find_target(estimator: Any) -> Target:
     return target
 
 
-def check_temperature(estimator: Any) -> None:
+def check_temperature(estimator: BaseEstimator) -> None:
     """Raise ValueError where a model does not depend on the temperature."""
     if getattr(estimator, "hard", False):
         raise ValueError(

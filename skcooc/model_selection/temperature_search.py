@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias, TypedDict, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.base import _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid
 from sklearn.model_selection._search import BaseSearchCV
@@ -23,14 +24,35 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts import threads
-from skcooc.model_selection.folds import N_FOLDS, Data, Fold, observation_folds, row_folds
-from skcooc.model_selection.grid_point import GridPoint, set_temperature
+from skcooc.model_selection.folds import (
+    N_FOLDS,
+    Data,
+    Fold,
+    Folding,
+    Params,
+    observation_folds,
+    row_folds,
+)
+from skcooc.model_selection.grid_point import Fit, GridPoint, set_temperature
 from skcooc.model_selection.results import cv_results, tables
 from skcooc.model_selection.target import Target, check_temperature, find_target
-from skcooc.protocol import Array
+from skcooc.protocol import Array, TableLike
+
+Result = TypeVar("Result")
+Grid: TypeAlias = Mapping[str, Sequence[object]]  # values of parameters, by name
+Container: TypeAlias = Literal["default", "pandas", "polars"]
 
 
-def _estimator_has(method: str) -> Callable[[Any], bool]:
+class Hooks(TypedDict):
+    """What callbacks are told of a fit."""
+
+    estimator: BaseEstimator
+    X: TableLike
+    y: ArrayLike | None
+    metadata: Params
+
+
+def _estimator_has(method: str) -> Callable[[BaseSearchCV], bool]:
     """Whether the best estimator, or else the one given, has a method."""
     return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), method)
 
@@ -117,10 +139,9 @@ class TemperatureSearchCV(BaseSearchCV):
 
     Examples
     --------
-    >>> from skcooc import AspectModel
-    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc import AspectModel, datasets
     >>> from skcooc.model_selection import TemperatureSearchCV
-    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> X = datasets.make_cooccurrences(60, 40, n_components=3, random_state=0).X
     >>> model = AspectModel(n_components=3, random_state=0)
     >>> search = TemperatureSearchCV(model, betas=[0.6, 0.7, 0.8, 0.9, 1.0], cv=3).fit(X)
     >>> search.best_estimator_.beta == search.best_params_["beta"]
@@ -142,25 +163,23 @@ class TemperatureSearchCV(BaseSearchCV):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         betas: ArrayLike | Literal["auto"] = "auto",
-        param_grid: dict[str, Any] | list[dict[str, Any]] | None = None,
-        cv: Any = N_FOLDS,
+        param_grid: Grid | Sequence[Grid] | None = None,
+        cv: Folding = N_FOLDS,
         n_jobs: int | None = None,
         refit: bool = True,
         *,
         split: Literal["observations", "rows"] = "observations",
     ) -> None:
-        self.estimator = estimator
-        self.betas = betas
-        self.param_grid = param_grid
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.split = split
+        self.estimator, self.betas, self.param_grid = estimator, betas, param_grid
+        self.cv, self.split = cv, split
+        self.n_jobs, self.refit = n_jobs, refit
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None, **params: Any) -> TemperatureSearchCV:
+    def fit(
+        self, X: TableLike, y: ArrayLike | None = None, **params: object
+    ) -> TemperatureSearchCV:
         """Search, and fit all data at the best temperature.
 
         Parameters
@@ -181,13 +200,13 @@ class TemperatureSearchCV(BaseSearchCV):
         betas, grid = self._checked_betas(), self._checked_grid(target)
         data, split_params = self._routed(X, y, params)
         folds = self._folds(target, data, split_params)
-        hooks = {"estimator": self, "X": data.X, "y": data.y, "metadata": data.params}
+        hooks = Hooks(estimator=self, X=data.X, y=data.y, metadata=data.params)
         root = self._init_callback_context(max_subtasks=1 + self.refit)
         root.call_on_fit_task_begin(**hooks)
         task = root.subcontext(task_name="search", max_subtasks=None)
         task.call_on_fit_task_begin(**hooks)
 
-        def observed(name: str, estimator: Any) -> AbstractContextManager[Any]:
+        def observed(name: str, estimator: BaseEstimator) -> Fit:
             return _fitting(task.subcontext(task_name=name), estimator, hooks)
 
         points = []
@@ -198,27 +217,34 @@ class TemperatureSearchCV(BaseSearchCV):
                 point.search()
                 points.append((others, point))
         task.call_on_fit_task_end(**hooks)
-        self._conclude(target, points, len(folds))
+        smoothing = self._conclude(target, points, len(folds))
         if self.refit:
-            self._refit(target, data, root.subcontext(task_name="refit-with-best-params"), hooks)
+            task = root.subcontext(task_name="refit-with-best-params")
+            self._refit(target, data, smoothing, task, hooks)
         root.call_on_fit_task_end(**hooks)
         return self
 
-    def _conclude(self, target: Target, points: Any, n_splits: int) -> None:
-        """The attributes of all searches, without those of the refit."""
+    def _conclude(
+        self, target: Target, points: Sequence[tuple[Params, GridPoint]], n_splits: int
+    ) -> float:
+        """The attributes of all searches, without those of the refit; the smoothing for that."""
         visited = isinstance(self.betas, str)
         candidates, measured = tables(points, target.name("beta"), visited, n_splits)
-        self.cv_results_ = cv_results(candidates, measured)
+        results = cv_results(candidates, measured)
+        self.cv_results_ = {**results, "params": candidates}
         self.n_splits_ = n_splits
-        self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
+        self.best_index_ = int(results["rank_test_score"].argmin())
         self.best_params_ = candidates[self.best_index_]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_score_ = float(results["mean_test_score"][self.best_index_])
         self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
+        return float(results["mean_smoothing"][self.best_index_])
 
-    def _refit(self, target: Target, data: Data, task: Any, hooks: dict[str, Any]) -> None:
+    def _refit(
+        self, target: Target, data: Data, smoothing: float, task: CallbackContext, hooks: Hooks
+    ) -> None:
         best = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
-        smoothing = self.cv_results_["mean_smoothing"][self.best_index_]
-        set_temperature(best, target, self.best_params_[target.name("beta")], smoothing)
+        beta = cast(float, self.best_params_[target.name("beta")])
+        set_temperature(best, target, beta, smoothing)
         began = perf_counter()
         with _fitting(task, best, hooks):
             best.fit(data.X, data.y, **data.params)
@@ -227,10 +253,12 @@ class TemperatureSearchCV(BaseSearchCV):
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
 
-    def _run(self, function: Callable[..., Any], arguments: Any) -> list[Any]:
+    def _run(
+        self, function: Callable[..., Result], arguments: Iterable[tuple[object, ...]]
+    ) -> list[Result]:
         """function(*these) for these of the arguments, side by side."""
         parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-        return parallel(delayed(function)(*these) for these in arguments)
+        return list(parallel(delayed(function)(*these) for these in arguments))
 
     def _checked_betas(self) -> Array | None:
         if isinstance(self.betas, str):
@@ -240,7 +268,7 @@ class TemperatureSearchCV(BaseSearchCV):
             raise ValueError(f"betas should be numbers in (0, 1], got {self.betas!r}.")
         return betas
 
-    def _checked_grid(self, target: Target) -> list[dict[str, Any]]:
+    def _checked_grid(self, target: Target) -> list[Params]:
         grid = list(ParameterGrid(self.param_grid or {}))
         for params in grid:
             if target.name("beta") in params:
@@ -251,34 +279,34 @@ class TemperatureSearchCV(BaseSearchCV):
             check_temperature(target.parts(estimator)[0])
         return grid
 
-    def _routed(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Data, dict[str, Any]]:
+    def _routed(self, X: TableLike, y: ArrayLike | None, params: Params) -> tuple[Data, Params]:
         """Data with the parameters of the estimator, and the parameters of the splitter."""
         X, y = indexable(X, y)
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", **params)
             return Data(X, y, routed.estimator.fit), routed.splitter.split
-        params = {name: value for name, value in params.items() if value is not None}
-        split = {name: params.pop(name) for name in ("groups",) if name in params}
-        return Data(X, y, params), split
+        given = {name: value for name, value in params.items() if value is not None}
+        split = {name: given.pop(name) for name in ("groups",) if name in given}
+        return Data(X, y, given), split
 
-    def _folds(self, target: Target, data: Data, split_params: dict[str, Any]) -> Sequence[Fold]:
+    def _folds(self, target: Target, data: Data, split_params: Params) -> Sequence[Fold]:
         if self.split == "rows":
             return row_folds(self.estimator, data, self.cv, split_params)
         return observation_folds(target, data, self.cv, split_params)
 
     @available_if(_estimator_has("transform"))
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+    def fit_transform(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Array:
         """Fit, and transform the same data; parameters are those of ``fit``."""
         return self.fit(X, y, **params).transform(X)
 
     @available_if(_estimator_has("get_feature_names_out"))
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Names of the columns that ``transform`` returns."""
         check_is_fitted(self)
         return self.best_estimator_.get_feature_names_out(input_features)
 
     @available_if(_estimator_has("set_output"))
-    def set_output(self, *, transform: Any = None) -> TemperatureSearchCV:
+    def set_output(self, *, transform: Container | None = None) -> TemperatureSearchCV:
         """Set the container that ``transform`` returns, as of the estimator itself."""
         self.estimator.set_output(transform=transform)
         if hasattr(self, "best_estimator_"):
@@ -292,7 +320,9 @@ class TemperatureSearchCV(BaseSearchCV):
 
 
 @contextmanager
-def _fitting(task: Any, estimator: Any, hooks: dict[str, Any]) -> Iterator[Any]:
+def _fitting(
+    task: CallbackContext, estimator: BaseEstimator, hooks: Hooks
+) -> Iterator[BaseEstimator]:
     """The fit of an estimator as a task of a callback context."""
     with task.propagate_callback_context(estimator):
         task.call_on_fit_task_begin(**hooks)

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree
-from skcooc.inspection.names import column_names, fitted
-from skcooc.plotting.canvas import new_axes, require_matplotlib, size_in_points
+from skcooc.inspection.names import TreeModel, check_has, column_names
+from skcooc.plotting.canvas import (
+    Display,
+    draw_lines,
+    framed_axes,
+    require_matplotlib,
+    size_in_points,
+)
 from skcooc.plotting.layout import positions
 from skcooc.protocol import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection, PathCollection
+    from matplotlib.colors import Colormap
+    from matplotlib.text import Annotation
 
 ACROSS, DOWN = 21.0, 34.0  # points between clusters and between levels of a new figure
 LARGEST = 30.0  # points, diameter of the circle of a node that has all occurrences
 BELOW = 34.0  # points, for half a circle and an upright share below it
 
 
-class AbstractionDisplay:
+class AbstractionDisplay(Display):
     """At which nodes of a hierarchy the occurrences of one column are.
 
     The areas of the circles are proportional to the shares P(node given column) of the nodes, and
@@ -57,28 +69,18 @@ class AbstractionDisplay:
     '100%'
     """
 
-    ax_: Any
-    figure_: Any
-    circles_: Any
-    lines_: Any
-    texts_: dict[int, Any]
+    circles_: PathCollection
+    lines_: LineCollection
+    texts_: dict[int, Annotation]
 
     def __init__(self, tree: Tree, shares: Array, name: str) -> None:
-        self.tree = tree
-        self.shares = shares
-        self.name = name
+        self.tree, self.shares, self.name = tree, shares, name
 
     @classmethod
     def from_estimator(
-        cls,
-        model: Any,
-        feature: str | int,
-        feature_names: ArrayLike | None = None,
-        ax: Any = None,
-        *,
-        label_from: float = 0.1,
-        cmap: Any = "YlGnBu",
-    ) -> AbstractionDisplay:
+        cls, model: TreeModel, feature: str | int, feature_names: ArrayLike | None = None,
+        ax: Axes | None = None, *, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu",
+    ) -> AbstractionDisplay:  # fmt: skip
         """Draw where a fitted model puts the occurrences of a column.
 
         Parameters
@@ -110,17 +112,17 @@ class AbstractionDisplay:
         TypeError
             Where the model has no tree.
         """
-        tree = fitted(model, "tree_")
+        check_has(model, "tree_")
         names = column_names(model, model.components_.shape[1], feature_names)
         column = _column(names, feature)
         shares = model.node_weights_ * model.components_[:, column]
         if not shares.sum() > 0:
             raise ValueError(f"No node of the tree generates the column {names[column]!r}.")
-        display = cls(tree, shares / shares.sum(), str(names[column]))
+        display = cls(model.tree_, shares / shares.sum(), str(names[column]))
         return display.plot(ax, label_from=label_from, cmap=cmap)
 
     def plot(
-        self, ax: Any = None, *, label_from: float = 0.1, cmap: Any = "YlGnBu"
+        self, ax: Axes | None = None, *, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu"
     ) -> AbstractionDisplay:
         """Draw; see :meth:`from_estimator`."""
         require_matplotlib(self)
@@ -128,7 +130,8 @@ class AbstractionDisplay:
         x, y = positions(tree), -tree.depths
         n_clusters, n_levels = len(tree.leaves), tree.depths.max() + 1
         if ax is None:
-            ax = _framed_axes(n_clusters, n_levels)
+            width, height = max((n_clusters + 0.6) * ACROSS, 120.0), (n_levels - 0.5) * DOWN + BELOW
+            ax = framed_axes(width, height, left=36.0, below=32.0, right=8.0, above=22.0)
         self.ax_, self.figure_ = ax, ax.figure
         width, height = size_in_points(ax)
         across, down = width / (n_clusters + 0.6), (height - BELOW) / (n_levels - 0.5)
@@ -138,7 +141,7 @@ class AbstractionDisplay:
         self._draw_lines(x, y)
         self.circles_ = ax.scatter(
             x, y, s=self.shares * largest**2, c=self.shares, cmap=cmap, vmin=-0.2, vmax=1.0,
-            edgecolors="0.25", linewidths=0.6 * (self.shares > 2e-3), zorder=3,
+            edgecolors="0.25", linewidths=(0.6 * (self.shares > 2e-3)).tolist(), zorder=3,
         )  # fmt: skip
         self._label(x, y, largest, across, label_from)
         return self
@@ -157,16 +160,13 @@ class AbstractionDisplay:
 
     def _draw_lines(self, x: Array, y: Array) -> None:
         """From each node down to a bar half-way, and from there to its children."""
-        from matplotlib.collections import LineCollection
-
         segments = []
         for node in np.flatnonzero(self.tree.parents >= 0):
             parent = self.tree.parents[node]
             bar = y[parent] - 0.5
             corners = [(x[parent], y[parent]), (x[parent], bar), (x[node], bar), (x[node], y[node])]
             segments.append(corners)
-        self.lines_ = LineCollection(segments, colors="0.75", linewidths=0.8, zorder=1)
-        self.ax_.add_collection(self.lines_)
+        self.lines_ = draw_lines(self.ax_, segments, "0.75", 0.8, zorder=1)
         self.ax_.scatter(x, y, s=4, color="0.6", linewidths=0, zorder=2)
 
     def _label(self, x: Array, y: Array, largest: float, across: float, label_from: float) -> None:
@@ -182,16 +182,6 @@ class AbstractionDisplay:
                 ha="center" if leaf else "left", va="top" if leaf else "bottom",
                 rotation=90 if leaf and across < 2.6 * fontsize else 0,
             )  # fmt: skip
-
-
-def _framed_axes(n_clusters: int, n_levels: int) -> Any:
-    """Axes in a new figure, with room for what is written around them; lengths in points."""
-    left, below, above = 36.0, 32.0, 22.0
-    width, height = max((n_clusters + 0.6) * ACROSS, 120.0), (n_levels - 0.5) * DOWN + BELOW
-    whole = left + width + 8, below + height + above
-    ax = new_axes(*whole)
-    ax.set_position((left / whole[0], below / whole[1], width / whole[0], height / whole[1]))
-    return ax
 
 
 def _column(names: Array, feature: str | int) -> int:

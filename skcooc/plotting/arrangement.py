@@ -28,21 +28,12 @@ class Places(NamedTuple):
 
 
 def cluster_orders(joint: Array) -> tuple[Array, Array]:
-    """The orders of clusters that bring what occurs together to the diagonal.
+    """The orders of clusters, (C,) and (D,), that bring what occurs together to the diagonal.
 
-    Clusters of rows come by decreasing share of the observations. A cluster d of columns belongs to
-    the cluster c of rows with the largest pi_cd log c_cd, its part of the mutual information, and
-    comes where that is; of several, the one with the largest part is first.
-
-    Parameters
-    ----------
-    joint : (C, D) array
-        pi_cd, shares of the observations.
-
-    Returns
-    -------
-    rows : (C,) array of int
-    columns : (D,) array of int
+    Clusters of rows come by decreasing share of the observations; ``joint`` is pi_cd, their shares
+    in pairs of clusters. A cluster d of columns belongs to the cluster c of rows with the largest
+    pi_cd log c_cd, its part of the mutual information, and comes where that is; of several, the one
+    with the largest part is first.
 
     Examples
     --------
@@ -65,20 +56,9 @@ def log_association(joint: Array) -> Array:
 
 
 def arrange(side: Side, order: Array, weights: Array) -> Places:
-    """One object after the other: by cluster, then by decreasing share of the observations.
+    """One object after the other, each with room by its weight.
 
-    Parameters
-    ----------
-    side : Side
-        With N objects.
-    order : (C,) array of int
-        The clusters, first to last.
-    weights : (N,) array
-        The room that each object takes.
-
-    Returns
-    -------
-    places : Places
+    They come by cluster, in the order given, then by decreasing share of the observations.
     """
     rank = np.argsort(order)[side.labels]
     sorted_objects = np.lexsort((-side.masses, rank))
@@ -90,20 +70,9 @@ def arrange(side: Side, order: Array, weights: Array) -> Places:
 
 
 def spread(places: ArrayLike, gap: float, low: float, high: float) -> Array:
-    """Increasing places, moved as little as possible (least squares), at least a gap apart.
+    """Increasing places between low and high, moved as little as possible (least squares).
 
-    Parameters
-    ----------
-    places : (n,) array-like
-        In increasing order.
-    gap : float
-        The least distance of neighbours; (n - 1) gap is at most high - low.
-    low, high : float
-        The least and the largest place.
-
-    Returns
-    -------
-    moved : (n,) array
+    Neighbours of the n are at least a gap apart; (n - 1) gap is at most high - low.
 
     Examples
     --------

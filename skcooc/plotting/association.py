@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.inspection.names import column_names, fitted, row_names_of
+from skcooc.inspection.names import check_has, column_names, row_names_of
 from skcooc.plotting.arrangement import (
     Places,
     Side,
@@ -16,9 +17,15 @@ from skcooc.plotting.arrangement import (
     cluster_orders,
     log_association,
 )
-from skcooc.plotting.canvas import new_axes, require_matplotlib
+from skcooc.plotting.canvas import Display, draw_lines, new_axes, require_matplotlib
 from skcooc.plotting.margins import AIR, BELOW, LEADER, LINE, Frame, label, label_places
-from skcooc.protocol import Array
+from skcooc.protocol import Array, FactorModel, TableLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection, PathCollection, QuadMesh
+    from matplotlib.colors import Colormap
+    from matplotlib.text import Text
 
 BAR = 7.0  # points: height of the colour bar
 LIMIT = 3  # the colours end where log2 of the association is this, and minus this
@@ -26,7 +33,16 @@ INK = 0.1  # area of all dots, as a share of that of the matrix
 LARGEST = 12.0  # points squared: area of a dot for one observation, where there are few
 
 
-class AssociationDisplay:
+class TwoSided(FactorModel, Protocol):
+    """A fitted clustering of both sides, into C and D clusters."""
+
+    joint_: Array  # (C, D)
+    row_labels_: Array  # (N,)
+    column_labels_: Array  # (M,)
+    column_posteriors_: Array  # (M, D)
+
+
+class AssociationDisplay(Display):
     """The matrix of a symmetric clustering, its rows and columns sorted by cluster.
 
     The colour of a block is the association c_cd of its clusters: how much more often they are
@@ -64,11 +80,6 @@ class AssociationDisplay:
     row_order_, column_order_ : (C,) and (D,) arrays of int
         The clusters from top to bottom and from left to right.
 
-    References
-    ----------
-    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    figure 12.
-
     Examples
     --------
     >>> from skcooc import SymmetricClustering
@@ -84,38 +95,26 @@ class AssociationDisplay:
     [['tea', 'cup'], ['ball', 'goal']]
     """
 
-    ax_: Any
-    figure_: Any
-    image_: Any
-    dots_: Any
-    lines_: Any
-    row_texts_: dict[int, Any]
-    column_texts_: dict[int, Any]
+    image_: QuadMesh
+    dots_: PathCollection | None
+    lines_: LineCollection
+    row_texts_: dict[int, Text]
+    column_texts_: dict[int, Text]
     row_order_: Array
     column_order_: Array
 
     def __init__(
         self, joint: Array, rows: Side, columns: Side, *, pairs: tuple[Array, ...] | None = None
     ) -> None:
-        self.joint = joint
-        self.rows = rows
-        self.columns = columns
-        self.pairs = pairs
+        self.joint, self.rows, self.columns, self.pairs = joint, rows, columns, pairs
 
     @classmethod
     def from_estimator(
-        cls,
-        model: Any,
-        X: Any = None,
-        feature_names: ArrayLike | None = None,
-        row_names: ArrayLike | None = None,
-        n_features: int = 4,
-        ax: Any = None,
-        *,
+        cls, model: TwoSided, X: TableLike | None = None, feature_names: ArrayLike | None = None,
+        row_names: ArrayLike | None = None, n_features: int = 4, ax: Axes | None = None, *,
         scale: Literal["observations", "objects"] = "observations",
-        cmap: Any = "RdBu_r",
-        fontsize: float = 7,
-    ) -> AssociationDisplay:
+        cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
+    ) -> AssociationDisplay:  # fmt: skip
         """Draw the matrix of a fitted model.
 
         Parameters
@@ -156,8 +155,8 @@ class AssociationDisplay:
         TypeError
             Where the model has no clusters of columns.
         """
-        joint = np.asarray(fitted(model, "joint_"), dtype=np.float64)
-        J = fitted(model, "column_posteriors_")
+        check_has(model, "joint_", "column_posteriors_")
+        joint, J = np.asarray(model.joint_, dtype=np.float64), model.column_posteriors_
         shape = len(model.embedding_), len(J)
         names = row_names_of(shape[0], row_names), column_names(model, shape[1], feature_names)
         masses = model.row_distribution_, joint.sum(axis=1) @ model.components_
@@ -168,13 +167,10 @@ class AssociationDisplay:
         return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize)
 
     def plot(
-        self,
-        ax: Any = None,
-        *,
+        self, ax: Axes | None = None, *,
         scale: Literal["observations", "objects"] = "observations",
-        cmap: Any = "RdBu_r",
-        fontsize: float = 7,
-    ) -> AssociationDisplay:
+        cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
+    ) -> AssociationDisplay:  # fmt: skip
         """Draw; see :meth:`from_estimator`."""
         require_matplotlib(self)
         if scale not in ("observations", "objects"):
@@ -194,7 +190,7 @@ class AssociationDisplay:
         return self
 
     def _draw_blocks(
-        self, frame: Frame, down: Places, across: Places, cmap: Any, fontsize: float
+        self, frame: Frame, down: Places, across: Places, cmap: str | Colormap, fontsize: float
     ) -> None:
         """The associations of all pairs of clusters, and what their colours mean."""
         blocks = log_association(self.joint)[self.row_order_][:, self.column_order_] / np.log(2)
@@ -232,9 +228,10 @@ class AssociationDisplay:
         self, frame: Frame, down: Places, across: Places, fontsize: float, shrink: float
     ) -> None:
         """Lines between the clusters, and to their words, which are moved apart."""
-        from matplotlib.collections import LineCollection
-
-        style = {"fontsize": fontsize * shrink, "parse_math": False, "rotation_mode": "anchor"}
+        write = partial(
+            self.ax_.text, va="center_baseline", fontsize=fontsize * shrink, parse_math=False,
+            rotation_mode="anchor",
+        )  # fmt: skip
         gap, start = LINE * fontsize, frame.left - LEADER
         segments = []
         for edge in frame.y(down.edges):
@@ -245,19 +242,15 @@ class AssociationDisplay:
         for c, middle, at in label_places(self.row_order_, down, frame.height, gap):
             y, moved = BELOW + frame.height - middle, BELOW + frame.height - at
             segments.append([(start + 2, moved), (frame.left - 1, y)])
-            self.row_texts_[c] = self.ax_.text(
-                start, moved, label(self.rows, c), ha="right", va="center_baseline", **style
-            )
+            self.row_texts_[c] = write(start, moved, label(self.rows, c), ha="right")
         end = BELOW + frame.height + LEADER
         for d, middle, at in label_places(self.column_order_, across, frame.width, gap):
             x, moved = frame.left + middle, frame.left + at
             segments.append([(moved, end - 2), (x, BELOW + frame.height + 1)])
-            self.column_texts_[d] = self.ax_.text(
-                moved, end, label(self.columns, d), ha="left", va="center_baseline",
-                rotation=90, **style,
-            )  # fmt: skip
-        self.lines_ = LineCollection(segments, colors="0.4", linewidths=0.4 * shrink, zorder=3)
-        self.ax_.add_collection(self.lines_)
+            self.column_texts_[d] = write(
+                moved, end, label(self.columns, d), ha="left", rotation=90
+            )
+        self.lines_ = draw_lines(self.ax_, segments, "0.4", 0.4 * shrink, zorder=3)
 
 
 def _side(labels: Array, posteriors: Array, masses: Array, names: Array, n: int) -> Side:
@@ -268,14 +261,8 @@ def _side(labels: Array, posteriors: Array, masses: Array, names: Array, n: int)
     return Side(labels, masses, [[str(names[i]) for i in few] for few in members])
 
 
-def _pairs(X: Any, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
-    """Positions and counts of the pairs that were observed.
-
-    Raises
-    ------
-    ValueError
-        Where X does not have the shape of what was fitted.
-    """
+def _pairs(X: TableLike, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
+    """Positions and counts of the pairs observed; ValueError where X has not this shape."""
     X = check_array(X, accept_sparse="coo", ensure_non_negative=True)
     if X.shape != shape:
         raise ValueError(f"X has shape {X.shape}, but the model was fitted to shape {shape}.")

@@ -1,22 +1,30 @@
-"""Axes to draw on, in points, and the width of text: all that displays need of matplotlib."""
+"""Axes to draw on, in points, lines on them, and the width of text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Literal
+
+from skcooc.protocol import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+    from matplotlib.figure import Figure, SubFigure
 
 POINTS = 72.0  # per inch
 
 
-def require_matplotlib(display: object) -> None:
-    """Refuse to draw without matplotlib, in words that help.
+class Display:
+    """What all displays have once they are drawn."""
 
-    Raises
-    ------
-    ImportError
-        Where matplotlib is not installed.
-    """
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+
+def require_matplotlib(display: object) -> None:
+    """Raise ImportError where matplotlib is not installed, in words that help."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -26,7 +34,7 @@ def require_matplotlib(display: object) -> None:
         ) from error
 
 
-def new_axes(width: float, height: float) -> Any:
+def new_axes(width: float, height: float) -> Axes:
     """The axes of a new figure, all of which they fill; width and height in points."""
     import matplotlib.pyplot as plt
 
@@ -34,7 +42,36 @@ def new_axes(width: float, height: float) -> Any:
     return figure.add_axes((0, 0, 1, 1))
 
 
-def size_in_points(ax: Any) -> tuple[float, float]:
+def framed_axes(
+    width: float, height: float, left: float, below: float, right: float, above: float
+) -> Axes:
+    """Axes in a new figure, with room for what is written around them; lengths in points."""
+    whole = left + width + right, below + height + above
+    ax = new_axes(*whole)
+    ax.set_position((left / whole[0], below / whole[1], width / whole[0], height / whole[1]))
+    return ax
+
+
+def draw_lines(
+    ax: Axes,
+    segments: Sequence[Array | Sequence[tuple[float, float]]],
+    color: str,
+    width: float,
+    *,
+    zorder: float = 2,
+    capstyle: Literal["projecting"] | None = None,
+) -> LineCollection:
+    """Lines along the points (x, y) of each segment; width in points."""
+    from matplotlib.collections import LineCollection
+
+    lines = LineCollection(
+        segments, colors=color, linewidths=width, zorder=zorder, capstyle=capstyle
+    )
+    ax.add_collection(lines)
+    return lines
+
+
+def size_in_points(ax: Axes) -> tuple[float, float]:
     """Width and height of axes."""
     box = ax.get_window_extent()
     scale = POINTS / ax.figure.dpi

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree
 from skcooc.inspection import node_top_features
+from skcooc.inspection.names import TreeModel
 from skcooc.plotting.canvas import (
+    Display,
+    draw_lines,
     new_axes,
     require_matplotlib,
     size_in_points,
@@ -20,13 +23,18 @@ from skcooc.plotting.canvas import (
 from skcooc.plotting.layout import is_end, positions
 from skcooc.protocol import Array
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+    from matplotlib.text import Text
+
 LINE = 1.3  # height of a line of text; like the lengths below, in units of the font size
 APART = 0.45  # between texts one above the other
 GAP = 2.4  # between columns of texts
 AIR = 0.5  # between a text and a line, and around all
 
 
-class HierarchyDisplay:
+class HierarchyDisplay(Display):
     """The tree of a hierarchy of clusters, each node with its most probable columns.
 
     The root is at the left, the clusters at the right, after their numbers. The words of inner
@@ -67,28 +75,19 @@ class HierarchyDisplay:
     >>> display = HierarchyDisplay(model.tree_, characteristic_features(model, 3, words)).plot()
     """
 
-    ax_: Any
-    figure_: Any
-    texts_: dict[int, Any]
-    lines_: Any
+    texts_: dict[int, Text]
+    lines_: LineCollection
 
     def __init__(
         self, tree: Tree, features: Sequence[Sequence[str]], *, max_depth: int | None = None
     ) -> None:
-        self.tree = tree
-        self.features = features
-        self.max_depth = max_depth
+        self.tree, self.features, self.max_depth = tree, features, max_depth
 
     @classmethod
     def from_estimator(
-        cls,
-        model: Any,
-        feature_names: ArrayLike | None = None,
-        n_features: int = 5,
-        ax: Any = None,
-        max_depth: int | None = None,
-        fontsize: float = 8,
-    ) -> HierarchyDisplay:
+        cls, model: TreeModel, feature_names: ArrayLike | None = None, n_features: int = 5,
+        ax: Axes | None = None, max_depth: int | None = None, fontsize: float = 8,
+    ) -> HierarchyDisplay:  # fmt: skip
         """Draw the tree of a fitted model.
 
         Parameters
@@ -122,7 +121,7 @@ class HierarchyDisplay:
         features = node_top_features(model, n_features, feature_names)
         return cls(model.tree_, features, max_depth=max_depth).plot(ax, fontsize=fontsize)
 
-    def plot(self, ax: Any = None, *, fontsize: float = 8) -> HierarchyDisplay:
+    def plot(self, ax: Axes | None = None, *, fontsize: float = 8) -> HierarchyDisplay:
         """Draw; see :meth:`from_estimator`."""
         require_matplotlib(self)
         if self.max_depth is not None and self.max_depth < 0:
@@ -198,8 +197,6 @@ class HierarchyDisplay:
         self, y: Array, starts: Array, widths: dict[int, float], fontsize: float
     ) -> None:
         """From the text of a node to a bar, and from the bar to the texts of its children."""
-        from matplotlib.collections import LineCollection
-
         air, segments = AIR * fontsize, []
         for node in widths:
             if is_end(self.tree, node, self.max_depth):
@@ -210,5 +207,4 @@ class HierarchyDisplay:
             segments += [[(begin, y[node]), (bar, y[node])]]
             segments += [[(bar, y[children].min()), (bar, y[children].max())]]
             segments += [[(bar, y[child]), (end, y[child])] for child in children]
-        self.lines_ = LineCollection(segments, colors="0.6", linewidths=0.8, capstyle="projecting")
-        self.ax_.add_collection(self.lines_)
+        self.lines_ = draw_lines(self.ax_, segments, "0.6", 0.8, capstyle="projecting")

@@ -9,19 +9,10 @@ from skcooc.protocol import Array
 
 
 def positions(tree: Tree, max_depth: int | None = None) -> Array:
-    """Places of the nodes across the paths from the root to the leaves.
+    """Places of the nodes across the paths from the root to the leaves, (V,).
 
-    Parameters
-    ----------
-    tree : Tree
-    max_depth : int, default=None
-        Nodes of larger depth are not drawn.
-
-    Returns
-    -------
-    places : (V,) array
-        0, 1, ... for the nodes at which a path ends, in such an order that no paths cross; the
-        middle of the first and the last child for the others; NaN where not drawn.
+    They are 0, 1, ... for the nodes at which a path ends, in such an order that no paths cross; the
+    middle of the first and the last child for the others; NaN below max_depth.
 
     Examples
     --------

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from skcooc.plotting.arrangement import Places, Side, spread
 from skcooc.plotting.canvas import size_in_points, text_width
 from skcooc.protocol import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SIDE = 320.0  # least height and width of the matrix
 LEADER, AIR = 12.0, 5.0  # from a cluster to its words, and around all
@@ -33,7 +36,7 @@ class Frame:
         sizes = [max(SIDE, LINE * fontsize * len(side.words)) for side in (columns, rows)]
         return cls(*margins, *sizes)
 
-    def show(self, ax: Any) -> float:
+    def show(self, ax: Axes) -> float:
         """Show the whole, in points or, where there is no room, less; return the scale."""
         width, height = size_in_points(ax)
         shrink = min(width / self.right, height / self.top, 1.0)

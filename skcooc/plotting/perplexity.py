@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skcooc.inspection.names import fitted
-from skcooc.plotting.canvas import new_axes, require_matplotlib, text_width
-from skcooc.protocol import Array
+from skcooc.inspection.names import check_has
+from skcooc.plotting.canvas import Display, framed_axes, require_matplotlib, text_width
+from skcooc.protocol import Array, FactorModel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.typing import ColorType
+    from sklearn.model_selection import GridSearchCV
 
 FONT, WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 8.0, 300.0, 200.0, 48.0, 36.0, 10.0  # points
 LABELS = {
@@ -35,7 +41,7 @@ class Curve(NamedTuple):
     held_out: bool = True  # else of the training observations: drawn with dashes
 
 
-class PerplexityDisplay:
+class PerplexityDisplay(Display):
     """Perplexity of held-out and, where it is known, of training observations.
 
     After figures 7 and 8 of the memo and figure 5 of NIPS: how it falls and rises again in the
@@ -74,18 +80,16 @@ class PerplexityDisplay:
     ('beta', 7)
     """
 
-    ax_: Any
-    figure_: Any
-    lines_: list[Any]
+    lines_: list[Line2D]
 
     def __init__(self, curves: Sequence[Curve], *, over: str = "iterations") -> None:
-        self.curves = curves
-        self.over = over
+        self.curves, self.over = curves, over
 
     @classmethod
     def from_estimator(
-        cls, model: Any, over: str | None = None, *, name: str | None = None, ax: Any = None
-    ) -> PerplexityDisplay:
+        cls, model: FactorModel, over: str | None = None, *,
+        name: str | None = None, ax: Axes | None = None,
+    ) -> PerplexityDisplay:  # fmt: skip
         """Draw what a fit found on the observations that it held out.
 
         Parameters
@@ -111,7 +115,7 @@ class PerplexityDisplay:
         ValueError
             Where the model held nothing out, or ``over`` is unknown.
         """
-        fitted(model, "components_")
+        check_has(model, "components_")
         known = {what: points for what, points in _validations(model) if points}
         if over is None and known:
             over = next(iter(known))
@@ -127,7 +131,7 @@ class PerplexityDisplay:
 
     @classmethod
     def from_search(
-        cls, search: Any, over: str | None = None, *, ax: Any = None
+        cls, search: GridSearchCV, over: str | None = None, *, ax: Axes | None = None
     ) -> PerplexityDisplay:
         """Draw the results of a search: the mean over the folds, and one standard deviation.
 
@@ -149,12 +153,12 @@ class PerplexityDisplay:
 
         Raises
         ------
-        ImportError
-            Where matplotlib is not installed.
         ValueError
             Where no parameter varies, or ``over`` is none of those that do, or not a number.
+        ImportError
+            Where matplotlib is not installed.
         """
-        fitted(search, "cv_results_")
+        check_has(search, "cv_results_")
         results = search.cv_results_
         params = [_short(candidate) for candidate in results["params"]]
         values = {key: {repr(candidate.get(key)) for candidate in params} for key in params[0]}
@@ -169,27 +173,26 @@ class PerplexityDisplay:
         names = [_named(candidate, varying, over) for candidate in params]
         return cls(list(_curves(np.array(x, dtype=float), names, results)), over=over).plot(ax)
 
-    def plot(self, ax: Any = None) -> PerplexityDisplay:
+    def plot(self, ax: Axes | None = None) -> PerplexityDisplay:
         """Draw; see :meth:`from_estimator` and :meth:`from_search`."""
         require_matplotlib(self)
-        self.ax_ = _framed_axes([curve.name for curve in self.curves]) if ax is None else ax
+        self.ax_ = _room_for([curve.name for curve in self.curves]) if ax is None else ax
         self.figure_ = self.ax_.figure
-        colours: dict[str, str] = {}
+        colours: dict[str, ColorType] = {}
         self.lines_ = [self._draw(curve, colours) for curve in self.curves]
         self._draw_axes()
         self._draw_legend(beside=ax is None)
         return self
 
-    def _draw(self, curve: Curve, colours: dict[str, str]) -> Any:
+    def _draw(self, curve: Curve, colours: dict[str, ColorType]) -> Line2D:
         """A line, with the colour that held-out and training perplexity share."""
-        style: dict[str, Any] = {"linestyle": "-" if curve.held_out else "--", "linewidth": 1.2}
-        if self.over != "iterations":
-            style |= {"marker": ".", "markersize": 4}
-        if curve.name in colours:
-            style |= {"color": colours[curve.name], "label": "_"}
-        (line,) = self.ax_.plot(curve.x, curve.perplexity, **{"label": curve.name, **style})
+        (line,) = self.ax_.plot(
+            curve.x, curve.perplexity, linestyle="-" if curve.held_out else "--", linewidth=1.2,
+            marker=None if self.over == "iterations" else ".", markersize=4,
+            color=colours.get(curve.name), label="_" if curve.name in colours else curve.name,
+        )  # fmt: skip
         colour = colours[curve.name] = line.get_color()
-        if curve.low is not None and curve.held_out:
+        if curve.low is not None and curve.high is not None and curve.held_out:
             self.ax_.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
         if curve.held_out:
             at = int(np.argmin(curve.perplexity))
@@ -231,7 +234,7 @@ def _digits(size: float) -> str:
     return f"{size:.2g}" if size < 100 else f"{size:.0f}"
 
 
-def _logarithmic(ax: Any) -> None:
+def _logarithmic(ax: Axes) -> None:
     """A logarithmic axis of perplexities with plain numbers."""
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
@@ -241,7 +244,7 @@ def _logarithmic(ax: Any) -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _validations(model: Any) -> Iterator[tuple[str, list[tuple[float, float]]]]:
+def _validations(model: FactorModel) -> Iterator[tuple[str, list[tuple[float, float]]]]:
     """What a fit was validated over, and pairs of x and perplexity."""
     records = enumerate(getattr(model, "history_", []), start=1)
     history = [(number, record.validation_perplexity) for number, record in records]
@@ -251,19 +254,19 @@ def _validations(model: Any) -> Iterator[tuple[str, list[tuple[float, float]]]]:
     yield "component_prior", [(p.prior, p.validation.perplexity) for p in probes if p.prior]
 
 
-def _short(params: dict[str, Any]) -> dict[str, Any]:
+def _short(params: Mapping[str, object]) -> Mapping[str, object]:
     """Names of parameters without those of the steps of a pipeline, where that is unambiguous."""
     short = {name.rsplit("__", 1)[-1]: value for name, value in params.items()}
     return short if len(short) == len(params) else params
 
 
-def _named(params: dict[str, Any], varying: Sequence[str], over: str) -> str:
+def _named(params: Mapping[str, object], varying: Sequence[str], over: str) -> str:
     """The name of the curve to which a candidate belongs."""
     others = [key for key in varying if key != over]
     return ", ".join(f"{SYMBOLS.get(key, key)} = {params[key]}" for key in others) or "mean"
 
 
-def _curves(x: Array, names: Sequence[str], results: dict[str, Any]) -> Iterator[Curve]:
+def _curves(x: Array, names: Sequence[str], results: Mapping[str, Array]) -> Iterator[Curve]:
     """Held-out and training curves of a search; what was not visited has no score."""
     for name in dict.fromkeys(names):
         chosen = np.flatnonzero([its == name for its in names])
@@ -279,13 +282,9 @@ def _curves(x: Array, names: Sequence[str], results: dict[str, Any]) -> Iterator
                 yield Curve(name, x[seen], perplexity, low, high, part == "test")
 
 
-def _framed_axes(names: Sequence[str]) -> Any:
+def _room_for(names: Sequence[str]) -> Axes:
     """Axes in a new figure, with room for a legend at the right; lengths in points."""
     legend = 0.0
     if len(names) > 1:
         legend = 40 + max(text_width(name, FONT) for name in (*names, "held out"))
-    whole = LEFT + WIDTH + MARGIN + legend, BELOW + HEIGHT + MARGIN
-    ax = new_axes(*whole)
-    left, below = LEFT / whole[0], BELOW / whole[1]
-    ax.set_position((left, below, WIDTH / whole[0], HEIGHT / whole[1]))
-    return ax
+    return framed_axes(WIDTH, HEIGHT, LEFT, BELOW, MARGIN + legend, MARGIN)

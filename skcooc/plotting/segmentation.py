@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.names import fitted
-from skcooc.plotting.canvas import new_axes, require_matplotlib
+from skcooc.inspection.names import check_has
+from skcooc.plotting.canvas import Display, draw_lines, new_axes, require_matplotlib
 from skcooc.protocol import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import Colormap
+    from matplotlib.image import AxesImage
 
 SIDE, TINT = 320.0, 0.4  # points: longer side of a new picture; how strong colours are
 
 
-class SegmentationDisplay:
+class Segmenter(Protocol):
+    """A fitted TextureSegmenter."""
+
+    labels_: Array  # (H, W)
+    posteriors_: Array  # (H, W, K)
+
+
+class SegmentationDisplay(Display):
     """An image with its segments in colour, and the borders between them.
 
     Parameters
@@ -44,21 +57,18 @@ class SegmentationDisplay:
     3
     """
 
-    ax_: Any
-    figure_: Any
-    image_: Any
-    tint_: Any
-    lines_: Any
+    image_: AxesImage
+    tint_: AxesImage
+    lines_: LineCollection
 
     def __init__(self, image: Array, labels: Array, confidence: Array | None = None) -> None:
-        self.image = image
-        self.labels = labels
-        self.confidence = confidence
+        self.image, self.labels, self.confidence = image, labels, confidence
 
     @classmethod
     def from_estimator(
-        cls, segmenter: Any, image: ArrayLike, ax: Any = None, *, cmap: Any = "tab10"
-    ) -> SegmentationDisplay:
+        cls, segmenter: Segmenter, image: ArrayLike, ax: Axes | None = None, *,
+        cmap: str | Colormap = "tab10",
+    ) -> SegmentationDisplay:  # fmt: skip
         """Draw the segments that were found; colours fade where their posterior is small.
 
         Parameters
@@ -84,22 +94,23 @@ class SegmentationDisplay:
         ValueError
             Where the image and the labels have different shapes.
         """
-        labels = fitted(segmenter, "labels_")
-        display = cls(np.asarray(image), labels, segmenter.posteriors_.max(axis=-1))
-        return display.plot(ax, cmap=cmap)
+        check_has(segmenter, "labels_")
+        confidence = segmenter.posteriors_.max(axis=-1)
+        return cls(np.asarray(image), segmenter.labels_, confidence).plot(ax, cmap=cmap)
 
     @classmethod
     def from_labels(
-        cls, image: ArrayLike, labels: ArrayLike, ax: Any = None, *, cmap: Any = "tab10"
-    ) -> SegmentationDisplay:
-        """Draw segments that are known; see :meth:`from_estimator`.
+        cls, image: ArrayLike, labels: ArrayLike,
+        ax: Axes | None = None, *, cmap: str | Colormap = "tab10",
+    ) -> SegmentationDisplay:  # fmt: skip
+        """Draw segments that are known, all of them in the same strength.
 
         Parameters
         ----------
         image : array-like of shape (H, W)
         labels : array-like of shape (H, W) of int
-        ax : matplotlib Axes, default=None
-        cmap : str or matplotlib Colormap, default="tab10"
+        ax, cmap
+            As for :meth:`from_estimator`.
 
         Returns
         -------
@@ -107,11 +118,12 @@ class SegmentationDisplay:
         """
         return cls(np.asarray(image), np.asarray(labels)).plot(ax, cmap=cmap)
 
-    def plot(self, ax: Any = None, *, cmap: Any = "tab10") -> SegmentationDisplay:
+    def plot(
+        self, ax: Axes | None = None, *, cmap: str | Colormap = "tab10"
+    ) -> SegmentationDisplay:
         """Draw; see :meth:`from_estimator`."""
         require_matplotlib(self)
         from matplotlib import colormaps
-        from matplotlib.collections import LineCollection
 
         if self.image.ndim != 2 or self.image.shape != self.labels.shape:
             raise ValueError(
@@ -126,23 +138,15 @@ class SegmentationDisplay:
         colours = colormaps.get_cmap(cmap)(self.labels)
         colours[..., 3] = TINT * (1.0 if self.confidence is None else self.confidence)
         self.tint_ = self.ax_.imshow(colours, interpolation="nearest")
-        self.lines_ = LineCollection(list(borders(self.labels)), colors="white", linewidths=1.2)
-        self.ax_.add_collection(self.lines_)
+        self.lines_ = draw_lines(self.ax_, list(borders(self.labels)), "white", 1.2)
         self.ax_.set_axis_off()
         return self
 
 
 def borders(labels: Array) -> Array:
-    """The edges of pixels between different labels.
+    """The edges of pixels between different labels, (n, 2, 2): both ends of each, x before y.
 
-    Parameters
-    ----------
-    labels : (H, W) array
-
-    Returns
-    -------
-    segments : (n, 2, 2) array
-        Both ends of each, x before y; pixel (y, x) is the unit square around (x, y).
+    Pixel (y, x) is the unit square around (x, y).
 
     Examples
     --------

@@ -3,21 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Division, division
-from skcooc.inspection.names import column_names, fitted
-from skcooc.plotting.canvas import new_axes, require_matplotlib, size_in_points, text_width
+from skcooc.inspection.names import check_has, column_names, most_probable
+from skcooc.plotting.canvas import (
+    Display,
+    draw_lines,
+    framed_axes,
+    require_matplotlib,
+    size_in_points,
+    text_width,
+)
 from skcooc.plotting.layout import positions
-from skcooc.protocol import Array
+from skcooc.protocol import Array, Components
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
 
 ROW, WIDTH, FONT = 13.0, 330.0, 8.0  # points: height of a cluster, width of the axes, text
 
 
-class SplitsDisplay:
+class Split(Protocol):
+    """A phase transition, as in ``splits_``."""
+
+    @property
+    def beta(self) -> float:
+        """Where the parts were found apart."""
+
+    @property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """The clusters of each part."""
+
+
+Splits: TypeAlias = Sequence[Split]
+
+
+class SplitsDisplay(Display):
     """The dendrogram of an annealed fit: at which inverse temperature clusters part.
 
     The inverse temperature rises to the right, on a logarithmic axis; at the left all clusters are
@@ -49,30 +75,19 @@ class SplitsDisplay:
     [(0, 1, 2), (0, 2), (1,), (0,), (2,)]
     """
 
-    ax_: Any
-    figure_: Any
-    lines_: Any
+    lines_: LineCollection
     division_: Division
 
     def __init__(
-        self,
-        splits: Sequence[Any],
-        *,
-        beta: float | None = None,
-        labels: Sequence[str] | None = None,
+        self, splits: Splits, *, beta: float | None = None, labels: Sequence[str] | None = None
     ) -> None:
-        self.splits = splits
-        self.beta = beta
-        self.labels = labels
+        self.splits, self.beta, self.labels = splits, beta, labels
 
     @classmethod
     def from_estimator(
-        cls,
-        model: Any,
-        feature_names: ArrayLike | None = None,
-        n_features: int = 3,
-        ax: Any = None,
-    ) -> SplitsDisplay:
+        cls, model: Components, feature_names: ArrayLike | None = None, n_features: int = 3,
+        ax: Axes | None = None,
+    ) -> SplitsDisplay:  # fmt: skip
         """Draw the splits of a fitted model.
 
         Parameters
@@ -98,14 +113,14 @@ class SplitsDisplay:
             Where the model has no splits, for it was not annealed, or there are not as many names
             as columns.
         """
-        fitted(model, "components_")
+        check_has(model, "components_")
         splits = getattr(model, "splits_", ())
         display = cls(splits, beta=getattr(model, "beta_", None))
         if n_features > 0 and len(splits):
             display.labels = _labels(model, splits, n_features, feature_names)
         return display.plot(ax)
 
-    def plot(self, ax: Any = None) -> SplitsDisplay:
+    def plot(self, ax: Axes | None = None) -> SplitsDisplay:
         """Draw; see :meth:`from_estimator`."""
         require_matplotlib(self)
         if not len(self.splits):
@@ -113,7 +128,10 @@ class SplitsDisplay:
         self.division_ = division(self.splits)
         names = [self._name(self.division_.groups[leaf]) for leaf in self.division_.tree.leaves]
         y = -positions(self.division_.tree)
-        self.ax_ = _framed_axes(names) if ax is None else ax
+        if ax is None:
+            right = max(text_width(name, FONT) for name in names) * 1.04 + 14
+            ax = framed_axes(WIDTH, (len(names) + 0.2) * ROW, 14.0, 38.0, right, 6.0)
+        self.ax_ = ax
         self.figure_ = self.ax_.figure
         first, last = np.nanmin(self.division_.betas), np.nanmax(self.division_.betas)
         stretch = (last / first) ** 0.08 * 1.02
@@ -129,8 +147,6 @@ class SplitsDisplay:
 
     def _draw_lines(self, y: Array, start: float, end: float) -> None:
         """Each group from where it parts from others to where it divides, and the divisions."""
-        from matplotlib.collections import LineCollection
-
         tree, betas = self.division_.tree, self.division_.betas
         segments = []
         for node in range(tree.n_nodes):
@@ -139,8 +155,7 @@ class SplitsDisplay:
             segments.append([(birth, y[node]), (end if np.isnan(death) else death, y[node])])
             if len(children):
                 segments.append([(death, y[children].min()), (death, y[children].max())])
-        self.lines_ = LineCollection(segments, colors="C0", linewidths=1.2, capstyle="projecting")
-        self.ax_.add_collection(self.lines_)
+        self.lines_ = draw_lines(self.ax_, segments, "C0", 1.2, capstyle="projecting")
 
     def _draw_axes(self, y: Array, names: list[str], start: float, end: float) -> None:
         """The inverse temperature below, the clusters at the right, and no frame."""
@@ -163,7 +178,7 @@ class SplitsDisplay:
 
 
 def _labels(
-    model: Any, splits: Sequence[Any], n_features: int, feature_names: ArrayLike | None
+    model: Components, splits: Splits, n_features: int, feature_names: ArrayLike | None
 ) -> list[str]:
     """The most probable columns of each cluster; the clusters of a hierarchy are its leaves."""
     components = model.components_
@@ -172,15 +187,5 @@ def _labels(
     tree = getattr(model, "tree_", None)
     if tree is not None and len(tree.leaves) >= n_clusters:
         components = components[tree.leaves]
-    order = np.argsort(-components, axis=1, kind="stable")[:, :n_features]
-    return [", ".join(str(name) for name in names[columns]) for columns in order]
-
-
-def _framed_axes(names: list[str]) -> Any:
-    """Axes in a new figure, with room for what is written at the right; lengths in points."""
-    right = max(text_width(name, FONT) for name in names) * 1.04 + 14
-    height, left, below = (len(names) + 0.2) * ROW, 14.0, 38.0
-    whole = left + WIDTH + right, below + height + 6
-    ax = new_axes(*whole)
-    ax.set_position((left / whole[0], below / whole[1], WIDTH / whole[0], height / whole[1]))
-    return ax
+    top = most_probable(components, n_features)
+    return [", ".join(str(name) for name in names[columns]) for columns in top]

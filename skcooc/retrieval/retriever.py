@@ -17,8 +17,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.aspect import AspectModel
-from skcooc.base.estimator import CooccurrenceEstimator
-from skcooc.protocol import Array
+from skcooc.base import CooccurrenceEstimator
+from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.retrieval.term_weights import damped, inverse_document_frequency, tf_idf, weighted
 from skcooc.tables import check_table
 
@@ -47,24 +47,18 @@ class AspectRetriever(BaseEstimator):
     ----------
     n_components : int or sequence of int, default=(32, 48, 64, 80, 128)
         Number K of aspects of each model.
-
     aspect_weight : float in [0, 1], default=0.4
         Weight a of the match in the space of aspects.
-
     smoothing_weight : float in [0, 1], default=0.1
         Weight l of P(w given d) in the terms of a document.
-
     n_feedback : int, default=5
         Number of documents found first whose terms join those of the query; 0 for none.
-
     estimator : estimator of this package with ``n_components``, default=None
         The model, of which a clone is fitted for each K. None is ``AspectModel(beta=0.75,
         tol=1e-4)``, which found as much as ``beta="auto"`` on two collections, much faster. Its
         ``n_components``, ``random_state`` and ``n_jobs`` are replaced.
-
     n_jobs : int, default=None
         Number of threads in fits, in joblib's conventions. Results do not depend on it.
-
     random_state : int, RandomState instance or None, default=None
         Seed of the models.
 
@@ -127,18 +121,16 @@ class AspectRetriever(BaseEstimator):
         n_feedback: int = 5,
         estimator: CooccurrenceEstimator | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
-        self.aspect_weight = aspect_weight
-        self.smoothing_weight = smoothing_weight
+        self.aspect_weight, self.smoothing_weight = aspect_weight, smoothing_weight
         self.n_feedback = n_feedback
         self.estimator = estimator
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self.n_jobs, self.random_state = n_jobs, random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None) -> AspectRetriever:
+    def fit(self, X: TableLike, y: object = None) -> AspectRetriever:
         """Fit the models and index the documents.
 
         Parameters
@@ -146,16 +138,18 @@ class AspectRetriever(BaseEstimator):
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
             How often each document has each word: counts, not tf-idf.
         y : None
-            Ignored.
+            Ignored, for documents have no labels.
 
         Returns
         -------
         self : object
+            The documents are rows of ``embedding_``.
 
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, or a parameter has no valid value.
+            Where there are no words, counts are negative or not finite, or a parameter has no valid
+            value.
         """
         sizes = np.atleast_1d(self.n_components).tolist()
         if not sizes:
@@ -172,7 +166,7 @@ class AspectRetriever(BaseEstimator):
         self.__dict__ = new.__dict__
         return self
 
-    def similarity(self, X: Any) -> Array:
+    def similarity(self, X: TableLike) -> Array:
         """Similarity s(q, d) of queries and all documents.
 
         Parameters
@@ -189,14 +183,14 @@ class AspectRetriever(BaseEstimator):
         return self._similarity(check_table(self, X, reset=False))
 
     def kneighbors(
-        self, X: Any, n_neighbors: int = 5, return_distance: bool = True
+        self, X: TableLike, n_neighbors: int = 5, return_distance: bool = True
     ) -> Array | tuple[Array, Array]:
         """The documents nearest to each query.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-            How often each query has each word.
+            The queries, as for :meth:`similarity`.
         n_neighbors : int, default=5
             Number of documents for each query.
         return_distance : bool, default=True
@@ -223,7 +217,7 @@ class AspectRetriever(BaseEstimator):
             distances[rows] = 1 - np.take_along_axis(similarity, nearest, axis=1)
         return (distances, documents) if return_distance else documents
 
-    def _models(self, table: Any, sizes: Sequence[int]) -> list[CooccurrenceEstimator]:
+    def _models(self, table: CSR, sizes: Sequence[int]) -> list[CooccurrenceEstimator]:
         """One fitted model for each number of aspects."""
         prototype = AspectModel(beta=0.75, tol=1e-4) if self.estimator is None else self.estimator
         seeds = check_random_state(self.random_state).randint(2**31, size=len(sizes)).tolist()
@@ -234,7 +228,7 @@ class AspectRetriever(BaseEstimator):
             for K, seed in zip(sizes, seeds, strict=True)
         ]
 
-    def _index(self, table: Any) -> None:
+    def _index(self, table: CSR) -> None:
         """Keep u_d / |u_d| as a sparse part and a mixture, and the directions in aspect space.
 
         The length of u = (1 - l) r + l E B, r sparse, E the mixtures and B the weighted components,
@@ -254,13 +248,13 @@ class AspectRetriever(BaseEstimator):
         self._tf_idf = tf_idf(table, self.idf_)
         self._directions = self._direction(self._tf_idf)
 
-    def _similarity(self, table: Any) -> Array:
+    def _similarity(self, table: CSR) -> Array:
         """s(q, d) for a checked table of queries."""
         queries = tf_idf(table, self.idf_)
         found = self._match(queries)
         return self._match(self._expanded(queries, found)) if self.n_feedback else found
 
-    def _match(self, queries: Any) -> Array:
+    def _match(self, queries: CSR) -> Array:
         """s(q, d) for weighted queries of length one."""
         B = self.components_ * self.idf_.astype(queries.dtype)
         terms = (queries @ self._terms.T).toarray() + (queries @ B.T) @ self._mixtures.T
@@ -268,7 +262,7 @@ class AspectRetriever(BaseEstimator):
         a = self.aspect_weight
         return np.asarray(np.clip((1 - a) * terms + a * aspects, 0, 1))
 
-    def _expanded(self, queries: Any, found: Array) -> Any:
+    def _expanded(self, queries: CSR, found: Array) -> CSR:
         """Queries and half the mean of the documents found first; none of similarity zero."""
         first = np.argsort(-found, axis=1, kind="stable")[:, : self.n_feedback]
         share = (np.take_along_axis(found, first, axis=1) > 0) * (0.5 / first.shape[1])
@@ -276,7 +270,7 @@ class AspectRetriever(BaseEstimator):
         chosen = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
         return normalize(queries + sp.csr_array(chosen, shape=found.shape) @ self._tf_idf)
 
-    def _direction(self, terms: Any) -> Array:
+    def _direction(self, terms: CSR) -> Array:
         """e_x of length one under each model, by 1 / sqrt(S): products are means."""
         parts = [normalize(terms @ posterior.T) for posterior in self._posteriors]
         return np.hstack(parts) / np.sqrt(len(parts)).astype(parts[0].dtype)
@@ -293,7 +287,7 @@ def _posterior(weights: Array, components: Array) -> Array:
     return normalize((weights[:, None] * components).T, "l1").T
 
 
-def _side_by_side(mixtures: Sequence[Array], table: Any) -> Array:
+def _side_by_side(mixtures: Sequence[Array], table: CSR) -> Array:
     """Mixtures under S models, divided by S, as one; zeros for rows without observations."""
     E = np.hstack(mixtures) / len(mixtures)
     E[table @ np.ones(table.shape[1]) == 0] = 0
