@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 PACKAGES = ("skcooc", "numpy", "scipy", "scikit-learn", "numba", "joblib", "tomotopy", "gensim")
 
 Row = Mapping[str, Any]

@@ -85,7 +85,8 @@ class AspectRetriever(BaseEstimator):
     Notes
     -----
     A query, or a document, without any word of the vocabulary has similarity zero to all. Latent
-    semantic indexing at its best ranks Cranfield as well or better: ``benchmarks/retrieval.py``.
+    semantic indexing at its best ranks Cranfield as well or better:
+    ``benchmarks/papers/retrieval.py``.
 
     References
     ----------

@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.svm import SVC
 
+from benchmarks import reporting
 from skcooc.protocol import Array
 
-PICTURE = Path(__file__).resolve().parents[1] / "docs" / "projection.png"
+PICTURE = reporting.DOCS / "projection.png"
 SIZES = (10, 20, 40, 70, 100, 150, 200)
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = ("#999999", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00")

@@ -29,7 +29,8 @@ from scipy.ndimage import uniform_filter
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.model_selection import KFold
 
-from benchmarks import corpora, reporting, tuned
+from benchmarks import corpora, reporting
+from benchmarks.quality import tuned
 from skcooc import (
     AspectModel,
     AsymmetricClustering,

@@ -31,9 +31,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
-from benchmarks import corpora, reporting, tuned
-from benchmarks.clusters import clock, cranfield_folds, on_folds
-from benchmarks.fit_memory import held, reset_peak
+from benchmarks import corpora, reporting
+from benchmarks.papers.clusters import clock, cranfield_folds, on_folds
+from benchmarks.quality import tuned
+from benchmarks.speed.fit_memory import held, reset_peak
 from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads
 from skcooc.datasets import make_cooccurrences
 from skcooc.model_selection import split_observations
@@ -42,7 +43,6 @@ from skcooc.protocol import Array
 
 Row = dict[str, Any]
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 TITLES = {"cluster": ["cluster"], "neural or network": ["neural", "network"]}
 WORDS = ("network", "spike", "graph")  # of the second picture
 LEAVES, TOP = 32, 10
@@ -196,7 +196,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="fits of 'memo' side by side")
     parser.add_argument("--leaves", type=int, nargs="+", default=[8, 32], help="of 'trees'")
     parser.add_argument("--seeds", type=int, default=3, help="of 'depth' and 'trees'")
-    parser.add_argument("--pictures", type=Path, default=DOCS, help="folder of the pictures")
+    parser.add_argument(
+        "--pictures", type=Path, default=reporting.DOCS, help="folder of the pictures"
+    )
     options = parser.parse_args()
     results: dict[str, list[Row]] = {}
     for part in options.parts:

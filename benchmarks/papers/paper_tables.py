@@ -20,7 +20,8 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.model_selection import KFold
 
-from benchmarks import corpora, tuned
+from benchmarks import corpora
+from benchmarks.quality import tuned
 from skcooc import (
     AspectModel,
     AsymmetricClustering,

@@ -29,8 +29,10 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
-from benchmarks import category_curves, coclustering, reporting, topic_models, tuned
-from benchmarks.topic_models import METHODS, Method, Task
+from benchmarks import reporting
+from benchmarks.papers import category_curves
+from benchmarks.quality import coclustering, topic_models, tuned
+from benchmarks.quality.topic_models import METHODS, Method, Task
 from skcooc.protocol import Array
 
 DATA = {"newsgroups4": "Four newsgroups", "reuters5": "Reuters, five categories"}
@@ -100,9 +102,9 @@ def clusters(options: argparse.Namespace) -> Iterator[Row]:
     """Normalised mutual information with the classes, divided by the larger entropy.
 
     Every method is told the number of classes. NMF, AsymmetricClustering and SymmetricClustering
-    as in ``coclustering.py``. pLSA and LDA: the best of ten k-means on the mixtures of documents.
-    PCP: its own clusters, one start. Priors are those that complete held-out documents best. The
-    number of topics is not tuned: all are reported.
+    as in ``quality/coclustering.py``. pLSA and LDA: the best of ten k-means on the mixtures of
+    documents. PCP: its own clusters, one start. Priors are those that complete held-out documents
+    best. The number of topics is not tuned: all are reported.
     """
     for data in options.data:
         X, classes = coclustering.documents(data)

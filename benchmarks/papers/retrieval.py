@@ -34,7 +34,8 @@ import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
-from benchmarks import corpora, reporting, tuned
+from benchmarks import corpora, reporting
+from benchmarks.quality import tuned
 from skcooc import AspectRetriever
 from skcooc.metrics import average_precision_by_query
 from skcooc.protocol import Array

@@ -36,7 +36,8 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import confusion_matrix
 
-from benchmarks import corpora, reporting, tuned
+from benchmarks import corpora, reporting
+from benchmarks.quality import tuned
 from skcooc import AsymmetricClustering
 from skcooc.image import (
     GaborHistograms,
@@ -52,7 +53,6 @@ from skcooc.protocol import Array
 Row = dict[str, Any]
 OTHERS = range(200, 204)  # seeds of the layouts that k-means is tuned on
 N_TEXTURES = 5
-DOCS = Path(__file__).parents[1] / "docs"
 
 
 class Smoothing(NamedTuple):
@@ -93,7 +93,7 @@ def stones(options: argparse.Namespace) -> Iterator[Row]:
         reported = [layout(patterns, 3, side, seed) for seed in seeds(options)]
         yield from compared(f"stones, {side} x {side}", reported, model, best)
         if side == 256:
-            draw(model, reported[0], DOCS / "segmentation.png")
+            draw(model, reported[0], reporting.DOCS / "segmentation.png")
 
 
 def tuned_k_means(mosaics: Sequence[Mondrian]) -> Smoothing:

@@ -30,7 +30,8 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks import corpora, peers, reporting, tuned
+from benchmarks import corpora, reporting
+from benchmarks.quality import peers, tuned
 from skcooc.metrics import clustering_accuracy, mutual_information_kept
 from skcooc.protocol import Array
 

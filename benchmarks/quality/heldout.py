@@ -2,10 +2,10 @@
 
 Cranfield, CLASSIC3, adjective-noun pairs and 20 Newsgroups; a tenth of the observations is held
 out, in the same split for all models, for several seeds; "folds" are the first of the ten folds of
-Cranfield that clusters.py has. The peers get their tuned best: priors (LDA) or initialisation
-and number of iterations (NMF), and smoothing, chosen on a tenth of the training observations; the
-seconds of tuning and of the final fit are given apart. AspectModel tunes inside ``fit``. All get
-the same counts, in float32, and the same number of cores.
+Cranfield that papers/clusters.py has. The peers get their tuned best: priors (LDA) or
+initialisation and number of iterations (NMF), and smoothing, chosen on a tenth of the training
+observations; the seconds of tuning and of the final fit are given apart. AspectModel tunes inside
+``fit``. All get the same counts, in float32, and the same number of cores.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import corpora, reporting, tuned
-from benchmarks.clusters import cranfield_folds
+from benchmarks import corpora, reporting
+from benchmarks.papers.clusters import cranfield_folds
+from benchmarks.quality import tuned
 from skcooc.model_selection import split_observations
 
 DATA: dict[str, Callable[[], corpora.Corpus]] = {

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import peers
+from benchmarks.quality import peers
 from skcooc.counts import CSRCounts
 from skcooc.dirichlet import best_prior, divergence, expected_log
 from skcooc.protocol import Array

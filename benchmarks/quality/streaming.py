@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation, MiniBatchNMF
 
 from benchmarks import corpora, reporting
-from benchmarks.peers import Factors
+from benchmarks.quality.peers import Factors
 from skcooc import AspectModel, RowBlocks
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations

@@ -25,8 +25,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import GridSearchCV, KFold
 
-from benchmarks import corpora, reporting, tuned
-from benchmarks.counting import counted_fit
+from benchmarks import corpora, reporting
+from benchmarks.quality import tuned
+from benchmarks.quality.counting import counted_fit
 from skcooc import AspectModel, Dyads
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations

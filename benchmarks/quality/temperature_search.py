@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 
-from benchmarks import corpora, reporting, tuned
+from benchmarks import corpora, reporting
+from benchmarks.quality import tuned
 from skcooc import AspectModel, Dyads
 from skcooc.model_selection import ObservationSplit, TemperatureSearchCV, split_observations
 

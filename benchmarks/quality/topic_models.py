@@ -1,4 +1,4 @@
-"""The models of ``projection.py``, and how their settings are chosen without the test documents.
+"""The models of ``papers/projection.py``; their settings are chosen without the test documents.
 
 Every fitted model has ``components_`` and ``transform(X)``, whose product predicts words. A setting
 is fitted to nine tenths of the training documents and judged by the others; then the model is
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.lda import gibbs_topics
+from benchmarks.quality.lda import gibbs_topics
 from skcooc import AspectModel, ClusteringProjection
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations

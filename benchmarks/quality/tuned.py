@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import peers
-from benchmarks.peers import Factors
+from benchmarks.quality import peers
+from benchmarks.quality.peers import Factors
 from skcooc import AspectModel, AveragedModels
 from skcooc.datasets import make_cooccurrences
 from skcooc.metrics import best_smoothing, perplexity, unigram

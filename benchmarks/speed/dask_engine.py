@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
 from benchmarks import reporting
-from benchmarks.power_law import power_law_block
+from benchmarks.speed.power_law import power_law_block
 from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.dask import load

@@ -31,7 +31,9 @@ from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from benchmarks import fit_memory, peers, reporting
+from benchmarks import reporting
+from benchmarks.quality import peers
+from benchmarks.speed import fit_memory
 from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.layout import balanced_ranges
