@@ -218,13 +218,8 @@ def main() -> None:
 
 
 def _measured(options: argparse.Namespace) -> list[Row]:
-    facts = {key: value for key, value in vars(options).items() if not isinstance(value, Path)}
-    rows: list[Row] = []
-    for row in PARTS[options.part](options):
-        rows.append(row)
-        reporting.progress(*(f"{key}={value}" for key, value in row.items()))
-        reporting.save(options.output, {"options": facts, "rows": rows})
-    return rows
+    results = {"options": reporting.given(options)}
+    return reporting.collect(PARTS[options.part](options), options.output, results, "rows")
 
 
 def _earlier(paths: list[Path]) -> list[Row]:

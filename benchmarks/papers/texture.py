@@ -243,18 +243,10 @@ PARTS = {"mondrian": mondrian, "stones": stones, "multiscale": multiscale, "seco
 def main() -> None:
     """Run the parts asked for."""
     tuned.silence()
-    parser = reporting.options(str(__doc__))
-    parser.add_argument("--parts", choices=PARTS, nargs="+", default=list(PARTS))
+    parser = reporting.options(str(__doc__), PARTS)
     parser.add_argument("--layouts", type=int, default=10)
     parser.add_argument("--first", type=int, default=0, help="seed of the first layout")
-    options = parser.parse_args()
-    results: dict[str, list[Row]] = {}
-    for part in options.parts:
-        rows = results.setdefault(part, [])
-        for row in PARTS[part](options):
-            rows.append(row)
-            reporting.save(options.output, results)
-        reporting.print_table(rows, [name for name in rows[-1] if name != "shares"])
+    reporting.run_parts(PARTS, parser.parse_args(), tell=None)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from operator import itemgetter
 from statistics import mean, stdev
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -214,13 +215,11 @@ def main() -> None:
     parser.add_argument("--column-clusters", type=int, default=20, help="of SymmetricClustering")
     parser.add_argument("--jobs", type=int, default=2, help="threads or processes of every method")
     options = parser.parse_args()
-    facts = {key: value for key, value in vars(options).items() if key != "output"}
-    rows: list[Row] = []
-    for row in runs(options):
-        rows.append(row)
-        reporting.progress(*(row[name] for name in ("data", "method", "seed", "NMI", "seconds")))
-        reporting.save(options.output, {"options": facts, "runs": rows, "summary": summary(rows)})
-    print_summary(summary(rows))
+    results: dict[str, Any] = {"options": reporting.given(options)}
+    told = itemgetter("data", "method", "seed", "NMI", "seconds")
+    lines = summary(reporting.collect(runs(options), options.output, results, "runs", told))
+    print_summary(lines)
+    reporting.save(options.output, results | {"summary": lines})
 
 
 if __name__ == "__main__":

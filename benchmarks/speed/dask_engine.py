@@ -88,12 +88,9 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=6, help="of each run")
     settings = parser.parse_args()
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    rows: list[dict[str, Any]] = []
     with LocalCluster(**options, memory_limit="4GiB") as cluster, Client(cluster) as client:
-        for millions in settings.millions:
-            rows.append(compare(client, millions, settings))
-            reporting.progress(rows[-1])
-            reporting.save(settings.output, {"rows": rows})
+        measured = (compare(client, millions, settings) for millions in settings.millions)
+        rows = reporting.collect(measured, settings.output, {}, "rows", lambda row: [row])
     reporting.print_table(rows)
 
 

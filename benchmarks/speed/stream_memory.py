@@ -86,12 +86,8 @@ def main() -> None:
     if options.job:
         print(json.dumps(measure(*json.loads(options.job))))
         return
-    rows: list[dict[str, Any]] = []
-    for row in compare(options):
-        rows.append(row)
-        reporting.progress(row)
-        reporting.save(options.output, {"memory": rows})
-    reporting.print_table(rows)
+    rows = compare(options)
+    reporting.print_table(reporting.collect(rows, options.output, {}, "memory", lambda row: [row]))
 
 
 if __name__ == "__main__":
