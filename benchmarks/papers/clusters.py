@@ -37,7 +37,6 @@ from skcooc import (
 )
 from skcooc.counts import CSRCounts
 from skcooc.image import grid_coarsening
-from skcooc.protocol import Array
 from skcooc.row_clusters import RowClusters
 from skcooc.simplex import log
 from skcooc.threads import threads
@@ -121,14 +120,14 @@ def multiscale(options: argparse.Namespace) -> Iterator[Row]:
                 }
 
 
-def _timed(X: Any, labels: Array, coarsening: Any, parameters: dict[str, Any]) -> Row:
+def _timed(X: Any, labels: np.ndarray, coarsening: Any, parameters: dict[str, Any]) -> Row:
     model = AsymmetricClustering(SEGMENTS, coarsening=coarsening, **parameters)
     seconds = reporting.clock(model.fit, X)
     nmi = normalized_mutual_info_score(labels, model.labels_)
     return {"seconds": seconds, "energy": model.objective_, "NMI": nmi}
 
 
-def mosaic() -> tuple[Any, Array]:
+def mosaic() -> tuple[Any, np.ndarray]:
     """Histograms of Gabor moduli at the sites of a mosaic of textures, and the textures.
 
     Moduli are cut into bins of equal numbers of pixels, counted in a window around each site.
@@ -149,7 +148,7 @@ def mosaic() -> tuple[Any, Array]:
     return X, labels.ravel()
 
 
-def _gabor_moduli(image: Array) -> Iterator[Array]:
+def _gabor_moduli(image: np.ndarray) -> Iterator[np.ndarray]:
     y, x = np.fft.fftfreq(SITES)[:, None], np.fft.fftfreq(SITES)[None]
     spectrum = np.fft.fft2(image - image.mean())
     for frequency in FREQUENCIES:
@@ -158,7 +157,7 @@ def _gabor_moduli(image: Array) -> Iterator[Array]:
             yield np.abs(np.fft.ifft2(spectrum * np.exp(-off / (2 * (frequency / 2.5) ** 2))))
 
 
-def _binned(modulus: Array) -> Array:
+def _binned(modulus: np.ndarray) -> np.ndarray:
     return (BINS * ranks(modulus)).astype(int)
 
 

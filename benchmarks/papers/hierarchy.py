@@ -38,7 +38,6 @@ from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads
 from skcooc.datasets import make_cooccurrences
 from skcooc.model_selection import split_observations
 from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
-from skcooc.protocol import Array
 
 Row = dict[str, Any]
 
@@ -79,7 +78,7 @@ def frequency_by_depth(model: Any, X: Any) -> Row:
     }
 
 
-def draw(model: Any, words: Array, folder: Path) -> None:
+def draw(model: Any, words: np.ndarray, folder: Path) -> None:
     """The tree with its words, and where three of them are."""
     from matplotlib import pyplot as plt
 
@@ -146,7 +145,7 @@ def _on_split(corpus: corpora.Corpus, tree: str, K: int, seed: int) -> Row:
     return measured
 
 
-def at_depth(model: Any, level: int) -> Array:
+def at_depth(model: Any, level: int) -> np.ndarray:
     """The node at a level above the cluster of each row, or its leaf where that is higher."""
     tree = model.tree_
     nodes = tree.leaves[model.labels_]

@@ -33,7 +33,6 @@ from benchmarks import reporting
 from benchmarks.papers import category_curves
 from benchmarks.quality import coclustering, topic_models, tuned
 from benchmarks.quality.topic_models import METHODS, Method, Task
-from skcooc.protocol import Array
 
 DATA = {"newsgroups4": "Four newsgroups", "reuters5": "Reuters, five categories"}
 COLUMN_CLUSTERS = 20  # of SymmetricClustering
@@ -93,7 +92,7 @@ def curves(options: argparse.Namespace) -> Iterator[Row]:
                 yield {"data": data, "model": name, "setting": setting} | row
 
 
-def _project(X: Any, method: Method, task: Task, setting: topic_models.Setting) -> Array:
+def _project(X: Any, method: Method, task: Task, setting: topic_models.Setting) -> np.ndarray:
     model = topic_models.fitted(method, X, task, setting)
     return getattr(model, "project", model.transform)(X)
 
@@ -128,7 +127,7 @@ def clusters(options: argparse.Namespace) -> Iterator[Row]:
 
 def clusterings(
     X: Any, n_clusters: int, options: argparse.Namespace
-) -> Iterator[tuple[str, Callable[[int], Array]]]:
+) -> Iterator[tuple[str, Callable[[int], np.ndarray]]]:
     """Names of methods, and how each labels the documents with a seed."""
     for name in ("NMF (Kullback-Leibler)", "AsymmetricClustering", "SymmetricClustering"):
         yield name, partial(_by_words, name, X, n_clusters, options)
@@ -137,21 +136,23 @@ def clusterings(
             yield f"{name}, K={K}", _on_topics(X, n_clusters, K, METHODS[name], options)
 
 
-def _by_words(name: str, X: Any, n_clusters: int, options: argparse.Namespace, seed: int) -> Array:
+def _by_words(
+    name: str, X: Any, n_clusters: int, options: argparse.Namespace, seed: int
+) -> np.ndarray:
     task = coclustering.Task(X, n_clusters, COLUMN_CLUSTERS, options.jobs, seed)
     return coclustering.METHODS[name](task).rows
 
 
 def _on_topics(
     X: Any, n_clusters: int, K: int, method: Method, options: argparse.Namespace
-) -> Callable[[int], Array]:
+) -> Callable[[int], np.ndarray]:
     """PCP's own labels, and those of k-means on the mixtures of any other model."""
     clustering = {"n_clusters": n_clusters} if method.fit is topic_models.projected else {}
     grid = [setting | clustering for setting in method.grid]
     grid = [setting for i, setting in enumerate(grid) if setting not in grid[:i]]
     setting = topic_models.chosen(replace(method, grid=grid), X, Task(K, options.jobs, 0))
 
-    def label(seed: int) -> Array:
+    def label(seed: int) -> np.ndarray:
         model = topic_models.fitted(method, X, Task(K, options.jobs, seed), setting)
         if clustering:
             return model.labels_

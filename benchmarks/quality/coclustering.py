@@ -34,7 +34,6 @@ from threadpoolctl import threadpool_limits
 from benchmarks import corpora, reporting
 from benchmarks.quality import peers, tuned
 from skcooc.metrics import clustering_accuracy, mutual_information_kept
-from skcooc.protocol import Array
 
 DATA: dict[str, Callable[[], corpora.Corpus]] = {
     "classic3": corpora.classic3,
@@ -60,8 +59,8 @@ class Task(NamedTuple):
 class Clusters(NamedTuple):
     """Labels of the documents, and of the words where these are clustered too."""
 
-    rows: Array  # (N,)
-    columns: Array | None = None  # (M,)
+    rows: np.ndarray  # (N,)
+    columns: np.ndarray | None = None  # (M,)
 
 
 def spectral(task: Task) -> Clusters:
@@ -132,7 +131,7 @@ def runs(options: argparse.Namespace) -> Iterator[Row]:
                 yield row | quality(X, classes, clusters)
 
 
-def documents(data: str) -> tuple[Any, Array]:
+def documents(data: str) -> tuple[Any, np.ndarray]:
     """Counts and classes of the documents that are not empty."""
     corpus = DATA[data]()
     assert corpus.labels is not None
@@ -142,7 +141,7 @@ def documents(data: str) -> tuple[Any, Array]:
     return X, corpus.labels[rows]
 
 
-def occupied(X: Any) -> tuple[Any, Array]:
+def occupied(X: Any) -> tuple[Any, np.ndarray]:
     """Counts in float32 without empty rows and columns, and the positions of the rows kept."""
     rows, columns = (np.flatnonzero(X.sum(axis=axis)) for axis in (1, 0))
     return X[rows][:, columns].astype(np.float32), rows
@@ -162,7 +161,7 @@ def warm_up(method: str, options: argparse.Namespace) -> None:
     METHODS[method](Task(X, 2, 2, options.jobs, 0))
 
 
-def quality(X: Any, classes: Array, clusters: Clusters) -> Row:
+def quality(X: Any, classes: np.ndarray, clusters: Clusters) -> Row:
     """Agreement with the classes, and information kept."""
     rows, columns = clusters
     measures = {

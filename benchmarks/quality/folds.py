@@ -15,10 +15,9 @@ from benchmarks import corpora, reporting
 from benchmarks.quality import tuned
 from skcooc import Dyads
 from skcooc.metrics import unigram
-from skcooc.protocol import Array
 
 Row = dict[str, Any]
-Fold = tuple[Array, Array]  # positions of training and test observations
+Fold = tuple[np.ndarray, np.ndarray]  # positions of training and test observations
 
 
 def options(question: str, parts: Iterable[str]) -> argparse.ArgumentParser:
@@ -53,13 +52,13 @@ def on_folds(
     }
 
 
-def _on_fold(model: Any, dyads: Dyads, train: Array, test: Array) -> tuple[float, ...]:
+def _on_fold(model: Any, dyads: Dyads, train: np.ndarray, test: np.ndarray) -> tuple[float, ...]:
     tuned.silence()
     seconds = reporting.clock(lambda: model.fit(dyads[train]))
     return model.perplexity(dyads[test]), model.beta_, model.smoothing_, seconds
 
 
-def unigram_on_fold(dyads: Dyads, train: Array, test: Array) -> float:
+def unigram_on_fold(dyads: Dyads, train: np.ndarray, test: np.ndarray) -> float:
     """Perplexity of the unigram of the training observations."""
     return unigram_perplexity(dyads[train].to_csr(), dyads[test])
 

@@ -25,7 +25,6 @@ from benchmarks.quality.peers import Factors
 from skcooc import AspectModel, RowBlocks
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations
-from skcooc.protocol import Array
 from skcooc.simplex import normalise
 
 DATA = {
@@ -144,7 +143,7 @@ class Completion:
     def __init__(self, X: Any) -> None:
         self.known, self.unknown = split_observations(X, test_size=0.5, random_state=0)
 
-    def smoothing(self, factors: Callable[[Any], Factors], background: Array) -> float:
+    def smoothing(self, factors: Callable[[Any], Factors], background: np.ndarray) -> float:
         """The best weight of the background for these rows."""
         return best_smoothing(self.unknown, *factors(self.known), background)
 

@@ -20,10 +20,10 @@ from distributed import Client, LocalCluster
 
 from benchmarks import reporting
 from benchmarks.speed.power_law import power_law_block
+from skcooc import delayed_rows
 from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.dask import load
-from skcooc.distributed import delayed_rows
 from skcooc.em import EM, Fit
 from skcooc.em.schedules import constant
 from skcooc.threads import threads

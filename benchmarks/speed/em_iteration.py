@@ -37,7 +37,6 @@ from benchmarks.speed import fit_memory
 from skcooc.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.layout import balanced_ranges
-from skcooc.protocol import Array
 from skcooc.threads import threads
 
 BETA = 0.8
@@ -60,11 +59,13 @@ def gather(indptr, indices, D, start, stop, sums):  # type: ignore[no-untyped-de
                 total[k] += d[k]
 
 
-def _gather_range(indptr: Array, indices: Array, D: Array, sums: Array, limits: Any) -> None:
+def _gather_range(
+    indptr: np.ndarray, indices: np.ndarray, D: np.ndarray, sums: np.ndarray, limits: Any
+) -> None:
     gather(indptr, indices, D, *limits, sums)  # type: ignore[call-arg]
 
 
-def gather_both_ways(X: CSRCounts, A: Array, B: Array, map: Any) -> None:
+def gather_both_ways(X: CSRCounts, A: np.ndarray, B: np.ndarray, map: Any) -> None:
     """Gather columns' rows for every row, then rows' rows for every column."""
     columns = X._columns
     for indptr, indices, D, n in (
