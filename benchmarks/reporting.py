@@ -1,4 +1,4 @@
-"""What all benchmarks share: machine facts, aligned tables, results as JSON, common options."""
+"""What all benchmarks share: options, seconds, machine facts, tables, results as JSON."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import argparse
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 PACKAGES = ("skcooc", "numpy", "scipy", "scikit-learn", "numba", "joblib", "tomotopy", "gensim")
 
 Row = Mapping[str, Any]
@@ -27,18 +29,67 @@ def machine() -> dict[str, Any]:
     }
 
 
-def options(question: str, output: str | None = None) -> argparse.ArgumentParser:
-    """A parser with the option that every benchmark has."""
+def options(question: str, parts: Iterable[str] = ()) -> argparse.ArgumentParser:
+    """A parser with the option that every benchmark has, and one for its parts if it has any."""
     parser = argparse.ArgumentParser(
         description=question, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--output", type=Path, default=output, help="JSON file to write")
+    parser.add_argument("--output", type=Path, help="JSON file to write")
+    if parts:
+        parser.add_argument("--parts", choices=parts, nargs="+", default=list(parts))
     return parser
+
+
+def given(options: argparse.Namespace) -> dict[str, Any]:
+    """The options, but for files."""
+    return {name: value for name, value in vars(options).items() if not isinstance(value, Path)}
+
+
+def clock(action: Callable[..., Any], *arguments: Any) -> float:
+    """Seconds that an action takes."""
+    began = perf_counter()
+    action(*arguments)
+    return perf_counter() - began
 
 
 def progress(*parts: Any) -> None:
     """Say what has just been done."""
     print("...", *parts, flush=True)
+
+
+def pairs(row: Row) -> list[str]:
+    """What a row holds, under its names."""
+    return [f"{name}={value}" for name, value in row.items()]
+
+
+def collect(
+    measured: Iterable[dict[str, Any]],
+    path: Path | None,
+    results: dict[str, Any],
+    name: str,
+    tell: Callable[[dict[str, Any]], Iterable[Any]] | None = pairs,
+) -> list[dict[str, Any]]:
+    """Take rows as they are measured: tell of each, and save all so far as ``results[name]``."""
+    rows = results.setdefault(name, [])
+    for row in measured:
+        rows.append(row)
+        if tell:
+            progress(*tell(row))
+        save(path, results)
+    return rows
+
+
+def run_parts(
+    parts: Mapping[str, Callable[[argparse.Namespace], Iterable[dict[str, Any]]]],
+    options: argparse.Namespace,
+    tell: Callable[[dict[str, Any]], Iterable[Any]] | None = lambda row: pairs(_plain(row)),
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the parts asked for; a table after each, whose columns are of its widest row."""
+    results: dict[str, list[dict[str, Any]]] = {}
+    for part in options.parts:
+        rows = collect(parts[part](options), options.output, results, part, tell)
+        print_table(rows, _plain(max(rows, key=len, default={})))
+    return results
 
 
 def print_table(rows: Sequence[Row], columns: Iterable[str] | None = None) -> None:
@@ -75,6 +126,10 @@ def save(path: Path | str | None, results: Mapping[str, Any]) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     content = json.dumps({"machine": machine(), **results}, indent=1, default=float)
     Path(path).write_text(content + "\n", encoding="utf-8")
+
+
+def _plain(row: Row) -> Row:
+    return {name: value for name, value in row.items() if not isinstance(value, (list, dict))}
 
 
 def _text(value: Any) -> str:

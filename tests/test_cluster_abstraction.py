@@ -238,7 +238,7 @@ def test_trees_that_do_not_fit_are_refused():
 
 def test_threads_change_nothing(monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
+    monkeypatch.setattr("skcooc.base.estimator.estimator.n_threads", lambda n_jobs: n_jobs)
     X = planted().X
     options = {"abstraction": "object", "beta": 0.2, "random_state": 0}
     one, three = (ClusterAbstraction(4, n_jobs=n, **options).fit(X) for n in (1, 3))

@@ -18,7 +18,7 @@ from skcooc.equations.at_centers import MeanField, cluster_terms
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.projections import Params, clusters_of
 from skcooc.equations.structured_projections import StructuredProjections
-from skcooc.fitting.table import fold_in
+from skcooc.fitting.table.table import fold_in
 from tests import projections as literal
 from tests.data import requires_data
 from tests.tables import planted, random_table

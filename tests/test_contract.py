@@ -83,7 +83,7 @@ def test_transform_times_components_is_the_prediction(estimator):
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_results_do_not_depend_on_n_jobs(estimator, n_jobs, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
+    monkeypatch.setattr("skcooc.base.estimator.estimator.n_threads", lambda n_jobs: n_jobs)
     assert_same_fit(fitted(estimator, n_jobs=1), fitted(estimator, n_jobs=n_jobs))
 
 
@@ -133,7 +133,7 @@ def test_new_rows_are_scored_on_what_was_not_folded_in(estimator):
 
 
 def scored_counts(X):
-    from skcooc.base.predictions import SPLIT_SEED
+    from skcooc.base.estimator.predictions import SPLIT_SEED
     from skcooc.counts import thin
 
     return thin(X, 0.5, SPLIT_SEED, occupied=True)[1].sum(axis=1)

@@ -114,7 +114,7 @@ def test_scores_are_log_likelihoods_of_the_smoothed_mean(model):
 @pytest.mark.parametrize("n_jobs", [2, 3, 7])
 def test_results_do_not_depend_on_n_jobs(model, n_jobs, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
+    monkeypatch.setattr("skcooc.base.estimator.estimator.n_threads", lambda n_jobs: n_jobs)
     monkeypatch.setattr("skcooc.ensemble.n_threads", lambda n_jobs: n_jobs)
     other = average(n_jobs=n_jobs).fit(X)
     np.testing.assert_array_equal(model.components_, other.components_)

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads, ProductSpaceMixture
-from skcooc.base.attributes import collapsed
+from skcooc.base.estimator.attributes import collapsed
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
 from skcooc.em.schedules import constant

@@ -24,7 +24,7 @@ from skcooc import (
 )
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import online
-from skcooc.fitting.stream import Batch
+from skcooc.fitting.table.stream import Batch
 from tests.tables import planted
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
@@ -130,8 +130,8 @@ def test_a_stream_goes_on_where_it_was_pickled(estimator):
 @every_streamer
 def test_single_precision_and_threads(estimator, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.streams.n_threads", lambda n_jobs: n_jobs or 1)
-    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs or 1)
+    monkeypatch.setattr("skcooc.base.estimator.streams.n_threads", lambda n_jobs: n_jobs or 1)
+    monkeypatch.setattr("skcooc.base.estimator.estimator.n_threads", lambda n_jobs: n_jobs or 1)
     blocks = batches(X.astype(np.float32), 120)
     one, two = (streamed(clone(estimator).set_params(n_jobs=n), blocks) for n in (1, 3))
     assert_same(one, two)
@@ -290,7 +290,7 @@ def shuffled(X, size, seed=0):
 
 @pytest.fixture
 def small_sample(monkeypatch):
-    monkeypatch.setattr("skcooc.base.streams.SAMPLE_ROWS", 60)
+    monkeypatch.setattr("skcooc.base.estimator.streams.SAMPLE_ROWS", 60)
 
 
 @pytest.mark.usefixtures("small_sample")
@@ -357,7 +357,7 @@ def test_weights_that_do_not_fit_are_refused():
 
 @pytest.mark.usefixtures("small_sample")
 def test_passes_end_and_go_on_with_a_warm_start(monkeypatch):
-    monkeypatch.setattr("skcooc.base.streams.PASS_TOL", -1.0)
+    monkeypatch.setattr("skcooc.base.estimator.streams.PASS_TOL", -1.0)
     table = shuffled(X, 40)
     estimator = AspectModel(3, beta=0.9, random_state=0)
     two, four = (clone(estimator).fit(RowBlocks(table, max_passes=n)) for n in (2, 4))
@@ -419,9 +419,9 @@ def peak_memory(n_blocks):
 
 
 def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch):
-    monkeypatch.setattr("skcooc.base.streams.SAMPLE_ROWS", 50)
+    monkeypatch.setattr("skcooc.base.estimator.streams.SAMPLE_ROWS", 50)
     peak_memory(3)  # what is imported and compiled only once
     few, many = peak_memory(4), peak_memory(14)
     assert many < 1.2 * few
-    monkeypatch.setattr("skcooc.base.streams.SAMPLE_ROWS", 1400)  # and that a twin is found out
+    monkeypatch.setattr("skcooc.base.estimator.streams.SAMPLE_ROWS", 1400)  # and that a twin is found out
     assert peak_memory(14) > 1.5 * few

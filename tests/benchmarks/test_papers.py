@@ -1,4 +1,4 @@
-"""What benchmarks/papers.py computes by itself: folds, means, comparisons, and that all runs."""
+"""What benchmarks/papers/papers.py computes: folds, means, comparisons, and that all runs."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from benchmarks import paper_page, paper_tables, papers
+from benchmarks.papers import paper_page, paper_tables, papers
 from skcooc import AspectModel
 from skcooc.datasets import make_cooccurrences
 

@@ -5,7 +5,7 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
-from benchmarks.perplexity_curves import aspect_curve
+from benchmarks.quality.perplexity_curves import aspect_curve
 from skcooc import AspectModel
 from skcooc.datasets import make_cooccurrences
 

@@ -1,4 +1,4 @@
-"""What benchmarks/projection.py computes by itself: LDA's bound, pLSA's likelihood, its choices."""
+"""What benchmarks/papers/projection.py computes: LDA's bound, pLSA's likelihood, its choices."""
 
 from types import SimpleNamespace
 
@@ -8,9 +8,10 @@ from scipy.integrate import quad
 from scipy.special import digamma, gammaln
 from scipy.stats import beta as beta_distribution
 
-from benchmarks import category_curves, topic_models
-from benchmarks.lda import DirichletTopics
-from benchmarks.topic_models import Method, Task
+from benchmarks.papers import category_curves
+from benchmarks.quality import topic_models
+from benchmarks.quality.lda import DirichletTopics
+from benchmarks.quality.topic_models import Method, Task
 from skcooc.datasets import make_cooccurrences
 
 

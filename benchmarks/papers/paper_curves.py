@@ -17,9 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 
-from benchmarks import corpora, tuned
-from benchmarks.paper_tables import FAMILIES, summary
-from benchmarks.perplexity_curves import HeldOutCurve
+from benchmarks import corpora
+from benchmarks.papers.paper_tables import FAMILIES, summary
+from benchmarks.quality import tuned
+from benchmarks.quality.perplexity_curves import HeldOutCurve
 from skcooc import AspectModel
 from skcooc.datasets import make_cooccurrences
 from skcooc.metrics import perplexity, unigram

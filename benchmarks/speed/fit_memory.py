@@ -74,7 +74,7 @@ def measure(data: str, n_components: int, beta: Any, n_jobs: int, max_iter: int)
 def in_fresh_process(data: str, n_components: int, beta: Any, n_jobs: int, max_iter: int) -> Any:
     """The same, in a process of its own."""
     arguments = json.dumps([data, n_components, beta, n_jobs, max_iter])
-    command = [sys.executable, "-m", "benchmarks.fit_memory", "--job", arguments]
+    command = [sys.executable, "-m", "benchmarks.speed.fit_memory", "--job", arguments]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import peers
-from benchmarks.peers import Factors
+from benchmarks.quality import peers
+from benchmarks.quality.peers import Factors
 from skcooc import AspectModel, AveragedModels
 from skcooc.datasets import make_cooccurrences
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations
-from skcooc.protocol import Array
 
 VALIDATION = 0.1
 
@@ -34,8 +33,8 @@ class Split(NamedTuple):
     train: Any
     inner: Any
     valid: Any
-    background: Array  # unigram of the training part
-    inner_background: Array
+    background: np.ndarray  # unigram of the training part
+    inner_background: np.ndarray
 
 
 class Outcome(NamedTuple):

@@ -17,23 +17,21 @@ multiscale  A mosaic of eight Brodatz textures, 128 x 128 sites with histograms 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from scipy.ndimage import uniform_filter
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.model_selection import KFold
 
-from benchmarks import corpora, reporting, tuned
+from benchmarks import corpora, reporting
+from benchmarks.papers.texture import ranks
+from benchmarks.quality import folds, tuned
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
-    Dyads,
     ProductSpaceMixture,
     SymmetricClustering,
 )
@@ -41,12 +39,10 @@ from skcooc.counts import CSRCounts
 from skcooc.counts.threads import threads
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.image import grid_coarsening
-from skcooc.metrics import unigram
-from skcooc.protocol import Array
+from skcooc.equations.row_clusters import RowClusters
 from skcooc.simplex import log
 
 Row = dict[str, Any]
-Fold = tuple[Array, Array]  # positions of training and test observations
 
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "AsymmetricClustering": AsymmetricClustering,
@@ -65,48 +61,13 @@ FREQUENCIES, ORIENTATIONS, BINS = (0.25, 0.125, 0.0625), 4, 40
 
 def memo(options: argparse.Namespace) -> Iterator[Row]:
     """Ten folds of Cranfield."""
-    dyads, folds = cranfield_folds()
-    base = [_unigram(dyads, *fold) for fold in folds]
+    dyads, parts = folds.cranfield_folds()
+    base = [folds.unigram_on_fold(dyads, *part) for part in parts]
     yield {"model": "unigram", "K": 1, "perplexity": mean(base), "sd": stdev(base), "memo": 685}
     for name, estimator in ESTIMATORS.items():
         for K in options.components:
-            measured = on_folds(estimator, K, dyads, folds, options.jobs)
+            measured = folds.on_folds(estimator, K, dyads, parts, options.jobs)
             yield {"model": name, "K": K, **measured, "memo": MEMO.get(name, {}).get(K, "")}
-
-
-def cranfield_folds() -> tuple[Dyads, list[Fold]]:
-    """The observations of Cranfield, and ten divisions of them into training and test."""
-    dyads = Dyads(corpora.cranfield().X.astype(float))
-    return dyads, list(KFold(10, shuffle=True, random_state=0).split(dyads))
-
-
-def on_folds(
-    estimator: Callable[..., Any], K: int, dyads: Dyads, folds: Sequence[Fold], jobs: int
-) -> Row:
-    """Means over folds of what the estimator reaches, fitted with another seed on each."""
-    runs = Parallel(n_jobs=jobs)(
-        delayed(_on_fold)(estimator(K, random_state=seed), dyads, *fold)
-        for seed, fold in enumerate(folds)
-    )
-    perplexities, betas, smoothing, seconds = zip(*runs, strict=True)
-    return {
-        "perplexity": mean(perplexities),
-        "sd": stdev(perplexities),
-        "beta": mean(betas),
-        "smoothing": mean(smoothing),
-        "seconds": mean(seconds),
-    }
-
-
-def _on_fold(model: Any, dyads: Dyads, train: Array, test: Array) -> tuple[float, ...]:
-    tuned.silence()
-    seconds = clock(lambda: model.fit(dyads[train]))
-    return model.perplexity(dyads[test]), model.beta_, model.smoothing_, seconds
-
-
-def _unigram(dyads: Dyads, train: Any, test: Any) -> float:
-    b = unigram(dyads[train].to_csr())
-    return float(np.exp(-np.log(b[dyads[test].columns]).mean()))
 
 
 def speed(options: argparse.Namespace) -> Iterator[Row]:
@@ -131,17 +92,10 @@ def speed(options: argparse.Namespace) -> Iterator[Row]:
         seconds: dict[str, list[float]] = {name: [] for name in actions}
         for _ in range(options.repeats):
             for name, action in actions.items():
-                seconds[name].append(clock(action))
+                seconds[name].append(reporting.clock(action))
     peer = min(seconds["scipy.sparse, the two products"])
     for name, times in seconds.items():
         yield {"what": name, "ms": 1e3 * min(times), "times faster": peer / min(times)}
-
-
-def clock(action: Callable[[], Any]) -> float:
-    """Seconds that an action takes."""
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
 
 
 def multiscale(options: argparse.Namespace) -> Iterator[Row]:
@@ -167,14 +121,14 @@ def multiscale(options: argparse.Namespace) -> Iterator[Row]:
                 }
 
 
-def _timed(X: Any, labels: Array, coarsening: Any, parameters: dict[str, Any]) -> Row:
+def _timed(X: Any, labels: np.ndarray, coarsening: Any, parameters: dict[str, Any]) -> Row:
     model = AsymmetricClustering(SEGMENTS, coarsening=coarsening, **parameters)
-    seconds = clock(lambda: model.fit(X))
+    seconds = reporting.clock(model.fit, X)
     nmi = normalized_mutual_info_score(labels, model.labels_)
     return {"seconds": seconds, "energy": model.objective_, "NMI": nmi}
 
 
-def mosaic() -> tuple[Any, Array]:
+def mosaic() -> tuple[Any, np.ndarray]:
     """Histograms of Gabor moduli at the sites of a mosaic of textures, and the textures.
 
     Moduli are cut into bins of equal numbers of pixels, counted in a window around each site.
@@ -184,7 +138,7 @@ def mosaic() -> tuple[Any, Array]:
     nearest = (y[..., None] - place[:, 0]) ** 2 + (x[..., None] - place[:, 1]) ** 2
     labels = nearest.argmin(axis=-1) % SEGMENTS
     textures = corpora.textures()
-    parts = [_ranks(textures[name]) for name in sorted(textures)[:SEGMENTS]]
+    parts = [ranks(textures[name]) for name in sorted(textures)[:SEGMENTS]]
     image = np.choose(labels, [part[:SITES, :SITES] for part in parts])
     columns = [
         np.rint(WINDOW**2 * uniform_filter((bins == b).astype(float), WINDOW, mode="nearest"))
@@ -195,7 +149,7 @@ def mosaic() -> tuple[Any, Array]:
     return X, labels.ravel()
 
 
-def _gabor_moduli(image: Array) -> Iterator[Array]:
+def _gabor_moduli(image: np.ndarray) -> Iterator[np.ndarray]:
     y, x = np.fft.fftfreq(SITES)[:, None], np.fft.fftfreq(SITES)[None]
     spectrum = np.fft.fft2(image - image.mean())
     for frequency in FREQUENCIES:
@@ -204,14 +158,8 @@ def _gabor_moduli(image: Array) -> Iterator[Array]:
             yield np.abs(np.fft.ifft2(spectrum * np.exp(-off / (2 * (frequency / 2.5) ** 2))))
 
 
-def _ranks(image: Array) -> Array:
-    """Grey levels made uniform in [0, 1)."""
-    order = image.ravel().argsort(kind="stable").argsort(kind="stable")
-    return order.reshape(image.shape) / image.size
-
-
-def _binned(modulus: Array) -> Array:
-    return (BINS * _ranks(modulus)).astype(int)
+def _binned(modulus: np.ndarray) -> np.ndarray:
+    return (BINS * ranks(modulus)).astype(int)
 
 
 PARTS = {"memo": memo, "speed": speed, "multiscale": multiscale}
@@ -220,21 +168,10 @@ PARTS = {"memo": memo, "speed": speed, "multiscale": multiscale}
 def main() -> None:
     """Run the parts asked for."""
     tuned.silence()
-    parser = reporting.options(str(__doc__))
-    parser.add_argument("--parts", choices=PARTS, nargs="+", default=list(PARTS))
-    parser.add_argument("--components", type=int, nargs="+", default=[8, 16, 32, 64, 128])
+    parser = folds.options(str(__doc__), PARTS)
     parser.add_argument("--seeds", type=int, default=3, help="of 'multiscale'")
     parser.add_argument("--repeats", type=int, default=20, help="of 'speed'")
-    parser.add_argument("--jobs", type=int, default=2, help="fits of 'memo' side by side")
-    options = parser.parse_args()
-    results: dict[str, list[Row]] = {}
-    for part in options.parts:
-        rows = results.setdefault(part, [])
-        for row in PARTS[part](options):
-            rows.append(row)
-            reporting.progress(*(f"{key}={value}" for key, value in row.items()))
-            reporting.save(options.output, results)
-        reporting.print_table(rows, rows[-1])
+    reporting.run_parts(PARTS, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.paper_curves import FIGURES, SMOOTHING, of_panel
-from benchmarks.paper_tables import FAMILIES, MEMO_UNIGRAM, UNIGRAM, summary
+from benchmarks.papers.paper_curves import FIGURES, SMOOTHING, of_panel
+from benchmarks.papers.paper_tables import FAMILIES, MEMO_UNIGRAM, UNIGRAM, summary
 
 Row = dict[str, Any]
 
@@ -34,7 +34,8 @@ INTRODUCTION = """\
 
 What Hofmann and Puzicha (*Statistical Models for Co-occurrence Data*, AI Memo 1625, 1998) and
 Hofmann, Puzicha and Jordan (*Learning from Dyadic Data*, NIPS 11, 1999) report about prediction,
-done again with skcooc. `python -m benchmarks.papers` measures all of it and writes this page.
+done again with skcooc. `python -m benchmarks.papers.papers` measures all of it and writes this
+page.
 
 ## How
 

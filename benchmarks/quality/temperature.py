@@ -25,8 +25,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import GridSearchCV, KFold
 
-from benchmarks import corpora, reporting, tuned
-from benchmarks.counting import counted_fit
+from benchmarks import corpora, reporting
+from benchmarks.quality import tuned
+from benchmarks.quality.counting import counted_fit
+from benchmarks.quality.folds import unigram_on_fold
 from skcooc import AspectModel, Dyads
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations
@@ -115,7 +117,7 @@ def memo(options: argparse.Namespace) -> Iterator[Row]:
         beta = grid["beta"][0]
         row = {"part": "memo", "K": grid["n_components"][0], "beta": beta}
         yield row | {"perplexity": mean(folds), "sd": float(np.std(folds)), "memo": paper}
-    base = [_unigram(dyads, *fold) for fold in cv.split(dyads)]
+    base = [unigram_on_fold(dyads, *fold) for fold in cv.split(dyads)]
     yield {"part": "memo", "K": 1, "beta": 1.0, "perplexity": mean(base), "sd": np.std(base)}
 
 
@@ -123,7 +125,7 @@ def folds(options: argparse.Namespace) -> Iterator[Row]:
     """beta="auto" on some of the ten folds."""
     dyads, cv = Dyads(corpora.cranfield().X), KFold(options.splits, shuffle=True, random_state=0)
     parts = list(islice(cv.split(dyads), options.folds))
-    scale = UNIGRAM / mean(_unigram(dyads, *part) for part in parts)
+    scale = UNIGRAM / mean(unigram_on_fold(dyads, *part) for part in parts)
     for K in options.components or [8, 32, 128]:
         runs = Parallel(n_jobs=options.jobs)(
             delayed(_auto_on_fold)(dyads, *part, K, options.max_iter, seed)
@@ -168,15 +170,9 @@ def _auto_on_fold(
     return model.perplexity(dyads[test]), model.beta_, model.smoothing_
 
 
-def _unigram(dyads: Dyads, train: Any, test: Any) -> float:
-    b = unigram(dyads[train].to_csr())
-    return float(np.exp(-np.log(b[dyads[test].columns]).mean()))
-
-
 def main() -> None:
     tuned.silence()
-    parser = reporting.options(str(__doc__))
-    parser.add_argument("--parts", choices=PARTS, nargs="+", default=list(PARTS))
+    parser = reporting.options(str(__doc__), PARTS)
     parser.add_argument("--data", choices=DATA, nargs="+", default=list(DATA), help="of 'fixed'")
     parser.add_argument("--components", type=int, nargs="+", help="instead of each part's own")
     parser.add_argument("--seeds", type=int, default=3)
@@ -186,22 +182,10 @@ def main() -> None:
     parser.add_argument("--max-iter", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=2, help="fits side by side")
     parser.add_argument("--verbose", action="store_true", help="show the progress of each batch")
-    options = parser.parse_args()
-    results: dict[str, list[Row]] = {}
-    for part in options.parts:
-        rows = results.setdefault(part, [])
-        for row in PARTS[part](options):
-            rows.append(row)
-            reporting.progress(*(f"{key}={v}" for key, v in row.items() if _plain(v)))
-            reporting.save(options.output, results)
-        reporting.print_table(rows, [key for key in rows[0] if _plain(rows[0][key])])
+    results = reporting.run_parts(PARTS, parser.parse_args())
     collapsed = [row for row in results.get("fixed", []) if row["collapsed"]]
     if collapsed:
         print(f"WARNING: beta='auto' collapsed in {len(collapsed)} fits", flush=True)
-
-
-def _plain(value: Any) -> bool:
-    return not isinstance(value, (list, dict))
 
 
 if __name__ == "__main__":

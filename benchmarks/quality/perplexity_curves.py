@@ -19,14 +19,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
-from benchmarks import corpora, peers, reporting, tuned
-from benchmarks.counting import CountingAspectModel
+from benchmarks import corpora, reporting
+from benchmarks.quality import peers, tuned
+from benchmarks.quality.counting import CountingAspectModel
 from skcooc.datasets import load_docstrings
 from skcooc.metrics import perplexity, unigram
 from skcooc.model_selection import split_observations
 
 SMOOTHING = 1e-3
-PICTURE = Path(__file__).resolve().parents[1] / "docs" / "perplexity.png"
+PICTURE = reporting.DOCS / "perplexity.png"
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 VERMILION, BLUE, GREEN, GREY = "#D55E00", "#0072B2", "#009E73", "#666666"
 

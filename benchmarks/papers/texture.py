@@ -36,7 +36,8 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import confusion_matrix
 
-from benchmarks import corpora, reporting, tuned
+from benchmarks import corpora, reporting
+from benchmarks.quality import tuned
 from skcooc import AsymmetricClustering
 from skcooc.image import (
     GaborHistograms,
@@ -47,12 +48,10 @@ from skcooc.image import (
 )
 from skcooc.image.gabor import gabor_moduli
 from skcooc.plotting import SegmentationDisplay
-from skcooc.protocol import Array
 
 Row = dict[str, Any]
 OTHERS = range(200, 204)  # seeds of the layouts that k-means is tuned on
 N_TEXTURES = 5
-DOCS = Path(__file__).parents[1] / "docs"
 
 
 class Smoothing(NamedTuple):
@@ -93,7 +92,7 @@ def stones(options: argparse.Namespace) -> Iterator[Row]:
         reported = [layout(patterns, 3, side, seed) for seed in seeds(options)]
         yield from compared(f"stones, {side} x {side}", reported, model, best)
         if side == 256:
-            draw(model, reported[0], DOCS / "segmentation.png")
+            draw(model, reported[0], reporting.DOCS / "segmentation.png")
 
 
 def tuned_k_means(mosaics: Sequence[Mondrian]) -> Smoothing:
@@ -105,7 +104,7 @@ def compared(
     name: str, mosaics: Sequence[Mondrian], model: TextureSegmenter, choice: Smoothing
 ) -> Iterator[Row]:
     """Correct pixels, layout by layout, and their median and worst."""
-    methods: dict[str, Callable[[Mondrian, int], Array]] = {
+    methods: dict[str, Callable[[Mondrian, int], np.ndarray]] = {
         "TextureSegmenter": lambda mosaic, seed: (
             clone(model).set_params(random_state=seed).fit_predict(mosaic.image)
         ),
@@ -153,7 +152,7 @@ def multiscale(options: argparse.Namespace) -> Iterator[Row]:
 
 
 def timed_fit(
-    X: Any, coarsening: Sequence[Array] | None, cooling: float | None, seed: int
+    X: Any, coarsening: Sequence[np.ndarray] | None, cooling: float | None, seed: int
 ) -> tuple[float, float]:
     """Seconds of processor time, and the free energy at the end."""
     model = AsymmetricClustering(N_TEXTURES, beta=0.15, cooling=cooling, random_state=seed)
@@ -178,26 +177,26 @@ def seeds(options: argparse.Namespace) -> range:
     return range(options.first, options.first + options.layouts)
 
 
-def layout(textures: Sequence[Array], n: int, side: int, seed: int) -> Mondrian:
+def layout(textures: Sequence[np.ndarray], n: int, side: int, seed: int) -> Mondrian:
     """A mosaic of n of the textures."""
     rng = np.random.RandomState(seed)
     chosen = rng.choice(len(textures), n, replace=False)
     return make_mondrian([textures[k] for k in chosen], (side, side), rng)
 
 
-def ranks(image: Array) -> Array:
+def ranks(image: np.ndarray) -> np.ndarray:
     """Grey levels made uniform in [0, 1)."""
     order = image.ravel().argsort(kind="stable").argsort(kind="stable")
     return order.reshape(image.shape) / image.size
 
 
-def correct(mosaic: Mondrian, labels: Array) -> float:
+def correct(mosaic: Mondrian, labels: np.ndarray) -> float:
     """Share of the pixels whose segment is matched with their texture."""
     pixels = confusion_matrix(mosaic.labels.ravel(), labels.ravel())
     return float(pixels[linear_sum_assignment(-pixels)].sum() / labels.size)
 
 
-def k_means(mosaic: Mondrian, choice: Smoothing) -> Array:
+def k_means(mosaic: Mondrian, choice: Smoothing) -> np.ndarray:
     """Clusters of smoothed Gabor moduli; found on every 16th pixel, assigned to all."""
     bank = gabor_moduli(mosaic.image, 3, 4, choice.frequency)
     planes = [
@@ -231,7 +230,7 @@ def draw(model: TextureSegmenter, mosaic: Mondrian, path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def matched(truth: Array, labels: Array) -> Array:
+def matched(truth: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The truth in the numbers of the labels."""
     _, numbers = linear_sum_assignment(-confusion_matrix(truth.ravel(), labels.ravel()))
     return numbers[truth]
@@ -243,18 +242,10 @@ PARTS = {"mondrian": mondrian, "stones": stones, "multiscale": multiscale, "seco
 def main() -> None:
     """Run the parts asked for."""
     tuned.silence()
-    parser = reporting.options(str(__doc__))
-    parser.add_argument("--parts", choices=PARTS, nargs="+", default=list(PARTS))
+    parser = reporting.options(str(__doc__), PARTS)
     parser.add_argument("--layouts", type=int, default=10)
     parser.add_argument("--first", type=int, default=0, help="seed of the first layout")
-    options = parser.parse_args()
-    results: dict[str, list[Row]] = {}
-    for part in options.parts:
-        rows = results.setdefault(part, [])
-        for row in PARTS[part](options):
-            rows.append(row)
-            reporting.save(options.output, results)
-        reporting.print_table(rows, [name for name in rows[-1] if name != "shares"])
+    reporting.run_parts(PARTS, parser.parse_args(), tell=None)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from operator import itemgetter
 from statistics import mean, stdev
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -30,9 +31,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks import corpora, peers, reporting, tuned
+from benchmarks import corpora, reporting
+from benchmarks.quality import peers, tuned
 from skcooc.metrics import clustering_accuracy, mutual_information_kept
-from skcooc.protocol import Array
 
 DATA: dict[str, Callable[[], corpora.Corpus]] = {
     "classic3": corpora.classic3,
@@ -58,8 +59,8 @@ class Task(NamedTuple):
 class Clusters(NamedTuple):
     """Labels of the documents, and of the words where these are clustered too."""
 
-    rows: Array  # (N,)
-    columns: Array | None = None  # (M,)
+    rows: np.ndarray  # (N,)
+    columns: np.ndarray | None = None  # (M,)
 
 
 def spectral(task: Task) -> Clusters:
@@ -130,7 +131,7 @@ def runs(options: argparse.Namespace) -> Iterator[Row]:
                 yield row | quality(X, classes, clusters)
 
 
-def documents(data: str) -> tuple[Any, Array]:
+def documents(data: str) -> tuple[Any, np.ndarray]:
     """Counts and classes of the documents that are not empty."""
     corpus = DATA[data]()
     assert corpus.labels is not None
@@ -140,7 +141,7 @@ def documents(data: str) -> tuple[Any, Array]:
     return X, corpus.labels[rows]
 
 
-def occupied(X: Any) -> tuple[Any, Array]:
+def occupied(X: Any) -> tuple[Any, np.ndarray]:
     """Counts in float32 without empty rows and columns, and the positions of the rows kept."""
     rows, columns = (np.flatnonzero(X.sum(axis=axis)) for axis in (1, 0))
     return X[rows][:, columns].astype(np.float32), rows
@@ -160,7 +161,7 @@ def warm_up(method: str, options: argparse.Namespace) -> None:
     METHODS[method](Task(X, 2, 2, options.jobs, 0))
 
 
-def quality(X: Any, classes: Array, clusters: Clusters) -> Row:
+def quality(X: Any, classes: np.ndarray, clusters: Clusters) -> Row:
     """Agreement with the classes, and information kept."""
     rows, columns = clusters
     measures = {
@@ -213,13 +214,11 @@ def main() -> None:
     parser.add_argument("--column-clusters", type=int, default=20, help="of SymmetricClustering")
     parser.add_argument("--jobs", type=int, default=2, help="threads or processes of every method")
     options = parser.parse_args()
-    facts = {key: value for key, value in vars(options).items() if key != "output"}
-    rows: list[Row] = []
-    for row in runs(options):
-        rows.append(row)
-        reporting.progress(*(row[name] for name in ("data", "method", "seed", "NMI", "seconds")))
-        reporting.save(options.output, {"options": facts, "runs": rows, "summary": summary(rows)})
-    print_summary(summary(rows))
+    results: dict[str, Any] = {"options": reporting.given(options)}
+    told = itemgetter("data", "method", "seed", "NMI", "seconds")
+    lines = summary(reporting.collect(runs(options), options.output, results, "runs", told))
+    print_summary(lines)
+    reporting.save(options.output, results | {"summary": lines})
 
 
 if __name__ == "__main__":

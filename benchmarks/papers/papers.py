@@ -17,10 +17,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import paper_curves, paper_tables, reporting, tuned
-from benchmarks.paper_page import page
+from benchmarks import reporting
+from benchmarks.papers import paper_curves, paper_tables
+from benchmarks.papers.paper_page import page
+from benchmarks.quality import tuned
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 PARTS = ("tables", "curves")
 
 
@@ -71,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--curve-components", type=int, default=32, help="K of 'curves'")
     parser.add_argument("--max-iter", type=int, default=120, help="iterations of 'curves'")
     parser.add_argument("--jobs", type=int, default=2, help="fits side by side, of one thread each")
-    parser.add_argument("--docs", type=Path, default=DOCS, help="folder of the page")
+    parser.add_argument("--docs", type=Path, default=reporting.DOCS, help="folder of the page")
     parser.add_argument("--quick", action="store_true", help="tiny tables, to see that all runs")
     return parser
 

@@ -19,10 +19,11 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
 from benchmarks import reporting
-from benchmarks.power_law import power_law_block
+from benchmarks.speed.power_law import power_law_block
+from skcooc import delayed_rows
+from skcooc.equations.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.dask import load
-from skcooc.counts.threads import threads
 from skcooc.em import EM, Fit
 from skcooc.em.schedules import constant
 from skcooc.equations.aspects import Aspects
@@ -88,12 +89,9 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=6, help="of each run")
     settings = parser.parse_args()
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    rows: list[dict[str, Any]] = []
     with LocalCluster(**options, memory_limit="4GiB") as cluster, Client(cluster) as client:
-        for millions in settings.millions:
-            rows.append(compare(client, millions, settings))
-            reporting.progress(rows[-1])
-            reporting.save(settings.output, {"rows": rows})
+        measured = (compare(client, millions, settings) for millions in settings.millions)
+        rows = reporting.collect(measured, settings.output, {}, "rows", lambda row: [row])
     reporting.print_table(rows)
 
 

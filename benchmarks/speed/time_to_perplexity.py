@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation, MiniBatchNMF
 
-from benchmarks import corpora, peers, reporting, tuned
-from benchmarks.peers import Factors
+from benchmarks import corpora, reporting
+from benchmarks.quality import peers, tuned
+from benchmarks.quality.peers import Factors
 from skcooc import AspectModel
 from skcooc.metrics import best_smoothing, perplexity
 from skcooc.model_selection import split_observations

@@ -2,10 +2,10 @@
 
 Cranfield, CLASSIC3, adjective-noun pairs and 20 Newsgroups; a tenth of the observations is held
 out, in the same split for all models, for several seeds; "folds" are the first of the ten folds of
-Cranfield that clusters.py has. The peers get their tuned best: priors (LDA) or initialisation
-and number of iterations (NMF), and smoothing, chosen on a tenth of the training observations; the
-seconds of tuning and of the final fit are given apart. AspectModel tunes inside ``fit``. All get
-the same counts, in float32, and the same number of cores.
+Cranfield that folds.py has. The peers get their tuned best: priors (LDA) or
+initialisation and number of iterations (NMF), and smoothing, chosen on a tenth of the training
+observations; the seconds of tuning and of the final fit are given apart. AspectModel tunes inside
+``fit``. All get the same counts, in float32, and the same number of cores.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from operator import itemgetter
 from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
 
-from benchmarks import corpora, reporting, tuned
-from benchmarks.clusters import cranfield_folds
+from benchmarks import corpora, reporting
+from benchmarks.quality import tuned
+from benchmarks.quality.folds import cranfield_folds
 from skcooc.model_selection import split_observations
 
 DATA: dict[str, Callable[[], corpora.Corpus]] = {
@@ -123,15 +125,11 @@ def main() -> None:
     parser.add_argument("--lda-samples", type=int, default=usual.gibbs_samples, help="tomotopy")
     parser.add_argument("--quick", action="store_true", help="too little work, as a smoke test")
     options = parser.parse_args()
-    facts = {key: value for key, value in vars(options).items() if key != "output"}
-    rows: list[Row] = []
-    for row in runs(options):
-        rows.append(row)
-        reporting.progress(*(row[name] for name in ("data", "K", "method", "seed", "perplexity")))
-        reporting.save(options.output, {"options": facts, "runs": rows})
-    lines = summary(rows)
+    results: dict[str, Any] = {"options": reporting.given(options)}
+    told = itemgetter("data", "K", "method", "seed", "perplexity")
+    lines = summary(reporting.collect(runs(options), options.output, results, "runs", told))
     reporting.print_table(lines)
-    reporting.save(options.output, {"options": facts, "runs": rows, "summary": lines})
+    reporting.save(options.output, results | {"summary": lines})
 
 
 if __name__ == "__main__":

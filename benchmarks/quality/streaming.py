@@ -21,11 +21,10 @@ import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation, MiniBatchNMF
 
 from benchmarks import corpora, reporting
-from benchmarks.peers import Factors
+from benchmarks.quality.peers import Factors
 from skcooc import AspectModel, RowBlocks
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations
-from skcooc.protocol import Array
 from skcooc.simplex import normalise
 
 DATA = {
@@ -144,7 +143,7 @@ class Completion:
     def __init__(self, X: Any) -> None:
         self.known, self.unknown = split_observations(X, test_size=0.5, random_state=0)
 
-    def smoothing(self, factors: Callable[[Any], Factors], background: Array) -> float:
+    def smoothing(self, factors: Callable[[Any], Factors], background: np.ndarray) -> float:
         """The best weight of the background for these rows."""
         return best_smoothing(self.unknown, *factors(self.known), background)
 
@@ -183,8 +182,8 @@ def main() -> None:
     parser = reporting.options(str(__doc__))
     parser.add_argument("--data", choices=DATA, default="newsgroups20")
     parser.add_argument("--components", type=int, default=64)
-    parser.add_argument("--batch-size", type=int, default=1000)
-    parser.add_argument("--passes", type=int, default=5)
+    parser.add_argument("--batch-size", type=int, default=1000, help="documents")
+    parser.add_argument("--passes", type=int, default=5, help="over the data, at most")
     parser.add_argument("--methods", choices=METHODS, nargs="+", default=list(METHODS))
     options = parser.parse_args()
     X = DATA[options.data]().X.astype(np.float32)
@@ -192,13 +191,15 @@ def main() -> None:
         "data": options.data,
         "K": options.components,
         "batch size": options.batch_size,
-        "passes": [],
     }
-    for row in measurements(X, options):
-        results["passes"].append(row)
-        reporting.progress(row["method"], row["pass"], round(row["perplexity"], 1))
-        reporting.save(options.output, results)
-    reporting.print_table(results["passes"])
+    rows = reporting.collect(
+        measurements(X, options),
+        options.output,
+        results,
+        "passes",
+        lambda row: (row["method"], row["pass"], round(row["perplexity"], 1)),
+    )
+    reporting.print_table(rows)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.model_selection import KFold
 
-from benchmarks import corpora, tuned
+from benchmarks import corpora
+from benchmarks.quality import tuned
+from benchmarks.quality.folds import unigram_perplexity
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
@@ -29,7 +31,7 @@ from skcooc import (
     SymmetricClustering,
 )
 from skcooc.datasets import make_cooccurrences
-from skcooc.metrics import perplexity, unigram
+from skcooc.metrics import perplexity
 
 Row = dict[str, Any]
 Part = tuple[sp.csr_array, Dyads]  # training table, test observations
@@ -123,11 +125,6 @@ def runs(data: str, options: argparse.Namespace) -> Iterator[Row]:
         )
         yield from Parallel(options.jobs, return_as="generator_unordered")(fits)
         yield {"model": name, "elapsed": perf_counter() - began}
-
-
-def unigram_perplexity(train: sp.csr_array, test: Dyads) -> float:
-    """The table with K = 1: what all families are there."""
-    return float(np.exp(-np.log(unigram(train)[test.columns]).mean()))
 
 
 def fitted(name: str, K: int, fold: int, part: Part) -> Row:

@@ -31,12 +31,13 @@ from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from benchmarks import fit_memory, peers, reporting
+from benchmarks import reporting
+from benchmarks.quality import peers
+from benchmarks.speed import fit_memory
+from skcooc.equations.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.layout import balanced_ranges
 from skcooc.counts.threads import threads
-from skcooc.equations.aspects import Aspects
-from skcooc.protocol import Array
 
 BETA = 0.8
 WARM_UP = 2
@@ -58,11 +59,13 @@ def gather(indptr, indices, D, start, stop, sums):  # type: ignore[no-untyped-de
                 total[k] += d[k]
 
 
-def _gather_range(indptr: Array, indices: Array, D: Array, sums: Array, limits: Any) -> None:
+def _gather_range(
+    indptr: np.ndarray, indices: np.ndarray, D: np.ndarray, sums: np.ndarray, limits: Any
+) -> None:
     gather(indptr, indices, D, *limits, sums)  # type: ignore[call-arg]
 
 
-def gather_both_ways(X: CSRCounts, A: Array, B: Array, map: Any) -> None:
+def gather_both_ways(X: CSRCounts, A: np.ndarray, B: np.ndarray, map: Any) -> None:
     """Gather columns' rows for every row, then rows' rows for every column."""
     columns = X._columns
     for indptr, indices, D, n in (
@@ -74,13 +77,6 @@ def gather_both_ways(X: CSRCounts, A: Array, B: Array, map: Any) -> None:
 
         loop = partial(_gather_range, indptr, indices, D, sums)
         list(map(loop, ranges))
-
-
-def clock(action: Callable[..., Any], *arguments: Any) -> float:
-    """Seconds that an action takes."""
-    began = time.perf_counter()
-    action(*arguments)
-    return time.perf_counter() - began
 
 
 def ours(X: Any, n_components: int, n_threads: int, repeats: int) -> Seconds:
@@ -96,8 +92,8 @@ def ours(X: Any, n_components: int, n_threads: int, repeats: int) -> Seconds:
             params = model.maximize(stats, params, BETA)
             whole = time.perf_counter() - began
             A, B = np.ascontiguousarray(rows), np.ascontiguousarray(params.components)
-            passes = clock(counts.mixture, A, B)
-            limit = clock(gather_both_ways, counts, A, B, map)
+            passes = reporting.clock(counts.mixture, A, B)
+            limit = reporting.clock(gather_both_ways, counts, A, B, map)
             times.append((whole, passes, limit))
     whole, passes, limit = (min(column) for column in zip(*times[WARM_UP:], strict=True))
     return {
@@ -111,7 +107,9 @@ def ours(X: Any, n_components: int, n_threads: int, repeats: int) -> Seconds:
 
 def per_iteration(make: Callable[[int], Any], X: Any, few: int, many: int) -> Seconds:
     """Seconds of an iteration of an estimator, from the fastest fits of few and of many."""
-    short, long = (min(clock(make(n_iter).fit, X) for _ in range(ROUNDS)) for n_iter in (few, many))
+    short, long = (
+        min(reporting.clock(make(n_iter).fit, X) for _ in range(ROUNDS)) for n_iter in (few, many)
+    )
     return {"seconds": (long - short) / (many - few)}
 
 
@@ -154,7 +152,7 @@ def tomotopy(X: Any, n_components: int, n_threads: int, sweeps: int = 5) -> Seco
     """tomotopy's collapsed Gibbs sampler."""
     model = peers.gibbs_sampler(X, n_components, alpha=1 / n_components, eta=0.1, optimise=0)
     model.train(WARM_UP, workers=n_threads)
-    each = [clock(lambda: model.train(1, workers=n_threads)) for _ in range(sweeps)]
+    each = [reporting.clock(lambda: model.train(1, workers=n_threads)) for _ in range(sweeps)]
     return {"seconds": min(each)}
 
 
@@ -188,12 +186,15 @@ def main() -> None:
     parser.add_argument("--no-memory", action="store_true", help="leave out the peak memory")
     options = parser.parse_args()
     X = fit_memory.DATA[options.data]().X.astype(np.float32)
-    results: dict[str, Any] = {"data": options.data, "nonzeros": X.nnz, "iterations": []}
-    for row in measurements(X, options):
-        results["iterations"].append(row)
-        reporting.progress(row["what"], f"K={row['K']} threads={row['threads']}")
-        reporting.save(options.output, results)
-    reporting.print_table(results["iterations"])
+    results: dict[str, Any] = {"data": options.data, "nonzeros": X.nnz}
+    rows = reporting.collect(
+        measurements(X, options),
+        options.output,
+        results,
+        "iterations",
+        lambda row: (row["what"], f"K={row['K']} threads={row['threads']}"),
+    )
+    reporting.print_table(rows)
     if not options.no_memory:
         results["memory"] = fit_memory.compare(options.data, options.components, max_iter=12)
         reporting.print_table(results["memory"])

@@ -1,4 +1,4 @@
-"""The models of ``projection.py``, and how their settings are chosen without the test documents.
+"""The models of ``papers/projection.py``; their settings are chosen without the test documents.
 
 Every fitted model has ``components_`` and ``transform(X)``, whose product predicts words. A setting
 is fitted to nine tenths of the training documents and judged by the others; then the model is
@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.lda import gibbs_topics
+from benchmarks.quality.lda import gibbs_topics
 from skcooc import AspectModel, ClusteringProjection
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations
-from skcooc.protocol import Array
 
 HELD_OUT = 0.1
 SWEEPS, SAMPLES, ROUNDS = 300, 10, 20  # of LDA
@@ -40,7 +39,7 @@ class Documents(NamedTuple):
 
     train: Any
     new: Part
-    background: Array  # (M,) add-one unigram of the training documents
+    background: np.ndarray  # (M,) add-one unigram of the training documents
 
 
 class Scores(NamedTuple):
@@ -69,7 +68,7 @@ class Method:
 
     fit: Callable[..., Any]  # (X, n_components, n_jobs, seed, **setting)
     grid: list[Setting] = field(default_factory=lambda: [{}])
-    log_likelihood: Callable[[Any, Any, Array, float], float] = lambda *given: float("nan")
+    log_likelihood: Callable[[Any, Any, np.ndarray, float], float] = lambda *given: float("nan")
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ def projected(
     return model.fit(X)
 
 
-def mixed_over_training(model: AspectModel, X: Any, b: Array, s: float) -> float:
+def mixed_over_training(model: AspectModel, X: Any, b: np.ndarray, s: float) -> float:
     """log P(new documents) of pLSA, each mixed over the training documents.
 
     P(w) = mean_d prod_n P(w_n given d), Blei, Ng and Jordan, 2003, section 4.3. It is exact.
@@ -189,7 +188,7 @@ def mixed_over_training(model: AspectModel, X: Any, b: Array, s: float) -> float
     return float(np.logaddexp.reduce(joint, axis=1).sum() - len(joint) * np.log(joint.shape[1]))
 
 
-def bounded(model: Any, X: Any, b: Array, s: float) -> float:
+def bounded(model: Any, X: Any, b: np.ndarray, s: float) -> float:
     """The lower bound of models that give one; their topics are smooth by a prior of their own."""
     return float(np.sum(model.bound(X)))
 

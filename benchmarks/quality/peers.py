@@ -12,15 +12,14 @@ from sklearn.decomposition import LatentDirichletAllocation, non_negative_factor
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from skcooc.protocol import Array
 from skcooc.simplex import normalise
 
 
 class Factors(NamedTuple):
     """Rows of both are distributions."""
 
-    mixtures: Array  # (N, K)
-    components: Array  # (K, M)
+    mixtures: np.ndarray  # (N, K)
+    components: np.ndarray  # (K, M)
 
 
 def variational_lda(
@@ -73,7 +72,7 @@ def plsa_by_nmf(
             yield as_distributions(W, H)
 
 
-def as_distributions(W: Array, H: Array) -> Factors:
+def as_distributions(W: np.ndarray, H: np.ndarray) -> Factors:
     """The factors of a non-negative factorisation, divided by their sums."""
     sizes = H.sum(axis=1)
     joint = W * sizes

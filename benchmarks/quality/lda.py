@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import peers
+from benchmarks.quality import peers
 from skcooc.counts import CSRCounts
 from skcooc.equations.dirichlet import best_prior, divergence, expected_log
-from skcooc.protocol import Array
 from skcooc.simplex import normalise
 
 FOLD_IN_ROUNDS = 200
@@ -29,14 +28,14 @@ LEAST_ALPHA = 1e-4  # the sampler can take that of a topic to zero
 class DirichletTopics:
     """A fitted model: the prior of the mixtures of documents, and the topics."""
 
-    alpha: Array  # (K,)
-    components_: Array  # (K, M)
+    alpha: np.ndarray  # (K,)
+    components_: np.ndarray  # (K, M)
 
-    def posteriors(self, X: Any) -> Array:
+    def posteriors(self, X: Any) -> np.ndarray:
         """The Dirichlet parameters gamma (n, K) of the mixtures of documents."""
         return self.alpha + self._expected_counts(_counts(X), FOLD_IN_ROUNDS)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> np.ndarray:
         """The posterior means of the mixtures of documents, (n, K)."""
         return normalise(self.posteriors(X), axis=1, otherwise=0.0)
 
@@ -58,7 +57,9 @@ class DirichletTopics:
             model = DirichletTopics(best_prior(S, model.alpha), topics)
         return model
 
-    def _expected_counts(self, counts: CSRCounts, rounds: int, S: Array | None = None) -> Array:
+    def _expected_counts(
+        self, counts: CSRCounts, rounds: int, S: np.ndarray | None = None
+    ) -> np.ndarray:
         """sum_j n_dj phi_djk, (n, K), by rounds of eqs. (6) and (7) from S or from equal shares."""
         if S is None:
             S = np.repeat(counts.row_sums[:, None] / len(self.alpha), len(self.alpha), axis=1)
@@ -70,12 +71,12 @@ class DirichletTopics:
                 break
         return S
 
-    def _tilted(self, S: Array) -> Array:
+    def _tilted(self, S: np.ndarray) -> np.ndarray:
         """exp E[log theta], (n, K)."""
         return np.exp(expected_log(S, self.alpha, self.alpha.sum()))
 
     @property
-    def _columns(self) -> Array:
+    def _columns(self) -> np.ndarray:
         return np.ascontiguousarray(self.components_.T)
 
 

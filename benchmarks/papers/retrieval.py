@@ -34,16 +34,16 @@ import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
-from benchmarks import corpora, reporting, tuned
+from benchmarks import corpora, reporting
+from benchmarks.quality import tuned
 from skcooc import AspectRetriever
 from skcooc.metrics import average_precision_by_query
-from skcooc.protocol import Array
 
-IDF: dict[str, Callable[[Array, int], Array]] = {
+IDF: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "scikit-learn idf": lambda df, n: np.log((n + 1) / (df + 1)) + 1,
     "plain idf": lambda df, n: np.log(n / np.maximum(df, 1)),
 }
-TF: dict[str, Callable[[Array], Array]] = {
+TF: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "plain tf": lambda n: n,
     "log tf": lambda n: 1 + np.log(n),
 }
@@ -59,11 +59,11 @@ def tf_idf(X: Any, documents: Any, tf: str, idf: str) -> Any:
     return normalize(weighted)
 
 
-def document_frequencies(X: Any) -> Array:
+def document_frequencies(X: Any) -> np.ndarray:
     return np.bincount(X.indices, minlength=X.shape[1])
 
 
-def bm25(X: Any, queries: Any, k1: float, b: float = 0.75) -> Array:
+def bm25(X: Any, queries: Any, k1: float, b: float = 0.75) -> np.ndarray:
     """Robertson's BM25 with idf = log(1 + (N - df + .5) / (df + .5))."""
     df, lengths = document_frequencies(X), X.sum(axis=1)
     idf = np.log1p((X.shape[0] - df + 0.5) / (df + 0.5))
@@ -76,7 +76,7 @@ def bm25(X: Any, queries: Any, k1: float, b: float = 0.75) -> Array:
 
 def latent(
     data: corpora.Judged, dimensions: list[int], feedback: int = 0
-) -> Iterator[tuple[float, str, Array]]:
+) -> Iterator[tuple[float, str, np.ndarray]]:
     """Weight, name and scores of LSA plus tf-idf, at all dimensions, weightings and weights.
 
     With feedback half the mean of the documents found first is added to the query, as in ours.
@@ -100,17 +100,17 @@ def latent(
                 yield w, f"LSA, K={K}, {tf}, {idf}, weight {w:.2f}{suffix}", scores
 
 
-def mean_rows(D: Any, chosen: Array) -> Any:
+def mean_rows(D: Any, chosen: np.ndarray) -> Any:
     """Mean of the chosen rows of D, for each row of chosen."""
     n, k = chosen.shape
     ends = np.arange(0, n * k + 1, k)
     return sp.csr_array((np.full(n * k, 1 / k), chosen.ravel(), ends), shape=(n, D.shape[0])) @ D
 
 
-def peers(data: corpora.Judged, dimensions: list[int]) -> Iterator[tuple[str, Array]]:
+def peers(data: corpora.Judged, dimensions: list[int]) -> Iterator[tuple[str, np.ndarray]]:
     """Names, and average precision of every query."""
 
-    def judge(scores: Array) -> Array:
+    def judge(scores: np.ndarray) -> np.ndarray:
         return average_precision_by_query(data.relevance, scores)
 
     for tf, idf in product(TF, IDF):
@@ -126,13 +126,13 @@ def peers(data: corpora.Judged, dimensions: list[int]) -> Iterator[tuple[str, Ar
             yield max(allowed, key=lambda one: one[2].mean())[1:]
 
 
-def ours(data: corpora.Judged, seed: int) -> Array:
+def ours(data: corpora.Judged, seed: int) -> np.ndarray:
     """Average precision of every query, under the defaults."""
     retriever = AspectRetriever(n_jobs=1, random_state=seed).fit(data.X)
     return average_precision_by_query(data.relevance, retriever.similarity(data.queries))
 
 
-def compared(name: str, precision: Array, best: Array) -> dict[str, Any]:
+def compared(name: str, precision: np.ndarray, best: np.ndarray) -> dict[str, Any]:
     """One row of the table."""
     gain = best - precision
     return {

@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import em_iteration, reporting
-from benchmarks.fit_memory import held, reset_peak
-from benchmarks.power_law import power_law_counts
+from benchmarks import reporting
+from benchmarks.speed import em_iteration
+from benchmarks.speed.fit_memory import held, reset_peak
+from benchmarks.speed.power_law import power_law_counts
 from skcooc import AspectModel
 from skcooc.datasets import make_cooccurrences
 
@@ -101,7 +102,8 @@ JOBS = {"iteration": iteration, "fit": fit}
 
 def in_fresh_process(job: str, *arguments: Any) -> dict[str, Any]:
     """What a job returns, in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.scaling", "--job", json.dumps([job, *arguments])]
+    given = json.dumps([job, *arguments])
+    command = [sys.executable, "-m", "benchmarks.speed.scaling", "--job", given]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     reporting.progress(job, *arguments, round(row["seconds"], 3), "s")

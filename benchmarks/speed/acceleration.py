@@ -117,12 +117,8 @@ def main() -> None:
     parser.add_argument("--max-iter", type=int, default=800)
     parser.add_argument("--jobs", type=int, default=2, help="threads")
     options = parser.parse_args()
-    table: list[Row] = []
-    for row in rows(options):
-        table.append(row)
-        reporting.progress(*row.values())
-        reporting.save(options.output, {"rows": table})
-    reporting.print_table(table)
+    measured = rows(options)
+    reporting.print_table(reporting.collect(measured, options.output, {}, "rows", dict.values))
 
 
 if __name__ == "__main__":

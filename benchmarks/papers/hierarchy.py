@@ -31,18 +31,16 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
-from benchmarks import corpora, reporting, tuned
-from benchmarks.clusters import clock, cranfield_folds, on_folds
-from benchmarks.fit_memory import held, reset_peak
+from benchmarks import corpora, reporting
+from benchmarks.quality import folds, tuned
+from benchmarks.speed.fit_memory import held, reset_peak
 from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads
 from skcooc.datasets import make_cooccurrences
 from skcooc.model_selection import split_observations
 from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
-from skcooc.protocol import Array
 
 Row = dict[str, Any]
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 TITLES = {"cluster": ["cluster"], "neural or network": ["neural", "network"]}
 WORDS = ("network", "spike", "graph")  # of the second picture
 LEAVES, TOP = 32, 10
@@ -80,7 +78,7 @@ def frequency_by_depth(model: Any, X: Any) -> Row:
     }
 
 
-def draw(model: Any, words: Array, folder: Path) -> None:
+def draw(model: Any, words: np.ndarray, folder: Path) -> None:
     """The tree with its words, and where three of them are."""
     from matplotlib import pyplot as plt
 
@@ -95,7 +93,7 @@ def draw(model: Any, words: Array, folder: Path) -> None:
 
 def memo(options: argparse.Namespace) -> Iterator[Row]:
     """Folds of Cranfield."""
-    dyads, folds = cranfield_folds()
+    dyads, parts = folds.cranfield_folds()
     estimators: dict[str, Callable[..., Any]] = {
         "AsymmetricClustering": AsymmetricClustering,
         "ClusterAbstraction, cluster": ClusterAbstraction,
@@ -106,7 +104,7 @@ def memo(options: argparse.Namespace) -> Iterator[Row]:
     for K in options.components:
         for name, estimator in estimators.items():
             of_memo = MEMO.get(K, "") if name.endswith("object") else ""
-            measured = on_folds(estimator, K, dyads, folds[: options.folds], options.jobs)
+            measured = folds.on_folds(estimator, K, dyads, parts[: options.folds], options.jobs)
             yield {"model": name, "K": K, **measured, "memo": of_memo}
 
 
@@ -133,7 +131,7 @@ def draw_splits(corpus: corpora.Corpus, folder: Path) -> None:
 def _on_split(corpus: corpora.Corpus, tree: str, K: int, seed: int) -> Row:
     train, test = split_observations(corpus.X, 0.1, random_state=seed)
     model = ClusterAbstraction(K, tree=tree, n_jobs=2, random_state=seed)
-    seconds = clock(lambda: model.fit(train))
+    seconds = reporting.clock(model.fit, train)
     measured = {
         "perplexity": model.perplexity(Dyads(test)),
         "beta": model.beta_,
@@ -147,7 +145,7 @@ def _on_split(corpus: corpora.Corpus, tree: str, K: int, seed: int) -> Row:
     return measured
 
 
-def at_depth(model: Any, level: int) -> Array:
+def at_depth(model: Any, level: int) -> np.ndarray:
     """The node at a level above the cluster of each row, or its leaf where that is higher."""
     tree = model.tree_
     nodes = tree.leaves[model.labels_]
@@ -171,7 +169,7 @@ def _fit_newsgroups(beta: Any, max_iter: int, tol: float) -> Row:
     model.fit(small.astype(np.float32))  # imports and compiles
     X = corpora.newsgroups20().X.astype(np.float32)
     before = reset_peak()
-    seconds = clock(lambda: model.fit(X))
+    seconds = reporting.clock(model.fit, X)
     last = [record.seconds for record in model.history_][-50:]
     return {
         "beta": beta,
@@ -189,23 +187,14 @@ PARTS = {"depth": depth, "memo": memo, "trees": trees, "speed": speed}
 def main() -> None:
     """Run the parts asked for."""
     tuned.silence()
-    parser = reporting.options(str(__doc__))
-    parser.add_argument("--parts", choices=PARTS, nargs="+", default=list(PARTS))
-    parser.add_argument("--components", type=int, nargs="+", default=[8, 16, 32, 64, 128])
+    parser = folds.options(str(__doc__), PARTS)
     parser.add_argument("--folds", type=int, default=10, help="of 'memo'")
-    parser.add_argument("--jobs", type=int, default=2, help="fits of 'memo' side by side")
     parser.add_argument("--leaves", type=int, nargs="+", default=[8, 32], help="of 'trees'")
     parser.add_argument("--seeds", type=int, default=3, help="of 'depth' and 'trees'")
-    parser.add_argument("--pictures", type=Path, default=DOCS, help="folder of the pictures")
-    options = parser.parse_args()
-    results: dict[str, list[Row]] = {}
-    for part in options.parts:
-        rows = results.setdefault(part, [])
-        for row in PARTS[part](options):
-            rows.append(row)
-            reporting.progress(*(f"{key}={value}" for key, value in row.items()))
-            reporting.save(options.output, results)
-        reporting.print_table(rows, rows[-1])
+    parser.add_argument(
+        "--pictures", type=Path, default=reporting.DOCS, help="folder of the pictures"
+    )
+    reporting.run_parts(PARTS, parser.parse_args())
 
 
 if __name__ == "__main__":

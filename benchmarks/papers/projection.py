@@ -29,9 +29,10 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
-from benchmarks import category_curves, coclustering, reporting, topic_models, tuned
-from benchmarks.topic_models import METHODS, Method, Task
-from skcooc.protocol import Array
+from benchmarks import reporting
+from benchmarks.papers import category_curves
+from benchmarks.quality import coclustering, topic_models, tuned
+from benchmarks.quality.topic_models import METHODS, Method, Task
 
 DATA = {"newsgroups4": "Four newsgroups", "reuters5": "Reuters, five categories"}
 COLUMN_CLUSTERS = 20  # of SymmetricClustering
@@ -91,7 +92,7 @@ def curves(options: argparse.Namespace) -> Iterator[Row]:
                 yield {"data": data, "model": name, "setting": setting} | row
 
 
-def _project(X: Any, method: Method, task: Task, setting: topic_models.Setting) -> Array:
+def _project(X: Any, method: Method, task: Task, setting: topic_models.Setting) -> np.ndarray:
     model = topic_models.fitted(method, X, task, setting)
     return getattr(model, "project", model.transform)(X)
 
@@ -100,9 +101,9 @@ def clusters(options: argparse.Namespace) -> Iterator[Row]:
     """Normalised mutual information with the classes, divided by the larger entropy.
 
     Every method is told the number of classes. NMF, AsymmetricClustering and SymmetricClustering
-    as in ``coclustering.py``. pLSA and LDA: the best of ten k-means on the mixtures of documents.
-    PCP: its own clusters, one start. Priors are those that complete held-out documents best. The
-    number of topics is not tuned: all are reported.
+    as in ``quality/coclustering.py``. pLSA and LDA: the best of ten k-means on the mixtures of
+    documents. PCP: its own clusters, one start. Priors are those that complete held-out documents
+    best. The number of topics is not tuned: all are reported.
     """
     for data in options.data:
         X, classes = coclustering.documents(data)
@@ -126,7 +127,7 @@ def clusters(options: argparse.Namespace) -> Iterator[Row]:
 
 def clusterings(
     X: Any, n_clusters: int, options: argparse.Namespace
-) -> Iterator[tuple[str, Callable[[int], Array]]]:
+) -> Iterator[tuple[str, Callable[[int], np.ndarray]]]:
     """Names of methods, and how each labels the documents with a seed."""
     for name in ("NMF (Kullback-Leibler)", "AsymmetricClustering", "SymmetricClustering"):
         yield name, partial(_by_words, name, X, n_clusters, options)
@@ -135,21 +136,23 @@ def clusterings(
             yield f"{name}, K={K}", _on_topics(X, n_clusters, K, METHODS[name], options)
 
 
-def _by_words(name: str, X: Any, n_clusters: int, options: argparse.Namespace, seed: int) -> Array:
+def _by_words(
+    name: str, X: Any, n_clusters: int, options: argparse.Namespace, seed: int
+) -> np.ndarray:
     task = coclustering.Task(X, n_clusters, COLUMN_CLUSTERS, options.jobs, seed)
     return coclustering.METHODS[name](task).rows
 
 
 def _on_topics(
     X: Any, n_clusters: int, K: int, method: Method, options: argparse.Namespace
-) -> Callable[[int], Array]:
+) -> Callable[[int], np.ndarray]:
     """PCP's own labels, and those of k-means on the mixtures of any other model."""
     clustering = {"n_clusters": n_clusters} if method.fit is topic_models.projected else {}
     grid = [setting | clustering for setting in method.grid]
     grid = [setting for i, setting in enumerate(grid) if setting not in grid[:i]]
     setting = topic_models.chosen(replace(method, grid=grid), X, Task(K, options.jobs, 0))
 
-    def label(seed: int) -> Array:
+    def label(seed: int) -> np.ndarray:
         model = topic_models.fitted(method, X, Task(K, options.jobs, seed), setting)
         if clustering:
             return model.labels_
@@ -216,13 +219,8 @@ def main() -> None:
 
 
 def _measured(options: argparse.Namespace) -> list[Row]:
-    facts = {key: value for key, value in vars(options).items() if not isinstance(value, Path)}
-    rows: list[Row] = []
-    for row in PARTS[options.part](options):
-        rows.append(row)
-        reporting.progress(*(f"{key}={value}" for key, value in row.items()))
-        reporting.save(options.output, {"options": facts, "rows": rows})
-    return rows
+    results = {"options": reporting.given(options)}
+    return reporting.collect(PARTS[options.part](options), options.output, results, "rows")
 
 
 def _earlier(paths: list[Path]) -> list[Row]:

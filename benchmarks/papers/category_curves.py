@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.svm import SVC
 
-from skcooc.protocol import Array
+from benchmarks import reporting
 
-PICTURE = Path(__file__).resolve().parents[1] / "docs" / "projection.png"
+PICTURE = reporting.DOCS / "projection.png"
 SIZES = (10, 20, 40, 70, 100, 150, 200)
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = ("#999999", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00")
@@ -20,7 +20,9 @@ COLOURS = ("#999999", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00")
 Row = dict[str, Any]
 
 
-def rates(projections: list[Array], classes: Array, n_train: int, repetitions: int) -> Array:
+def rates(
+    projections: list[np.ndarray], classes: np.ndarray, n_train: int, repetitions: int
+) -> np.ndarray:
     """Accuracy and balanced accuracy of each repetition, (repetitions, 2), means over categories.
 
     A support vector machine, scikit-learn's SVC with its defaults, learns from n_train documents,
@@ -41,7 +43,7 @@ def rates(projections: list[Array], classes: Array, n_train: int, repetitions: i
     )
 
 
-def _rate(Z: Array, positive: Array, n_train: int, seed: int) -> tuple[float, float]:
+def _rate(Z: np.ndarray, positive: np.ndarray, n_train: int, seed: int) -> tuple[float, float]:
     rng = np.random.default_rng((n_train, seed))
     chosen = np.zeros(len(Z), dtype=bool)
     for side in (positive, ~positive):
@@ -51,7 +53,7 @@ def _rate(Z: Array, positive: Array, n_train: int, seed: int) -> tuple[float, fl
     return float(np.mean(found == true)), float(balanced_accuracy_score(true, found))
 
 
-def curve(projections: list[Array], classes: Array, repetitions: int) -> Iterator[Row]:
+def curve(projections: list[np.ndarray], classes: np.ndarray, repetitions: int) -> Iterator[Row]:
     """One row for each number of training documents; one projection for each fit."""
     for n_train in SIZES:
         accuracy, balanced = rates(projections, classes, n_train, repetitions).T

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc import AspectModel
 from skcooc.equations.aspects import Aspects, Params, Statistics
-from skcooc.protocol import Counts, Rows
 
 
 class Counted(NamedTuple):
@@ -29,7 +29,9 @@ class CountingAspects(Aspects):
 
     betas: list[float] = field(default_factory=list, compare=False)
 
-    def expect(self, X: Counts, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+    def expect(
+        self, X: Any, params: Params, rows: np.ndarray, beta: float
+    ) -> tuple[np.ndarray, Statistics]:
         self.betas.append(beta)
         return super().expect(X, params, rows, beta)
 

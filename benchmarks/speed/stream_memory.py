@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import reporting
-from benchmarks.fit_memory import held, reset_peak
+from benchmarks.speed.fit_memory import held, reset_peak
 from skcooc import AspectModel, RowBlocks, open_csr, save_csr
 
 BLOCK, LENGTH, COLUMNS = 1000, 100, 20_000
@@ -59,7 +59,7 @@ def measure(folder: str, storage: str, n_components: int, passes: int) -> dict[s
 
 def in_fresh_process(*job: Any) -> Any:
     """The same, in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.stream_memory", "--job", json.dumps(job)]
+    command = [sys.executable, "-m", "benchmarks.speed.stream_memory", "--job", json.dumps(job)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -86,12 +86,8 @@ def main() -> None:
     if options.job:
         print(json.dumps(measure(*json.loads(options.job))))
         return
-    rows: list[dict[str, Any]] = []
-    for row in compare(options):
-        rows.append(row)
-        reporting.progress(row)
-        reporting.save(options.output, {"memory": rows})
-    reporting.print_table(rows)
+    rows = compare(options)
+    reporting.print_table(reporting.collect(rows, options.output, {}, "memory", lambda row: [row]))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 
-from benchmarks import corpora, reporting, tuned
+from benchmarks import corpora, reporting
+from benchmarks.quality import tuned
 from skcooc import AspectModel, Dyads
 from skcooc.model_selection import ObservationSplit, TemperatureSearchCV, split_observations
 
@@ -93,12 +94,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     tuned.warm_up()
-    rows: list[Row] = []
-    for row in compared(options):
-        rows.append(row)
-        reporting.progress(*(f"{key}={value}" for key, value in row.items()))
-        reporting.save(options.output, {"searches": rows})
-    reporting.print_table(rows)
+    reporting.print_table(reporting.collect(compared(options), options.output, {}, "searches"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""How well the models predict, cluster and choose beside their peers."""
