@@ -73,7 +73,8 @@ def test_a_page_that_is_not_reached_is_found():
 
 README = ("README", (DOCS.parent / "README.md").read_text(encoding="utf-8"))
 PAGES_WITH_CODE = [(name, text) for name, text in [README, *pages()] if "```python\n" in text]
-MODELS = r"(?<!class )\b(\w+(?:Model|Clustering|Abstraction|Projection|Mixture))\(((?!.*max_iter)[^()]+)\)"
+KINDS = "Model|Clustering|Abstraction|Projection|Mixture"
+MODELS = rf"(?<!class )\b(\w+(?:{KINDS}))\(((?!.*max_iter)[^()]+)\)"
 
 
 def quick(code):

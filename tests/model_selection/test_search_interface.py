@@ -24,7 +24,9 @@ from tests.test_contract import TEXTS
 from tests.test_estimators import impossible
 
 X = planted(n_observations=2000).X.astype(float)
+FAST = {**FAST, "max_iter": 10}
 MODEL = AspectModel(3, smoothing=0.01, **FAST)
+TINY = {"max_iter": 3, "tol": 0.0, "random_state": 0}
 BETAS = [0.7, 0.85, 1.0]
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
@@ -36,7 +38,10 @@ def search_of(estimator=MODEL, **options):
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [search_of(), search_of(AsymmetricClustering(2, **FAST), split="rows")],
+    [
+        search_of(AspectModel(2, smoothing=0.01, **TINY), betas=[0.8, 1.0]),
+        search_of(AsymmetricClustering(2, **TINY), betas=[0.8, 1.0], split="rows"),
+    ],
     expected_failed_checks=lambda search: impossible(search.estimator),
 )
 def test_check_estimator(estimator, check):
