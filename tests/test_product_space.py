@@ -17,6 +17,7 @@ from skcooc.em.schedules import constant
 from skcooc.em.sweep import sweep
 from skcooc.model_selection import split_observations
 from skcooc.product_aspects import Params, ProductAspects, _merged
+from tests.broken import half_step
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -150,14 +151,7 @@ def test_components_without_observations_stay_as_they_are(tempering):
 # ---- twins that are broken on purpose
 
 
-@dataclass(frozen=True)
-class HalfStep(ProductAspects):
-    """Broken: an M-step that climbs, but to the wrong place."""
-
-    def maximize(self, stats, params, beta):
-        right = super().maximize(stats, params, beta)
-        roots = np.sqrt(right.components)
-        return right._replace(components=roots / roots.sum(axis=0))
+HalfStep = half_step(ProductAspects)
 
 
 @dataclass(frozen=True)
