@@ -53,11 +53,11 @@ AVERAGE = AveragedModels(AspectModel(3, beta=0.9), 2)
 
 FORMS = [
     *CLASSES,
-    AspectModel(3, early_stopping=True),
-    AspectModel(3, leave_one_out=True, beta=0.9),
+    AspectModel(3, beta=0.9, early_stopping=True),
+    AspectModel(3, beta=0.9, leave_one_out=True),
     AsymmetricClustering(3, hard=True),
     AsymmetricClustering(3, axis="columns", beta=0.2),
     ClusterAbstraction(3, tree="annealed"),
-    ClusteringProjection(4, beta=0.3),
+    ClusteringProjection(4, beta=0.8),
 ]
 """And the forms whose fits go another way."""

@@ -158,7 +158,7 @@ def test_products_are_those_of_the_table(workers):
 
 
 def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
-    estimator = AspectModel(3, max_iter=8, random_state=0)
+    estimator = AspectModel(3, max_iter=4, random_state=0)
     far, near = clone(estimator).fit(in_blocks(X, 100)), clone(estimator).fit(X)
     assert_same(far, near, 1e-4)  # the sample is all there is
     assert far.component_prior_ == near.component_prior_
@@ -320,9 +320,9 @@ def test_a_lost_scheduler():
 
 
 def test_searches_run_on_the_workers(workers):
-    grid = {"beta": [0.7, 0.9]}
-    search = GridSearchCV(AspectModel(3, max_iter=10, random_state=0), grid, cv=2)
-    by_temperature = TemperatureSearchCV(AspectModel(3, max_iter=10, random_state=0), cv=2)
+    betas, model = [0.7, 0.9], AspectModel(3, max_iter=5, random_state=0)
+    search = GridSearchCV(model, {"beta": betas}, cv=2)
+    by_temperature = TemperatureSearchCV(model, betas, cv=2)
     here = clone(search).fit(Dyads(X)), clone(by_temperature).fit(Dyads(X))
     with parallel_config("dask"):
         there = clone(search).fit(Dyads(X)), clone(by_temperature).fit(Dyads(X))
