@@ -20,6 +20,7 @@ from skcooc.em.driver import Run, accelerator
 from skcooc.image import grid_coarsening
 from tests.cases import ESTIMATORS
 from tests.tables import planted
+from tests.watching import Watcher
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 
@@ -36,16 +37,11 @@ OTHERS = [
 ]
 
 
-class Interruption:
+class Interruption(Watcher):
     """Ends the process, as it were, at an iteration."""
 
     def __init__(self, at):
         self.at, self.seen = at, 0
-
-    def setup(self, estimator, context):
-        pass
-
-    teardown = on_fit_task_begin = setup
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         self.seen += fitted_estimator is not None

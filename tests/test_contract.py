@@ -19,6 +19,7 @@ from skcooc import Dyads
 from skcooc.model_selection import ObservationSplit, split_observations
 from tests.cases import CLASSES, ESTIMATORS, FAST, FORMS
 from tests.tables import planted
+from tests.watching import Watcher
 
 X = planted(n_observations=4000).X.astype(float)
 TEXTS = [
@@ -333,17 +334,11 @@ def test_workers_share_the_cores():
 # ---- callbacks and interruptions
 
 
-class Stop:
+class Stop(Watcher):
     """Stops after a number of iterations."""
 
     def __init__(self, after):
         self.after, self.seen = after, 0
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
 
     def on_fit_task_end(self, estimator, context):
         self.seen += context.task_name == "iteration"

@@ -32,6 +32,7 @@ from skcooc.em import EM
 from skcooc.em.schedules import constant
 from skcooc.model_selection import TemperatureSearchCV
 from tests.tables import planted
+from tests.watching import Watcher
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -236,17 +237,11 @@ def test_blocks_have_to_fit_together(workers):
         clone(ASPECTS).fit(X).transform(da.ones((6, 60), chunks=(3, 20)))
 
 
-class At:
+class At(Watcher):
     """A callback that does something once, after so many iterations."""
 
     def __init__(self, n_calls, function):
         self.n_calls, self.function = n_calls, function
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
 
     def on_fit_task_end(self, estimator, context):
         self.n_calls -= 1

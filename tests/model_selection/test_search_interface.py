@@ -22,6 +22,7 @@ from tests.cases import FAST
 from tests.tables import planted
 from tests.test_contract import TEXTS
 from tests.test_estimators import impossible
+from tests.watching import Watcher
 
 X = planted(n_observations=2000).X.astype(float)
 FAST = {**FAST, "max_iter": 10}
@@ -125,15 +126,11 @@ def test_output_and_tags():
 # ---- callbacks and routing
 
 
-class Watch:
+class Watch(Watcher):
     """Remembers the names of tasks."""
 
     def __init__(self):
         self.began, self.ended = [], []
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
 
     def on_fit_task_begin(self, estimator, context):
         self.began.append(context.task_name)
