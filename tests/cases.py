@@ -48,7 +48,7 @@ CLASSES = [
     ClusteringProjection(3, 4, beta=0.3),
     ProductSpaceMixture(3, 4, beta=0.95),
 ]
-AVERAGE = AveragedModels(AspectModel(3, beta=0.9), 2)
+AVERAGE = AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2)
 """One quick case of each class, for what no parameter changes: names, storage, bad input."""
 
 FORMS = [

@@ -21,6 +21,7 @@ from tests.cases import CLASSES, ESTIMATORS, FAST, FORMS
 from tests.tables import planted
 from tests.watching import Watcher
 
+FAST = {**FAST, "max_iter": 20}
 X = planted(n_observations=4000).X.astype(float)
 TEXTS = [
     f"red green blue {'sky cloud rain ' * (i % 3)} {'stone sand ' * (i % 4)}" for i in range(40)
@@ -29,6 +30,7 @@ TEXTS = [
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 every_form = pytest.mark.parametrize("estimator", FORMS, ids=repr)
 every_class = pytest.mark.parametrize("estimator", CLASSES, ids=repr)
+in_processes = pytest.mark.xdist_group("processes")  # of joblib, begun once
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 
 
@@ -285,15 +287,16 @@ def test_searches_over_observations_rows_and_texts(estimator):
     base = clone(estimator).set_params(**FAST, early_stopping=False)
     dyads = Dyads(X)
     for data, cv in ((dyads, KFold(2, shuffle=True, random_state=0)), (dyads, ObservationSplit(2))):
-        search = GridSearchCV(base, grid, cv=cv, n_jobs=2).fit(data)
+        search = GridSearchCV(base, grid, cv=cv).fit(data)
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    assert np.isfinite(GridSearchCV(base, grid, cv=2, n_jobs=2).fit(X).best_score_)
+    assert np.isfinite(GridSearchCV(base, grid, cv=2).fit(X).best_score_)
     name = type(base).__name__.lower()
     texts = make_pipeline(CountVectorizer(), base)
     grid = {f"{name}__{key}": values for key, values in grid.items()}
-    assert np.isfinite(GridSearchCV(texts, grid, cv=2, n_jobs=2).fit(TEXTS).best_score_)
+    assert np.isfinite(GridSearchCV(texts, grid, cv=2).fit(TEXTS).best_score_)
 
 
+@in_processes
 @every_class
 def test_folds_in_parallel_give_the_same(estimator):
     scores = [
@@ -323,6 +326,7 @@ def test_learning_curve_over_observations():
     assert scores[1] > scores[0]
 
 
+@in_processes
 def test_workers_share_the_cores():
     from skcooc.checks import n_threads
 

@@ -286,26 +286,6 @@ def test_states_that_depend_on_the_parameters_alone_would_not_do(workers):
     assert np.abs(again - fit.rows[0]).max() > 0.01
 
 
-def hungry(X):
-    kept = []
-    while True:
-        kept.append(np.ones(2**22))
-        time.sleep(0.01)
-
-
-def test_workers_out_of_memory(workers):
-    scheduler, model = workers.cluster.scheduler, clone(ASPECTS).fit(X)
-    before, kept = model.components_, scheduler.allowed_failures
-    scheduler.allowed_failures = 0
-    blocks = [dask.delayed(X), dask.delayed(hungry)(X)]
-    try:
-        with pytest.raises(RuntimeError, match="smaller blocks"):
-            model.fit(delayed_rows(blocks, X.shape[1]))
-    finally:
-        scheduler.allowed_failures = kept
-    assert model.components_ is before
-
-
 def test_a_lost_scheduler():
     with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
         model = clone(ASPECTS).set_callbacks(At(3, cluster.close))
@@ -330,3 +310,23 @@ def test_sparse_matrices_are_blocks_too(workers):
     blocks = [dask.delayed(sp.csr_matrix)(block) for block in blocks_of(X, 100)]
     table = delayed_rows(blocks, X.shape[1])
     assert_same(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X), 1e-6)
+
+
+def hungry(X):
+    kept = []
+    while True:
+        kept.append(np.ones(2**22))
+        time.sleep(0.01)
+
+
+def test_workers_out_of_memory(workers):
+    scheduler, model = workers.cluster.scheduler, clone(ASPECTS).fit(X)
+    before, kept = model.components_, scheduler.allowed_failures
+    scheduler.allowed_failures = 0
+    blocks = [dask.delayed(X), dask.delayed(hungry)(X)]
+    try:
+        with pytest.raises(RuntimeError, match="smaller blocks"):
+            model.fit(delayed_rows(blocks, X.shape[1]))
+    finally:
+        scheduler.allowed_failures = kept
+    assert model.components_ is before

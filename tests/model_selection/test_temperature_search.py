@@ -263,9 +263,10 @@ def test_every_form(estimator):
 # ---- results do not depend on how they were made
 
 
+@pytest.mark.xdist_group("processes")
 def test_results_do_not_depend_on_n_jobs():
     auto = clone(MODEL).set_params(smoothing="auto")
-    first, second = (searched(estimator=auto, n_jobs=n_jobs) for n_jobs in (None, 3))
+    first, second = (searched(estimator=auto, n_jobs=n_jobs) for n_jobs in (None, 2))
     for name in ("test_score", "validation_score"):
         np.testing.assert_array_equal(table(first, name), table(second, name))
     np.testing.assert_array_equal(
