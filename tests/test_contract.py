@@ -30,7 +30,6 @@ TEXTS = [
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 every_form = pytest.mark.parametrize("estimator", FORMS, ids=repr)
 every_class = pytest.mark.parametrize("estimator", CLASSES, ids=repr)
-in_processes = pytest.mark.xdist_group("processes")  # of joblib, begun once
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 
 
@@ -296,7 +295,6 @@ def test_searches_over_observations_rows_and_texts(estimator):
     assert np.isfinite(GridSearchCV(texts, grid, cv=2).fit(TEXTS).best_score_)
 
 
-@in_processes
 @every_class
 def test_folds_in_parallel_give_the_same(estimator):
     scores = [
@@ -326,7 +324,6 @@ def test_learning_curve_over_observations():
     assert scores[1] > scores[0]
 
 
-@in_processes
 def test_workers_share_the_cores():
     from skcooc.checks import n_threads
 

@@ -40,7 +40,6 @@ cluster_of = pytest.importorskip("distributed")
 counts_on_workers = pytest.importorskip("skcooc.counts.dask")
 
 pytestmark = [
-    pytest.mark.xdist_group("dask"),  # one cluster for all
     pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
 ]
 SHORT = {"max_iter": 4, "tol": 0.0, "random_state": 0}

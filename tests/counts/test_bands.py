@@ -10,8 +10,6 @@ from skcooc.counts import CSRCounts, bands
 from skcooc.counts.bands import Bands
 from tests.tables import random_table
 
-pytestmark = pytest.mark.xdist_group("bands")  # compiled once
-
 
 @pytest.fixture(params=[1, 7, 16, 1000])
 def height(request, monkeypatch):

@@ -10,8 +10,6 @@ from skcooc.counts import CSRCounts
 from skcooc.counts.exchange import exchange_sweep, gain, x_log_x
 from skcooc.metrics import mutual_information
 
-pytestmark = pytest.mark.xdist_group("exchange")  # compiled once
-
 
 def swept(X, labels, n_clusters):
     """Labels and counts of cluster pairs after one call of the compiled loop."""

@@ -7,8 +7,6 @@ from skcooc.counts import lanes as rows
 from skcooc.counts.kernels import compiled
 from skcooc.counts.lanes import dot, lanes, lined_up, load, plus, prefetch, store
 
-pytestmark = pytest.mark.xdist_group("lanes")  # compiled once
-
 
 @compiled
 def combine(wide, w, A, B, out):

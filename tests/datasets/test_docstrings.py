@@ -11,8 +11,6 @@ import pytest
 
 from skcooc.datasets import docstrings, load_docstrings
 
-pytestmark = pytest.mark.xdist_group("docstrings")  # built once
-
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):

@@ -139,7 +139,6 @@ class Watch(Watcher):
         self.ended.append(context.task_name)
 
 
-@pytest.mark.xdist_group("processes")
 def test_fits_are_tasks_of_callbacks(capsys):
     watch = Watch()
     search_of().set_callbacks(watch).fit(X)

@@ -263,7 +263,6 @@ def test_every_form(estimator):
 # ---- results do not depend on how they were made
 
 
-@pytest.mark.xdist_group("processes")
 def test_results_do_not_depend_on_n_jobs():
     auto = clone(MODEL).set_params(smoothing="auto")
     first, second = (searched(estimator=auto, n_jobs=n_jobs) for n_jobs in (None, 2))
