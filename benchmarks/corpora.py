@@ -5,6 +5,7 @@ They are not part of the library. Their folder is the environment variable SKCOO
 """
 
 import csv
+import functools
 import gzip
 import json
 import os
@@ -194,11 +195,11 @@ def _stemmed(texts: Iterable[str], token: re.Pattern[str]) -> tuple[sp.csr_array
 def _stem_counter(token: re.Pattern[str]) -> CountVectorizer:
     from snowballstemmer import stemmer  # only texts need it
 
-    porter = stemmer("porter")
+    stem = functools.cache(stemmer("porter").stemWord)
 
     def stems(text: str) -> list[str]:
-        words = [word for word in token.findall(text.lower()) if word not in ENGLISH_STOP_WORDS]
-        return porter.stemWords(words)
+        words = token.findall(text.lower())
+        return [stem(word) for word in words if word not in ENGLISH_STOP_WORDS]
 
     return CountVectorizer(analyzer=stems, min_df=5)
 

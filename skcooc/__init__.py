@@ -7,7 +7,7 @@ from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
 from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
-from skcooc.retrieval.retriever import AspectRetriever
+from skcooc.retrieval import AspectRetriever
 from skcooc.symmetric import SymmetricClustering
 from skcooc.tables import Dyads, RowBlocks, delayed_rows, open_csr, save_csr
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base.estimator import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
 from skcooc.em import TemperatureRange
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting.table import Plan, Priors
+from skcooc.fitting import Plan, Priors
 from skcooc.protocol import Block
 
 

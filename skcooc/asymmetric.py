@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal, cast
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base.estimator import CONSTRAINTS, CooccurrenceEstimator
-from skcooc.base.estimator.clusters import RowClusterMixin, check_proportions
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.em.splitting import rising
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.fitting.table import Plan
+from skcooc.fitting import Plan
 from skcooc.protocol import Array, Counts
 from skcooc.simplex import first_largest
 

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base.estimator import CONSTRAINTS, CooccurrenceEstimator
-from skcooc.base.estimator.trees import TreeMixin
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base.trees import TreeMixin
 from skcooc.em.legs import Observe
 from skcooc.equations.growth import grow
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.tree_clusters import Abstractions
-from skcooc.fitting.table import Grown, Options, Plan
+from skcooc.fitting import Grown, Options, Plan
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
 from skcooc.protocol import Counts

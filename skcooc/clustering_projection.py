@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base.estimator import CONSTRAINTS, CooccurrenceEstimator
-from skcooc.base.estimator.projections import ProjectionMixin
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base.projections import ProjectionMixin
 from skcooc.em import TemperatureRange
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.equations.structured_projections import StructuredProjections
-from skcooc.fitting.table import Plan
+from skcooc.fitting import Plan
 from skcooc.protocol import Block
 
 

@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from skcooc.base.estimator import CooccurrenceEstimator, attributes
-from skcooc.base.estimator.predictions import Predictions
+from skcooc.base import CooccurrenceEstimator, attributes
+from skcooc.base.predictions import Predictions
 from skcooc.em import TemperatureRange
 from skcooc.em.temperature import Probe, best, search, search_with_prior
-from skcooc.fitting.table import Options, Priors
-from skcooc.fitting.table.restarts import in_threads, shares
+from skcooc.fitting import Options, Priors
+from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out

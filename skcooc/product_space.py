@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base.estimator import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
 from skcooc.em import TemperatureRange
 from skcooc.em.solvers import Relaxation
 from skcooc.equations.product_aspects import ProductAspects
-from skcooc.fitting.table import Plan
+from skcooc.fitting import Plan
 from skcooc.protocol import Array
 
 

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BiclusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base.estimator import CONSTRAINTS, CooccurrenceEstimator
-from skcooc.base.estimator.clusters import RowClusterMixin, check_proportions
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.em import TemperatureRange
 from skcooc.equations.class_bigrams import ClassBigrams
 from skcooc.equations.coclusters import CoClusters, log_association, mutual_information
 from skcooc.equations.memberships import no_temperature, temperatures
-from skcooc.fitting.table import Plan
+from skcooc.fitting import Plan
 from skcooc.protocol import Array, Block, Counts
 from skcooc.simplex import first_largest
 

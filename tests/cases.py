@@ -39,8 +39,25 @@ ESTIMATORS = [
     ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),
 ]
 
-AVERAGES = [
-    AveragedModels(AspectModel(3), 2),
-    AveragedModels(AspectModel(3, beta=1.0, early_stopping=True), 2),
-    AveragedModels(AsymmetricClustering(3, beta=0.2), 2),
+
+CLASSES = [
+    AspectModel(3, beta=0.9),
+    AsymmetricClustering(3, beta=0.2),
+    SymmetricClustering(3, 4, beta=0.7),
+    ClusterAbstraction(3, beta=0.4),
+    ClusteringProjection(3, 4, beta=0.3),
+    ProductSpaceMixture(3, 4, beta=0.95),
 ]
+AVERAGE = AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2)
+"""One quick case of each class, for what no parameter changes: names, storage, bad input."""
+
+FORMS = [
+    *CLASSES,
+    AspectModel(3, beta=0.9, early_stopping=True),
+    AspectModel(3, beta=0.9, leave_one_out=True),
+    AsymmetricClustering(3, hard=True),
+    AsymmetricClustering(3, axis="columns", beta=0.2),
+    ClusterAbstraction(3, tree="annealed"),
+    ClusteringProjection(4, beta=0.8),
+]
+"""And the forms whose fits go another way."""

@@ -182,7 +182,7 @@ def test_the_fitted_tree_does_not_change_with_the_parameters():
 
 def test_threads_change_nothing(monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.estimator.estimator.n_threads", lambda n_jobs: n_jobs)
+    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
     X = hierarchy().X
     options = {"tree": "annealed", "random_state": 0}
     one, three = (ClusterAbstraction(4, n_jobs=n, **options).fit(X) for n in (1, 3))

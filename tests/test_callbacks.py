@@ -18,8 +18,9 @@ from skcooc import (
 from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
 from skcooc.em.legs import Run, accelerator
 from skcooc.image import grid_coarsening
-from tests.cases import ESTIMATORS
+from tests.cases import ESTIMATORS, FORMS
 from tests.tables import planted
+from tests.watching import Watcher
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 
@@ -27,6 +28,7 @@ X = planted(n_observations=4000).X.astype(float)
 SHORT = {"max_iter": 9, "tol": 1e-6, "random_state": 0}
 COARSENING = grid_coarsening((10, 8), 2)
 OTHERS = [
+    *(estimator for estimator in ESTIMATORS if estimator.beta != "auto"),
     AspectModel(3, n_init=3),
     AspectModel(3, beta=0.8, early_stopping=True, n_init=2, n_jobs=2),
     AsymmetricClustering(3, beta=0.4, coarsening=COARSENING),
@@ -36,16 +38,11 @@ OTHERS = [
 ]
 
 
-class Interruption:
+class Interruption(Watcher):
     """Ends the process, as it were, at an iteration."""
 
     def __init__(self, at):
         self.at, self.seen = at, 0
-
-    def setup(self, estimator, context):
-        pass
-
-    teardown = on_fit_task_begin = setup
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         self.seen += fitted_estimator is not None
@@ -83,7 +80,7 @@ def assert_same(one, two):
     assert len(set(map(tuple, records))) == 1
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS + OTHERS, ids=repr)
+@pytest.mark.parametrize("estimator", FORMS + OTHERS, ids=repr)
 def test_a_fit_goes_on_as_if_nothing_had_happened(estimator, tmp_path):
     estimator = clone(estimator).set_params(**SHORT)
     resumed, n_interruptions = patched_up(estimator, X, tmp_path / "model", at=2)
@@ -169,8 +166,8 @@ def test_nothing_is_written_before_the_first_iteration(tmp_path):
 
 
 def test_a_stream_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("skcooc.base.estimator.streams.SAMPLE_ROWS", 30)
-    monkeypatch.setattr("skcooc.base.estimator.streams.PASS_TOL", -1.0)
+    monkeypatch.setattr("skcooc.base.streams.SAMPLE_ROWS", 30)
+    monkeypatch.setattr("skcooc.base.streams.PASS_TOL", -1.0)
     blocks = RowBlocks([X[:30], X[30:60], X[60:]], max_passes=5)
     estimator = AspectModel(3, beta=0.9, max_iter=3, random_state=0)
     whole = clone(estimator).fit(blocks)

@@ -32,16 +32,14 @@ from skcooc.em import EM
 from skcooc.em.schedules import constant
 from skcooc.model_selection import TemperatureSearchCV
 from tests.tables import planted
+from tests.watching import Watcher
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 cluster_of = pytest.importorskip("distributed")
 counts_on_workers = pytest.importorskip("skcooc.counts.dask")
 
-pytestmark = [
-    pytest.mark.xdist_group("dask"),  # one cluster for all
-    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 SHORT = {"max_iter": 4, "tol": 0.0, "random_state": 0}
 ASPECTS = AspectModel(3, beta=0.9, max_iter=13, tol=0.0, random_state=0)
 ESTIMATORS = [
@@ -64,8 +62,9 @@ def local_cluster(n_workers, **options):
 
 @pytest.fixture(scope="module", autouse=True)
 def patience():
-    """A worker that is killed may take longer to come back on a busy machine than 15 s."""
-    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}):
+    """On a busy machine a worker that is killed may come back late, and an answer may be late."""
+    limits = {"deploy.lost-worker-timeout": "900s", "comm.timeouts.tcp": "300s"}
+    with dask.config.set({f"distributed.{name}": limit for name, limit in limits.items()}):
         yield
 
 
@@ -78,7 +77,7 @@ def client():
 @pytest.fixture
 def workers(client):
     """Two of them, at work."""
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=900)
     return client
 
 
@@ -157,7 +156,7 @@ def test_products_are_those_of_the_table(workers):
 
 
 def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
-    estimator = AspectModel(3, max_iter=8, random_state=0)
+    estimator = AspectModel(3, max_iter=4, random_state=0)
     far, near = clone(estimator).fit(in_blocks(X, 100)), clone(estimator).fit(X)
     assert_same(far, near, 1e-4)  # the sample is all there is
     assert far.component_prior_ == near.component_prior_
@@ -235,22 +234,20 @@ def test_blocks_have_to_fit_together(workers):
         clone(ASPECTS).fit(X).transform(da.ones((6, 60), chunks=(3, 20)))
 
 
-class At:
+class At(Watcher):
     """A callback that does something once, after so many iterations."""
 
     def __init__(self, n_calls, function):
         self.n_calls, self.function = n_calls, function
 
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
-
     def on_fit_task_end(self, estimator, context):
         self.n_calls -= 1
         if self.n_calls == 0:
             self.function()
+
+
+def addresses_of_workers(dask_scheduler):
+    return set(dask_scheduler.workers)
 
 
 @pytest.fixture(scope="module")
@@ -261,11 +258,14 @@ def undisturbed(client):
 @pytest.mark.parametrize("victims", [[0], [0, 1]], ids=str)
 def test_a_fit_outlives_its_workers(workers, victims, undisturbed):
     """Rows that are lost are made again from the states and parameters that the scheduler has."""
-    processes = [process for _, process in sorted(workers.run(os.getpid).items())]
+    addresses, processes = zip(*sorted(workers.run(os.getpid).items()), strict=True)
+    killed = {addresses[victim] for victim in victims}
 
     def kill():
         for victim in victims:
             os.kill(processes[victim], signal.SIGKILL)
+        while killed & workers.run_on_scheduler(addresses_of_workers):
+            pass  # to ask a worker for results that it had takes as long as a connection may take
 
     disturbed = clone(ASPECTS).set_callbacks(At(12, kill)).fit(in_blocks(X, 131))
     assert_same(disturbed, undisturbed, 0)
@@ -283,24 +283,6 @@ def test_states_that_depend_on_the_parameters_alone_would_not_do(workers):
     assert np.abs(again - fit.rows[0]).max() > 0.01
 
 
-def hungry(X):
-    kept = []
-    while True:
-        kept.append(np.ones(2**22))
-        time.sleep(0.01)
-
-
-def test_workers_out_of_memory(workers):
-    scheduler, model = workers.cluster.scheduler, clone(ASPECTS).fit(X)
-    before, kept = model.components_, scheduler.allowed_failures
-    scheduler.allowed_failures = 0
-    blocks = [dask.delayed(X), dask.delayed(hungry)(X)]
-    with pytest.raises(RuntimeError, match="smaller blocks"):
-        model.fit(delayed_rows(blocks, X.shape[1]))
-    scheduler.allowed_failures = kept
-    assert model.components_ is before
-
-
 def test_a_lost_scheduler():
     with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
         model = clone(ASPECTS).set_callbacks(At(3, cluster.close))
@@ -310,9 +292,9 @@ def test_a_lost_scheduler():
 
 
 def test_searches_run_on_the_workers(workers):
-    grid = {"beta": [0.7, 0.9]}
-    search = GridSearchCV(AspectModel(3, max_iter=10, random_state=0), grid, cv=2)
-    by_temperature = TemperatureSearchCV(AspectModel(3, max_iter=10, random_state=0), cv=2)
+    betas, model = [0.7, 0.9], AspectModel(3, max_iter=5, random_state=0)
+    search = GridSearchCV(model, {"beta": betas}, cv=2)
+    by_temperature = TemperatureSearchCV(model, betas, cv=2)
     here = clone(search).fit(Dyads(X)), clone(by_temperature).fit(Dyads(X))
     with parallel_config("dask"):
         there = clone(search).fit(Dyads(X)), clone(by_temperature).fit(Dyads(X))
@@ -325,3 +307,23 @@ def test_sparse_matrices_are_blocks_too(workers):
     blocks = [dask.delayed(sp.csr_matrix)(block) for block in blocks_of(X, 100)]
     table = delayed_rows(blocks, X.shape[1])
     assert_same(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X), 1e-6)
+
+
+def hungry(X):
+    kept = []
+    while True:
+        kept.append(np.ones(2**22))
+        time.sleep(0.01)
+
+
+def test_workers_out_of_memory(workers):
+    scheduler, model = workers.cluster.scheduler, clone(ASPECTS).fit(X)
+    before, kept = model.components_, scheduler.allowed_failures
+    scheduler.allowed_failures = 0
+    blocks = [dask.delayed(X), dask.delayed(hungry)(X)]
+    try:
+        with pytest.raises(RuntimeError, match="smaller blocks"):
+            model.fit(delayed_rows(blocks, X.shape[1]))
+    finally:
+        scheduler.allowed_failures = kept
+    assert model.components_ is before

@@ -1,4 +1,4 @@
-"""The documentation names everything public, reaches all of its pages, and its code runs.
+"""The documentation names everything public, reaches all of its pages; its code and README's run.
 
 .ci/run builds it, with the examples, and takes warnings for errors.
 """
@@ -9,8 +9,10 @@ import re
 from pathlib import Path
 
 import pytest
+from sklearn.utils import Bunch
 
 import skcooc
+from skcooc import datasets
 
 DOCS = Path(__file__).parents[1] / "docs"
 BUILT = ("_build", "auto_examples", "auto_tutorial", "api/generated", "api/backreferences")
@@ -69,14 +71,35 @@ def test_a_page_that_is_not_reached_is_found():
     assert orphans([*pages(), page]) == {"guide/lost"}
 
 
-PAGES_WITH_CODE = [(name, text) for name, text in pages() if "```python\n" in text]
+README = ("README", (DOCS.parent / "README.md").read_text(encoding="utf-8"))
+PAGES_WITH_CODE = [(name, text) for name, text in [README, *pages()] if "```python\n" in text]
+KINDS = "Model|Clustering|Abstraction|Projection|Mixture"
+MODELS = rf"(?<!class )\b(\w+(?:{KINDS}))\(((?!.*max_iter)[^()]+)\)"
 
 
+def quick(code):
+    """The same code with fits of few iterations, and without processes of joblib."""
+    return re.sub(MODELS, r"\1(\2, max_iter=8)", code.replace("n_jobs=2", "n_jobs=1"))
+
+
+@pytest.fixture
+def few_texts(monkeypatch):
+    texts = datasets.load_docstrings()
+    few = {name: texts[name][::3] for name in ("data", "target", "names")}
+    monkeypatch.setattr(datasets, "load_docstrings", lambda: Bunch(**{**texts, **few}))
+
+
+def test_fits_of_few_iterations_are_made():
+    assert quick("AspectModel(3).fit(f(X))") == "AspectModel(3, max_iter=8).fit(f(X))"
+
+
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "text"), PAGES_WITH_CODE, ids=[name for name, _ in PAGES_WITH_CODE]
 )
 def test_the_code_of_a_page_runs(name, text, capsys):
+    """Block after block, as a reader would run it."""
     namespace = {}
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(block, name, "exec"), namespace)
+        exec(compile(quick(block), name, "exec"), namespace)

@@ -17,16 +17,13 @@ from skcooc.counts import CSRCounts, thin
 from skcooc.em.temperature import best
 from skcooc.heldout.validation import HeldOut
 from skcooc.model_selection import ObservationSplit, split_observations
-from tests.cases import ESTIMATORS, FAST
+from tests.cases import CLASSES, FAST
 from tests.tables import planted
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 X = planted(n_observations=4000).X.astype(float)
 HARD = planted(10, 4500, n_rows=150, n_columns=300).X  # more aspects than models will have
 ASPECTS = AspectModel(4, **{**FAST, "random_state": None})
-ONE_EACH = [
-    next(e for e in ESTIMATORS if type(e) is kind) for kind in dict.fromkeys(map(type, ESTIMATORS))
-]
 
 
 def average(estimator=ASPECTS, n_estimators=3, random_state=0, **params):
@@ -39,11 +36,9 @@ def model():
     return average().fit(X)
 
 
-@pytest.mark.parametrize("estimator", ONE_EACH, ids=repr)
+@pytest.mark.parametrize("estimator", CLASSES, ids=repr)
 def test_the_prediction_is_the_mean_of_those_of_the_members(estimator):
-    small = {name: 3 for name in estimator._structure if name.startswith("n_")}
-    fast = {"max_iter": 10, "beta": 0.9, "n_init": 1}
-    mean = average(clone(estimator).set_params(**small, **fast), 2).fit(X)
+    mean = average(clone(estimator).set_params(max_iter=10), 2).fit(X)
     for ours, theirs in (
         (mean.transform(X) @ mean.components_, lambda m: m.transform(X) @ m.components_),
         (mean.embedding_ @ mean.components_, lambda m: m.embedding_ @ m.components_),
@@ -63,9 +58,9 @@ def test_members_differ_and_are_those_of_their_seeds(model):
 
 def test_the_mean_beats_its_members():
     train, test = split_observations(HARD, random_state=1)
-    mean = average(AspectModel(6), 5).fit(train)
+    mean = average(AspectModel(6, max_iter=60), 5).fit(train)
     members = [member.perplexity(Dyads(test)) for member in mean.estimators_]
-    single = AspectModel(6, random_state=0).fit(train)
+    single = AspectModel(6, max_iter=60, random_state=0).fit(train)
     assert mean.perplexity(Dyads(test)) < min(*members, single.perplexity(Dyads(test)))
 
 
@@ -111,10 +106,10 @@ def test_scores_are_log_likelihoods_of_the_smoothed_mean(model):
     assert np.isfinite(model.score(X))
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3, 7])
+@pytest.mark.parametrize("n_jobs", [2, 7])
 def test_results_do_not_depend_on_n_jobs(model, n_jobs, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.estimator.estimator.n_threads", lambda n_jobs: n_jobs)
+    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
     monkeypatch.setattr("skcooc.ensemble.n_threads", lambda n_jobs: n_jobs)
     other = average(n_jobs=n_jobs).fit(X)
     np.testing.assert_array_equal(model.components_, other.components_)
@@ -123,11 +118,13 @@ def test_results_do_not_depend_on_n_jobs(model, n_jobs, monkeypatch):
     assert (model.beta_, model.smoothing_) == (other.beta_, other.smoothing_)
 
 
-def test_tables_of_any_kind(model):
+def test_tables_of_any_kind():
+    fixed = average(clone(ASPECTS).set_params(beta=0.9))
+    model = clone(fixed).fit(X)
     frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(X.shape[1])])
     for other in (X.toarray(), sp.csc_matrix(X), Dyads(X), frame, pl.from_pandas(frame)):
-        np.testing.assert_allclose(average().fit(other).components_, model.components_)
-    named = average().set_output(transform="pandas").fit(frame)
+        np.testing.assert_allclose(clone(fixed).fit(other).components_, model.components_)
+    named = clone(fixed).set_output(transform="pandas").fit(frame)
     assert list(named.feature_names_in_) == list(frame.columns)
     assert list(named.transform(frame).columns) == [f"averagedmodels{k}" for k in range(12)]
     with pytest.raises(ValueError, match="feature names"):

@@ -191,7 +191,7 @@ def test_new_rows_are_folded_in_plainly():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_change_nothing(dtype, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.estimator.estimator.n_threads", lambda n_jobs: n_jobs)
+    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
     X = planted().X.astype(dtype)
     options = {"leave_one_out": True, "beta": 0.8, "max_iter": 30, "tol": 1e-3, "random_state": 0}
     one, two = (AspectModel(3, n_jobs=n, **options).fit(X) for n in (1, 3))

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads, ProductSpaceMixture
-from skcooc.base.estimator.attributes import collapsed
+from skcooc.base.attributes import collapsed
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
 from skcooc.em.schedules import constant
@@ -17,6 +17,7 @@ from skcooc.equations.aspects import Aspects
 from skcooc.equations.aspects import Params as AspectParams
 from skcooc.equations.product_aspects import Params, ProductAspects, _merged
 from skcooc.model_selection import split_observations
+from tests.broken import half_step
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -150,14 +151,7 @@ def test_components_without_observations_stay_as_they_are(tempering):
 # ---- twins that are broken on purpose
 
 
-@dataclass(frozen=True)
-class HalfStep(ProductAspects):
-    """Broken: an M-step that climbs, but to the wrong place."""
-
-    def maximize(self, stats, params, beta):
-        right = super().maximize(stats, params, beta)
-        roots = np.sqrt(right.components)
-        return right._replace(components=roots / roots.sum(axis=0))
+HalfStep = half_step(ProductAspects)
 
 
 @dataclass(frozen=True)

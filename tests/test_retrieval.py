@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcooc import AspectModel, AspectRetriever, Dyads
-from skcooc.retrieval.retriever import retriever as retrieval
+from skcooc.retrieval import retriever as retrieval
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")

@@ -24,24 +24,23 @@ from skcooc import (
 )
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import online
-from skcooc.fitting.table.stream import Batch
+from skcooc.fitting.stream import Batch
 from tests.tables import planted
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 
+SHORT = {"max_iter": 50, "random_state": 0}
 STREAMERS = [
-    AspectModel(3, beta=0.9, random_state=0),
-    AspectModel(3, beta=0.9, component_prior=0.01, random_state=0),
-    AsymmetricClustering(3, beta=0.2, random_state=0),
-    AsymmetricClustering(
-        3, beta=0.2, object_weights="equal", proportions="estimated", random_state=0
-    ),
-    AsymmetricClustering(3, hard=True, random_state=0),
-    ProductSpaceMixture(3, 4, beta=0.95, random_state=0),
-    ClusterAbstraction(3, beta=0.3, random_state=0),
-    ClusterAbstraction(3, beta=0.3, abstraction="constant", random_state=0),
-    ClusteringProjection(3, 4, beta=0.3, random_state=0),
-    ClusteringProjection(3, 4, beta=0.3, update_priors=True, random_state=0),
+    AspectModel(3, beta=0.9, **SHORT),
+    AspectModel(3, beta=0.9, component_prior=0.01, **SHORT),
+    AsymmetricClustering(3, beta=0.2, **SHORT),
+    AsymmetricClustering(3, beta=0.2, object_weights="equal", proportions="estimated", **SHORT),
+    AsymmetricClustering(3, hard=True, **SHORT),
+    ProductSpaceMixture(3, 4, beta=0.95, **SHORT),
+    ClusterAbstraction(3, beta=0.3, **SHORT),
+    ClusterAbstraction(3, beta=0.3, abstraction="constant", **SHORT),
+    ClusteringProjection(3, 4, beta=0.3, **SHORT),
+    ClusteringProjection(3, 4, beta=0.3, update_priors=True, **SHORT),
 ]
 every_streamer = pytest.mark.parametrize("estimator", STREAMERS, ids=repr)
 X = planted(n_rows=240, n_observations=12000).X.astype(float)
@@ -130,8 +129,8 @@ def test_a_stream_goes_on_where_it_was_pickled(estimator):
 @every_streamer
 def test_single_precision_and_threads(estimator, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.estimator.streams.n_threads", lambda n_jobs: n_jobs or 1)
-    monkeypatch.setattr("skcooc.base.estimator.estimator.n_threads", lambda n_jobs: n_jobs or 1)
+    monkeypatch.setattr("skcooc.base.streams.n_threads", lambda n_jobs: n_jobs or 1)
+    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs or 1)
     blocks = batches(X.astype(np.float32), 120)
     one, two = (streamed(clone(estimator).set_params(n_jobs=n), blocks) for n in (1, 3))
     assert_same(one, two)
@@ -290,7 +289,7 @@ def shuffled(X, size, seed=0):
 
 @pytest.fixture
 def small_sample(monkeypatch):
-    monkeypatch.setattr("skcooc.base.estimator.streams.SAMPLE_ROWS", 60)
+    monkeypatch.setattr("skcooc.base.streams.SAMPLE_ROWS", 60)
 
 
 @pytest.mark.usefixtures("small_sample")
@@ -357,7 +356,7 @@ def test_weights_that_do_not_fit_are_refused():
 
 @pytest.mark.usefixtures("small_sample")
 def test_passes_end_and_go_on_with_a_warm_start(monkeypatch):
-    monkeypatch.setattr("skcooc.base.estimator.streams.PASS_TOL", -1.0)
+    monkeypatch.setattr("skcooc.base.streams.PASS_TOL", -1.0)
     table = shuffled(X, 40)
     estimator = AspectModel(3, beta=0.9, random_state=0)
     two, four = (clone(estimator).fit(RowBlocks(table, max_passes=n)) for n in (2, 4))
@@ -410,18 +409,24 @@ class Generated:
         return (planted(n_rows=100, seed=seed).X.astype(float) for seed in range(self.n_blocks))
 
 
+def fit_of_generated(n_blocks):
+    AspectModel(3, beta=0.9, max_iter=1, random_state=0).fit(
+        RowBlocks(Generated(n_blocks), max_passes=2)
+    )
+
+
 def peak_memory(n_blocks):
     tracemalloc.start()
-    AspectModel(3, beta=0.9, max_iter=1, random_state=0).fit(RowBlocks(Generated(n_blocks)))
+    fit_of_generated(n_blocks)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
 
 
 def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch):
-    monkeypatch.setattr("skcooc.base.estimator.streams.SAMPLE_ROWS", 50)
-    peak_memory(3)  # what is imported and compiled only once
+    monkeypatch.setattr("skcooc.stream_mixin.SAMPLE_ROWS", 50)
+    fit_of_generated(3)  # what is imported and compiled only once
     few, many = peak_memory(4), peak_memory(14)
     assert many < 1.2 * few
-    monkeypatch.setattr("skcooc.base.estimator.streams.SAMPLE_ROWS", 1400)  # and that a twin is found out
+    monkeypatch.setattr("skcooc.base.streams.SAMPLE_ROWS", 1400)  # and that a twin is found out
     assert peak_memory(14) > 1.5 * few

@@ -39,7 +39,6 @@ from skcooc.counts import CSRCounts
 from skcooc.counts.threads import threads
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.image import grid_coarsening
-from skcooc.equations.row_clusters import RowClusters
 from skcooc.simplex import log
 
 Row = dict[str, Any]

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from skcooc.em.schedules import BURN_IN, constant
 
 from benchmarks import corpora, reporting
 from skcooc.counts import CSRCounts
 from skcooc.counts.threads import threads
 from skcooc.em import EM, State
 from skcooc.em.legs import Relaxation
-from skcooc.em.schedules import BURN_IN, constant
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.row_clusters import RowClusters
 

@@ -17,17 +17,15 @@ import dask
 import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
+from skcooc.em.schedules import constant
 
 from benchmarks import reporting
 from benchmarks.speed.power_law import power_law_block
 from skcooc import delayed_rows
-from skcooc.equations.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.dask import load
 from skcooc.em import EM, Fit
-from skcooc.em.schedules import constant
 from skcooc.equations.aspects import Aspects
-from skcooc.tables.dask import delayed_rows
 
 BETA = 0.9
 MEAN_LENGTH = 105.0  # observations of a row, nearly all of different columns

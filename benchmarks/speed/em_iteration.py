@@ -34,10 +34,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks import reporting
 from benchmarks.quality import peers
 from benchmarks.speed import fit_memory
-from skcooc.equations.aspects import Aspects
 from skcooc.counts import CSRCounts
 from skcooc.counts.layout import balanced_ranges
 from skcooc.counts.threads import threads
+from skcooc.equations.aspects import Aspects
 
 BETA = 0.8
 WARM_UP = 2

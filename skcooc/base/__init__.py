@@ -1,6 +1,6 @@
 """What the estimators share."""
 
-from skcooc.base.estimator.estimator import CooccurrenceEstimator
-from skcooc.base.estimator.parameters import CONSTRAINTS
+from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.parameters import CONSTRAINTS
 
 __all__ = ["CONSTRAINTS", "CooccurrenceEstimator"]

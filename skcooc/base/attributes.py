@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skcooc.em import Record, State
 from skcooc.em.temperature import best
-from skcooc.fitting.table.restarts import Unfinished
-from skcooc.fitting.table.table import Fitted
+from skcooc.fitting.restarts import Unfinished
+from skcooc.fitting.table import Fitted
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Counts, Model
 

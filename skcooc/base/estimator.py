@@ -13,18 +13,18 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.metaestimators import available_if
 
-from skcooc.base.estimator import attributes, streams
-from skcooc.base.estimator.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
-from skcooc.base.estimator.predictions import Predictions
+from skcooc.base import attributes, streams
+from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
+from skcooc.base.predictions import Predictions
 from skcooc.em import OverRelaxation, State, TemperatureRange, solver
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import best
-from skcooc.fitting.table.fold_in import unknown_rows
-from skcooc.fitting.table.plan import Options, Plan
-from skcooc.fitting.table.probing import Probes
-from skcooc.fitting.table.progress import Progress
-from skcooc.fitting.table.restarts import Unfinished
-from skcooc.fitting.table.table import fit, probes_of
+from skcooc.fitting.fold_in import unknown_rows
+from skcooc.fitting.plan import Options, Plan
+from skcooc.fitting.probing import Probes
+from skcooc.fitting.progress import Progress
+from skcooc.fitting.restarts import Unfinished
+from skcooc.fitting.table import fit, probes_of
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Block, Counts, RandomState, TableLike
 from skcooc.tables import Table, read

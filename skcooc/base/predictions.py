@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.em import Record, State
 from skcooc.em.temperature import Probe
-from skcooc.fitting.table.fold_in import fold_in, over_rows
-from skcooc.fitting.table.restarts import Unfinished
-from skcooc.fitting.table.stream import Passes, Stream
+from skcooc.fitting.fold_in import fold_in, over_rows
+from skcooc.fitting.restarts import Unfinished
+from skcooc.fitting.stream import Passes, Stream
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.protocol import (

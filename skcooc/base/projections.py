@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.estimator.clusters import RowClusterMixin
+from skcooc.base.clusters import RowClusterMixin
 from skcooc.em import State
 from skcooc.equations.at_centers import (
     Collapsed,

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 
-from skcooc.base.estimator import attributes
+from skcooc.base import attributes
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange, online
-from skcooc.fitting.table.plan import Plan
-from skcooc.fitting.table.stream import Batch, Follower, Online, Passes, Position, Stream, Tally
-from skcooc.fitting.table.table import Fitted
+from skcooc.fitting.plan import Plan
+from skcooc.fitting.stream import Batch, Follower, Online, Passes, Position, Stream, Tally
+from skcooc.fitting.table import Fitted
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, Counts
 from skcooc.tables import CheckedBlocks, Table, read
 
 if TYPE_CHECKING:
-    from skcooc.base.estimator.estimator import CooccurrenceEstimator as Estimator
+    from skcooc.base.estimator import CooccurrenceEstimator as Estimator
 
 PASS_TOL = 1e-3  # relative fall of the loss, with less of which passes end
 

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skcooc import metrics
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
-from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base import CooccurrenceEstimator
 from skcooc.cli.arguments import Options
 from skcooc.cli.progress import Screen
 from skcooc.cli.table import Table

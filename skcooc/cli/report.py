@@ -9,7 +9,7 @@ from typing import TypeGuard
 import numpy as np
 from sklearn.base import is_clusterer
 
-from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base import CooccurrenceEstimator
 from skcooc.cli.arguments import Options
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.table import Table

@@ -12,7 +12,7 @@ import joblib
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base import CooccurrenceEstimator
 from skcooc.cli.comparison import Comparison
 from skcooc.cli.report import has_tree, shares
 from skcooc.cli.table import Table

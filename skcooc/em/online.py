@@ -40,7 +40,7 @@ def step_size(kept: Averages, observations: float) -> float:
 
     Examples
     --------
-    >>> step_size(Averages(None, observations=300.0, n_batches=3), 100.0)
+    >>> round(step_size(Averages(None, observations=300.0, n_batches=3), 100.0), 3)
     0.5
     >>> round(step_size(Averages(None, observations=300.0, n_batches=3), 10.0), 3)
     0.065

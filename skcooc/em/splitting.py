@@ -212,7 +212,7 @@ def rising(low: float, high: float, factor: float) -> list[float]:
 
     Examples
     --------
-    >>> rising(0.1, 0.4, 2.0)
+    >>> [round(beta, 3) for beta in rising(0.1, 0.4, 2.0)]
     [0.1, 0.2, 0.4]
     >>> rising(0.5, 0.4, 2.0)
     [0.4]

@@ -10,7 +10,7 @@ import numpy as np
 
 from skcooc.em import State, fit
 from skcooc.em.legs import Part
-from skcooc.fitting.table.plan import Options, Plan
+from skcooc.fitting.plan import Options, Plan
 from skcooc.heldout import HeldOut, Validation
 from skcooc.protocol import Block, Model
 

@@ -11,11 +11,11 @@ from sklearn.callback import CallbackContext, CallbackSupportMixin
 from skcooc.em import Record, Run, State
 from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import N_PRIORS, N_PROBES, Probe
-from skcooc.fitting.table.plan import Options, Plan
+from skcooc.fitting.plan import Options, Plan
 from skcooc.protocol import Model
 
 if TYPE_CHECKING:
-    from skcooc.fitting.table.restarts import Unfinished
+    from skcooc.fitting.restarts import Unfinished
 
     # A random start after an iteration, and all that the fit needs to go on; True stops.
     Watch = Callable[[Record, State, Unfinished], bool]

@@ -12,13 +12,13 @@ from skcooc.counts import n_threads, threads
 from skcooc.em import Fit, Record, Run, State, fit
 from skcooc.em.legs import ignore
 from skcooc.em.temperature import Probe
-from skcooc.fitting.table.plan import Grown, Options, Plan
-from skcooc.fitting.table.progress import Progress
+from skcooc.fitting.plan import Grown, Options, Plan
+from skcooc.fitting.progress import Progress
 from skcooc.heldout import HeldOut
 from skcooc.protocol import Counts, T
 
 if TYPE_CHECKING:
-    from skcooc.fitting.table.progress import Watch
+    from skcooc.fitting.progress import Watch
 
 
 class Underway(NamedTuple):

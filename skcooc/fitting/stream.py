@@ -11,7 +11,7 @@ import numpy as np
 from skcooc.counts import n_threads, threads
 from skcooc.em import TemperatureRange, online
 from skcooc.em.adaptation import Temperature, followed
-from skcooc.fitting.table.fold_in import fold_in
+from skcooc.fitting.fold_in import fold_in
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.validation import judged_with
 from skcooc.protocol import Array, Block, OnlineModel, Params, Rows, Statistics

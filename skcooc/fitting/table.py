@@ -13,10 +13,10 @@ from skcooc.counts import threads
 from skcooc.em import Fit, State, TemperatureRange
 from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import Probe, best, search, search_with_prior
-from skcooc.fitting.table.plan import Grown, Options, Plan, Priors
-from skcooc.fitting.table.probing import Probes
-from skcooc.fitting.table.progress import Progress
-from skcooc.fitting.table.restarts import Unfinished, best_restart
+from skcooc.fitting.plan import Grown, Options, Plan, Priors
+from skcooc.fitting.probing import Probes
+from skcooc.fitting.progress import Progress
+from skcooc.fitting.restarts import Unfinished, best_restart
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, Counts, Model

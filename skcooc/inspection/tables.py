@@ -83,7 +83,7 @@ def describe(
     >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
     >>> table = describe(model, ["tea", "cup", "ball"], n_features=2)
     >>> large = table[table["weight"] > 0.5]
-    >>> large[["weight", "n_rows", "features", "rows"]].values.tolist()
+    >>> large[["weight", "n_rows", "features", "rows"]].round(3).values.tolist()
     [[0.8, 2, ['tea', 'cup'], [0, 1]]]
     """
     check_has(model, "components_", "embedding_", "row_distribution_")

@@ -70,7 +70,7 @@ def perplexity(
     Examples
     --------
     >>> from skcooc.metrics import perplexity
-    >>> perplexity([[1, 1]], mixtures=[[1.0]], components=[[0.5, 0.5]])
+    >>> round(perplexity([[1, 1]], mixtures=[[1.0]], components=[[0.5, 0.5]]), 3)
     2.0
     """
     X, A, B = _factorisation(X, mixtures, components)

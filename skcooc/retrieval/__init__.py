@@ -1,5 +1,5 @@
 """Retrieval: documents for queries, by common words and by common aspects."""
 
-from skcooc.retrieval.retriever.retriever import AspectRetriever
+from skcooc.retrieval.retriever import AspectRetriever
 
 __all__ = ["AspectRetriever"]

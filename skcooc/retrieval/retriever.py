@@ -17,9 +17,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.aspect import AspectModel
-from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base import CooccurrenceEstimator
 from skcooc.protocol import CSR, Array, RandomState, TableLike
-from skcooc.retrieval.retriever.term_weights import damped, inverse_document_frequency, tf_idf, weighted
+from skcooc.retrieval.term_weights import damped, inverse_document_frequency, tf_idf, weighted
 from skcooc.tables import check_table
 
 

@@ -88,7 +88,8 @@ def test_tables_of_the_page_have_lines_of_one_length():
 
 def test_everything_runs_and_the_page_can_be_written_again(tmp_path):
     saved = tmp_path / "results.json"
-    small = "--models AspectModel --components 2 --folds 2 --jobs 1 --curve-components 2"
+    small = "--data cranfield --models AspectModel --components 2 --folds 2 --jobs 1"
+    small += " --curve-components 2"
     where = ["--docs", str(tmp_path), "--output", str(saved)]
     papers.main(["--quick", "--max-iter", "3", *small.split(), *where])
     page = (tmp_path / "papers.md").read_text()

@@ -15,7 +15,8 @@ def swept(X, labels, n_clusters):
     """Labels and counts of cluster pairs after one call of the compiled loop."""
     X, labels = sp.csr_array(X, dtype=float), np.array(labels)
     joint = counted(X, labels, n_clusters)
-    order = sp.csr_array((np.arange(X.nnz), X.indices, X.indptr), shape=X.shape).tocsc()
+    places = np.arange(X.nnz, dtype=np.int32)  # of the type that CSRCounts has
+    order = sp.csr_array((places, X.indices, X.indptr), shape=X.shape).tocsc()
     columns = order.indptr, order.indices, order.data
     exchange_sweep(X.indptr, X.indices, X.data, *columns, labels, joint)
     return labels, joint
@@ -138,8 +139,7 @@ def test_rounding_moves_no_rare_object():
         np.testing.assert_array_equal(swept(X, once, 2)[0], once)
 
 
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("index_type", "dtype"), [(np.int32, np.float32), (np.int64, np.float64)])
 def test_storage_does_not_matter(index_type, dtype):
     """Entries in any order, in parts and with zeros among them, single or double."""
     rows, columns = np.nonzero(SMALL)

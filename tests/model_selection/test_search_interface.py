@@ -22,9 +22,12 @@ from tests.cases import FAST
 from tests.tables import planted
 from tests.test_contract import TEXTS
 from tests.test_estimators import impossible
+from tests.watching import Watcher
 
 X = planted(n_observations=2000).X.astype(float)
+FAST = {**FAST, "max_iter": 10}
 MODEL = AspectModel(3, smoothing=0.01, **FAST)
+TINY = {"max_iter": 3, "tol": 0.0, "random_state": 0}
 BETAS = [0.7, 0.85, 1.0]
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
@@ -36,7 +39,10 @@ def search_of(estimator=MODEL, **options):
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [search_of(), search_of(AsymmetricClustering(2, **FAST), split="rows")],
+    [
+        search_of(AspectModel(2, smoothing=0.01, **TINY), betas=[0.8, 1.0]),
+        search_of(AsymmetricClustering(2, **TINY), betas=[0.8, 1.0], split="rows"),
+    ],
     expected_failed_checks=lambda search: impossible(search.estimator),
 )
 def test_check_estimator(estimator, check):
@@ -120,15 +126,11 @@ def test_output_and_tags():
 # ---- callbacks and routing
 
 
-class Watch:
+class Watch(Watcher):
     """Remembers the names of tasks."""
 
     def __init__(self):
         self.began, self.ended = [], []
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
 
     def on_fit_task_begin(self, estimator, context):
         self.began.append(context.task_name)
