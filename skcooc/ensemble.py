@@ -25,7 +25,7 @@ from skcooc.heldout import Validation
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, RandomState, TableLike
-from skcooc.tables import read
+from skcooc.tables import read_in_memory
 
 
 class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
@@ -155,7 +155,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         """
         self.estimator._validate_params()
         new, member = copy.copy(self), clone(self.estimator)
-        table = read(new, X, sample_weight)  # a fit that fails leaves self as it was
+        table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
         counts, seeds = table.sample, self._seeds(self.n_estimators)
         plan = member._plan().suited(counts)
         options = replace(member._options(plan, counts, warm=False), seeds=seeds)

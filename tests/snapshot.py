@@ -27,8 +27,13 @@ from skcooc import cli
 from skcooc.datasets import make_cooccurrences
 from skcooc.image import TextureSegmenter
 from skcooc.model_selection import TemperatureSearchCV
-from tests.cases import AVERAGES, ESTIMATORS, FAST
+from tests.cases import ESTIMATORS, FAST
 
+AVERAGES = [
+    skcooc.AveragedModels(skcooc.AspectModel(3), 2),
+    skcooc.AveragedModels(skcooc.AspectModel(3, beta=1.0, early_stopping=True), 2),
+    skcooc.AveragedModels(skcooc.AsymmetricClustering(3, beta=0.2), 2),
+]
 METHODS = ("transform", "score", "perplexity", "score_samples", "predict", "predict_proba")
 MORE_METHODS = ("bound", "project", "decision_path", "similarity", "kneighbors")
 SECONDS = ("seconds", "time")  # parts of names of what is not compared

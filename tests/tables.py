@@ -1,9 +1,13 @@
 """Small tables of counts for tests."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import scipy.sparse as sp
 
 from skcooc.datasets import make_cooccurrences
+
+MANY_THREADS = SimpleNamespace(NUMBA_NUM_THREADS=8)  # numba's limit, whatever the machine has
 
 
 def random_table(n_rows=12, n_columns=9, seed=0, dtype=np.float64):

@@ -5,13 +5,13 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from skcooc.em.schedules import constant
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, HeldOut, Validation
 from skcooc.em.legs import ignore
-from skcooc.em.schedules import constant
 from skcooc.equations.growth import grow
 from skcooc.hierarchy import division
 from tests.tables import planted

@@ -6,12 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from skcooc.em.schedules import burn_in, constant
+from skcooc.em.sweep import sweep
 
 from skcooc import AspectModel, Dyads
 from skcooc.counts import CSRCounts, thin
 from skcooc.em import EM, State
-from skcooc.em.schedules import burn_in, constant
-from skcooc.em.sweep import sweep
 from skcooc.em.temperature import N_PRIORS
 from skcooc.equations.aspects import Aspects, Params
 from skcooc.model_selection import split_observations

@@ -5,6 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from skcooc.em.schedules import constant
+from skcooc.em.sweep import sweep
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
@@ -12,8 +14,6 @@ from sklearn.metrics import adjusted_rand_score
 from skcooc import AsymmetricClustering
 from skcooc.counts import CSRCounts
 from skcooc.em import EM
-from skcooc.em.schedules import constant
-from skcooc.em.sweep import sweep
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.row_clusters import RowClusters
 from tests import clusters as literal

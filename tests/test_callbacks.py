@@ -16,7 +16,7 @@ from skcooc import (
     SymmetricClustering,
 )
 from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
-from skcooc.em.legs import Run, accelerator
+from skcooc.em import OverRelaxation, Run
 from skcooc.image import grid_coarsening
 from tests.cases import ESTIMATORS, FORMS
 from tests.tables import planted
@@ -103,7 +103,7 @@ def test_speed_that_is_forgotten_is_found_out(relaxation, tmp_path, monkeypatch)
     estimator = AspectModel(3, beta=0.9, relaxation=relaxation, max_iter=40, tol=0, random_state=0)
     whole = clone(estimator).fit(X)
     monkeypatch.setattr(
-        Run, "copy", lambda run: replace(run, accelerator=accelerator(1.0), history=[*run.history])
+        Run, "copy", lambda run: replace(run, solver=OverRelaxation(1.0), history=[*run.history])
     )
     half = interrupted(clone(estimator), X, tmp_path / "model", at=20)
     with pytest.raises(AssertionError):
@@ -166,7 +166,7 @@ def test_nothing_is_written_before_the_first_iteration(tmp_path):
 
 
 def test_a_stream_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("skcooc.base.streams.SAMPLE_ROWS", 30)
+    monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 30)
     monkeypatch.setattr("skcooc.base.streams.PASS_TOL", -1.0)
     blocks = RowBlocks([X[:30], X[30:60], X[60:]], max_passes=5)
     estimator = AspectModel(3, beta=0.9, max_iter=3, random_state=0)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from skcooc.em.schedules import constant
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score, mutual_info_score
@@ -13,7 +14,6 @@ from sklearn.metrics import adjusted_rand_score, mutual_info_score
 from skcooc import AsymmetricClustering, Dyads, SymmetricClustering
 from skcooc.counts import CSRCounts, csr
 from skcooc.em import EM, State
-from skcooc.em.schedules import constant
 from skcooc.equations.class_bigrams import ClassBigrams
 from skcooc.equations.coclusters import Params, mutual_information
 from skcooc.metrics import mutual_information as information_of_table

@@ -5,14 +5,14 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from skcooc.em.schedules import constant
+from skcooc.em.staged import Staged
+from skcooc.em.sweep import sweep
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
-from skcooc.em.schedules import constant
-from skcooc.em.staged import Staged
-from skcooc.em.sweep import sweep
 from skcooc.equations.tree_clusters import Abstractions, Params
 from skcooc.hierarchy import binary_tree
 from tests.broken import half_step

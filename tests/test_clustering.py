@@ -5,13 +5,13 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from skcooc.em.schedules import constant
 from sklearn.callback import ProgressBar
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering, SymmetricClustering
 from skcooc.counts import CSRCounts
 from skcooc.em import EM
-from skcooc.em.schedules import constant
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.hierarchy import binary_tree
 from tests import clusters as literal

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from skcooc.em.schedules import constant
+from skcooc.em.sweep import sweep
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks import corpora
 from skcooc import ClusteringProjection
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
-from skcooc.em.schedules import constant
-from skcooc.em.sweep import sweep
 from skcooc.equations.at_centers import MeanField, cluster_terms
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.projections import Params, clusters_of

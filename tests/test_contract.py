@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from skcooc import Dyads
 from skcooc.model_selection import ObservationSplit, split_observations
 from tests.cases import CLASSES, ESTIMATORS, FAST, FORMS
-from tests.tables import planted
+from tests.tables import MANY_THREADS, planted
 from tests.watching import Watcher
 
 FAST = {**FAST, "max_iter": 20}
@@ -35,7 +35,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:Al
 
 def size(estimator):
     """The parameter that is the number of components."""
-    return estimator._structure[0]
+    return next(
+        name
+        for name in estimator.__dataclass_fields__
+        if name.startswith("n_") and name not in ("n_init", "n_jobs")
+    )
 
 
 def is_hard(estimator):
@@ -86,7 +90,7 @@ def test_transform_times_components_is_the_prediction(estimator):
 @every_estimator
 def test_results_do_not_depend_on_n_jobs(estimator, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.n_threads", lambda n_jobs: n_jobs)  # whatever the machine has
+    monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
     one = fitted(estimator, n_jobs=1)
     for n_jobs in (2, 3):
         assert_same_fit(one, fitted(estimator, n_jobs=n_jobs))
@@ -325,7 +329,7 @@ def test_learning_curve_over_observations():
 
 
 def test_workers_share_the_cores():
-    from skcooc.tables.checks import n_threads
+    from skcooc.counts.threads import n_threads
 
     in_workers = joblib.Parallel(n_jobs=2)(joblib.delayed(n_threads)(-1) for _ in range(2))
     assert max(in_workers) <= max(1, joblib.cpu_count() // 2)

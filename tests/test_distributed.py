@@ -21,15 +21,13 @@ from skcooc import (
     Dyads,
     ProductSpaceMixture,
     SymmetricClustering,
-    clustering,
     delayed_rows,
-    distributed,
-    product_aspects,
 )
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.counts import CSRCounts
-from skcooc.em import EM
-from skcooc.em.schedules import constant
+from skcooc.em import Leg, fit, solver
+from skcooc.equations import memberships, product_aspects
+from skcooc.equations.aspects import Aspects
 from skcooc.model_selection import TemperatureSearchCV
 from tests.tables import planted
 from tests.watching import Watcher
@@ -83,8 +81,8 @@ def workers(client):
 
 @pytest.fixture(autouse=True)
 def short_starts(monkeypatch):
-    monkeypatch.setattr(clustering, "START_ITERATIONS", 3)
-    monkeypatch.setattr(clustering, "POWER_ITERATIONS", 5)
+    monkeypatch.setattr(memberships, "START_ITERATIONS", 3)
+    monkeypatch.setattr(memberships, "POWER_ITERATIONS", 5)
     monkeypatch.setattr(product_aspects, "START_ITERATIONS", 3)
 
 
@@ -125,15 +123,38 @@ def test_one_block_is_the_same_bit_by_bit(workers, dtype):
     assert_same(model, clone(ASPECTS).fit(X.astype(dtype)), 0)
 
 
+class Blocks:
+    """A table in blocks, in memory, whose statistics are added up as those on workers."""
+
+    def __init__(self, blocks):
+        self.blocks = [CSRCounts(block) for block in blocks]
+        self.shape = sum(X.shape[0] for X in self.blocks), self.blocks[0].shape[1]
+        self.dtype = self.blocks[0].dtype
+
+    def _over(self, function, *states):
+        ends = np.cumsum([X.shape[0] for X in self.blocks])[:-1]
+        pieces = zip(*(np.split(rows, ends) for rows in states), strict=True)
+        return [function(X, *rows) for X, rows in zip(self.blocks, pieces, strict=True)]
+
+    def expect(self, model, params, rows, beta):
+        steps = self._over(lambda X, own: model.expect(X, params, own, beta), rows)
+        stats = counts_on_workers.reduced(counts_on_workers.add_statistics, [s for _, s in steps])
+        return np.concatenate([own for own, _ in steps]), stats
+
+    def over_states(self, function, *states):
+        return np.concatenate(self._over(lambda X, *own: function(*own), *states))
+
+
 def test_equal_blocks_are_the_same_bit_by_bit(workers):
-    ends, em = (50, 170, 171), EM(constant(0.9, 12), 0.0, "momentum")
-    model, rng = ASPECTS._model(), np.random.default_rng
+    ends, model = (50, 170, 171), Aspects(3)
     far = counts_on_workers.load(workers, in_blocks(X, *ends), "AspectModel")
-    one = em.fit(model, [far], rng(0))
-    two = em.fit(model, [CSRCounts(block) for block in blocks_of(X, *ends)], rng(0))
+    one, two = (
+        fit([Leg(model, counts, 0.9, 12, 0.0)], np.random.default_rng(0), solver("momentum"))
+        for counts in (far, Blocks(blocks_of(X, *ends)))
+    )
     assert [record.free_energy for record in one.history] == [r.free_energy for r in two.history]
     np.testing.assert_array_equal(one.params.components, two.params.components)
-    np.testing.assert_array_equal(np.asarray(one.rows[0]), np.concatenate(two.rows))
+    np.testing.assert_array_equal(np.asarray(one.rows), two.rows)
 
 
 def test_dense_blocks_and_integers(workers):
@@ -160,7 +181,7 @@ def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
     far, near = clone(estimator).fit(in_blocks(X, 100)), clone(estimator).fit(X)
     assert_same(far, near, 1e-4)  # the sample is all there is
     assert far.component_prior_ == near.component_prior_
-    monkeypatch.setattr(distributed, "SAMPLE_ROWS", 60)
+    monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 60)
     part = clone(estimator).fit(in_blocks(X, 100))
     assert len(part.temperature_search_) == 12
     assert part.temperature_search_ != far.temperature_search_
@@ -275,12 +296,11 @@ def test_a_fit_outlives_its_workers(workers, victims, undisturbed):
 
 def test_states_that_depend_on_the_parameters_alone_would_not_do(workers):
     """Why the states of rows are kept: made anew from the last parameters, they are others."""
-    model, counts = ASPECTS._model(), CSRCounts(X)
-    em = EM(constant(0.9, 15), 0.0)
-    fit = em.fit(model, [counts], np.random.default_rng(0))
-    anew = np.broadcast_to(fit.params.weights, fit.rows[0].shape)
-    again, _ = model.expect(counts, fit.params, anew, 0.9)
-    assert np.abs(again - fit.rows[0]).max() > 0.01
+    model, counts = Aspects(3), CSRCounts(X)
+    found = fit([Leg(model, counts, 0.9, 15, 0.0)], np.random.default_rng(0), solver(1.0))
+    anew = np.broadcast_to(found.params.weights, found.rows.shape)
+    again, _ = model.expect(counts, found.params, anew, 0.9)
+    assert np.abs(again - found.rows).max() > 0.01
 
 
 def test_a_lost_scheduler():

@@ -15,10 +15,11 @@ from sklearn.pipeline import make_pipeline
 from skcooc import AspectModel, AveragedModels, Dyads, ProductSpaceMixture
 from skcooc.counts import CSRCounts, thin
 from skcooc.em.temperature import best
-from skcooc.heldout.validation import HeldOut
+from skcooc.heldout import HeldOut
+from skcooc.heldout.predictors import Factors
 from skcooc.model_selection import ObservationSplit, split_observations
 from tests.cases import CLASSES, FAST
-from tests.tables import planted
+from tests.tables import MANY_THREADS, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 X = planted(n_observations=4000).X.astype(float)
@@ -109,8 +110,7 @@ def test_scores_are_log_likelihoods_of_the_smoothed_mean(model):
 @pytest.mark.parametrize("n_jobs", [2, 7])
 def test_results_do_not_depend_on_n_jobs(model, n_jobs, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
-    monkeypatch.setattr("skcooc.ensemble.n_threads", lambda n_jobs: n_jobs)
+    monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
     other = average(n_jobs=n_jobs).fit(X)
     np.testing.assert_array_equal(model.components_, other.components_)
     np.testing.assert_array_equal(model.embedding_, other.embedding_)
@@ -195,6 +195,6 @@ def test_the_estimator_given_is_left_as_it_is():
 
 def test_heldout_scores_products_as_it_scores_models(model):
     test = split_observations(X, random_state=0)[1]
-    heldout = HeldOut([CSRCounts(test)], model.unigram_, model.smoothing_)
-    A, B = model.embedding_, model.components_.T
-    assert heldout.score([(A, B)]).perplexity == pytest.approx(model.perplexity(Dyads(test)))
+    heldout = HeldOut(CSRCounts(test), model.unigram_, model.smoothing_)
+    predicted = Factors(model.embedding_, model.components_.T)
+    assert heldout.score(predicted).perplexity == pytest.approx(model.perplexity(Dyads(test)))

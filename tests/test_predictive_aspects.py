@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from skcooc.em.schedules import constant
+from skcooc.em.sweep import sweep
 
 from skcooc import AspectModel, Dyads
 from skcooc.counts import CSRCounts
 from skcooc.em import EM
-from skcooc.em.schedules import constant
-from skcooc.em.sweep import sweep
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.model_selection import split_observations

@@ -4,7 +4,7 @@ from sklearn.base import clone
 
 from skcooc.counts import CSRCounts
 from skcooc.fitting.probing import Probes
-from skcooc.heldout.split import hold_out
+from skcooc.heldout.validation import hold_out
 from tests.cases import ESTIMATORS, FAST
 from tests.tables import planted
 
@@ -15,9 +15,10 @@ CASES = [case for case in ESTIMATORS if getattr(case, "tree", "binary") != "anne
 @pytest.mark.parametrize("estimator", CASES, ids=repr)
 def test_a_kept_start_changes_nothing(estimator):
     estimator = clone(estimator).set_params(**FAST)
-    settings, model = estimator._settings(CSRCounts(X), warm=False), estimator._model()
-    rest, heldout = hold_out(X, None, settings)
-    kept, anew = (Probes(model, CSRCounts(rest), heldout, settings, keep) for keep in (True, False))
+    counts, plan = CSRCounts(X), estimator._plan()
+    options = estimator._options(plan, counts, warm=False)
+    rest, heldout = hold_out(counts, *options.division)
+    kept, anew = (Probes(plan, rest, heldout, options, keep) for keep in (True, False))
     for beta in (0.8, 1.0, 0.6, 0.8):
         assert kept(beta) == anew(beta)
 

@@ -6,13 +6,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from skcooc.em.schedules import constant
+from skcooc.em.sweep import sweep
 
 from skcooc import AspectModel, Dyads, ProductSpaceMixture
 from skcooc.base.attributes import collapsed
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
-from skcooc.em.schedules import constant
-from skcooc.em.sweep import sweep
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.aspects import Params as AspectParams
 from skcooc.equations.product_aspects import Params, ProductAspects, _merged

@@ -6,13 +6,13 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from skcooc.em.schedules import constant
+from skcooc.em.sweep import sweep
 from sklearn.metrics import mutual_info_score
 
 from skcooc import SymmetricClustering
 from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
-from skcooc.em.schedules import constant
-from skcooc.em.sweep import sweep
 from skcooc.equations.class_bigrams import ClassBigrams
 from skcooc.equations.coclusters import (
     CoClusters,

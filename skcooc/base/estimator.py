@@ -27,7 +27,7 @@ from skcooc.fitting.restarts import Unfinished
 from skcooc.fitting.table import fit, probes_of
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Block, Counts, RandomState, TableLike
-from skcooc.tables import Table, read
+from skcooc.tables import Table, read, read_in_memory
 
 # Parameters that may change before a fit that was cut short goes on, since its seeds are kept.
 FREE = {"n_jobs", "random_state", "warm_start"}
@@ -232,7 +232,7 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         self, X: TableLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Probes, TemperatureRange]:
         """What tries temperatures on a part of these observations, and where to look for them."""
-        counts = read(copy.copy(self), X, sample_weight).sample
+        counts = read_in_memory(copy.copy(self), X, sample_weight).sample
         plan = self._plan().suited(counts)
         within = plan.temperatures(counts)
         return probes_of(plan, counts, self._options(plan, counts, warm=False)), within

@@ -18,7 +18,7 @@ from skcooc.fitting.stream import Batch, Follower, Online, Passes, Position, Str
 from skcooc.fitting.table import Fitted
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, Counts
-from skcooc.tables import CheckedBlocks, Table, read
+from skcooc.tables import CheckedBlocks, Table, read_in_memory
 
 if TYPE_CHECKING:
     from skcooc.base.estimator import CooccurrenceEstimator as Estimator
@@ -65,7 +65,7 @@ def step(estimator: Estimator, plan: Plan, X: object, sample_weight: ArrayLike |
             "Fit anew."
         )
     start, tally = perf_counter(), Tally()
-    table = read(estimator, X, sample_weight, reset=False)
+    table = read_in_memory(estimator, X, sample_weight, reset=False)
     batch, estimator._table = table.sample, table.frame
     _follow(estimator, plan, batch, estimator._stream.column_sums + batch.column_sums, tally)
     _use(estimator, estimator._state.rows, batch.row_sums * batch.row_weights)

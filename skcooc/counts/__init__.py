@@ -3,6 +3,5 @@
 from skcooc.counts.csr import CSRCounts, NewRows
 from skcooc.counts.products import Mixture
 from skcooc.counts.thinning import divide, thin
-from skcooc.counts.threads import n_threads, threads
 
-__all__ = ["CSRCounts", "Mixture", "NewRows", "divide", "n_threads", "thin", "threads"]
+__all__ = ["CSRCounts", "Mixture", "NewRows", "divide", "thin"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from skcooc.counts import n_threads, threads
+from skcooc.counts.threads import n_threads, threads
 from skcooc.protocol import Block, Counts, FoldIn, P, Params, Rows, S
 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.counts import n_threads
+from skcooc.counts.threads import n_threads
 from skcooc.em import Leg, Split, Splitting, TemperatureRange
 from skcooc.em.legs import Observe, Part, Scale, Solver, scales
 from skcooc.em.temperature import PROBE_ITERATIONS

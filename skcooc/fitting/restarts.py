@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from skcooc.counts import n_threads, threads
+from skcooc.counts.threads import n_threads, threads
 from skcooc.em import Fit, Record, Run, State, fit
 from skcooc.em.legs import ignore
 from skcooc.em.temperature import Probe

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.counts import n_threads, threads
+from skcooc.counts.threads import n_threads, threads
 from skcooc.em import TemperatureRange, online
 from skcooc.em.adaptation import Temperature, followed
 from skcooc.fitting.fold_in import fold_in

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.counts import threads
+from skcooc.counts.threads import threads
 from skcooc.em import Fit, State, TemperatureRange
 from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import Probe, best, search, search_with_prior

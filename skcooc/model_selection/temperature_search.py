@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.counts import threads
+from skcooc.counts.threads import threads
 from skcooc.model_selection.folds import (
     N_FOLDS,
     Data,

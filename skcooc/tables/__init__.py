@@ -4,13 +4,14 @@ from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.dask import delayed_rows
 from skcooc.tables.disk import open_csr, save_csr
 from skcooc.tables.dyads import Dyads
-from skcooc.tables.read import (
+from skcooc.tables.reading import (
     Table,
     as_counts,
     check_same_table,
     check_table,
     is_collection,
     read,
+    read_in_memory,
     read_rows,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "is_collection",
     "open_csr",
     "read",
+    "read_in_memory",
     "read_rows",
     "save_csr",
 ]

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts, NewRows, csr
-from skcooc.counts.layout import balanced_ranges
+from skcooc.counts.threads import balanced_ranges
 from tests.tables import random_table
 
 

@@ -28,7 +28,7 @@ BETA = 0.4
 
 def started(model, X=X, seed=0):
     counts = CSRCounts(X)
-    params, (rows,) = model.start([counts], np.random.default_rng(seed))
+    params, rows = model.start(counts, np.random.default_rng(seed))
     rows, stats = model.expect(counts, params, rows, BETA)
     return params, rows, online.averages(stats, X.sum())
 

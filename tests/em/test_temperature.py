@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from skcooc.em import TemperatureRange, Validation
+from skcooc.em import TemperatureRange
 from skcooc.em.temperature import N_PROBES, Probe, best, search, search_with_prior
+from skcooc.heldout import Validation
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
-from skcooc.counts.here import Here
-from skcooc.em import EM, HeldOut, State
-from skcooc.em.schedules import Stage, burn_in, constant
-from skcooc.em.sweep import sweep
+from skcooc.em import Leg, OverRelaxation, State, fit
 from skcooc.equations.aspects import Aspects
-from skcooc.metrics import unigram
+from skcooc.heldout.validation import hold_out
+from tests.em.here import HERE
 from tests.tables import planted, random_table
 
 
@@ -30,8 +28,8 @@ class Distance(NamedTuple):
 class Halving:
     """Each step halves the distance of x to 1 / beta."""
 
-    def start(self, blocks, rng):
-        return Point(0.0, np.ones(1)), [np.ones((1, 1)) for _ in blocks]
+    def start(self, X, rng):
+        return Point(0.0, np.ones(1)), np.ones((1, 1))
 
     def expect(self, X, params, rows, beta):
         goal = 1 / beta
@@ -47,19 +45,24 @@ class Halving:
         return rows, np.ones((1, 1))
 
 
-def fit(schedule, tol=0.0, **options):
-    return EM(schedule, tol, **options).fit(Halving(), [Here()], np.random.default_rng(0))
+PLAIN = OverRelaxation(1.0)
 
 
-def test_steps_follow_the_schedule():
-    result = fit((Stage(1.0, 2), Stage(0.5, 3)))
+def halved(*stages, tol=0.0, **options):
+    """Legs at these temperatures, each with so many iterations at most."""
+    legs = [Leg(Halving(), HERE, beta, n_iter, tol) for beta, n_iter in stages]
+    return fit(legs, np.random.default_rng(0), PLAIN, **options)
+
+
+def test_steps_follow_the_legs():
+    result = halved((1.0, 2), (0.5, 3))
     assert [record.beta for record in result.history] == [1.0, 1.0, 0.5, 0.5, 0.5]
     assert result.params.x == pytest.approx(2 - (2 - 0.75) / 8)
     assert not result.converged
 
 
 def test_stops_at_the_tolerance():
-    result = fit(constant(1.0, 100), tol=1e-3)
+    result = halved((1.0, 100), tol=1e-3)
     energies = [record.free_energy for record in result.history]
     falls = -np.diff(energies)
     assert result.converged
@@ -68,8 +71,8 @@ def test_stops_at_the_tolerance():
     assert result.objective == energies[-1]
 
 
-def test_every_stage_of_an_annealing_runs_to_its_own_convergence():
-    result = fit(tuple(Stage(beta, 50) for beta in (0.25, 0.5, 1.0)), tol=1e-4)
+def test_every_leg_runs_to_its_own_convergence():
+    result = halved(*((beta, 50) for beta in (0.25, 0.5, 1.0)), tol=1e-4)
     betas = [record.beta for record in result.history]
     assert sorted(set(betas)) == [0.25, 0.5, 1.0]
     assert len(betas) < 150
@@ -79,37 +82,34 @@ def test_every_stage_of_an_annealing_runs_to_its_own_convergence():
 def test_observers_see_every_iteration_and_can_stop():
     seen = []
 
-    def observe(record, params, rows, run):
-        seen.append(params.x)
+    def observe(record, state, run):
+        seen.append(state.params.x)
         return len(seen) == 3
 
-    result = EM(constant(1.0, 10), 0.0).fit(Halving(), [Here()], np.random.default_rng(0), observe)
+    result = halved((1.0, 10), observe=observe)
     assert seen == [0.5, 0.75, 0.875]
     assert len(result.history) == 3
     assert not result.converged
 
 
 def test_start_replaces_the_models_own():
-    start = State(Point(0.5, np.ones(1)), [np.ones((1, 1))])
-    em = EM(constant(1.0, 1), 0.0)
-    assert em.fit(Halving(), [Here()], np.random.default_rng(0), start=start).params.x == 0.75
+    start = State(Point(0.5, np.ones(1)), np.ones((1, 1)))
+    assert halved((1.0, 1), start=start).params.x == 0.75
+
+
+def test_burn_in_takes_its_steps_from_the_leg():
+    leg = Leg(Halving(), HERE, 0.8, 100, 0.0)
+    steps = [(part.beta, part.max_iter) for part in leg.burned_in()]
+    assert steps == [(1.0, 8), (0.8, 92)]
+    short = Leg(Halving(), HERE, 0.8, 5, 0.0).burned_in()
+    assert [(part.beta, part.max_iter) for part in short] == [(1.0, 4), (0.8, 1)]
+    hot = Leg(Halving(), HERE, 1.0, 9, 0.0)
+    assert hot.burned_in() == [hot]
 
 
 def aspects_fit(X, relaxation=1.0, heldout=None, max_iter=60, tol=0.0, beta=0.9):
-    em = EM(burn_in(beta, max_iter), tol, relaxation, heldout)
-    return em.fit(Aspects(4), [CSRCounts(X)], np.random.default_rng(0))
-
-
-def test_statistics_add_up_over_blocks():
-    X = planted().X.astype(float)
-    model, whole = Aspects(3), CSRCounts(X)
-    params, rows = model.start([whole], np.random.default_rng(0))
-    parts = [CSRCounts(X[:30]), CSRCounts(X[30:])]
-    one = sweep(model, [whole], params, rows, 0.8, map)
-    two = sweep(model, parts, params, [rows[0][:30], rows[0][30:]], 0.8, map)
-    np.testing.assert_allclose(one.stats.components, two.stats.components)
-    assert one.objective == pytest.approx(two.objective)
-    np.testing.assert_allclose(one.rows[0], np.vstack(two.rows))
+    leg = Leg(Aspects(4), CSRCounts(X), beta, max_iter, tol, heldout)
+    return fit(leg.burned_in(), np.random.default_rng(0), OverRelaxation(relaxation))
 
 
 @pytest.mark.parametrize("relaxation", [1.0, 1.5, 1.9])
@@ -125,8 +125,8 @@ def test_over_relaxation_reaches_the_same_energy_in_fewer_steps():
     start = State(burnt.params, burnt.rows)
 
     def energies(relaxation):
-        em = EM(constant(0.9, 40), 0.0, relaxation)
-        history = em.fit(Aspects(4), [CSRCounts(X)], None, start=start).history
+        leg = Leg(Aspects(4), CSRCounts(X), 0.9, 40, 0.0)
+        history = fit([leg], None, OverRelaxation(relaxation), start=start).history
         return [record.free_energy for record in history]
 
     goal = energies(1.0)[-1]
@@ -141,21 +141,14 @@ def test_a_relaxed_step_that_rises_is_undone():
             rows, stats = super().expect(X, params, rows, beta)
             return rows, stats._replace(free_energy=stats.free_energy + 100 * (params.x > 1.2))
 
-    em = EM(constant(1.0, 12), 0.0, relaxation=3.0)
-    result = em.fit(Cliff(), [Here()], np.random.default_rng(0))
+    result = fit([Leg(Cliff(), HERE, 1.0, 12, 0.0)], None, OverRelaxation(3.0))
     assert max(record.free_energy for record in result.history) < 100
 
 
-def heldout_of(X):
-    from skcooc.counts import thin
-
-    rest, drawn = thin(X, 0.2, seed=0)
-    return rest, HeldOut([CSRCounts(drawn)], unigram(rest))
-
-
 def test_validated_runs_return_their_best_parameters():
-    rest, heldout = heldout_of(planted(n_observations=1500).X.astype(float))
-    result = aspects_fit(rest, heldout=heldout, max_iter=200, beta=1.0)
+    X = CSRCounts(planted(n_observations=1500).X.astype(float))
+    rest, heldout = hold_out(X, 0.2, 0, "auto")
+    result = aspects_fit(rest.table, heldout=heldout, max_iter=200, beta=1.0)
     perplexities = [record.validation_perplexity for record in result.history]
     assert min(perplexities) < perplexities[-1]
     assert len(perplexities) < 200

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc.counts import stream
+from skcooc import RowBlocks, open_csr, save_csr
+from skcooc.tables import CheckedBlocks
 from tests.tables import random_table
 
 X = random_table(n_rows=23, n_columns=9)
@@ -18,8 +19,8 @@ def blocks_of(X, ends):
 @pytest.mark.parametrize("batch_size", [1, 5, 23, 100])
 def test_what_is_saved_comes_back(tmp_path, dtype, batch_size):
     table = X.astype(dtype)
-    stream.save_csr(tmp_path / "table", (block for block in blocks_of(table, [4, 4, 17, 23])))
-    blocks = stream.open_csr(tmp_path / "table", batch_size=batch_size)
+    save_csr(tmp_path / "table", (block for block in blocks_of(table, [4, 4, 17, 23])))
+    blocks = open_csr(tmp_path / "table", batch_size=batch_size)
     for _ in range(2):  # every pass begins anew
         read = list(blocks)
         assert [len(block.indptr) - 1 for block in read[:-1]] == [batch_size] * (len(read) - 1)
@@ -28,7 +29,7 @@ def test_what_is_saved_comes_back(tmp_path, dtype, batch_size):
 
 
 def test_the_files_are_plain_numpy(tmp_path):
-    stream.save_csr(tmp_path / "table", [X[:5].toarray(), X[5:].tocoo()])
+    save_csr(tmp_path / "table", [X[:5].toarray(), X[5:].tocoo()])
     data, indices, indptr = (
         np.load(tmp_path / "table" / f"{name}.npy") for name in ("data", "indices", "indptr")
     )
@@ -41,46 +42,51 @@ def test_a_table_that_is_not_finished_is_not_there(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        stream.save_csr(tmp_path / "table", interrupted())
+        save_csr(tmp_path / "table", interrupted())
     with pytest.raises(ValueError, match="same number of columns"):
-        stream.save_csr(tmp_path / "table", [X, X[:, 1:]])
+        save_csr(tmp_path / "table", [X, X[:, 1:]])
     with pytest.raises(ValueError, match="no block"):
-        stream.save_csr(tmp_path / "table", [])
+        save_csr(tmp_path / "table", [])
     assert not list(tmp_path.iterdir())
     with pytest.raises(FileNotFoundError):
-        stream.open_csr(tmp_path / "table")
+        open_csr(tmp_path / "table")
 
 
 def test_nothing_is_overwritten(tmp_path):
-    stream.save_csr(tmp_path / "table", [X])
+    save_csr(tmp_path / "table", [X])
     with pytest.raises(FileExistsError):
-        stream.save_csr(tmp_path / "table", [X])
+        save_csr(tmp_path / "table", [X])
 
 
 @pytest.mark.parametrize("once", [iter([X]), (block for block in [X]), 3])
 def test_what_can_be_read_only_once_is_refused(once):
     with pytest.raises(TypeError, match="several times"):
-        stream.RowBlocks(once)
+        RowBlocks(once)
+
+
+def checked(blocks):
+    """Blocks without weights, whose checks let everything pass."""
+    return CheckedBlocks(RowBlocks(blocks), lambda block, reset: block, None, None, reset=True)
 
 
 @pytest.mark.parametrize("n_rows", [3, 10, 23, 50])
 def test_a_sample_is_of_rows_and_the_totals_of_all(n_rows):
-    tables = [(block, None) for block in blocks_of(X, [1, 9, 23])]
-    sample = stream.sampled(tables, n_rows, np.random.default_rng(0))
-    assert sample.rows.shape == (min(n_rows, 23), 9)
-    np.testing.assert_allclose(sample.column_sums, X.sum(axis=0))
+    blocks = checked(blocks_of(X, [1, 9, 23]))
+    sample, again = blocks.sampled(n_rows, np.random.default_rng(0))
+    assert sample.shape == (min(n_rows, 23), 9)
+    np.testing.assert_allclose(again.column_sums, X.sum(axis=0))
+    assert not again.reset
     if n_rows >= 23:
-        np.testing.assert_array_equal(sample.rows.toarray(), X.toarray())
+        np.testing.assert_array_equal(sample.table.toarray(), X.toarray())
     with pytest.raises(ValueError, match="no block"):
-        stream.sampled([], n_rows, np.random.default_rng(0))
+        checked([]).sampled(n_rows, np.random.default_rng(0))
 
 
 def test_all_rows_have_the_same_chance():
-    table = sp.csr_array(np.diag(np.ones(40)))
-    tables = [(block, None) for block in blocks_of(table, list(range(1, 41)))]
+    blocks = checked(blocks_of(sp.csr_array(np.diag(np.ones(40))), list(range(1, 41))))
     rng, drawn = np.random.default_rng(0), np.zeros(40)
     for _ in range(300):
-        drawn += stream.sampled(tables, 5, rng).rows.sum(axis=0)
+        drawn += blocks.sampled(5, rng)[0].column_sums
     expected = 300 * 5 / 40
     assert np.sum((drawn - expected) ** 2 / expected) < 73  # chi-square, p = .001
     assert drawn.sum() == 1500

@@ -38,7 +38,6 @@ def read(
     sample_weight: ArrayLike | None = None,
     *,
     needs: Mapping[Need, str] | None = None,
-    reset: bool = True,
     continues: bool = False,
     searches: bool = True,
     random_state: RandomState = None,
@@ -54,10 +53,8 @@ def read(
         Weights of observations (Dyads) are counted into the table.
     needs : mapping or None, default=None
         What is needed of the table, and by which parameter.
-    reset : bool, default=True
-        False where the table goes on from those fitted before.
     continues : bool, default=False
-        Whether a table in blocks does.
+        Whether a table in blocks goes on with the columns of those fitted before.
     searches : bool, default=True
         Whether temperatures are chosen, for which rows on workers are drawn and brought here.
     random_state : int, RandomState instance or None, default=None
@@ -83,7 +80,7 @@ def read(
     if isinstance(X, RowBlocks):
         check_needs(needs or {}, CheckedBlocks.offers, "X cannot be read in blocks")
         return _in_blocks(estimator, X, sample_weight, not continues, random_state)
-    return _in_memory(estimator, X, sample_weight, reset)
+    return read_in_memory(estimator, X, sample_weight)
 
 
 def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
@@ -165,9 +162,27 @@ def check_same_table(fitted: Dyads, X: Dyads, name: str) -> None:
         )
 
 
-def _in_memory(
-    estimator: BaseEstimator, X: TableLike, sample_weight: ArrayLike | None, reset: bool
+def read_in_memory(
+    estimator: BaseEstimator,
+    X: TableLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    reset: bool = True,
 ) -> Table:
+    """Check a table that has to be in memory; see ``read``.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+    reset : bool, default=True
+        False where the table goes on from those fitted before.
+
+    Returns
+    -------
+    table : Table
+    """
     if isinstance(X, Dyads) and sample_weight is not None:
         X, sample_weight = X.reweighted(_weights(sample_weight, np.empty((len(X), 0)))), None
     table = check_table(estimator, X, reset=reset)

@@ -1,6 +1,6 @@
 """Annealing on a toy model whose phase transitions are known, and on clusters of rows."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,12 +8,11 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
-from skcooc.counts.here import Here
-from skcooc.em import EM, Split, State, Validation
-from skcooc.em.schedules import Stage, constant, rising
-from skcooc.em.splitting import DISTINCT, PERTURBATION, Annealing, drifted
+from skcooc.em import Growing, Leg, OverRelaxation, Split, Splitting, State, fit
+from skcooc.em.splitting import DISTINCT, PERTURBATION, drifted, rising
 from skcooc.equations.row_clusters import RowClusters
-from tests.clusters import start_of
+from skcooc.heldout import Validation
+from tests.em.here import HERE
 from tests.tables import planted
 
 
@@ -34,9 +33,9 @@ class Forks:
     n_clusters: int = 4
     amounts: list = field(default_factory=list)  # of noise, in the order in which it was asked for
 
-    def start(self, blocks, rng):
+    def start(self, X, rng):
         K = self.n_clusters
-        return Positions(np.linspace(-0.1, 0.1, K), np.ones(K) / K), [np.ones((1, K)) / K]
+        return Positions(np.linspace(-0.1, 0.1, K), np.ones(K) / K), np.ones((1, K)) / K
 
     def mixed(self, params, shares):
         position = params.position @ (shares / shares.sum(axis=0))
@@ -68,10 +67,16 @@ class Forks:
 BETAS = [0.2, 0.25, 0.35, 0.4, 0.55, 0.7, 1.0]
 
 
-def annealed(betas=BETAS, observe=None, n_iter=40, n_clusters=4, **options):
-    em, model = EM(constant(1.0, n_iter), -np.inf, **options), Forks(n_clusters)
-    observers = () if observe is None else (observe,)
-    return model, Annealing(em, betas).fit(model, [Here()], np.random.default_rng(0), *observers)
+def ends(model, X, betas, n_iter=40, tol=-np.inf, **options):
+    """A fit that ends with all clusters, at the last temperature."""
+    leg = Leg(model, X, betas[-1], n_iter, tol)
+    return [Splitting(leg, betas), replace(leg, **options)]
+
+
+def annealed(betas=BETAS, n_iter=40, n_clusters=4, observe=None, **options):
+    model, observers = Forks(n_clusters), {} if observe is None else {"observe": observe}
+    parts = ends(model, HERE, betas, n_iter, **options)
+    return model, fit(parts, np.random.default_rng(0), OverRelaxation(1.0), **observers)
 
 
 def test_splits_are_recorded_where_they_happen():
@@ -99,7 +104,7 @@ def test_clusters_that_have_not_come_apart_are_there_repeatedly():
         ((1,), (3,)),
     ]
     assert fit.params.position[4] == fit.params.position[0]
-    assert fit.rows[0].shape == (1, 5)
+    assert fit.rows.shape == (1, 5)
     assert annealed(BETAS[:2])[1].params.position == pytest.approx(np.zeros(4), abs=1e-2)
 
 
@@ -107,15 +112,12 @@ def test_temperatures_are_perturbed_until_all_clusters_are_apart():
     model, fit = annealed(n_iter=20)
     assert model.amounts == [PERTURBATION] * 6
     assert [record.beta for record in fit.history] == np.repeat([*BETAS, 1.0], 20).tolist()
-    em = EM((Stage(1.0, 2), Stage(0.5, 3)), -np.inf)
-    history = Annealing(em, [0.1, 0.2]).fit(Forks(), [Here()], None).history
-    assert [record.beta for record in history] == [0.1] * 3 + [0.2] * 6
 
 
 def test_observers_see_all_temperatures_and_can_stop():
     seen = []
 
-    def observe(record, params, rows, run):
+    def observe(record, state, run):
         seen.append(record.beta)
         return len(seen) == 110
 
@@ -123,7 +125,7 @@ def test_observers_see_all_temperatures_and_can_stop():
     assert seen == [record.beta for record in fit.history] == np.repeat(BETAS, 40)[:110].tolist()
     assert [split.beta for split in fit.splits] == [0.35]
     assert len(fit.params.position) == 4
-    assert fit.rows[0].shape == (1, 4)
+    assert fit.rows.shape == (1, 4)
     assert fit.stopped
     assert not fit.converged
 
@@ -144,10 +146,9 @@ def test_only_the_end_is_validated():
 
 
 def test_start_replaces_the_models_own():
-    start = State(Positions(np.array([-0.2, 0.2]), np.ones(2) / 2), [np.ones((1, 2)) / 2])
-    em = EM(constant(1.0, 40), -np.inf)
-    fit = Annealing(em, [1.0]).fit(Forks(), [Here()], None, start=start)
-    assert [split.parts for split in fit.splits] == [((0,), (2,)), ((1,), (3,))]
+    start = State(Positions(np.array([-0.2, 0.2]), np.ones(2) / 2), np.ones((1, 2)) / 2)
+    found = fit(ends(Forks(), HERE, [1.0]), None, OverRelaxation(1.0), start=start)
+    assert [split.parts for split in found.splits] == [((0,), (2,)), ((1,), (3,))]
 
 
 # ---- clusters of rows
@@ -160,23 +161,46 @@ def test_clusters_begin_to_split_at_the_critical_temperature(object_weights, tol
     X = sp.csr_array((X.toarray() * (1 + np.arange(40) % 4)[:, None]).astype(float))
     model = RowClusters(4, object_weights=object_weights)
     critical = model.critical_beta(CSRCounts(X))
-    single = start_of("rows", X.toarray(), np.ones((40, 1)), np.ones(1))
-    annealing = Annealing(EM(constant(1.0, 100), tol), rising(critical / 2, 5 * critical, 1.1))
-    fit = annealing.fit(model, [CSRCounts(X)], np.random.default_rng(0), start=single)
+    betas = rising(critical / 2, 5 * critical, 1.1)
+    parts = ends(model, CSRCounts(X), betas, 100, tol)
+    found = fit(parts, np.random.default_rng(0), OverRelaxation(1.0))
     latest = 1.15 if tol < 0 else 2.5  # with patience, and without
-    assert critical < fit.splits[0].beta < latest * critical
-    parts = {(0, 1, 2, 3)}
-    for split in fit.splits:
-        parts = parts - {tuple(sorted(sum(split.parts, ())))} | set(split.parts)
-    assert parts == {(0,), (1,), (2,), (3,)}
+    assert critical < found.splits[0].beta < latest * critical
+    groups = {(0, 1, 2, 3)}
+    for split in found.splits:
+        groups = groups - {tuple(sorted(sum(split.parts, ())))} | set(split.parts)
+    assert groups == {(0,), (1,), (2,), (3,)}
 
 
 def test_at_the_last_temperature_everything_comes_apart():
     X = CSRCounts(planted(4, 3000, kind="clusters", n_rows=40, n_columns=30).X.astype(float))
     model = RowClusters(4)
-    annealing = Annealing(EM(constant(1.0, 60), -np.inf), [5 * model.critical_beta(X)])
-    path = list(annealing.path(model, [X], np.random.default_rng(0)))
-    assert [fit.rows[0].shape[1] for fit in path] == [2, 4, 4]
+    seen = []
+
+    def observe(record, state, run):
+        seen.append(state.rows.shape[1])
+
+    parts = ends(model, X, [5 * model.critical_beta(X)], 60)[:1]
+    fit(parts, np.random.default_rng(0), OverRelaxation(1.0), observe)
+    assert seen == [2] * 60 + [4] * 120
+
+
+def test_growth_ends_with_what_predicts_best():
+    """Judged best with two clusters, it goes back there after some more temperatures."""
+    judged = []
+
+    def judge(model, params, rows):
+        judged.append(len(params.position))
+        return Validation(abs(len(params.position) - 2) + 1e-3 * len(judged), 0.0)
+
+    leg, betas = Leg(Forks(4), HERE, 1.0, 40, -np.inf), rising(0.2, 1.0, 1.05)
+    found = fit([Growing(leg, betas, judge)], np.random.default_rng(0), OverRelaxation(1.0))
+    assert found.rows.shape == (1, 2)
+    assert [split.parts for split in found.splits] == [((0,), (1,))]
+    assert set(judged) >= {1, 2}
+    freely = fit([Growing(leg, betas)], np.random.default_rng(0), OverRelaxation(1.0))
+    assert freely.rows.shape == (1, 4)
+    assert freely.history[-1].beta < 1.0  # where all are there
 
 
 def test_clusters_have_drifted_where_they_differ_enough_most_first():

@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from skcooc.counts import CSRCounts, views
+from skcooc.counts import CSRCounts, layout
 from tests.tables import random_table
 
 
 def test_threads_share_what_the_first_one_makes(monkeypatch):
     made = []
-    monkeypatch.setattr(views, "Bands", lambda X: made.append("bands") or object())
-    monkeypatch.setattr(views, "ColumnView", lambda X: made.append("columns") or object())
+    monkeypatch.setattr(layout, "Bands", lambda X: made.append("bands") or object())
+    monkeypatch.setattr(layout, "ColumnView", lambda X: made.append("columns") or object())
     counts = CSRCounts(random_table(30, 20))
     assert not made
     with ThreadPoolExecutor(4) as pool:

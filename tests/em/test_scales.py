@@ -1,18 +1,19 @@
 """Coarse tables first: what is tied, that the objective is the same, and what observers see."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering
-from skcooc.counts import CSRCounts, thin
-from skcooc.em import EM, HeldOut
-from skcooc.em.multiscale import Multiscale, coarser_levels
-from skcooc.em.schedules import constant
+from skcooc.counts import CSRCounts
+from skcooc.em import Leg, OverRelaxation, fit
+from skcooc.em.legs import scales
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.heldout.validation import hold_out
 from skcooc.image import grid_coarsening
-from skcooc.metrics import unigram
 
 SIDE, K, BETA = 16, 3, 0.2
 COARSENING = grid_coarsening((SIDE, SIDE), 2)
@@ -28,10 +29,13 @@ def image(seed=0):
     return sp.csr_array(X.astype(float)), segments
 
 
-def fitted(X, levels, model=None, seed=0, heldout=None):
-    em = EM(constant(BETA, 300), 1e-9, heldout=heldout)
-    optimiser = Multiscale(em, levels) if levels else em
-    return optimiser.fit(model or RowClusters(K), [X], np.random.default_rng(seed))
+def fitted(X, coarsening, model=None, seed=0, heldout=None):
+    *coarse, finest = (
+        Leg(model or RowClusters(K), table, BETA, 300, 1e-9, members=members, groups=groups)
+        for table, members, groups in scales(X, coarsening)
+    )
+    legs = [*coarse, replace(finest, heldout=heldout)]
+    return fit(legs, np.random.default_rng(seed), OverRelaxation(1.0))
 
 
 # ---- levels
@@ -40,19 +44,22 @@ def fitted(X, levels, model=None, seed=0, heldout=None):
 def test_levels_of_nested_labels():
     X = sp.csr_array(np.arange(12.0).reshape(6, 2))
     fine, coarse = [7, -2, 7, 100, -2, 5], [0, 3, 0, 3, 3, 0]
-    levels = coarser_levels(CSRCounts(X), [np.array(fine), np.array(coarse)])
-    for level, labels in zip(levels, (fine, coarse), strict=True):
+    *levels, finest = scales(CSRCounts(X), [np.array(fine), np.array(coarse)])
+    for level, labels in zip(levels, (coarse, fine), strict=True):
         groups = sorted(set(labels))
         means = [X.toarray()[np.array(labels) == group].mean(axis=0) for group in groups]
         np.testing.assert_allclose(level.X.dot(np.eye(2)), means)
         assert level.X.row_weights.tolist() == [labels.count(group) for group in groups]
         assert [groups[g] for g in level.groups] == labels
-    np.testing.assert_array_equal(levels[0].members, levels[0].groups)
-    np.testing.assert_array_equal(levels[1].members[levels[0].groups], levels[1].groups)
+    np.testing.assert_array_equal(finest.members, levels[1].groups)
+    np.testing.assert_array_equal(levels[1].members[levels[1].groups], levels[0].groups)
+    assert levels[0].members is None
+    assert finest.groups is None
 
 
 def test_nothing_is_tied_without_coarsening():
-    assert coarser_levels(CSRCounts(image()[0]), []) == []
+    X = CSRCounts(image()[0])
+    assert scales(X, []) == [(X, None, None)]
 
 
 # ---- the objective
@@ -64,7 +71,7 @@ def test_free_energy_never_rises_from_level_to_level(hard, proportions):
     counts = CSRCounts(image()[0])
     model = RowClusters(K, hard, "counts", proportions)
     for seed in range(4):
-        fit = fitted(counts, coarser_levels(counts, COARSENING), model, seed)
+        fit = fitted(counts, COARSENING, model, seed)
         energies = np.array([record.free_energy for record in fit.history])
         assert (np.diff(energies) <= 1e-12 * energies[0]).all()
 
@@ -73,14 +80,13 @@ def test_free_energy_never_rises_from_level_to_level(hard, proportions):
 def test_ends_where_a_single_level_does(hard):
     X, segments = image()
     counts, model = CSRCounts(X), RowClusters(K, hard)
-    levels = coarser_levels(counts, COARSENING)
     single, multiscale = (
         min((fitted(counts, tied, model, seed) for seed in range(4)), key=lambda fit: fit.objective)
-        for tied in ([], levels)
+        for tied in ([], COARSENING)
     )
     assert multiscale.objective == pytest.approx(single.objective, rel=1e-3)
-    assert multiscale.rows[0].shape == (256, K)
-    assert adjusted_rand_score(segments, multiscale.rows[0].argmax(axis=1)) > 0.95
+    assert multiscale.rows.shape == (256, K)
+    assert adjusted_rand_score(segments, multiscale.rows.argmax(axis=1)) > 0.95
 
 
 def test_levels_are_visited_from_coarse_to_fine():
@@ -92,7 +98,7 @@ def test_levels_are_visited_from_coarse_to_fine():
             return super().expect(X, params, rows, beta)
 
     counts = CSRCounts(image()[0])
-    multiscale = fitted(counts, coarser_levels(counts, COARSENING), Counted(K))
+    multiscale = fitted(counts, COARSENING, Counted(K))
     assert len(multiscale.history) == len(sizes)
     assert sizes == sorted(sizes)
     assert set(sizes) == {16, 64, 256}
@@ -115,21 +121,19 @@ def test_tying_rows_that_are_the_same_changes_nothing(object_weights, hard):
         [record.free_energy for record in two.history]
     )
     np.testing.assert_allclose(one.params.components, two.params.components, atol=1e-9)
-    np.testing.assert_allclose(one.rows[0], two.rows[0][labels], atol=1e-9)
+    np.testing.assert_allclose(one.rows, two.rows[labels], atol=1e-9)
 
 
 # ---- validation and observers
 
 
 def test_only_the_finest_level_is_validated():
-    rest, drawn = thin(image()[0], 0.2, seed=0)
-    counts, heldout = CSRCounts(rest), HeldOut([CSRCounts(drawn)], unigram(rest))
-    levels = coarser_levels(counts, COARSENING)
-    fit = fitted(counts, levels, heldout=heldout)
+    counts, heldout = hold_out(CSRCounts(image()[0]), 0.2, 0, "auto")
+    fit = fitted(counts, COARSENING, heldout=heldout)
     validated = np.isfinite([record.validation_perplexity for record in fit.history])
     first = int(np.flatnonzero(validated)[0])
     assert validated[first:].all()
-    coarse = [record.free_energy for record in fitted(counts, levels).history[:first]]
+    coarse = [record.free_energy for record in fitted(counts, COARSENING).history[:first]]
     assert [record.free_energy for record in fit.history[:first]] == coarse
     assert first > 10
     assert heldout(RowClusters(K), fit.params, fit.rows) == fit.validation
@@ -184,7 +188,7 @@ def test_cooling_concerns_the_coarsest_groups():
     X, segments = image()
     options = {"beta": BETA, "coarsening": COARSENING, "relaxation": 1.0, "random_state": 0}
     model = AsymmetricClustering(K, cooling=1.5, **options).fit(X)
-    coarsest = coarser_levels(CSRCounts(X), COARSENING)[-1].X
+    coarsest = scales(CSRCounts(X), COARSENING)[0].X
     critical = RowClusters(K).critical_beta(coarsest)
     betas = np.array([record.beta for record in model.history_])
     energies = np.array([record.free_energy for record in model.history_])

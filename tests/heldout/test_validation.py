@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from skcooc.counts import CSRCounts
-from skcooc.em import HeldOut
 from skcooc.equations.aspects import Aspects
-from skcooc.heldout.validation import estimate_smoothing
+from skcooc.heldout import HeldOut
+from skcooc.heldout.predictors import Known, best_smoothing
 from tests.tables import random_table
 
 
@@ -17,32 +18,23 @@ def literal_perplexity(X, P, s, b):
 
 def state(X, k=3, seed=0):
     model = Aspects(k)
-    params, _ = model.start([CSRCounts(X)], np.random.default_rng(seed))
-    return model, params, [np.random.default_rng(1).dirichlet(np.ones(k), X.shape[0])]
+    params, _ = model.start(CSRCounts(X), np.random.default_rng(seed))
+    return model, params, np.random.default_rng(1).dirichlet(np.ones(k), X.shape[0])
 
 
 def test_perplexity_is_the_definition():
     X = random_table()
     model, params, rows = state(X)
     b = np.full(X.shape[1], 1 / X.shape[1])
-    validation = HeldOut([CSRCounts(X)], b, smoothing=0.1)(model, params, rows)
-    P = rows[0] @ params.components.T
+    validation = HeldOut(CSRCounts(X), b, smoothing=0.1)(model, params, rows)
+    P = rows @ params.components.T
     assert validation.perplexity == pytest.approx(literal_perplexity(X, P, 0.1, b))
-
-
-def test_blocks_are_scored_together():
-    X = random_table()
-    model, params, rows = state(X)
-    b = np.full(X.shape[1], 1 / X.shape[1])
-    whole = HeldOut([CSRCounts(X)], b)(model, params, rows)
-    parts = [CSRCounts(X[:5]), CSRCounts(X[5:])]
-    assert HeldOut(parts, b)(model, params, [rows[0][:5], rows[0][5:]]) == pytest.approx(whole)
 
 
 def test_estimated_smoothing_is_the_best_of_a_grid():
     rng = np.random.default_rng(0)
-    P, b, n = rng.random(400) ** 4, rng.random(400), rng.poisson(2, 400).astype(float)
-    s = estimate_smoothing(P, b, n)
+    P, b, n = rng.random(400) ** 4, rng.random(400), 1 + rng.poisson(2, 400).astype(float)
+    s = best_smoothing(Known(P), b, CSRCounts(sp.csr_array(n[None])))
     grid = np.linspace(0.001, 0.95, 2000)
     losses = [-(n * np.log((1 - g) * P + g * b)).sum() for g in grid]
     assert s == pytest.approx(grid[int(np.argmin(losses))], abs=1e-3)
@@ -53,8 +45,8 @@ def test_impossible_observations_are_infinitely_surprising_unless_smoothed():
     model, params, rows = state(X)
     params = params._replace(components=np.zeros_like(params.components))
     b = np.full(X.shape[1], 1 / X.shape[1])
-    assert HeldOut([CSRCounts(X)], b, smoothing=0.0)(model, params, rows).perplexity == np.inf
-    assert np.isfinite(HeldOut([CSRCounts(X)], b)(model, params, rows).perplexity)
+    assert HeldOut(CSRCounts(X), b, smoothing=0.0)(model, params, rows).perplexity == np.inf
+    assert np.isfinite(HeldOut(CSRCounts(X), b)(model, params, rows).perplexity)
 
 
 def test_the_number_of_blas_threads_changes_no_digit():
@@ -62,7 +54,7 @@ def test_the_number_of_blas_threads_changes_no_digit():
     for seed in range(5):
         X = random_table(n_rows=300, n_columns=400, seed=seed)
         model, params, rows = state(X)
-        heldout = HeldOut([CSRCounts(X)], rng.dirichlet(np.ones(X.shape[1])))
+        heldout = HeldOut(CSRCounts(X), rng.dirichlet(np.ones(X.shape[1])))
         found = []
         for threads in (1, 2, 4):
             with threadpool_limits(threads):

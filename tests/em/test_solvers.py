@@ -1,0 +1,82 @@
+"""Longer steps: downhill, faster than plain EM, and to the same place."""
+
+import numpy as np
+import pytest
+
+from skcooc.counts import CSRCounts
+from skcooc.em import Leg, OverRelaxation, State, fit, solver
+from skcooc.em.solvers import FLOOR, Momentum, Sweep, relax
+from skcooc.equations.aspects import Aspects, Statistics
+from skcooc.equations.row_clusters import RowClusters
+from tests.em.here import HERE
+from tests.tables import planted
+
+X = CSRCounts(planted(n_observations=3000).X.astype(float))
+
+
+def sweeps():
+    rng = np.random.default_rng(0)
+    return [
+        Sweep(rng.dirichlet(np.ones(3), 5), Statistics(rng.random((4, 3)), energy), energy)
+        for energy in (2.0, 1.0)
+    ]
+
+
+def test_one_is_the_plain_step():
+    old, new = sweeps()
+    relaxed = relax(old, new, HERE, 1.0)
+    np.testing.assert_allclose(relaxed.stats.components, new.stats.components)
+    np.testing.assert_allclose(relaxed.rows, new.rows)
+
+
+def test_goes_beyond_the_step_and_stays_positive():
+    old, new = sweeps()
+    relaxed = relax(old, new, HERE, 1.9)
+    beyond = old.stats.components + 1.9 * (new.stats.components - old.stats.components)
+    inside = beyond > 0.01
+    np.testing.assert_allclose(relaxed.stats.components[inside], beyond[inside])
+    assert (relaxed.stats.components >= FLOOR * new.stats.components).all()
+    assert (relaxed.rows > 0).all()
+    np.testing.assert_allclose(relaxed.rows.sum(axis=1), 1)
+    assert relaxed.objective == new.objective
+
+
+class Unguarded(Momentum):
+    """Broken: goes on where the objective rises."""
+
+    def undo(self, step):
+        return None
+
+
+def energies(solver, model, beta, n_iter, start=None):
+    leg = Leg(model, X, beta, n_iter, -np.inf)
+    found = fit([leg], np.random.default_rng(0), solver, start=start)
+    values = np.array([record.free_energy for record in found.history])
+    return values, State(found.params, found.rows)
+
+
+def test_solvers_by_their_names():
+    assert isinstance(solver("momentum"), Momentum)
+    assert solver(1.8).eta == solver(1.8).pace == 1.8
+
+
+@pytest.mark.parametrize(("model", "beta"), [(Aspects(4), 0.9), (RowClusters(3), 0.3)])
+def test_free_energy_never_rises(model, beta):
+    values = energies(Momentum(), model, beta, 120)[0]
+    assert (np.diff(values) <= 1e-9 * abs(values[0])).all()
+
+
+def test_without_the_guard_it_rises():
+    values = energies(Unguarded(), Aspects(4), 0.9, 120)[0]
+    assert (np.diff(values) > 1e-9 * abs(values[0])).any()
+
+
+def test_reaches_the_same_energy_in_fewer_steps():
+    start = energies(OverRelaxation(1.0), Aspects(4), 0.9, 20)[1]
+    plain = energies(OverRelaxation(1.0), Aspects(4), 0.9, 400, start)[0]
+    goal = plain[-1] * (1 + 1e-6)
+
+    def steps(relaxation):
+        return int(np.argmax(energies(solver(relaxation), Aspects(4), 0.9, 400, start)[0] <= goal))
+
+    assert 0 < steps("momentum") < 0.6 * steps(1.0)
