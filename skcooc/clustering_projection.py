@@ -13,8 +13,8 @@ from skcooc.base.projections import ProjectionMixin
 from skcooc.em import TemperatureRange
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import temperatures
+from skcooc.equations.projections import StructuredProjections
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.equations.structured_projections import StructuredProjections
 from skcooc.fitting import Plan
 from skcooc.protocol import Block
 

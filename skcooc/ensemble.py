@@ -156,7 +156,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         self.estimator._validate_params()
         new, member = copy.copy(self), clone(self.estimator)
         table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
-        counts, seeds = table.sample, self._seeds(self.n_estimators)
+        counts, seeds = table.sample, attributes.seeds(self.random_state, self.n_estimators)
         plan = member._plan().suited(counts)
         options = replace(member._options(plan, counts, warm=False), seeds=seeds)
         priors = plan.priors(counts) if plan.priors else None
@@ -167,10 +167,11 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
             found["component_prior"] = chosen.prior
         members = self._members(counts, seeds, **found)
         factors = side_by_side(members)
-        self._become(
+        attributes.become(
+            self,
             attributes.of_input(new)
             | {
-                "_table": table.frame,
+                "_frame": table.frame,
                 "estimators_": members,
                 "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
@@ -182,7 +183,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
                 "temperature_search_": probes if options.searches else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
                 "converged_": all(member.converged_ for member in members),
-            }
+            },
         )
         return self
 

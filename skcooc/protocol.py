@@ -214,15 +214,11 @@ class FoldIn(Protocol[P, S_co]):
 
 
 class Equations(FoldIn[P, S], Protocol[P, S]):
-    """A mixture model: its equations, as pure functions of a frozen object.
-
-    What has a body here, a model need not say.
-    """
+    """A mixture model: its equations, as pure functions of a frozen object."""
 
     @property
     def needs(self) -> Mapping[Need, str]:
         """What it needs of a table: which parameter asks for it, and what to set instead."""
-        return {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
         """Parameters and row states to start from."""
@@ -232,10 +228,12 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
 
     def log_prior(self, params: P, beta: float) -> float:
         """Terms of the objective in the parameters alone; free energy minus it never rises."""
-        return 0.0  # none: maximum likelihood
 
     def folding(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
-        """What new rows are folded in by: equations, and the parameters that they need."""
+        """What new rows are folded in by: equations, and the parameters that they need.
+
+        These, unless a model says otherwise.
+        """
         return self, params
 
 

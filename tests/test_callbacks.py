@@ -167,7 +167,7 @@ def test_nothing_is_written_before_the_first_iteration(tmp_path):
 
 def test_a_stream_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 30)
-    monkeypatch.setattr("skcooc.base.streams.PASS_TOL", -1.0)
+    monkeypatch.setattr("skcooc.fitting.stream.PASS_TOL", -1.0)
     blocks = RowBlocks([X[:30], X[30:60], X[60:]], max_passes=5)
     estimator = AspectModel(3, beta=0.9, max_iter=3, random_state=0)
     whole = clone(estimator).fit(blocks)

@@ -16,8 +16,7 @@ from skcooc.counts import CSRCounts
 from skcooc.em import EM, State
 from skcooc.equations.at_centers import MeanField, cluster_terms
 from skcooc.equations.factorial_projections import FactorialProjections
-from skcooc.equations.projections import Params, clusters_of
-from skcooc.equations.structured_projections import StructuredProjections
+from skcooc.equations.projections import Params, StructuredProjections, clusters_of
 from skcooc.fitting.table import fold_in
 from tests import projections as literal
 from tests.broken import half_step

@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 from skcooc import AspectModel, AveragedModels, Dyads, ProductSpaceMixture
+from skcooc.base import attributes
 from skcooc.counts import CSRCounts, thin
 from skcooc.em.temperature import best
 from skcooc.heldout import HeldOut
@@ -74,7 +75,7 @@ def test_the_temperature_is_that_of_the_mean():
     assert mean.beta_ == probe.beta == first.beta_
     assert first.component_prior_ == probe.prior > 0
     assert mean.smoothing_ == probe.validation.smoothing
-    seeds = mean._seeds(5)
+    seeds = attributes.seeds(mean.random_state, 5)
     rest, held = thin(X, 0.1, seeds[0])
     given = {"beta": mean.beta_, "component_prior": probe.prior, "max_iter": 25}
     short = [AspectModel(6, **given, random_state=seed).fit(rest) for seed in seeds]

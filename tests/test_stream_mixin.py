@@ -357,7 +357,7 @@ def test_weights_that_do_not_fit_are_refused():
 
 @pytest.mark.usefixtures("small_sample")
 def test_passes_end_and_go_on_with_a_warm_start(monkeypatch):
-    monkeypatch.setattr("skcooc.base.streams.PASS_TOL", -1.0)
+    monkeypatch.setattr("skcooc.fitting.stream.PASS_TOL", -1.0)
     table = shuffled(X, 40)
     estimator = AspectModel(3, beta=0.9, random_state=0)
     two, four = (clone(estimator).fit(RowBlocks(table, max_passes=n)) for n in (2, 4))

@@ -9,13 +9,14 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from skcooc.em import Record, State
 from skcooc.em.temperature import best
 from skcooc.fitting.restarts import Unfinished
 from skcooc.fitting.table import Fitted
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
-from skcooc.protocol import Array, Counts, Model
+from skcooc.protocol import Array, Counts, Model, RandomState
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
 
@@ -53,6 +54,18 @@ def usable(
         "beta_": beta,
         "smoothing_": smoothing,
     }
+
+
+def seeds(random_state: RandomState, n: int) -> tuple[int, ...]:
+    """Seeds of so many random starts."""
+    return tuple(check_random_state(random_state).randint(2**31, size=n).tolist())
+
+
+def become(estimator: BaseEstimator, fitted: Attributes) -> None:
+    """Take over the attributes of a finished fit, and none of an earlier one."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
+    estimator.__dict__.update(fitted)
 
 
 def of_input(estimator: BaseEstimator) -> Attributes:

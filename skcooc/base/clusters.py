@@ -37,10 +37,6 @@ class RowClusterMixin(ClusterMixin):
         """Most probable cluster of each row fitted, (N,)."""
         return first_largest(self.embedding_)
 
-    def _posteriors(self, X: Block) -> Array:
-        """P(cluster given row) of checked rows."""
-        return self._fold_in(X)
-
     @available_if(_clusters_rows)
     def predict(self, X: TableLike) -> Array:
         """Most probable cluster of rows.
@@ -69,4 +65,4 @@ class RowClusterMixin(ClusterMixin):
         posteriors : (n, C) array
             A column for each cluster that ``predict`` can name.
         """
-        return self._posteriors(self._checked(X))
+        return self._fold_in(self._checked(X))

@@ -11,30 +11,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils.metaestimators import available_if
 
-from skcooc.base import attributes, streams
+from skcooc.base import attributes
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
-from skcooc.base.predictions import Predictions
+from skcooc.base.streams import Streams
 from skcooc.em import OverRelaxation, State, TemperatureRange, solver
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import best
+from skcooc.fitting import Options, Plan
 from skcooc.fitting.fold_in import unknown_rows
-from skcooc.fitting.plan import Options, Plan
-from skcooc.fitting.probing import Probes
-from skcooc.fitting.progress import Progress
-from skcooc.fitting.restarts import Unfinished
-from skcooc.fitting.table import fit, probes_of
+from skcooc.fitting.restarts import Progress, Unfinished
+from skcooc.fitting.stream import Begun
+from skcooc.fitting.table import Probes, fit, probes_of
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Block, Counts, RandomState, TableLike
-from skcooc.tables import Table, read, read_in_memory
+from skcooc.tables import CheckedBlocks, Table, read, read_in_memory
 
 # Parameters that may change before a fit that was cut short goes on, since its seeds are kept.
 FREE = {"n_jobs", "random_state", "warm_start"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
+class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     """Base class of the estimators: a subclass is a dataclass, a docstring and its plan.
 
     Its docstring gets the paragraphs of the shared parameters and attributes that it does not
@@ -114,77 +112,19 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
             X,
             sample_weight,
             needs=needs,
-            continues=streams.goes_on(self),
+            continues=self._goes_on and self._stream is not None,
             searches=self.beta == "auto",
             random_state=self.random_state,
         )
+        known = attributes.of_input(new) | {"_frame": table.frame}
         if table.blocks is None:
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            stopped = self._fit_table(plan, table, attributes.of_input(new), data)
+            stopped = self._fit_table(plan, table, known, data)
         else:
-            streams.fit_blocks(new, plan, table)
-            self.__dict__.update(new.__dict__)
+            with self._all_or_nothing():
+                self._fit_blocks(plan, table.sample, table.blocks, known)
             stopped = True  # there is no need to converge
         attributes.warn_about(self, stopped)
-        return self
-
-    @available_if(streams.follows)
-    def partial_fit(
-        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Go on with a batch of further rows.
-
-        The first call is ``fit``: it starts the model. Later calls, also after ``fit``, are steps
-        of stepwise EM: the rows are folded in by ten E-steps, what is expected of them is blended
-        with what was expected of all batches before, and the M-step works on this mean. The weight
-        of the t-th batch in it is t^-.5; a batch that has more or fewer observations than the
-        others in the mean counts more or less. The second batch alone meets components that are
-        mixed half with the unigram, since those of the start know no other rows than its own.
-
-        Where ``beta="auto"``, the temperature that the first batch finds follows the stream, since
-        more rows bear a larger beta. ``validation_fraction`` of the observations of every later
-        batch is held out and not learnt, also when the same row comes again. The batch is folded in
-        twice, at the present temperature and at one beside it; the one that predicts better what
-        was held out is taken, 1/25 of the range away, or less where less than 1000 observations are
-        held out. A smoothing that is "auto" follows too. The prior and, where it was grown, the
-        tree stay what they were.
-
-        As in scikit-learn's MiniBatchKMeans, attributes of rows, such as ``embedding_``, are those
-        of the rows of the last batch, from what was not held out; ``transform`` gives them for
-        others. ``history_`` has one record for each batch after those of the start, with the
-        perplexity of what was held out, before the step.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-            Non-negative counts or weights of new rows. Columns that no batch before had are
-            taken up.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            Where X is negative, not finite, empty or all zero, or has other columns than before.
-
-        References
-        ----------
-        O. Cappé and E. Moulines, On-line expectation-maximization algorithm for latent data models,
-        Journal of the Royal Statistical Society B 71, 593-613, 2009.
-
-        P. Liang and D. Klein, Online EM for unsupervised models, NAACL 2009.
-        """
-        if not hasattr(self, "_state"):
-            return self.fit(X, y, sample_weight)
-        new = copy.copy(self)  # a step that fails leaves self as it was
-        streams.step(new, self._plan(), X, sample_weight)
-        self.__dict__.update(new.__dict__)
         return self
 
     def _fit_table(
@@ -197,7 +137,7 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         warm = resume.warm if resume else self._goes_on
         start = self._continued(plan, X) if warm else None
         options = self._options(plan, sample, warm)
-        known |= {"_fitted_parameters": self.get_params(deep=False), "_table": table.frame}
+        known |= {"_fitted_parameters": self.get_params(deep=False)}
         known |= {"_stream": None, "_passes": None}
         if warm and not options.searches:
             known["temperature_search_"] = self.temperature_search_
@@ -205,7 +145,10 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         progress = Progress(self, plan, options, at_iteration, data)
         fitted = fit(plan, X, sample, options, progress, start, resume)
         progress.end()
-        self._become(attributes.of_fit(fitted) | known | streams.begun(self, plan, fitted, X))
+        if plan.lacks(CheckedBlocks.offers) is None:
+            seed, mass = attributes.seeds(self.random_state, 1)[0], float(fitted.row_mass.sum())
+            known["_stream"] = Begun(fitted.fit.stats, mass, X.column_sums, seed)
+        attributes.become(self, attributes.of_fit(fitted) | known)
         return fitted.fit.stopped
 
     def _options(self, plan: Plan, X: Block, warm: bool) -> Options:
@@ -225,7 +168,7 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
             validation_fraction=self.validation_fraction,
             early_stopping=self.early_stopping,
             n_jobs=self.n_jobs,
-            seeds=self._seeds(1 if warm else self.n_init),
+            seeds=attributes.seeds(self.random_state, 1 if warm else self.n_init),
         )
 
     def _probes(
@@ -236,11 +179,6 @@ class CooccurrenceEstimator(Predictions, CallbackSupportMixin, BaseEstimator):
         plan = self._plan().suited(counts)
         within = plan.temperatures(counts)
         return probes_of(plan, counts, self._options(plan, counts, warm=False)), within
-
-    @property
-    def _goes_on(self) -> bool:
-        """Whether a fit is a warm start."""
-        return self.warm_start and hasattr(self, "_state")
 
     def _continued(self, plan: Plan, X: Counts) -> State:
         """Where a warm start goes on; rows keep their states if there are as many as before."""

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc.base import attributes
 from skcooc.em import Record, State
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import fold_in, over_rows
 from skcooc.fitting.restarts import Unfinished
-from skcooc.fitting.stream import Passes, Stream
+from skcooc.fitting.stream import Begun, Passes, Stream
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.protocol import (
@@ -29,7 +30,7 @@ from skcooc.protocol import (
     Statistics,
     TableLike,
 )
-from skcooc.tables import Dyads, check_same_table, is_collection, read_rows
+from skcooc.tables import Dyads, Frame, check_same_table, is_collection, read_rows
 from skcooc.tables.dask import check_row_blocks
 
 SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
@@ -54,9 +55,9 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _state: State
     _fitted_model: Any  # its equations
     _fitted_parameters: dict[str, object]
-    _table: Dyads
+    _frame: Frame
     _unfinished: Unfinished | None
-    _stream: Stream | None
+    _stream: Begun | Stream | None
     _passes: Passes | None
 
     def transform(self, X: TableLike) -> Array:
@@ -169,17 +170,16 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if not len(self.embedding_):
             raise ValueError("There are no rows to sample: of a table in blocks none are kept.")
-        rng = np.random.default_rng(self._seeds(1)[0])
+        rng = np.random.default_rng(attributes.seeds(self.random_state, 1)[0])
         factors = self.row_distribution_, self.embedding_, self.components_
-        return self._table.like(*scoring.draw(n_samples, *factors, rng))
+        return Dyads.of(self._frame, *scoring.draw(n_samples, *factors, rng))
 
     def _transformed(self, X: TableLike) -> TableLike:
         """The mixtures of the rows of a dask array, lazily and block by block."""
         check_row_blocks(X)
-        light = copy.copy(self)  # what is sent to the workers, without the rows fitted
-        light._state = State(self._state.params, self._state.rows[:0])
-        light.embedding_ = self.embedding_[:0]
-        light.row_distribution_ = self.row_distribution_[:0]
+        light, params, rows = copy.copy(self), *self._state  # without the rows fitted, to be sent
+        light.embedding_, light.row_distribution_ = self.embedding_[:0], self.row_distribution_[:0]
+        light.__dict__["_state"] = State(params, rows[:0])
         dtype, n_components = self.components_.dtype, len(self.components_)
         return X.map_blocks(
             light.transform,
@@ -229,7 +229,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Log-likelihood of every sample, and its weight in the mean."""
         check_is_fitted(self)
         if isinstance(X, Dyads):
-            check_same_table(self._table, X, type(self).__name__)
+            check_same_table(self._frame, X, type(self).__name__)
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
             return scoring.score_pairs(counts, order, self._predictor(self.embedding_)), weights
@@ -240,15 +240,6 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """What is predicted of rows with these mixtures."""
         factors = Factors(mixtures, self.components_.T)
         return smoothed(factors, self.unigram_, self.smoothing_)
-
-    def _seeds(self, n: int) -> tuple[int, ...]:
-        return tuple(check_random_state(self.random_state).randint(2**31, size=n).tolist())
-
-    def _become(self, fitted: dict[str, object]) -> None:
-        """Take over the attributes of a finished fit, and none of an earlier one."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
-        self.__dict__.update(fitted)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.clusters import RowClusterMixin
 from skcooc.em import State
 from skcooc.equations.at_centers import (
     Collapsed,
@@ -23,7 +23,7 @@ from skcooc.protocol import Array, Block, TableLike
 from skcooc.simplex import first_largest
 
 
-class ProjectionMixin(RowClusterMixin):
+class ProjectionMixin(ClusterMixin):
     """What a fitted clustering-projection knows of its clusters, and of new rows."""
 
     inference: str
@@ -33,6 +33,7 @@ class ProjectionMixin(RowClusterMixin):
     unigram_: Array
     _state: State
     _fitted_model: Any
+    _checked: Callable[[TableLike], Block]
     _folding: Callable[[], tuple[Collapsed, Params]]
     _settled: Callable[..., Array]
     _over_rows: Callable[[Callable[[Block], Array], Block], Array]
@@ -82,6 +83,14 @@ class ProjectionMixin(RowClusterMixin):
         lambda_: Array = self._state.params.lambda_
         return lambda_
 
+    def predict(self, X: TableLike) -> Array:
+        """Most probable cluster of rows, in ``0 .. n_clusters_ - 1``, (n,)."""
+        return first_largest(self.predict_proba(X))
+
+    def predict_proba(self, X: TableLike) -> Array:
+        """Posterior probabilities of the clusters of rows, ``(n, n_clusters_)``."""
+        return self._row_states(self._checked(X))
+
     def project(self, X: TableLike) -> Array:
         """The projections of rows: the mean topics of their own observations.
 
@@ -128,9 +137,6 @@ class ProjectionMixin(RowClusterMixin):
     def _clusters(self) -> Clusters:
         check_is_fitted(self)
         return clusters_of(self._state.params)
-
-    def _posteriors(self, X: Block) -> Array:
-        return self._row_states(X)
 
     def _row_states(self, X: Block) -> Array:
         model, params = self._folding()

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING, cast
+from typing import Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
+from sklearn.callback import CallbackContext, with_callbacks
+from sklearn.utils.metaestimators import available_if
 
 from skcooc.base import attributes
+from skcooc.base.predictions import Predictions
 from skcooc.callbacks import PASS
-from skcooc.em import Record, State, TemperatureRange, online
-from skcooc.fitting.plan import Plan
-from skcooc.fitting.stream import Batch, Follower, Online, Passes, Position, Stream, Tally
-from skcooc.fitting.table import Fitted
+from skcooc.em import Record, State, TemperatureRange
+from skcooc.fitting import Plan
+from skcooc.fitting.stream import Batch, Begun, Follower, Passes, Position, Stream, Tally
 from skcooc.heldout.validation import add_one_unigram
-from skcooc.protocol import Array, Block, Counts
-from skcooc.tables import CheckedBlocks, Table, read_in_memory
-
-if TYPE_CHECKING:
-    from skcooc.base.estimator import CooccurrenceEstimator as Estimator
-
-PASS_TOL = 1e-3  # relative fall of the loss, with less of which passes end
+from skcooc.protocol import Array, Block, TableLike
+from skcooc.tables import CheckedBlocks, read_in_memory
 
 
-def missing(plan: Plan) -> str | None:
-    """Why a model cannot follow a stream; None where it can."""
-    lacking = [plan.needs[need] for need in plan.needs if need not in CheckedBlocks.offers]
-    return lacking[0] if lacking else None
-
-
-def follows(estimator: Estimator) -> bool:
+def _follows_streams(estimator: Streams) -> bool:
     """True where an estimator can follow a stream; else AttributeError says why it cannot."""
     try:
-        reason = missing(estimator._plan())
+        reason = estimator._plan().lacks(CheckedBlocks.offers)
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
         return True
     if reason is not None:
@@ -43,126 +34,178 @@ def follows(estimator: Estimator) -> bool:
     return True
 
 
-def goes_on(estimator: Estimator) -> bool:
-    """Whether a fit of blocks goes on along the stream of an earlier one."""
-    return estimator._goes_on and estimator._stream is not None
+class Streams(Predictions):
+    """Stepwise EM for estimators whose statistics are sums over exchangeable rows."""
 
+    beta: float | Literal["auto"]
+    smoothing: float | Literal["auto"]
+    validation_fraction: float
+    fit: Callable[..., Self]
+    _plan: Callable[[], Plan]
+    warm_start: bool
+    _check_shape: Callable[[Plan, str, str], None]
+    _check_as_before: Callable[[bool], None]
+    _init_callback_context: Callable[..., CallbackContext]
 
-def begun(estimator: Estimator, plan: Plan, fitted: Fitted, X: Counts) -> attributes.Attributes:
-    """What a finished fit leaves for further batches."""
-    if missing(plan):
-        return {}
-    averages = online.averages(fitted.fit.stats, float(fitted.row_mass.sum()))
-    return {"_stream": Stream(averages, X.column_sums, estimator._seeds(1)[0])}
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a fit is a warm start."""
+        return self.warm_start and hasattr(self, "_state")
 
+    @available_if(_follows_streams)
+    def partial_fit(
+        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Go on with a batch of further rows.
 
-def step(estimator: Estimator, plan: Plan, X: object, sample_weight: ArrayLike | None) -> None:
-    """Go on with a batch of further rows."""
-    estimator._check_shape(plan, "partial_fit", "Fit anew.")
-    if estimator._stream is None:
-        raise ValueError(
-            "partial_fit goes on from a fit that came to its end, with parameters that allow it. "
-            "Fit anew."
+        The first call is ``fit``: it starts the model. Later calls, also after ``fit``, are steps
+        of stepwise EM: the rows are folded in by ten E-steps, what is expected of them is blended
+        with what was expected of all batches before, and the M-step works on this mean. The weight
+        of the t-th batch in it is t^-.5; a batch that has more or fewer observations than the
+        others in the mean counts more or less. The second batch alone meets components that are
+        mixed half with the unigram, since those of the start know no other rows than its own.
+
+        Where ``beta="auto"``, the temperature that the first batch finds follows the stream, since
+        more rows bear a larger beta. ``validation_fraction`` of the observations of every later
+        batch is held out and not learnt, also when the same row comes again. The batch is folded in
+        twice, at the present temperature and at one beside it; the one that predicts better what
+        was held out is taken, 1/25 of the range away, or less where less than 1000 observations are
+        held out. A smoothing that is "auto" follows too. The prior and, where it was grown, the
+        tree stay what they were.
+
+        As in scikit-learn's MiniBatchKMeans, attributes of rows, such as ``embedding_``, are those
+        of the rows of the last batch, from what was not held out; ``transform`` gives them for
+        others. ``history_`` has one record for each batch after those of the start, with the
+        perplexity of what was held out, before the step.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+            Non-negative counts or weights of new rows. Columns that no batch before had are
+            taken up.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row; of each observation where X is Dyads.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            Where X is negative, not finite, empty or all zero, or has other columns than before.
+
+        References
+        ----------
+        O. Cappé and E. Moulines, On-line expectation-maximization algorithm for latent data models,
+        Journal of the Royal Statistical Society B 71, 593-613, 2009.
+
+        P. Liang and D. Klein, Online EM for unsupervised models, NAACL 2009.
+        """
+        if not hasattr(self, "_state"):
+            return self.fit(X, y, sample_weight)
+        plan, start, tally = self._plan(), perf_counter(), Tally()
+        self._check_shape(plan, "partial_fit", "Fit anew.")
+        if self._stream is None:
+            raise ValueError(
+                "partial_fit goes on from a fit that came to its end, with parameters that allow "
+                "it. Fit anew."
+            )
+        table = read_in_memory(self, X, sample_weight, reset=False)
+        batch, now = table.sample, self._position
+        totals = now.stream.column_sums + batch.column_sums
+        after = self._follower(plan).step(now, batch, totals, tally)
+        mass = batch.row_sums * batch.row_weights
+        self._go_on(after, mass, tally, perf_counter() - start, converged=False)
+        self._frame, self._passes = table.frame, None
+        return self
+
+    def _fit_blocks(
+        self, plan: Plan, sample: Block, blocks: CheckedBlocks, known: attributes.Attributes
+    ) -> None:
+        """Fit a sample, then go through the blocks until that helps no more."""
+        done = Passes()
+        if not (self._goes_on and self._stream is not None):
+            self.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
+            self._fit_sample(plan, sample)
+        elif self._passes is None:
+            self._check_shape(plan, "warm_start=True", "Set warm_start=False to start anew.")
+        else:
+            before = self._position.stream.column_sums
+            self._check_as_before(np.array_equal(cast(Array, blocks.column_sums), before))
+            done = self._passes
+        self.__dict__.update(known)
+        self._go_through(plan, blocks, done)
+
+    def _fit_sample(self, plan: Plan, sample: Block) -> None:
+        """Fit rows to begin with, less what the passes hold out of them."""
+        (seed,), batch = attributes.seeds(self.random_state, 1), Batch(sample)
+        if self._search(plan)(sample):
+            batch = batch.divided(self.validation_fraction, seed)
+        self.fit(batch.X.table, sample_weight=batch.X.weights)
+        self._stream = cast(Begun, self._stream)._replace(seed=seed)
+
+    @with_callbacks
+    def _go_through(self, plan: Plan, blocks: CheckedBlocks, done: Passes) -> None:
+        """Passes over the blocks."""
+        max_passes, totals = blocks.blocks.max_passes, cast(Array, blocks.column_sums)
+        root = self._init_callback_context(max_subtasks=max_passes)
+        data = {"estimator": self}
+        root.call_on_fit_task_begin(**data)
+        now, stopped = self._position, False
+        while done.number < max_passes and not (done.converged or stopped):
+            task = root.subcontext(task_name=PASS, max_subtasks=0).call_on_fit_task_begin(**data)
+            start, follower = perf_counter(), self._follower(plan)
+            now, done, tally = follower.go_through(now, blocks, totals, done)
+            self._passes = done
+            self._go_on(now, np.empty(0), tally, perf_counter() - start, done.converged)
+            stopped = task.call_on_fit_task_end(**data, reconstruction_attributes=dict)
+        self._passes = None
+        root.call_on_fit_task_end(**data)
+
+    @property
+    def _position(self) -> Position:
+        """Where the model is on its way along a stream."""
+        stream = cast(Stream, self._stream).begun
+        return Position(*self._state, self.beta_, self.smoothing_, stream)
+
+    def _follower(self, plan: Plan) -> Follower:
+        """What makes the steps."""
+        return Follower(
+            self._fitted_model,
+            self._search(plan),
+            self.validation_fraction,
+            self.smoothing,
+            self.unigram_,
+            self.n_jobs,
         )
-    start, tally = perf_counter(), Tally()
-    table = read_in_memory(estimator, X, sample_weight, reset=False)
-    batch, estimator._table = table.sample, table.frame
-    _follow(estimator, plan, batch, estimator._stream.column_sums + batch.column_sums, tally)
-    _use(estimator, estimator._state.rows, batch.row_sums * batch.row_weights)
-    _record(estimator, tally, start, converged=False)
-    estimator._passes = None
 
+    def _search(self, plan: Plan) -> Callable[[Block], TemperatureRange | None]:
+        """Where the temperature of a batch is looked for."""
+        return plan.searched if self.beta == "auto" else lambda X: None
 
-def fit_blocks(estimator: Estimator, plan: Plan, table: Table) -> None:
-    """Fit a sample, then go through the blocks until that helps no more."""
-    blocks, passes = cast(CheckedBlocks, table.blocks), Passes()
-    if not goes_on(estimator):
-        known = attributes.of_input(estimator)
-        estimator.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
-        _fit_sample(estimator, plan, table.sample)
-        estimator.__dict__.update(known)
-    elif estimator._passes is None:
-        estimator._check_shape(plan, "warm_start=True", "Set warm_start=False to start anew.")
-    else:
-        kept = cast(Stream, estimator._stream).column_sums
-        estimator._check_as_before(np.array_equal(cast(Array, blocks.column_sums), kept))
-        passes = estimator._passes
-    estimator._table = table.frame
-    _go_through(estimator, plan, blocks, passes)
+    def _go_on(
+        self, now: Position, row_mass: Array, tally: Tally, seconds: float, converged: bool
+    ) -> None:
+        """Make attributes of a step, or of a pass, and of rows with so many observations."""
+        params, rows, beta, smoothing, stream = now
+        state, unigram = State(params, rows[: len(row_mass)]), add_one_unigram(stream.column_sums)
+        model = self._fitted_model
+        usable = attributes.usable(model, state, beta, smoothing, unigram, row_mass)
+        objective = tally.free_energy - model.log_prior(params, beta)
+        record = Record(beta, objective, tally.perplexity, seconds)
+        self.__dict__.update(usable, _stream=stream, converged_=converged, objective_=objective)
+        self.__dict__.update(history_=[*self.history_, record], n_iter_=self.n_iter_ + 1)
 
-
-def _fit_sample(estimator: Estimator, plan: Plan, sample: Block) -> None:
-    """Fit rows to begin with, less what the passes hold out of them."""
-    seed, batch = estimator._seeds(1)[0], Batch(sample)
-    if _searched(estimator, plan)(sample):
-        batch = batch.divided(estimator.validation_fraction, seed)
-    estimator.fit(batch.X.table, sample_weight=batch.X.weights)
-    estimator._stream = cast(Stream, estimator._stream)._replace(seed=seed)
-
-
-@with_callbacks
-def _go_through(estimator: Estimator, plan: Plan, blocks: CheckedBlocks, passes: Passes) -> None:
-    """Passes over the blocks, a step for each block."""
-    max_passes, totals = blocks.blocks.max_passes, cast(Array, blocks.column_sums)
-    root, data = estimator._init_callback_context(max_subtasks=max_passes), {"estimator": estimator}
-    root.call_on_fit_task_begin(**data)
-    stopped = False
-    while passes.number < max_passes and not (passes.converged or stopped):
-        task = root.subcontext(task_name=PASS, max_subtasks=0).call_on_fit_task_begin(**data)
-        start, tally = perf_counter(), Tally()
-        for block in blocks:
-            if block.column_sums.any():
-                _follow(estimator, plan, block, totals, tally)
-        converged = passes.loss - tally.loss <= PASS_TOL * abs(tally.loss)
-        passes = estimator._passes = Passes(passes.number + 1, tally.loss, converged)
-        _use(estimator, estimator._state.rows[:0], np.empty(0))
-        _record(estimator, tally, start, converged)
-        stopped = task.call_on_fit_task_end(**data, reconstruction_attributes=dict)
-    estimator._passes = None
-    root.call_on_fit_task_end(**data)
-
-
-def _follow(estimator: Estimator, plan: Plan, X: Block, totals: Array, tally: Tally) -> None:
-    """One step: it changes parameters, temperature, smoothing and stream, and nothing else."""
-    follower = Follower(
-        cast(Online, estimator._fitted_model),
-        _searched(estimator, plan),
-        estimator.validation_fraction,
-        estimator.smoothing,
-        estimator.unigram_,
-        estimator.n_jobs,
-    )
-    now = Position(
-        *estimator._state, estimator.beta_, estimator.smoothing_, cast(Stream, estimator._stream)
-    )
-    params, rows, beta, smoothing, stream = follower.step(now, X, totals, tally)
-    estimator._state, estimator._stream = State(params, rows), stream
-    estimator.beta_, estimator.smoothing_ = beta, smoothing
-
-
-def _searched(estimator: Estimator, plan: Plan) -> Callable[[Block], TemperatureRange | None]:
-    """Where the temperature of counts may be; None where it is given, or there is one."""
-
-    def search(X: Block) -> TemperatureRange | None:
-        within = plan.temperatures(X) if estimator.beta == "auto" else None
-        return within if within and within.low < within.high else None
-
-    return search
-
-
-def _use(estimator: Estimator, rows: Array, row_mass: Array) -> None:
-    """Make attributes of the parameters, and of these rows with so many observations."""
-    unigram = add_one_unigram(cast(Stream, estimator._stream).column_sums)
-    settings = estimator.beta_, estimator.smoothing_, unigram, row_mass
-    state = State(estimator._state.params, rows)
-    usable = attributes.usable(estimator._fitted_model, state, *settings)
-    estimator.__dict__.update(usable)
-
-
-def _record(estimator: Estimator, tally: Tally, start: float, converged: bool) -> None:
-    log_prior = estimator._fitted_model.log_prior(estimator._state.params, estimator.beta_)
-    objective = tally.free_energy - log_prior
-    record = Record(estimator.beta_, objective, tally.perplexity, perf_counter() - start)
-    estimator.history_ = [*estimator.history_, record]
-    estimator.n_iter_ += 1
-    estimator.objective_, estimator.converged_ = objective, converged
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """What fails, or is interrupted, leaves the estimator as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise

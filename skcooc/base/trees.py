@@ -6,21 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 import scipy.sparse as sp
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.clusters import RowClusterMixin
 from skcooc.em import State
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, Block, TableLike
 from skcooc.simplex import first_largest
 
 
-class TreeMixin(RowClusterMixin):
+class TreeMixin(ClusterMixin):
     """What a fitted hierarchy knows of its leaves, and of new rows."""
 
+    embedding_: Array
     row_distribution_: Array
     _state: State
     _fitted_model: Any
+    _checked: Callable[[TableLike], Block]
     _row_states: Callable[[Block], Array]
 
     @property
@@ -62,5 +64,10 @@ class TreeMixin(RowClusterMixin):
         """
         return sp.csr_array(self.tree_.above)[self.predict(X)]
 
-    def _posteriors(self, X: Block) -> Array:
-        return self._fitted_model.leaves(self._row_states(X))
+    def predict(self, X: TableLike) -> Array:
+        """Most probable leaf of rows, (n,); cluster k is ``tree_.leaves[k]``."""
+        return first_largest(self.predict_proba(X))
+
+    def predict_proba(self, X: TableLike) -> Array:
+        """P(c given x) of rows, (n, K)."""
+        return self._fitted_model.leaves(self._row_states(self._checked(X)))

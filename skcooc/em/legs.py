@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from skcooc.heldout import HeldOut, Validation
-from skcooc.protocol import Array, Block, Counts, Model, Params, Rows, Statistics
+from skcooc.protocol import Array, Counts, Model, Params, Rows, Statistics
 
 BURN_IN = 8  # iterations at beta = 1: enough to break the symmetry, too few to overfit
 
@@ -258,39 +258,3 @@ def iterate(run: Run, leg: Leg) -> None:
     impatient = leg.heldout is not None and run.since_best >= leg.patience
     run.settled = impatient or run.objective - objective <= leg.tol * abs(objective)
     run.objective, run.n_iter = objective, run.n_iter + 1
-
-
-class Scale(NamedTuple):
-    """A table in which rows may be tied."""
-
-    X: Counts
-    members: Array | None  # for each row, its row in the next coarser table
-    groups: Array | None  # for each row of the finest table, its row in this one
-
-
-def scales(X: Block, coarsening: Sequence[Array]) -> list[Scale]:
-    """The tables that a nested sequence of groupings makes of one: multiscale optimisation.
-
-    Tying the rows of a group in one posterior restricts the free energy to a subspace: a group acts
-    as its mean row, counted as often as it has members. So the objective is the same on all scales,
-    it never rises from one to the next, and one temperature is right for all: memo, section 5.4.
-
-    Parameters
-    ----------
-    X : Block of shape (N, M)
-    coarsening : sequence of (N,) arrays of int
-        Group of each row, finest grouping first; each must join groups of the one before.
-
-    Returns
-    -------
-    scales : list of Scale
-        The coarsest first; X itself is the last.
-    """
-    found, groups = [], None
-    finer = np.arange(X.shape[0])
-    for labels in coarsening:
-        coarser = np.unique(labels, return_inverse=True)[1]
-        members = coarser[np.unique(finer, return_index=True)[1]]
-        found.append(Scale(X, members, groups))
-        X, finer, groups = X.coarsen(members), coarser, coarser
-    return [*reversed([*found, Scale(X, None, groups)])]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.protocol import Array, Block, Counts, OnlineModel, Rows
+from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, normalise, sums
 
 
@@ -42,6 +43,8 @@ class Aspects(OnlineModel[Params, Statistics]):
     n_components: int
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float = 0.0
+
+    needs: ClassVar[Mapping[Need, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Random components; every row an equal mixture of them."""

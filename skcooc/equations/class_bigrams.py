@@ -67,6 +67,10 @@ class ClassBigrams(Equations[Params, Statistics]):
         """The association of the clusters: memo, eqs. (42), (43)."""
         return self._params(stats.profiles, stats.memberships)
 
+    def log_prior(self, params: Params, beta: float) -> float:
+        """None: maximum likelihood."""
+        return 0.0
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The memberships of these columns alone."""
         return self.untied.restrict(params, columns)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from skcooc.em import Leg, OverRelaxation, fit
 from skcooc.equations.aspects import Aspects
-from skcooc.protocol import Array, Block, Counts, OnlineModel, Rows
+from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, normalise, sums
 
 # The aspect model that is the start: at a temperature that suits most data, not to the end.
@@ -52,6 +53,8 @@ class ProductAspects(OnlineModel[Params, Statistics]):
     n_row_components: int
     n_column_components: int
     tempering: Literal["joint", "likelihood"] = "likelihood"
+
+    needs: ClassVar[Mapping[Need, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """An aspect model, its aspects merged on the side that has fewer.
@@ -96,6 +99,10 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         components = normalise(stats.components, axis=0, otherwise=params.components)
         joint = stats.joint / stats.joint.sum()
         return Params(components, joint, sums(joint, axis=1))
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """None: maximum likelihood."""
+        return 0.0
 
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
         """Parameters of which every component is, in this share, the distribution."""

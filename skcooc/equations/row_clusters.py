@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from skcooc.equations.memberships import (
     soft_start,
     worst_explained,
 )
-from skcooc.protocol import Annealable, Array, Block, Counts, OnlineModel, Rows
+from skcooc.protocol import Annealable, Array, Block, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, log, normalise, sums
 
 
@@ -55,6 +56,8 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
     hard: bool = False
     object_weights: Literal["counts", "equal"] = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
+
+    needs: ClassVar[Mapping[Need, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Random clusters; a hard model begins with a few steps of the soft one."""
@@ -116,6 +119,10 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
             weights = stats.sizes / stats.sizes.sum()
         unit = np.array(stats.observations / stats.rows, dtype=params.unit.dtype)
         return Params(components, weights, unit)
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """None: maximum likelihood."""
+        return 0.0
 
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
         """Parameters of which every component is, in this share, the distribution."""

@@ -130,6 +130,10 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         own = self.abstraction == "object"
         return Params(nodes, tau, rho, rho[self.tree.slots.leaves] * tau if own else rho)
 
+    def log_prior(self, params: Params, beta: float) -> float:
+        """None: maximum likelihood."""
+        return 0.0
+
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
         """Parameters of which every node is, in this share, the distribution."""
         return params._replace(nodes=diluted(params.nodes, distribution, share))

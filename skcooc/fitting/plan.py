@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from skcooc.counts.threads import n_threads
 from skcooc.em import Leg, Split, Splitting, TemperatureRange
-from skcooc.em.legs import Observe, Part, Scale, Solver, scales
+from skcooc.em.legs import Observe, Part, Solver
+from skcooc.em.scales import Scale, scales
 from skcooc.em.temperature import PROBE_ITERATIONS
 from skcooc.heldout import HeldOut
 from skcooc.protocol import Array, Block, Counts, Model, Need
@@ -136,6 +137,15 @@ class Plan:
         groups = "coarsening groups the rows of one table; it needs None"
         tied: dict[Need, str] = {} if self.coarsening is None else {"coarsen": groups}
         return {**self.equations.needs, **self.more_needs, **tied}
+
+    def searched(self, X: Block) -> TemperatureRange | None:
+        """Where the temperature of counts is looked for; None where there is but one."""
+        within = self.temperatures(X)
+        return within if within.low < within.high else None
+
+    def lacks(self, offers: frozenset[Need]) -> str | None:
+        """Why a table with these offers will not do; None where it will."""
+        return next((self.needs[need] for need in self.needs if need not in offers), None)
 
     def suited(self, X: Counts) -> Plan:
         """The same plan, once it is checked that it suits a table."""

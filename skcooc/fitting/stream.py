@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from skcooc.heldout.validation import judged_with
 from skcooc.protocol import Array, Block, OnlineModel, Params, Rows, Statistics
 
 INNER_ITERATIONS = 10  # E-steps in which the rows of a batch are folded in
+PASS_TOL = 1e-3  # relative fall of the loss, with less of which passes end
 
 Online = OnlineModel[Params, Statistics]
 
@@ -28,6 +29,26 @@ class Stream(NamedTuple):
     column_sums: Array  # (M,): observations of each column
     seed: int  # of the observations held out of its batches
     direction: int = 1  # in which the next temperature is tried
+
+    @property
+    def begun(self) -> Stream:
+        """This."""
+        return self
+
+
+class Begun(NamedTuple):
+    """What a fit leaves to begin a stream with: it is the first batch."""
+
+    stats: Statistics
+    observations: float
+    column_sums: Array  # (M,)
+    seed: int
+
+    @property
+    def begun(self) -> Stream:
+        """The stream after one batch."""
+        averages = online.averages(self.stats, self.observations)
+        return Stream(averages, self.column_sums, self.seed)
 
 
 class Passes(NamedTuple):
@@ -190,6 +211,17 @@ class Follower:
             smoothing += weight * (folded.validation.smoothing - smoothing)
         stream = Stream(step.averages, totals, stream.seed, temperature.direction)
         return Position(step.params, step.rows, beta, smoothing, stream)
+
+    def go_through(
+        self, now: Position, blocks: Iterable[Block], totals: Array, done: Passes
+    ) -> tuple[Position, Passes, Tally]:
+        """A pass over blocks, a step for each, that are observed so often in all, (M,)."""
+        tally = Tally()
+        for X in blocks:
+            if X.column_sums.any():
+                now = self.step(now, X, totals, tally)
+        converged = done.loss - tally.loss <= PASS_TOL * abs(tally.loss)
+        return now, Passes(done.number + 1, tally.loss, converged), tally
 
     def _judge(self, heldout: Block) -> HeldOut:
         return HeldOut(heldout, self.background, judged_with(self.smoothing))

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 
 from skcooc.counts.threads import threads
 from skcooc.em import Fit, State, TemperatureRange
-from skcooc.em.legs import Observe, ignore
+from skcooc.em import fit as fit_legs
+from skcooc.em.legs import Observe, Part, ignore
 from skcooc.em.temperature import Probe, best, search, search_with_prior
 from skcooc.fitting.plan import Grown, Options, Plan, Priors
-from skcooc.fitting.probing import Probes
-from skcooc.fitting.progress import Progress
-from skcooc.fitting.restarts import Unfinished, best_restart
-from skcooc.heldout import HeldOut
+from skcooc.fitting.restarts import Progress, Unfinished, best_restart
+from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, Counts, Model
 
@@ -80,6 +80,59 @@ def fit(
     smoothing = chosen_smoothing(options.smoothing, fit.validation or found)
     unigram, row_mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
     return Fitted(fit, grown.model, beta, smoothing, unigram, row_mass, probes)
+
+
+class Probes:
+    """Short fits at one temperature after the other, from one and the same start.
+
+    Threads may call it side by side.
+
+    Parameters
+    ----------
+    plan : Plan
+    X : Block
+        Observations to fit.
+    heldout : HeldOut
+        Observations by which a temperature is judged.
+    options : Options
+    keep : bool
+        Whether the state in which all probes begin is kept; else each makes it again, which saves
+        the memory.
+    """
+
+    def __init__(
+        self, plan: Plan, X: Block, heldout: HeldOut, options: Options, keep: bool
+    ) -> None:
+        self._plan, self._heldout, self._options = plan, heldout, options.short
+        self._tables = plan.scales(X)
+        self._keep, self._lock = keep, Lock()
+        self._kept: dict[int, State] = {}
+
+    def __call__(self, beta: float, model: Model | None = None) -> Validation:
+        """Try a temperature, or a model that differs in its prior."""
+        plan = self._plan if model is None else replace(self._plan, equations=model)
+        parts, start = plan.legs(self._tables, beta, self._options, splitting=False), None
+        if self._keep:
+            n_shared = len(parts) - 1 if plan.burn_in else 0  # they do not depend on beta
+            start, parts = self._after(parts[:n_shared], parts[0]), parts[n_shared:]
+        return self._heldout(plan.equations, *self._fitted(parts, start))
+
+    def _after(self, shared: Sequence[Part], first: Part) -> State:
+        """The state after the legs that do not depend on the temperature tried."""
+        with self._lock:
+            if len(shared) not in self._kept:
+                state = first.begin(self._rng)
+                self._kept[len(shared)] = self._fitted(shared, state) if shared else state
+            return self._kept[len(shared)]
+
+    def _fitted(self, parts: Sequence[Part], start: State | None) -> State:
+        found = fit_legs(parts, self._rng, self._options.solver, start=start)
+        return State(found.params, found.rows)
+
+    @property
+    def _rng(self) -> np.random.Generator:
+        """The same numbers for every probe."""
+        return np.random.default_rng(self._options.seeds[0])
 
 
 def probes_of(plan: Plan, X: Block, options: Options) -> Probes:

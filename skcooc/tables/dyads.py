@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,14 @@ from skcooc.counts import CSRCounts
 from skcooc.protocol import Array
 
 MAX_OBSERVATIONS = 2**31 - 1
+
+
+class Frame(NamedTuple):
+    """A table without its observations: shape and names."""
+
+    shape: tuple[int, int]
+    row_names: Array | None = None
+    column_names: Array | None = None
 
 
 class Dyads:
@@ -220,13 +228,27 @@ class Dyads:
         arrays = ones, self.columns[order], indptr
         return CSRCounts(sp.csr_array(arrays, shape=self.table_shape)), order
 
+    @property
+    def frame(self) -> Frame:
+        """The table without observations."""
+        return Frame(self.table_shape, self.row_names, self.column_names)
+
     def same_table(self, other: Dyads) -> bool:
         """Whether shapes are equal, and names too where both have them."""
-        return (
-            self.table_shape == other.table_shape
-            and _equal_names(self.row_names, other.row_names)
-            and _equal_names(self.column_names, other.column_names)
-        )
+        return same_table(self.frame, other.frame)
+
+    @classmethod
+    def of(cls, frame: Frame, rows: Array, columns: Array) -> Dyads:
+        """Observations at these positions, (L,), of a table."""
+        shape, row_names, column_names = frame
+        none = cls(sp.csr_array(shape), row_names=row_names, column_names=column_names)
+        return none.like(rows, columns)
+
+
+def same_table(one: Frame, other: Frame) -> bool:
+    """Whether shapes are equal, and names too where both have them."""
+    names = zip(one[1:], other[1:], strict=True)
+    return one.shape == other.shape and all(_equal_names(*pair) for pair in names)
 
 
 def _repeat(rows: Any, columns: Any, counts: Any) -> tuple[Any, Any, Any]:
@@ -245,7 +267,7 @@ def _repeat(rows: Any, columns: Any, counts: Any) -> tuple[Any, Any, Any]:
     return np.repeat(rows, repeats), np.repeat(columns, repeats), weights
 
 
-def _names(names: Any, size: int, what: str) -> Array | None:
+def _names(names: ArrayLike | None, size: int, what: str) -> Array | None:
     if names is None:
         return None
     names = np.asarray(names)
@@ -254,7 +276,7 @@ def _names(names: Any, size: int, what: str) -> Array | None:
     return names
 
 
-def _equal_names(mine: Any, its: Any) -> bool:
+def _equal_names(mine: Array | None, its: Array | None) -> bool:
     if mine is None or its is None or mine is its:
         return True
     return bool(np.array_equal(mine, its))

@@ -17,7 +17,7 @@ from skcooc.counts import CSRCounts, NewRows
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.dask import check_needs, counts_of
-from skcooc.tables.dyads import Dyads
+from skcooc.tables.dyads import Dyads, Frame, same_table
 
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
 
@@ -28,7 +28,7 @@ class Table:
 
     counts: Counts  # all rows, wherever they lie; of a table in blocks, those of the sample
     sample: Block  # rows on which temperatures are chosen; in memory the counts themselves
-    frame: Dyads  # its shape and names, without observations
+    frame: Frame  # its shape and names
     blocks: CheckedBlocks | None = None  # of a table that is read block by block
 
 
@@ -76,7 +76,7 @@ def read(
         counts = counts_of(estimator, X, needs or {}, sample_weight)
         n_rows = SAMPLE_ROWS if searches else 1
         sample = CSRCounts(counts.sample(n_rows, seeded(random_state)))
-        return Table(counts, sample, Dyads(sp.csr_array(counts.shape)))
+        return Table(counts, sample, Frame(counts.shape))
     if isinstance(X, RowBlocks):
         check_needs(needs or {}, CheckedBlocks.offers, "X cannot be read in blocks")
         return _in_blocks(estimator, X, sample_weight, not continues, random_state)
@@ -152,13 +152,13 @@ def is_collection(X: TableLike) -> bool:
     return hasattr(type(X), "__dask_graph__")
 
 
-def check_same_table(fitted: Dyads, X: Dyads, name: str) -> None:
+def check_same_table(fitted: Frame, X: Dyads, name: str) -> None:
     """Raise ValueError where observations belong to another table than the one fitted."""
-    if not fitted.same_table(X):
+    if not same_table(fitted, X.frame):
         raise ValueError(
             f"X holds observations of a table of shape {X.table_shape}, but {name} was fitted on a "
-            f"table of shape {fitted.table_shape}, or with other names. Observations of new rows "
-            "are scored as a matrix: X.to_csr()."
+            f"table of shape {fitted.shape}, or with other names. Observations of new rows are "
+            "scored as a matrix: X.to_csr()."
         )
 
 
@@ -193,7 +193,7 @@ def read_in_memory(
             f"Found array with 0 observation(s) (shape={table.shape}) while a minimum of 1 is "
             f"required by {type(estimator).__name__}: all counts, or their weights, are zero."
         )
-    frame = X[:0] if isinstance(X, Dyads) else _frame(estimator, table.shape)
+    frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape)
     counts = CSRCounts(table, weights)
     return Table(counts, counts, frame)
 
@@ -221,9 +221,8 @@ def seeded(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng(seed.tolist()[0])
 
 
-def _frame(estimator: BaseEstimator, shape: tuple[int, int]) -> Dyads:
-    names = getattr(estimator, "feature_names_in_", None)
-    return Dyads(sp.csr_array(shape), column_names=names)
+def _frame(estimator: BaseEstimator, shape: tuple[int, int]) -> Frame:
+    return Frame(shape, column_names=getattr(estimator, "feature_names_in_", None))
 
 
 def _check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> None:

@@ -9,8 +9,8 @@ from skcooc.counts import CSRCounts
 from skcooc.em import online
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.product_aspects import ProductAspects
+from skcooc.equations.projections import StructuredProjections
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.equations.structured_projections import StructuredProjections
 from tests.tables import planted, random_table
 
 MODELS = [
