@@ -124,7 +124,7 @@ class AspectModel(CooccurrenceEstimator):
     def _plan(self) -> Plan:
         prior = self.component_prior
         if prior == "auto":
-            prior = self.component_prior_ if self._goes_on else 0.0
+            prior = self.component_prior_ if self._goes_on() else 0.0
         return Plan(
             self._with_prior(prior),
             lambda X: TemperatureRange(0.5, 1.0),

@@ -169,7 +169,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     def _topology(self) -> Tree:
         """The tree at the start of a fit; an annealed one is a root that will grow."""
         if self._is_annealed:
-            return self.tree_ if self._goes_on and hasattr(self, "splits_") else binary_tree(1)
+            return self.tree_ if self._goes_on() and hasattr(self, "splits_") else binary_tree(1)
         if isinstance(self.tree, str):
             return binary_tree(self.n_clusters)
         tree = explicit_tree(self.tree)
@@ -189,7 +189,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     ) -> Grown:
         """The model on an annealed tree; a warm start keeps that which is there."""
         model = self._equations()
-        if self._goes_on:
+        if self._goes_on():
             return Grown(model, model, self.splits_)
         em = options.max_iter, options.tol, options.solver
         growth = grow(X, self.n_clusters, *em, rng, heldout, observe)
@@ -205,7 +205,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     def _check_tree(self, X: Counts) -> None:
         """Raise ValueError where a warm start would go on with another tree."""
-        if not self._goes_on or self._fitted_parameters["n_clusters"] != self.n_clusters:
+        if not self._goes_on() or self._fitted_parameters["n_clusters"] != self.n_clusters:
             return
         if not np.array_equal(self.tree_.parents, self._topology().parents):
             raise ValueError(

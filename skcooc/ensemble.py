@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
 from skcooc.base import CooccurrenceEstimator, attributes
@@ -228,6 +229,9 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         members = [(member,) for member in self.estimators_]
         folded = in_threads(lambda member: member._fold_in(X), members, n_outer)
         return np.hstack(folded) / len(folded)
+
+    def __sklearn_tags__(self) -> Tags:
+        return attributes.tagged(super().__sklearn_tags__())
 
 
 def side_by_side(members: Sequence[CooccurrenceEstimator]) -> Factors:

@@ -11,6 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcooc import AspectModel, AspectRetriever, Dyads
 from skcooc.retrieval import retriever as retrieval
+from skcooc.retrieval.index import Index
+from skcooc.retrieval.term_weights import tf_idf
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
@@ -73,7 +75,7 @@ def test_feedback_adds_half_the_mean_of_the_first_documents(share):
     first = plain.kneighbors(QUERIES, 3, return_distance=False)
     expanded = unit(queries + share * documents[first].mean(axis=1))
     expanded[3] = 0  # the empty query
-    differences = np.abs(model.similarity(QUERIES) - plain._match(sp.csr_array(expanded)))
+    differences = np.abs(model.similarity(QUERIES) - Index(plain, X).match(sp.csr_array(expanded)))
     assert (differences.max() < 1e-12) == (share == 0.5)
 
 
@@ -132,8 +134,8 @@ def test_words_may_come_in_any_order():
     for member in permuted.estimators_:
         member.components_ = member.components_[:, order]
     permuted.components_ = model.components_[:, order]
-    permuted._index(X[:, order])
-    ours = permuted.similarity(QUERIES[:, order])
+    queries = tf_idf(QUERIES[:, order], permuted.idf_)
+    ours = Index(permuted, X[:, order]).match(queries)
     np.testing.assert_allclose(ours, model.similarity(QUERIES), atol=1e-6)
 
 

@@ -22,6 +22,7 @@ from skcooc import (
     open_csr,
     save_csr,
 )
+from skcooc.base import attributes
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import online
@@ -259,12 +260,14 @@ def test_what_is_held_out_is_not_learnt():
     """A column that occurs only there gets no mass."""
     table = sp.hstack([X, np.zeros((240, 1))]).tolil()
     model = automatic(STREAMERS[0]).fit(sp.csr_array(table[:120]))
-    late = table[120:]
+    late, (seed,) = table[120:], attributes.seeds(model.random_state, 1)
     late[0, 60] = 1
 
     def learnt(scale):
         late[0, 0] = scale  # another draw
-        batch = Batch(CSRCounts(sp.csr_array(late))).divided(0.1, model._stream.seed)
+        batch = Batch(CSRCounts(sp.csr_array(late))).divided(
+            0.1, attributes.seeds(model.random_state, 1)[0]
+        )
         return batch.X.table[0, 60]
 
     assert any(learnt(scale) == 0 for scale in range(1, 60))

@@ -145,7 +145,7 @@ def _table(rows: Sequence[Row], data: str) -> str:
         body.append(["", "memo", *(f"{line['memo']:g}" if "memo" in line else "" for line in here)])
         body += _compared(here, base["perplexity"], data)
         body.append(["", "β, ours / memo", *map(_betas, here)])
-    return _markdown(["K", "", *(SHORT[name] for name in names)], body) + _verdict(lines, data)
+    return markdown(["K", "", *(SHORT[name] for name in names)], body) + _verdict(lines, data)
 
 
 def _ours(line: Row) -> str:
@@ -212,7 +212,7 @@ def _effort(rows: Sequence[Row], data: str) -> str:
         f"weight, K = {sizes}",
         "perplexity at .001",
     ]
-    return SMOOTHED + _markdown(header, body)
+    return SMOOTHED + markdown(header, body)
 
 
 def _least(panels: Iterable[Any], rows: Sequence[Row]) -> str:
@@ -239,10 +239,10 @@ def _least(panels: Iterable[Any], rows: Sequence[Row]) -> str:
         "at the end, test",
         "at the end, training",
     ]
-    return _markdown(header, body)
+    return markdown(header, body)
 
 
-def _markdown(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+def markdown(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
     lines = [header, ["---"] * len(header), *body]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 
 from skcooc.em import Record, State
 from skcooc.em.temperature import best
@@ -66,6 +66,14 @@ def become(estimator: BaseEstimator, fitted: Attributes) -> None:
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
     estimator.__dict__.update(fitted)
+
+
+def tagged(tags: Tags) -> Tags:
+    """What scikit-learn has to know of input and output."""
+    tags.input_tags.sparse = True
+    tags.input_tags.positive_only = True
+    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+    return tags
 
 
 def of_input(estimator: BaseEstimator) -> Attributes:

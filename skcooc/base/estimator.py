@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import Tags
 
 from skcooc.base import attributes
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
@@ -112,7 +113,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             X,
             sample_weight,
             needs=needs,
-            continues=self._goes_on and self._stream is not None,
+            continues=self._goes_on() and self._stream is not None,
             searches=self.beta == "auto",
             random_state=self.random_state,
         )
@@ -134,7 +135,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         X, sample = table.counts, table.sample
         plan = plan.suited(X)
         resume = self._cut_short(X)
-        warm = resume.warm if resume else self._goes_on
+        warm = resume.warm if resume else self._goes_on()
         start = self._continued(plan, X) if warm else None
         options = self._options(plan, sample, warm)
         known |= {"_fitted_parameters": self.get_params(deep=False)}
@@ -180,6 +181,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         within = plan.temperatures(counts)
         return probes_of(plan, counts, self._options(plan, counts, warm=False)), within
 
+    def _goes_on(self) -> bool:
+        """Whether a fit is a warm start."""
+        return self.warm_start and hasattr(self, "_state")
+
     def _continued(self, plan: Plan, X: Counts) -> State:
         """Where a warm start goes on; rows keep their states if there are as many as before."""
         remedy = "Set warm_start=False to start anew."
@@ -212,7 +217,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     def _cut_short(self, X: Counts) -> Unfinished | None:
         """The fit that a warm start is to end; None where the last one has come to its end."""
-        if not self._goes_on or self._unfinished is None:
+        if not self._goes_on() or self._unfinished is None:
             return None
         unigram, mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
         same_rows = np.array_equal(mass / mass.sum(), self.row_distribution_)
@@ -229,6 +234,9 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
                 "A fit that was cut short goes on with the same table and parameters, but there "
                 f"are other values of {', '.join(changed)}. Set warm_start=False to start anew."
             )
+
+    def __sklearn_tags__(self) -> Tags:
+        return attributes.tagged(super().__sklearn_tags__())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")

@@ -23,10 +23,10 @@ from skcooc.protocol import Array, Block, TableLike
 from skcooc.tables import CheckedBlocks, read_in_memory
 
 
-def _follows_streams(estimator: Streams) -> bool:
+def _follows_streams(self: Streams) -> bool:
     """True where an estimator can follow a stream; else AttributeError says why it cannot."""
     try:
-        reason = estimator._plan().lacks(CheckedBlocks.offers)
+        reason = self._plan().lacks(CheckedBlocks.offers)
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
         return True
     if reason is not None:
@@ -42,15 +42,10 @@ class Streams(Predictions):
     validation_fraction: float
     fit: Callable[..., Self]
     _plan: Callable[[], Plan]
-    warm_start: bool
+    _goes_on: Callable[[], bool]
     _check_shape: Callable[[Plan, str, str], None]
     _check_as_before: Callable[[bool], None]
     _init_callback_context: Callable[..., CallbackContext]
-
-    @property
-    def _goes_on(self) -> bool:
-        """Whether a fit is a warm start."""
-        return self.warm_start and hasattr(self, "_state")
 
     @available_if(_follows_streams)
     def partial_fit(
@@ -127,7 +122,7 @@ class Streams(Predictions):
     ) -> None:
         """Fit a sample, then go through the blocks until that helps no more."""
         done = Passes()
-        if not (self._goes_on and self._stream is not None):
+        if not (self._goes_on() and self._stream is not None):
             self.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
             self._fit_sample(plan, sample)
         elif self._passes is None:

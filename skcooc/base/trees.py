@@ -70,4 +70,5 @@ class TreeMixin(ClusterMixin):
 
     def predict_proba(self, X: TableLike) -> Array:
         """P(c given x) of rows, (n, K)."""
-        return self._fitted_model.leaves(self._row_states(self._checked(X)))
+        rows = self._row_states(self._checked(X))
+        return self._fitted_model.leaves(rows)

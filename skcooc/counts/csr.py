@@ -57,8 +57,8 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         self.indptr, self.indices, self.data = X.indptr, X.indices, X.data
         self.weights = row_weights
         self.n_threads = n_threads
-        self._map = map
-        self._views = Views(self)  # shared by all that are spread from these
+        self.map_ranges = map
+        self.views = Views(self)  # shared by all that are spread from these
 
     offers = EVERYTHING
 
@@ -111,11 +111,11 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
 
     @property
     def _bands(self) -> Bands:
-        return self._views.bands
+        return self.views.bands
 
     @property
     def _columns(self) -> ColumnView:
-        return self._views.columns
+        return self.views.columns
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         """The E-step of a model on these counts: row states and statistics."""
@@ -144,7 +144,7 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         """
         # In C order, whatever the arrays have: so that no product has to copy it.
         out = lined_up(arrays[0].shape, arrays[0].dtype) if out is None else out
-        n_ranges = self._n_ranges(out.size)
+        n_ranges = self.n_ranges_of(out.size)
         ranges = [np.array_split(array, n_ranges) for array in (*arrays, out)]
         self._each(function, list(zip(*ranges, strict=True)), out.size)
         return out
@@ -164,13 +164,13 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         The parts do not depend on the number of threads.
         """
         ends = np.linspace(0, self.shape[0], min(N_PARTS, self.shape[0]) + 1).astype(int)
-        return list(self._map(lambda part: function(*part), pairwise(ends.tolist())))
+        return list(self.map_ranges(lambda part: function(*part), pairwise(ends.tolist())))
 
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, shared, with passes cut into ranges for these threads."""
-        other = copy.copy(self)
-        other.n_threads, other._map = n_threads, map
-        return other
+        new = copy.copy(self)
+        new.n_threads, new.map_ranges = n_threads, map
+        return new
 
     def take(self, rows: Array) -> Self:
         """The block of the given rows, in that order."""
@@ -211,13 +211,13 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
     def _like(self, X: CSR, row_weights: Array | None) -> Self:
-        return type(self)(X, row_weights, n_threads=self.n_threads, map=self._map)
+        return type(self)(X, row_weights, n_threads=self.n_threads, map=self.map_ranges)
 
     def _over(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
         work = len(self.data) * n_components
-        self._each(loop, balanced_ranges(indptr, self._n_ranges(work)), work)
+        self._each(loop, balanced_ranges(indptr, self.n_ranges_of(work)), work)
 
-    def _n_ranges(self, work: int) -> int:
+    def n_ranges_of(self, work: int) -> int:
         """One for each thread that is worth its while."""
         return max(1, min(self.n_threads, work // WORTH_A_THREAD))
 
@@ -225,7 +225,7 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         self, function: Callable[..., T], arguments: Sequence[tuple[object, ...]], work: int
     ) -> list[T]:
         """What a function returns, side by side where there is work for threads."""
-        run = self._map if self._n_ranges(work) > 1 else serial_map
+        run = self.map_ranges if self.n_ranges_of(work) > 1 else serial_map
         return list(run(lambda these: function(*these), arguments))
 
     def astype(self, dtype: DTypeLike) -> Self:
@@ -236,7 +236,7 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
 
     def as_new(self) -> NewRows:
         """The same rows, to be folded into a fitted model."""
-        return NewRows(self.table, n_threads=self.n_threads, map=self._map)
+        return NewRows(self.table, n_threads=self.n_threads, map=self.map_ranges)
 
 
 class NewRows(CSRCounts):

@@ -63,8 +63,8 @@ class DaskCounts:
         self.row_weights = np.ones_like(self.row_sums)
         self.column_sums, self.dtype = column_sums, facts[0].dtype
         self.shape = len(self.row_sums), len(column_sums)
-        self._alive: WeakSet[States] = WeakSet()
-        self._n_steps = 0
+        self.alive: WeakSet[States] = WeakSet()
+        self.n_steps = 0
 
     offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
 
@@ -75,9 +75,9 @@ class DaskCounts:
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         """The E-step of a model on all blocks: states on the workers, and statistics."""
-        self._n_steps += 1
-        if self._n_steps % SETTLE_AFTER == 0:
-            for states in list(self._alive):
+        self.n_steps += 1
+        if self.n_steps % SETTLE_AFTER == 0:
+            for states in list(self.alive):
                 states.settle()
         step = _once(partial(_expect, model=model, params=params, beta=beta))
         parts = [_call(step, X, piece) for X, piece in self._beside(rows)]
@@ -118,9 +118,9 @@ class DaskCounts:
 
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts for a run of its own; threads are those of the workers."""
-        other = copy.copy(self)
-        other._alive, other._n_steps = WeakSet(), 0
-        return other
+        new = copy.copy(self)
+        new.alive, new.n_steps = WeakSet(), 0
+        return new
 
     @property
     def _ends(self) -> Array:
@@ -157,7 +157,7 @@ class States:
         self.futures, self.dtype = futures, counts.dtype
         self.shape = counts.shape[0], n_states
         self._counts = counts
-        counts._alive.add(self)
+        counts.alive.add(self)
 
     def settle(self) -> None:
         """Give the states to the scheduler, so that nothing before is needed to restore them."""

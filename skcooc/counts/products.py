@@ -33,10 +33,10 @@ class FactorProducts:
     indices: Array
     data: Array
     weights: Array | None
-    _map: Map
+    map_ranges: Map
     _over: Over
     _each: Each
-    _n_ranges: Callable[[int], int]
+    n_ranges_of: Callable[[int], int]
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
@@ -73,7 +73,7 @@ class FactorProducts:
         D = self._weighted(D)
         products = lined_up((self.shape[1], D.shape[1]), self.dtype, make=np.zeros)
         work = self.data.size * D.shape[1]
-        tiles = self._bands.tiles(self._n_ranges(work))
+        tiles = self._bands.tiles(self.n_ranges_of(work))
         self._each(
             lambda runs: self._bands.add_columns(runs, D, products),
             [(tiles[:, part : part + 2],) for part in range(tiles.shape[1] - 1)],
@@ -100,13 +100,13 @@ class FactorProducts:
         cells, rows, columns = np.empty_like(self.data), _sums_beside(A), self._sums_of_columns(B)
         if weights is not None:
             weights = weights.astype(self.dtype)
-        tiles = bands.tiles(self._n_ranges(work))
+        tiles = bands.tiles(self.n_ranges_of(work))
 
         def mix(band: int, part: int) -> None:
             bands.mix(band, tiles[band, part : part + 2], A, B, weights, cells, rows, columns)
 
         n_ranges = tiles.shape[1] - 1
-        pipelined(self._map if n_ranges > 1 else serial_map, mix, len(bands), n_ranges)
+        pipelined(self.map_ranges if n_ranges > 1 else serial_map, mix, len(bands), n_ranges)
         log_likelihoods = self._each(
             lambda band: bands.log_likelihood(band, cells, self.weights),
             [(band,) for band in range(len(bands))],

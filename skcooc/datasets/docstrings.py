@@ -124,10 +124,10 @@ def load_docstrings(
     >>> print(corpus.data[i].splitlines()[0])
     Find peaks inside a signal based on peak properties.
     """
-    path = _cache_path(data_home)
+    path = cache_path(data_home)
     documents = _read(path) if path else None
     if documents is None:
-        documents = _build()
+        documents = build()
         if path:
             _write(path, documents)
     target_names, target = np.unique(documents["modules"], return_inverse=True)
@@ -147,7 +147,7 @@ def load_docstrings(
     )
 
 
-def _cache_path(data_home: str | PathLike[str] | None) -> Path | None:
+def cache_path(data_home: str | PathLike[str] | None) -> Path | None:
     """File of the corpus for the installed versions; None where there can be no data folder."""
     try:
         folder = Path(get_data_home(data_home)) / "skcooc"
@@ -183,7 +183,7 @@ def _write(path: Path, documents: dict[str, list[str]]) -> None:
         logger.info("Docstrings are not cached: %s", error)
 
 
-def _build() -> dict[str, list[str]]:
+def build() -> dict[str, list[str]]:
     """Collect names, modules and texts, sorted by name."""
     if sys.flags.optimize > 1:
         raise RuntimeError("There are no docstrings to load: Python was started with -OO.")

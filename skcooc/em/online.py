@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 def averages(stats: Any, observations: float) -> Averages:
     """The statistics of a first batch, for each of its observations."""
-    return Averages(_scaled(stats, 1 / observations), observations, 1)
+    return Averages(scaled(stats, 1 / observations), observations, 1)
 
 
 def step_size(kept: Averages, observations: float) -> float:
@@ -65,7 +65,7 @@ def blended(kept: Averages, stats: Any, observations: float) -> Averages:
     averages : Averages
     """
     weight = step_size(kept, observations)
-    batch = _scaled(stats, weight / observations)
+    batch = scaled(stats, weight / observations)
     mean = type(stats)(
         *(old * (1 - weight) + new for old, new in zip(kept.stats, batch, strict=True))
     )
@@ -106,7 +106,7 @@ def step(
     """
     rows, stats = model.expect(X, params, rows, beta)
     kept = blended(kept, stats, float(X.column_sums.sum()))
-    params = model.maximize(_scaled(kept.stats, total), params, beta)
+    params = model.maximize(scaled(kept.stats, total), params, beta)
     return Step(params, rows, kept, float(stats.free_energy))
 
 
@@ -147,5 +147,5 @@ def _distribution(column_sums: Array, components: Array) -> Array:
     return (column_sums / column_sums.sum()).astype(components.dtype)
 
 
-def _scaled(stats: Any, factor: float) -> Any:
+def scaled(stats: Any, factor: float) -> Any:
     return type(stats)(*(field * factor for field in stats))

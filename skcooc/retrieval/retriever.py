@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.aspect import AspectModel
 from skcooc.base import CooccurrenceEstimator
 from skcooc.protocol import CSR, Array, RandomState, TableLike
-from skcooc.retrieval.term_weights import damped, inverse_document_frequency, tf_idf, weighted
+from skcooc.retrieval.index import Index
+from skcooc.retrieval.term_weights import inverse_document_frequency, tf_idf
 from skcooc.tables import check_table
 
 
@@ -163,8 +164,9 @@ class AspectRetriever(BaseEstimator):
         new.components_ = np.vstack([model.components_ for model in new.estimators_])
         new.embedding_ = _side_by_side([model.embedding_ for model in new.estimators_], table)
         new.idf_ = inverse_document_frequency(table)
-        new._index(table)
+        index = Index(new, table)
         self.__dict__ = new.__dict__
+        self._index = index
         return self
 
     def similarity(self, X: TableLike) -> Array:
@@ -229,39 +231,11 @@ class AspectRetriever(BaseEstimator):
             for K, seed in zip(sizes, seeds, strict=True)
         ]
 
-    def _index(self, table: CSR) -> None:
-        """Keep u_d / |u_d| as a sparse part and a mixture, and the directions in aspect space.
-
-        The length of u = (1 - l) r + l E B, r sparse, E the mixtures and B the weighted components,
-        is that of its parts: |u|^2 = (1 - l)^2 |r|^2 + 2 l (1 - l) r B'E' + l^2 E B B' E'.
-        """
-        share, E = self.smoothing_weight, self.embedding_
-        B = self.components_ * self.idf_.astype(table.dtype)
-        terms = (1 - share) * weighted(normalize(damped(table), "l1"), self.idf_)
-        mixtures = share * E
-        squares = terms.multiply(terms).sum(axis=1)
-        squares = squares + ((2 * (terms @ B.T) + mixtures @ (B @ B.T)) * mixtures).sum(axis=1)
-        scale = 1 / np.sqrt(np.where(squares > 0, squares, 1))
-        self._terms = sp.diags_array(scale.astype(terms.dtype)) @ terms
-        self._mixtures = mixtures * scale[:, None].astype(E.dtype)
-        n = table @ np.ones(table.shape[1], dtype=table.dtype)
-        self._posteriors = [_posterior(n @ m.embedding_, m.components_) for m in self.estimators_]
-        self._tf_idf = tf_idf(table, self.idf_)
-        self._directions = self._direction(self._tf_idf)
-
     def _similarity(self, table: CSR) -> Array:
         """s(q, d) for a checked table of queries."""
         queries = tf_idf(table, self.idf_)
-        found = self._match(queries)
-        return self._match(self._expanded(queries, found)) if self.n_feedback else found
-
-    def _match(self, queries: CSR) -> Array:
-        """s(q, d) for weighted queries of length one."""
-        B = self.components_ * self.idf_.astype(queries.dtype)
-        terms = (queries @ self._terms.T).toarray() + (queries @ B.T) @ self._mixtures.T
-        aspects = self._direction(queries) @ self._directions.T
-        a = self.aspect_weight
-        return np.asarray(np.clip((1 - a) * terms + a * aspects, 0, 1))
+        found = self._index.match(queries)
+        return self._index.match(self._expanded(queries, found)) if self.n_feedback else found
 
     def _expanded(self, queries: CSR, found: Array) -> CSR:
         """Queries and half the mean of the documents found first; none of similarity zero."""
@@ -269,23 +243,13 @@ class AspectRetriever(BaseEstimator):
         share = (np.take_along_axis(found, first, axis=1) > 0) * (0.5 / first.shape[1])
         rows = np.repeat(np.arange(len(first)), first.shape[1])
         chosen = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
-        return normalize(queries + sp.csr_array(chosen, shape=found.shape) @ self._tf_idf)
-
-    def _direction(self, terms: CSR) -> Array:
-        """e_x of length one under each model, by 1 / sqrt(S): products are means."""
-        parts = [normalize(terms @ posterior.T) for posterior in self._posteriors]
-        return np.hstack(parts) / np.sqrt(len(parts)).astype(parts[0].dtype)
+        return normalize(queries + sp.csr_array(chosen, shape=found.shape) @ self._index.tf_idf)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
-
-
-def _posterior(weights: Array, components: Array) -> Array:
-    """P(z given w) ~ P(z) P(w given z), (K, M); zeros for a word that no aspect has."""
-    return normalize((weights[:, None] * components).T, "l1").T
 
 
 def _side_by_side(mixtures: Sequence[Array], table: CSR) -> Array:

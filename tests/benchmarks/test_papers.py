@@ -82,7 +82,7 @@ def test_the_page_says_what_is_missed():
 
 
 def test_tables_of_the_page_have_lines_of_one_length():
-    text = paper_page._markdown(["a", "b"], [["1", "2"], ["3", "4"]])
+    text = paper_page.markdown(["a", "b"], [["1", "2"], ["3", "4"]])
     assert text.splitlines() == ["| a | b |", "| --- | --- |", "| 1 | 2 |", "| 3 | 4 |"]
 
 

@@ -51,7 +51,7 @@ def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, 
     weights = rng.uniform(0.5, 2, X.shape[0]) if weighted else None
     A, B = (rng.random((size, 5)) for size in X.shape)
     counts = CSRCounts(X, weights)
-    counts._n_ranges = lambda work: n_ranges
+    counts.n_ranges_of = lambda work: n_ranges
     mixture, cells = counts.mixture(A, B), A @ B.T
     W = np.ones(X.shape[0]) if weights is None else weights
     n = X.toarray()
@@ -95,8 +95,8 @@ def test_products_do_not_depend_on_threads_and_heights_do_not_matter(height, n_c
     A, B = (rng.random((size, n_components)) for size in X.shape)
     with ThreadPoolExecutor(3) as pool:
         alone, threads = CSRCounts(X), CSRCounts(X, n_threads=3, map=pool.map)
-        alone._n_ranges = lambda work: 1
-        threads._n_ranges = lambda work: 3
+        alone.n_ranges_of = lambda work: 1
+        threads.n_ranges_of = lambda work: 3
         for one, three in zip(alone.mixture(A, B), threads.mixture(A, B), strict=True):
             np.testing.assert_array_equal(one, three)
         np.testing.assert_array_equal(alone.tdot(A), threads.tdot(A))

@@ -18,10 +18,10 @@ def test_threads_share_what_the_first_one_makes(monkeypatch):
     counts = CSRCounts(random_table(30, 20))
     assert not made
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda n: counts.spread(n, map)._bands, range(1, 9)))
+        found = list(pool.map(lambda n: counts.spread(n, map).views.bands, range(1, 9)))
     assert made == ["bands"]
     assert len(set(found)) == 1
-    assert counts.spread(2, map)._columns is counts._columns
+    assert counts.spread(2, map).views.columns is counts.views.columns
     assert made == ["bands", "columns"]
 
 

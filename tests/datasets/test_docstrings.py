@@ -23,7 +23,7 @@ def corpus(home):
 
 
 def _forbid_building(monkeypatch):
-    monkeypatch.setattr(docstrings, "_build", lambda: pytest.fail("built again"))
+    monkeypatch.setattr(docstrings, "build", lambda: pytest.fail("built again"))
 
 
 def test_size_and_shape(corpus):
@@ -123,18 +123,18 @@ def test_return_X_y(corpus, home):
 
 
 def test_new_versions_get_a_new_file(home, monkeypatch):
-    path = docstrings._cache_path(home)
+    path = docstrings.cache_path(home)
     monkeypatch.setattr(np, "__version__", "99.0")
-    assert "numpy99.0" in docstrings._cache_path(home).name
-    assert docstrings._cache_path(home) != path
+    assert "numpy99.0" in docstrings.cache_path(home).name
+    assert docstrings.cache_path(home) != path
 
 
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-20], lambda b: b"", lambda b: gzip.compress(b"[")]
 )
 def test_damaged_cache_is_replaced(corpus, home, tmp_path, damage):
-    path = docstrings._cache_path(tmp_path)
-    good = docstrings._cache_path(home).read_bytes()
+    path = docstrings.cache_path(tmp_path)
+    good = docstrings.cache_path(home).read_bytes()
     path.write_bytes(damage(good))
     assert load_docstrings(data_home=tmp_path).data == corpus.data
     assert path.read_bytes() == good
@@ -161,7 +161,7 @@ def test_unwritable_data_folder(corpus, tmp_path, monkeypatch, function):
 def test_no_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        docstrings._build()
+        docstrings.build()
 
 
 def test_optional_dependency_is_skipped(monkeypatch):
@@ -173,7 +173,7 @@ def test_optional_dependency_is_skipped(monkeypatch):
         return real(name)
 
     monkeypatch.setattr(docstrings.importlib, "import_module", import_module)
-    modules = docstrings._build()["modules"]
+    modules = docstrings.build()["modules"]
     assert "sklearn.svm" not in modules
     assert "sklearn.tree" in modules
 

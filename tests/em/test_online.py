@@ -116,7 +116,7 @@ def test_columns_that_are_new_become_possible(model):
     params, _, kept = started(model, table)
     kept = kept._replace(n_batches=2)
     batch = table.sum(axis=0)
-    step = model.maximize(online._scaled(kept.stats, 1.0), params, BETA)  # column 4 is empty
+    step = model.maximize(online.scaled(kept.stats, 1.0), params, BETA)  # column 4 is empty
     assert online.opened(model, step, kept, batch, batch) is step
     batch[4] = batch.sum() / 9
     opened = online.opened(model, step, kept, batch, batch)

@@ -1,0 +1,76 @@
+"""Documents as their words and aspects: what queries are compared with."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+from skcooc.protocol import CSR, Array, FactorModel
+from skcooc.retrieval.term_weights import damped, tf_idf, weighted
+
+
+class Fitted(Protocol):
+    """A retriever whose models are fitted; see AspectRetriever."""
+
+    aspect_weight: float
+    smoothing_weight: float
+    components_: Array
+    embedding_: Array
+    idf_: Array
+    estimators_: list[FactorModel]
+
+
+class Index:
+    """u_d / |u_d| as a sparse part and a mixture, and the directions in aspect space.
+
+    The length of u = (1 - l) r + l E B, r sparse, E the mixtures and B the weighted components, is
+    that of its parts: |u|^2 = (1 - l)^2 |r|^2 + 2 l (1 - l) r B'E' + l^2 E B B' E'.
+
+    Parameters
+    ----------
+    fitted : AspectRetriever
+    table : CSR array of shape (N, M)
+        Counts of the documents.
+    """
+
+    def __init__(self, fitted: Fitted, table: CSR) -> None:
+        share, E, idf = fitted.smoothing_weight, fitted.embedding_, fitted.idf_
+        self.aspect_weight = fitted.aspect_weight
+        self.components, self.idf = fitted.components_, idf
+        B = self._weighted_components(table)
+        terms = (1 - share) * weighted(normalize(damped(table), "l1"), idf)
+        mixtures = share * E
+        squares = terms.multiply(terms).sum(axis=1)
+        squares = squares + ((2 * (terms @ B.T) + mixtures @ (B @ B.T)) * mixtures).sum(axis=1)
+        scale = 1 / np.sqrt(np.where(squares > 0, squares, 1))
+        self.terms = sp.diags_array(scale.astype(terms.dtype)) @ terms
+        self.mixtures = mixtures * scale[:, None].astype(E.dtype)
+        n = table @ np.ones(table.shape[1], dtype=table.dtype)
+        self.posteriors = [posterior(n @ m.embedding_, m.components_) for m in fitted.estimators_]
+        self.tf_idf = tf_idf(table, idf)
+        self.directions = self._direction(self.tf_idf)
+
+    def match(self, queries: CSR) -> Array:
+        """s(q, d) for weighted queries of length one."""
+        B = self._weighted_components(queries)
+        terms = (queries @ self.terms.T).toarray() + (queries @ B.T) @ self.mixtures.T
+        aspects = self._direction(queries) @ self.directions.T
+        a = self.aspect_weight
+        return np.asarray(np.clip((1 - a) * terms + a * aspects, 0, 1))
+
+    def _weighted_components(self, table: CSR) -> Array:
+        """P(w given z) idf_w of all models, (S K, M), of the type of a table."""
+        return self.components * self.idf.astype(table.dtype)
+
+    def _direction(self, terms: CSR) -> Array:
+        """e_x of length one under each model, by 1 / sqrt(S): products are means."""
+        parts = [normalize(terms @ posterior.T) for posterior in self.posteriors]
+        return np.hstack(parts) / np.sqrt(len(parts)).astype(parts[0].dtype)
+
+
+def posterior(weights: Array, components: Array) -> Array:
+    """P(z given w) ~ P(z) P(w given z), (K, M); zeros for a word that no aspect has."""
+    return normalize((weights[:, None] * components).T, "l1").T
