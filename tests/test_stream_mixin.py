@@ -265,9 +265,7 @@ def test_what_is_held_out_is_not_learnt():
 
     def learnt(scale):
         late[0, 0] = scale  # another draw
-        batch = Batch(CSRCounts(sp.csr_array(late))).divided(
-            0.1, attributes.seeds(model.random_state, 1)[0]
-        )
+        batch = Batch(CSRCounts(sp.csr_array(late))).divided(0.1, seed)
         return batch.X.table[0, 60]
 
     assert any(learnt(scale) == 0 for scale in range(1, 60))
