@@ -27,7 +27,7 @@ from skcooc import cli
 from skcooc.datasets import make_cooccurrences
 from skcooc.image import TextureSegmenter
 from skcooc.model_selection import TemperatureSearchCV
-from tests.cases import AVERAGES, ESTIMATORS, FAST
+from tests.cases import AVERAGE, ESTIMATORS, FAST
 
 METHODS = ("transform", "score", "perplexity", "score_samples", "predict", "predict_proba")
 MORE_METHODS = ("bound", "project", "decision_path", "similarity", "kneighbors")
@@ -120,7 +120,7 @@ def blocks(X):
 
 def every_case(X, weights):
     """All forms of all estimators: types, weights, warm starts, streams, stop and resume."""
-    for number, case in enumerate(ESTIMATORS + AVERAGES):
+    for number, case in enumerate([*ESTIMATORS, AVERAGE]):
         label = f"{number}:{type(case).__name__}"
         for dtype in (np.float64, np.float32):
             Y, kind = X.astype(dtype), np.dtype(dtype).name
