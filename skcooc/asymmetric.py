@@ -75,9 +75,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     max_iter : int, default=200
         Largest number of EM iterations at each temperature and scale.
 
-    relaxation : float in (0, 2) or "momentum", default=1.8
-        Step size eta of over-relaxed EM; 1.0 is plain EM. "momentum" makes ever longer steps as
-        long as they lead down. A step that raises the free energy is undone. Hard
+    relaxation : float in (0, 2) or str, default=1.8
+        Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
+        ever longer steps as long as they lead down. A step that raises the free energy is undone. Hard
         clusterings take plain steps.
 
     Attributes

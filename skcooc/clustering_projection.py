@@ -77,9 +77,9 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         validation perplexity where ``early_stopping=True``. A start is a short aspect model, and,
         where ``n_clusters`` is a number, the best of five asymmetric clusterings.
 
-    relaxation : float in (0, 2) or "momentum", default=1.8
-        Step size eta of over-relaxed EM; 1.0 is plain EM. "momentum" makes ever longer steps as
-        long as they lead down. A step that lowers the bound is undone. Clusters that died
+    relaxation : float in (0, 2) or str, default=1.8
+        Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
+        ever longer steps as long as they lead down. A step that lowers the bound is undone. Clusters that died
         stay dead.
 
     warm_start : bool, default=False

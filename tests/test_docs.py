@@ -67,8 +67,72 @@ def test_all_pages_are_reached():
 
 
 def test_a_page_that_is_not_reached_is_found():
-    page = ("guide/lost", "# Lost")
-    assert orphans([*pages(), page]) == {"guide/lost"}
+    page = ("howto/lost", "# Lost")
+    assert orphans([*pages(), page]) == {"howto/lost"}
+
+
+def files_to_touch(page):
+    """The paths that a page lists under this heading."""
+    return re.findall(r"^\d+\. `(.*?)`", page.split("\n## Files to touch\n")[1], re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("name", "touched", "new"),
+    [
+        ("howto/new_model", 8, {"skcooc/equations", "skcooc", "docs/guide"}),
+        ("contributing/new_accelerator", 4, set()),
+    ],
+)
+def test_pages_name_the_files_to_touch(name, touched, new):
+    """All are there but for new ones, each in its room."""
+    files = files_to_touch((DOCS / f"{name}.md").read_text(encoding="utf-8"))
+    missing = {Path(file).parent.as_posix() for file in files if not (DOCS.parent / file).exists()}
+    assert (len(files), missing) == (touched, new)
+
+
+ARCHITECTURE = (DOCS / "contributing" / "architecture.md").read_text(encoding="utf-8")
+PACKAGE = Path(skcooc.__file__).parent
+
+
+def rooms(page):
+    """The rooms of the table of floors, and which others each may import."""
+    floors = re.findall(r"^\| (?:\d|side) \| (.*?) \| .* \| (.*?) ?\|$", page, re.MULTILINE)
+    return {
+        room: set(re.findall(r"`(.*?)`", allowed))
+        for names, allowed in floors
+        for room in re.findall(r"`(.*?)`", names)
+    }
+
+
+def imports():
+    """The rooms that each room imports."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        room = path.relative_to(PACKAGE).with_suffix("").parts[0]
+        names = re.findall(r"^ *from skcooc\.(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        found.setdefault(room, set()).update(set(names) - {room})
+    return {room: names for room, names in found.items() if room not in ANYTHING}
+
+
+ANYTHING = {"__init__", "__main__", "cli"}  # what these may import
+
+
+def forbidden(page):
+    """What is imported, but not said to be allowed; rooms that are not named."""
+    allowed = rooms(page)
+    return {room: names - allowed.get(room, set()) for room, names in imports().items()}
+
+
+def test_the_table_of_floors_is_true():
+    assert set(rooms(ARCHITECTURE)) == set(imports())
+    assert not any(forbidden(ARCHITECTURE).values())
+
+
+def test_an_import_that_no_floor_allows_is_found():
+    page = ARCHITECTURE.replace(
+        "stepwise EM | `heldout` `protocol` |", "stepwise EM | `protocol` |"
+    )
+    assert forbidden(page)["em"] == {"heldout"}
 
 
 README = ("README", (DOCS.parent / "README.md").read_text(encoding="utf-8"))

@@ -35,8 +35,7 @@ from skcooc import (
     ProductSpaceMixture,
     SymmetricClustering,
 )
-from skcooc.counts import CSRCounts
-from skcooc.counts.threads import threads
+from skcooc.counts import CSRCounts, threads
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.image import grid_coarsening
 from skcooc.simplex import log
@@ -74,7 +73,7 @@ def speed(options: argparse.Namespace) -> Iterator[Row]:
     X = corpora.newsgroups20().X.astype(np.float32)
     model, beta = RowClusters(64), 0.05
     counts = CSRCounts(X)
-    params, (rows,) = model.start([counts], np.random.default_rng(0))
+    params, rows = model.start(counts, np.random.default_rng(0))
     posteriors, _ = model.expect(counts, params, rows, beta)
     log_q = log(params.components)
 

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from skcooc.em.schedules import BURN_IN, constant
 
 from benchmarks import corpora, reporting
-from skcooc.counts import CSRCounts
-from skcooc.counts.threads import threads
-from skcooc.em import EM, State
-from skcooc.em.legs import Relaxation
+from skcooc.counts import CSRCounts, threads
+from skcooc.em import SOLVERS, Leg, State, fit, solver
+from skcooc.em.legs import BURN_IN
+from skcooc.em.solvers import Relaxation
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.row_clusters import RowClusters
 
@@ -36,21 +35,26 @@ Row = dict[str, Any]
 Run = tuple[np.ndarray, np.ndarray]  # free energies, and seconds since the start
 
 
+def to_the_end(model: Any, X: CSRCounts, beta: float, n_iter: int) -> Leg:
+    """So many iterations, whatever the tolerance."""
+    return Leg(model, X, beta, n_iter, tol=-np.inf)
+
+
 def started(case: str, X: CSRCounts, n_components: int, seed: int) -> tuple[Any, State]:
     """A model, and where its runs begin."""
     rng = np.random.default_rng(seed)
     if case == "clusters":
         model = RowClusters(n_components)
-        return model, State(*model.start([X], rng))
+        return model, State(*model.start(X, rng))
     aspects = Aspects(n_components)
-    fit = EM(constant(1.0, BURN_IN), -np.inf).fit(aspects, [X], rng)
-    return aspects, State(fit.params, fit.rows)
+    begun = fit([to_the_end(aspects, X, 1.0, BURN_IN)], rng, solver(1.0))
+    return aspects, State(begun.params, begun.rows)
 
 
 def run(model: Any, X: CSRCounts, start: State, beta: float, eta: Relaxation, n_iter: int) -> Run:
-    """A run to the end, whatever the tolerance."""
-    em = EM(constant(beta, n_iter), -np.inf, eta)
-    history = em.fit(model, [X], np.random.default_rng(0), start=start).history
+    """The free energies of a run, and when they were reached."""
+    leg, rng = to_the_end(model, X, beta, n_iter), np.random.default_rng(0)
+    history = fit([leg], rng, solver(eta), start=start).history
     energies = np.array([record.free_energy for record in history])
     return energies, np.cumsum([record.seconds for record in history])
 
@@ -105,7 +109,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
 
 def step(text: str) -> Relaxation:
     """A value of ``relaxation``, as it is given to the command."""
-    return "momentum" if text == "momentum" else float(text)
+    return cast(Relaxation, text if text in SOLVERS else float(text))
 
 
 def main() -> None:

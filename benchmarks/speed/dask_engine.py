@@ -17,14 +17,13 @@ import dask
 import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
-from skcooc.em.schedules import constant
 
 from benchmarks import reporting
 from benchmarks.speed.power_law import power_law_block
 from skcooc import delayed_rows
-from skcooc.counts import CSRCounts
+from skcooc.counts import CSRCounts, threads
 from skcooc.counts.dask import load
-from skcooc.em import EM, Fit
+from skcooc.em import Fit, Leg, fit, solver
 from skcooc.equations.aspects import Aspects
 
 BETA = 0.9
@@ -34,8 +33,8 @@ SIZES = {1: 20_000, 5: 50_000, 50: 100_000}  # millions of non-zeros, about, and
 
 def fitted(counts: Any, n_components: int, n_iter: int) -> Fit:
     """The same iterations for any counts."""
-    em = EM(constant(BETA, n_iter), -np.inf, "momentum")
-    return em.fit(Aspects(n_components), [counts], np.random.default_rng(0))
+    leg = Leg(Aspects(n_components), counts, BETA, n_iter, tol=-np.inf)
+    return fit([leg], np.random.default_rng(0), solver("momentum"))
 
 
 def blocks_of(millions: int, n_columns: int, n_blocks: int) -> list[Any]:

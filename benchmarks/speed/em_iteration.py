@@ -34,9 +34,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks import reporting
 from benchmarks.quality import peers
 from benchmarks.speed import fit_memory
-from skcooc.counts import CSRCounts
-from skcooc.counts.layout import balanced_ranges
-from skcooc.counts.threads import threads
+from skcooc.counts import CSRCounts, threads
+from skcooc.counts.threads import balanced_ranges
 from skcooc.equations.aspects import Aspects
 
 BETA = 0.8
@@ -84,7 +83,7 @@ def ours(X: Any, n_components: int, n_threads: int, repeats: int) -> Seconds:
     model, rng = Aspects(n_components), np.random.default_rng(0)
     with threads(n_threads) as map:
         counts = CSRCounts(X).spread(n_threads, map)
-        params, (rows,) = model.start([counts], rng)
+        params, rows = model.start(counts, rng)
         times: list[tuple[float, float, float]] = []
         for _ in range(WARM_UP + repeats):
             began = time.perf_counter()

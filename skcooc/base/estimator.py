@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 
 from skcooc.base import attributes
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
-from skcooc.base.streams import Streams
+from skcooc.base.streams import Streams, lacking
 from skcooc.em import OverRelaxation, State, TemperatureRange, solver
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import best
@@ -26,7 +26,7 @@ from skcooc.fitting.stream import Begun
 from skcooc.fitting.table import Probes, fit, probes_of
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Block, Counts, RandomState, TableLike
-from skcooc.tables import CheckedBlocks, Table, read, read_in_memory
+from skcooc.tables import Table, read, read_in_memory
 
 # Parameters that may change before a fit that was cut short goes on, since its seeds are kept.
 FREE = {"n_jobs", "random_state", "warm_start"}
@@ -146,7 +146,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         progress = Progress(self, plan, options, at_iteration, data)
         fitted = fit(plan, X, sample, options, progress, start, resume)
         progress.end()
-        if plan.lacks(CheckedBlocks.offers) is None:
+        if lacking(plan) is None:
             seed, mass = attributes.seeds(self.random_state, 1)[0], float(fitted.row_mass.sum())
             known["_stream"] = Begun(fitted.fit.stats, mass, X.column_sums, seed)
         attributes.become(self, attributes.of_fit(fitted) | known)

@@ -25,16 +25,19 @@ CONSTRAINTS: dict[str, Any] = {
     "random_state": ["random_state"],
 }
 
+NAMED = "\n".join(
+    f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
+)
 PARAMETERS = {
     "max_iter : int": "Largest number of EM iterations.",
     "tol : float": "EM stops when the free energy falls by less than this, relative to its size.",
     "n_init : int": """\
 Number of random starts; the one with the least free energy is kept, or with the least validation
 perplexity where ``early_stopping=True``.""",
-    'relaxation : float in (0, 2) or "momentum"': """\
-A number is the step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations.
-"momentum" makes ever longer steps as long as they lead down, and then begins anew. A step that
-raises the free energy is undone.""",
+    "relaxation : float in (0, 2) or str": f"""\
+A number is the step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A
+step that raises the free energy is undone. A name is that of a solver.
+{NAMED}""",
     'smoothing : float in [0, 1) or "auto"': """\
 Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it where
 observations are held out in ``fit``, and takes .001 elsewhere. It matters much where components

@@ -21,7 +21,7 @@ from skcooc.protocol import Array, Block, Counts, Model, Need
 
 @dataclass(frozen=True)
 class Options:
-    """The parameters that all estimators share, checked; see SharedParameters."""
+    """The parameters that all estimators share, checked; see CooccurrenceEstimator."""
 
     beta: float | TemperatureRange  # a number, or where to look for it
     max_iter: int
