@@ -77,8 +77,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     relaxation : float in (0, 2) or str, default=1.8
         Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
-        ever longer steps as long as they lead down. A step that raises the free energy is undone. Hard
-        clusterings take plain steps.
+        ever longer steps as long as they lead down. A step that raises the free energy is undone.
+        Hard clusterings take plain steps.
 
     Attributes
     ----------

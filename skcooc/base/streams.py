@@ -25,9 +25,10 @@ from skcooc.tables import CheckedBlocks, read_in_memory
 
 def lacking(plan: Plan) -> str | None:
     """Why a model cannot follow a stream; None where it can."""
-    if not hasattr(plan.equations, "diluted"):
+    reason = plan.lacks(CheckedBlocks.offers)
+    if reason is None and not hasattr(plan.equations, "diluted"):
         return "the equations do not say how parameters meet new columns, which diluted would"
-    return plan.lacks(CheckedBlocks.offers)
+    return reason
 
 
 def _follows_streams(self: Streams) -> bool:

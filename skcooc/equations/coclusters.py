@@ -63,7 +63,7 @@ class CoClusters(Clustering[Params, Statistics]):
     @property
     def needs(self) -> Mapping[Need, str]:
         """All rows of a column at once."""
-        return {"each step": "columns are clustered by all of their rows"}
+        return {"each step": "columns are clustered by all of their rows; it needs them in memory"}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Both sides from asymmetric clusterings; random ones would end at the unigram."""
