@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, OverRelaxation, State, fit
+from skcooc.em import Leg, State, fit, solver
 from skcooc.em.solvers import sweep
 from skcooc.protocol import CSR, Array, Model, Statistics
 from skcooc.testing.literal import Literal
 
 EARLY, LATE = 2, 30  # steps after which states are tried, beside the start
-END, CONVERGED = 2000, 1e-14  # steps at most, and relative fall of the objective, to the end
+END, CONVERGED = 400, 1e-14  # steps at most, and relative fall of the objective, to the end
 
 
 @dataclass
@@ -58,10 +59,11 @@ class Case:
             state = self.step(model, state, X)[0]
         return state
 
-    def end(self, model: Model) -> State:
-        """Where plain EM ends."""
-        leg = Leg(model, self.X, self.beta, END, CONVERGED)
-        found = fit([leg], np.random.default_rng(), OverRelaxation(1.0), start=self.states[1])
+    @cached_property
+    def end(self) -> State:
+        """Where EM ends."""
+        leg = Leg(self.model, self.X, self.beta, END, CONVERGED)
+        found = fit([leg], np.random.default_rng(), solver("momentum"), start=self.states[1])
         return State(found.params, found.rows)
 
     def same_step(self, model: Model) -> bool:

@@ -16,7 +16,7 @@ from skcooc.protocol import (
     Rows,
     Statistics,
 )
-from skcooc.testing.directions import changed, flattened, halved
+from skcooc.testing.directions import flattened, halved
 
 
 class Twin(Equations[Params, Statistics]):
@@ -52,8 +52,7 @@ class HalfStep(Twin):
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         right = self.right.maximize(stats, params, beta)
-        roots = {name: halved(getattr(right, name)) for name in changed(right, params)}
-        return right._replace(**roots)
+        return type(right)(*map(halved, right))
 
 
 class Flat(Twin):
