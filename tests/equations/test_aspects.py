@@ -1,145 +1,16 @@
-"""The aspect model against a literal transcription of its equations, and what follows from them."""
-
-from dataclasses import dataclass
-from itertools import pairwise
+"""The aspect model: its limits, what it finds, and the temperature and prior that it chooses."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads
-from skcooc.counts import CSRCounts, thin
-from skcooc.em import EM, State
-from skcooc.em.schedules import burn_in, constant
-from skcooc.em.sweep import sweep
+from skcooc.counts import CSRCounts
+from skcooc.em import Leg, fit, solver
 from skcooc.em.temperature import N_PRIORS
-from skcooc.equations.aspects import Aspects, Params
+from skcooc.equations.aspects import Aspects
 from skcooc.model_selection import split_observations
-from tests.broken import half_step
-from tests.tables import planted, random_table
-
-# ---- memo, eqs. (1)-(9) and (65), word for word
-
-
-def literal_posterior(pi, p, q, beta, tempering):
-    """r[i, j, k] for joint parameters pi (K,), p (N, K), q (M, K)."""
-    likelihood = (p[:, None, :] * q[None, :, :]) ** beta
-    prior = pi**beta if tempering == "joint" else pi
-    r = prior * likelihood
-    total = r.sum(axis=2, keepdims=True)
-    return r / np.where(total > 0, total, 1)  # zero in the empty row and column
-
-
-def literal_step(n, pi, p, q, beta, tempering):
-    nr = n[:, :, None] * literal_posterior(pi, p, q, beta, tempering)
-    mass = nr.sum(axis=(0, 1))
-    return mass / n.sum(), nr.sum(axis=1) / mass, nr.sum(axis=0) / mass
-
-
-def literal_free_energy(n, pi, p, q, beta, tempering):
-    prior = pi**beta if tempering == "joint" else pi
-    total = 0.0
-    for i in range(n.shape[0]):
-        for j in range(n.shape[1]):
-            if n[i, j]:
-                total -= n[i, j] / beta * np.log((prior * (p[i] * q[j]) ** beta).sum())
-    return total
-
-
-def joint_start(n, k, seed=0):
-    """Random P(z), P(x|z), P(y|z), and the same as parameters and row state of the model."""
-    rng = np.random.default_rng(seed)
-    pi = rng.dirichlet(np.ones(k))
-    q = rng.dirichlet(np.ones(n.shape[1]), k).T
-    # P(x) is n_i / L after any M-step, so the mixtures of the rows determine p given pi.
-    A = rng.dirichlet(np.ones(k), n.shape[0])
-    p_x = n.sum(axis=1) / n.sum()
-    pi = p_x @ A
-    return pi, A * p_x[:, None] / pi, q, State(Params(q, pi), [A])
-
-
-@pytest.mark.parametrize("tempering", ["joint", "likelihood"])
-@pytest.mark.parametrize("beta", [1.0, 0.7])
-def test_equals_the_literal_equations(tempering, beta):
-    X = random_table()
-    n = X.toarray()
-    pi, p, q, (params, rows) = joint_start(n, 3)
-    model, blocks = Aspects(3, tempering), [CSRCounts(X)]
-    constant_part = n.sum(axis=1)[n.sum(axis=1) > 0]
-    constant_part = -(constant_part * np.log(constant_part / n.sum())).sum()
-    for _ in range(5):
-        step = sweep(model, blocks, params, rows, beta, map)
-        energy = literal_free_energy(n, pi, p, q, beta, tempering)
-        assert step.objective + constant_part == pytest.approx(energy)
-        params, rows = model.maximize(step.stats, params, beta), step.rows
-        pi, p, q = literal_step(n, pi, p, q, beta, tempering)
-        occupied = n.sum(axis=1) > 0
-        mixtures = p * pi / (p * pi).sum(axis=1, keepdims=True).clip(1e-300)
-        np.testing.assert_allclose(rows[0][occupied], mixtures[occupied], rtol=1e-9)
-        np.testing.assert_allclose(params.components, q, rtol=1e-9)
-        np.testing.assert_allclose(params.weights, pi, rtol=1e-9)
-
-
-# ---- stationarity, with twins that are broken on purpose
-
-
-@dataclass(frozen=True)
-class ForgottenPower(Aspects):
-    """Broken: the posterior forgets the temperature of the components."""
-
-    def expect(self, X, params, rows, beta):
-        mixture = X.mixture(rows**beta, params.components)
-        A = rows**beta * mixture.rows
-        A /= A.sum(axis=1, keepdims=True).clip(1e-300)
-        stats = self._stats(params.components * mixture.columns, mixture.log_likelihood, beta)
-        return A, stats
-
-    def _stats(self, components, log_likelihood, beta):
-        from skcooc.equations.aspects import Statistics
-
-        return Statistics(components, -log_likelihood / beta)
-
-
-def slope_at_convergence(model, X, beta):
-    """Largest slope of the objective along the simplex, by central differences, at the end of EM.
-
-    The objective is evaluated by the literal formula, not by the model.
-    """
-    start = joint_start(X.toarray(), model.n_components)[3]
-    em = EM(constant(beta, 3000), 1e-14)
-    fit = em.fit(model, [CSRCounts(X)], None, start=start)
-    n, A, B = X.toarray(), fit.rows[0], fit.params.components
-
-    def objective(B):
-        cells = ((A[:, None, :] * B[None, :, :]) ** beta).sum(axis=2)
-        data = -(n[n > 0] * np.log(cells[n > 0])).sum() / beta
-        return data - model.component_prior * np.log(B[B > 0]).sum()
-
-    slopes, h = [], 1e-6
-    for k in range(B.shape[1]):
-        for j, other in pairwise(np.flatnonzero(B[:, k] > 0.02)):
-            direction = np.zeros_like(B)
-            direction[j, k], direction[other, k] = h, -h
-            slopes.append((objective(B + direction) - objective(B - direction)) / (2 * h))
-    assert slopes
-    return np.abs(slopes).max() / n.sum()
-
-
-STATIONARY = 1e-4
-
-
-@pytest.mark.parametrize("beta", [1.0, 0.85])
-@pytest.mark.parametrize("prior", [0.0, 0.1])
-def test_stationary_at_convergence(beta, prior):
-    X = sp.csr_array(planted(2, 2000, n_rows=20, n_columns=12).X.astype(float))
-    assert slope_at_convergence(Aspects(2, component_prior=prior), X, beta) < STATIONARY
-
-
-@pytest.mark.parametrize("broken", [half_step(Aspects), ForgottenPower])
-def test_broken_twins_are_not_stationary(broken):
-    X = sp.csr_array(planted(2, 2000, n_rows=20, n_columns=12).X.astype(float))
-    assert slope_at_convergence(broken(2), X, 0.85) > 10 * STATIONARY
-
+from tests.tables import planted
 
 # ---- limits
 
@@ -175,24 +46,8 @@ def test_recovers_planted_aspects(tempering):
 # ---- invariances
 
 
-def refit(X, params_of, **options):
-    """One plain run from a given start, which random starts would not keep fixed."""
-    start = params_of(X)
-    em = EM(constant(0.9, 25), 0.0)
-    return em.fit(Aspects(3, **options), [CSRCounts(X)], None, start=start)
 
 
-def test_permuting_rows_and_columns_permutes_the_result():
-    X = planted().X.astype(float)
-    state = joint_start(X.toarray(), 3)[3]
-    rng = np.random.default_rng(0)
-    rows, columns = rng.permutation(X.shape[0]), rng.permutation(X.shape[1])
-    plain = refit(X, lambda X: state)
-    params, (A,) = state
-    moved = State(params._replace(components=params.components[columns]), [A[rows]])
-    permuted = refit(X[rows][:, columns], lambda X: moved)
-    np.testing.assert_allclose(permuted.params.components, plain.params.components[columns])
-    np.testing.assert_allclose(permuted.rows[0], plain.rows[0][rows])
 
 
 def test_permuted_rows_give_the_same_estimator():
@@ -230,14 +85,6 @@ def test_the_temperature_it_finds_beats_maximum_likelihood():
     assert auto.perplexity(Dyads(test)) < 1.03 * min(scores.values())
 
 
-def test_component_prior_is_a_pseudo_count():
-    X = random_table()
-    model = Aspects(2, component_prior=0.5)
-    params, rows = model.start([CSRCounts(X)], np.random.default_rng(0))
-    step = sweep(model, [CSRCounts(X)], params, rows, 1.0, map)
-    mass = step.stats.components
-    expected = (mass + 0.5) / (mass.sum(axis=0) + 0.5 * X.shape[1])
-    np.testing.assert_allclose(model.maximize(step.stats, params, 1.0).components, expected)
 
 
 # ---- the prior that it finds
@@ -260,10 +107,10 @@ def test_the_prior_it_finds_helps_where_data_are_thin():
 
 def test_the_prior_is_that_of_the_best_probe():
     """The validation of short fits, transcribed with public means."""
-    X = sp.csr_array(THIN.astype(float))
-    model = AspectModel(6, random_state=0).fit(X)
-    (seed,) = model._seeds(1)
-    rest, held = (part.toarray() for part in thin(X, 0.1, seed))
+    X = CSRCounts(sp.csr_array(THIN.astype(float)))
+    model = AspectModel(6, random_state=0).fit(THIN)
+    seed = int(np.random.RandomState(0).randint(2**31))
+    rest, held = (part.table.toarray() for part in X.divide(0.1, seed))
     tried = [probe for probe in model.temperature_search_ if probe.prior]
     assert len(tried) == N_PRIORS
     best = min(model.temperature_search_, key=lambda probe: probe.validation.perplexity)
@@ -271,11 +118,11 @@ def test_the_prior_is_that_of_the_best_probe():
     assert best.validation.smoothing == model.smoothing_
     b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
     for probe in tried:
-        short = burn_in(probe.beta, 25)
-        blocks, rng = [CSRCounts(sp.csr_array(rest))], np.random.default_rng(seed)
-        fit = EM(short, 3e-6, "momentum").fit(Aspects(6, component_prior=probe.prior), blocks, rng)
+        equations = Aspects(6, component_prior=probe.prior)
+        leg = Leg(equations, CSRCounts(sp.csr_array(rest)), probe.beta, 25, 3e-6)
+        found = fit(leg.burned_in(), np.random.default_rng(seed), solver("momentum"))
         s = probe.validation.smoothing
-        P = (1 - s) * fit.rows[0] @ fit.params.components.T + s * b
+        P = (1 - s) * found.rows @ found.params.components.T + s * b
         expected = np.exp(-(held * np.log(P)).sum() / held.sum())
         assert probe.validation.perplexity == pytest.approx(expected, rel=1e-6)
 
