@@ -46,10 +46,6 @@ def test_recovers_planted_aspects(tempering):
 # ---- invariances
 
 
-
-
-
-
 def test_permuted_rows_give_the_same_estimator():
     X = planted().X.astype(float)
     rows = np.random.default_rng(0).permutation(X.shape[0])
@@ -83,8 +79,6 @@ def test_the_temperature_it_finds_beats_maximum_likelihood():
     assert 0.5 < auto.beta_ < 1
     assert auto.perplexity(Dyads(test)) < 0.9 * scores[1.0]
     assert auto.perplexity(Dyads(test)) < 1.03 * min(scores.values())
-
-
 
 
 # ---- the prior that it finds

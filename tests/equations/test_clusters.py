@@ -34,14 +34,6 @@ def random_start(axis, X, k, seed=0):
     return start_of(axis, X.toarray(), random_posteriors(n_objects, k, seed), rho)
 
 
-
-
-
-
-
-
-
-
 def test_clusters_of_columns_predict_what_they_should():
     X = random_table()
     n, state = X.toarray(), random_start("columns", X, 3)
@@ -51,47 +43,7 @@ def test_clusters_of_columns_predict_what_they_should():
     assert A is state.rows
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 # ---- limits
-
-
 
 
 @every_axis
@@ -182,8 +134,6 @@ def test_huge_counts(axis, hard, dtype, factor):
         assert np.isfinite(array).all()
     assert np.isfinite(model.objective_)
     assert np.isfinite(model.score(oriented(X, axis)))
-
-
 
 
 @every_axis

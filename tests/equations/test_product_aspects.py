@@ -1,7 +1,4 @@
-"""The product-space mixture against a literal transcription of its equations, and what follows."""
-
-from dataclasses import dataclass
-from itertools import pairwise
+"""The product-space mixture: limits, starts, what it finds, and its two sides."""
 
 import numpy as np
 import pytest
@@ -10,64 +7,22 @@ import scipy.sparse as sp
 from skcooc import AspectModel, Dyads, ProductSpaceMixture
 from skcooc.base.attributes import collapsed
 from skcooc.counts import CSRCounts
-from skcooc.em import EM, State
-from skcooc.em.schedules import constant
-from skcooc.em.sweep import sweep
+from skcooc.em import State
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.aspects import Params as AspectParams
-from skcooc.equations.product_aspects import Params, ProductAspects, _merged
+from skcooc.equations.product_aspects import Params, ProductAspects
 from skcooc.model_selection import split_observations
-from tests.broken import half_step
+from tests.equations.literal_product_aspects import (
+    literal_step,
+    parameters,
+    random_state,
+    state_of,
+)
+from tests.equations.running import run, step
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
-
-# ---- memo, eqs. (6), (15)-(19) and (65), word for word, with the posteriors of all pairs
-
-
-def literal_terms(pi, p, q, beta, tempering):
-    """prior x (likelihood)^beta of every cell and pair, (N, M, C, D)."""
-    likelihood = p[:, None, :, None] * q[None, :, None, :]
-    return (pi**beta if tempering == "joint" else pi) * likelihood**beta
-
-
-def literal_step(n, pi, p, q, beta, tempering):
-    terms = literal_terms(pi, p, q, beta, tempering)
-    total = terms.sum(axis=(2, 3), keepdims=True)
-    nr = n[:, :, None, None] * terms / np.where(total > 0, total, 1)
-    joint = nr.sum(axis=(0, 1))
-    p = nr.sum(axis=(1, 3)) / joint.sum(axis=1)
-    q = nr.sum(axis=(0, 2)) / joint.sum(axis=0)
-    return joint / n.sum(), p, q
-
-
-def literal_free_energy(n, pi, p, q, beta, tempering):
-    evidence = literal_terms(pi, p, q, beta, tempering).sum(axis=(2, 3))
-    return -(n[n > 0] * np.log(evidence[n > 0])).sum() / beta
-
-
-def joint_start(n, sizes=(3, 2), seed=0):
-    """Random P(c,d), P(x|c), P(y|d), and the same as a state of the model."""
-    rng = np.random.default_rng(seed)
-    # P(x) is n_i / L after any M-step, so the mixtures of the rows determine p given pi.
-    A = rng.dirichlet(np.ones(sizes[0]), len(n))
-    p_x = n.sum(axis=1) / n.sum()
-    pi = (p_x @ A)[:, None] * rng.dirichlet(np.ones(sizes[1]), sizes[0])
-    q = rng.dirichlet(np.ones(n.shape[1]), sizes[1]).T
-    return pi, A * p_x[:, None] / (p_x @ A), q, State(Params(q, pi, p_x @ A), [A])
-
-
-def state_of(n, pi, p, q):
-    """The state that belongs to parameters of which P(x) is that of the table."""
-    A = p * pi.sum(axis=1)
-    A = A / np.where(n.any(axis=1), A.sum(axis=1), 1)[:, None]
-    return State(Params(q, pi, pi.sum(axis=1)), [A])
-
-
-def parameters(n, state):
-    """P(c, d), P(x|c), P(y|d) of a state."""
-    (q, pi, weights), (A,) = state
-    return pi, A * (n.sum(axis=1) / n.sum())[:, None] / weights, q
+both_temperings = pytest.mark.parametrize("tempering", ["joint", "likelihood"])
 
 
 def blocks(C=2, D=3, n_observations=4000, n_rows=60, n_columns=45, seed=0):
@@ -83,181 +38,33 @@ def blocks(C=2, D=3, n_observations=4000, n_rows=60, n_columns=45, seed=0):
     return sp.csr_array(counts.astype(float)), pi, p, q
 
 
-def deviation(model, X, beta, n_steps=5):
-    """Largest difference between the model and the literal equations."""
-    n = X.toarray()
-    sizes = model.n_row_components, model.n_column_components
-    pi, p, q, (params, rows) = joint_start(n, sizes)
-    n_i = n.sum(axis=1)[n.any(axis=1)]
-    of_rows, worst = -(n_i * np.log(n_i / n.sum())).sum(), 0.0
-    for _ in range(n_steps):
-        step = sweep(model, [CSRCounts(X)], params, rows, beta, map)
-        energy = literal_free_energy(n, pi, p, q, beta, model.tempering)
-        params, rows = model.maximize(step.stats, params, beta), step.rows
-        pi, p, q = literal_step(n, pi, p, q, beta, model.tempering)
-        seen, mixtures = n.any(axis=1), state_of(n, pi, p, q).rows[0]
-        pairs = (params.joint, pi), (params.components, q), (rows[0][seen], mixtures[seen])
-        distances = [np.abs(mine - literal).max() for mine, literal in pairs]
-        worst = max(worst, abs(step.objective + of_rows - energy) / n.sum(), *distances)
-    return worst
-
-
-EQUAL = 1e-9
-both_temperings = pytest.mark.parametrize("tempering", ["joint", "likelihood"])
-
-
-@both_temperings
-@pytest.mark.parametrize("beta", [1.0, 0.7])
-@pytest.mark.parametrize("sizes", [(3, 2), (2, 4), (1, 3), (3, 1)])
-def test_equals_the_literal_equations(tempering, beta, sizes):
-    model = ProductAspects(*sizes, tempering)
-    assert deviation(model, random_table(), beta) < EQUAL
-    assert deviation(model, random_table(seed=1) * 0.37, beta) < EQUAL
-
-
 @both_temperings
 @pytest.mark.parametrize("beta", [1.0, 0.7])
 def test_a_diagonal_joint_is_the_aspect_model(tempering, beta):
     """Pairs of c = d alone stay so: a step is one of the aspect model."""
     X = random_table()
-    _, _, q, (_, (A,)) = joint_start(X.toarray(), (3, 3))
+    (q, *_), A = random_state(X.toarray(), (3, 3))
     weights = np.asarray(X.sum(axis=1)) / X.sum() @ A
-    params, alike = Params(q, np.diag(weights), weights), AspectParams(q, weights)
-    model, aspects = ProductAspects(3, 3, tempering), Aspects(3, tempering)
-    rows = same = [A]
+    mine, its = State(Params(q, np.diag(weights), weights), A), State(AspectParams(q, weights), A)
     for _ in range(3):
-        step = sweep(model, [CSRCounts(X)], params, rows, beta, map)
-        its = sweep(aspects, [CSRCounts(X)], alike, same, beta, map)
-        assert step.objective == pytest.approx(its.objective)
-        params, rows = model.maximize(step.stats, params, beta), step.rows
-        alike, same = aspects.maximize(its.stats, alike, beta), its.rows
-        np.testing.assert_allclose(rows[0], same[0], atol=1e-12)
-        np.testing.assert_allclose(params.components, alike.components, atol=1e-12)
-        np.testing.assert_allclose(params.joint, np.diag(alike.weights), atol=1e-12)
+        mine, _, objective = step(ProductAspects(3, 3, tempering), X, mine, beta)
+        its, _, expected = step(Aspects(3, tempering), X, its, beta)
+        assert objective == pytest.approx(expected)
+        np.testing.assert_allclose(mine.rows, its.rows, atol=1e-12)
+        np.testing.assert_allclose(mine.params.components, its.params.components, atol=1e-12)
+        np.testing.assert_allclose(mine.params.joint, np.diag(its.params.weights), atol=1e-12)
 
 
 @both_temperings
 def test_components_without_observations_stay_as_they_are(tempering):
     X = random_table()
-    _, _, q, (params, rows) = joint_start(X.toarray())
-    joint = params.joint * [1, 0]
+    (q, joint, _), rows = random_state(X.toarray())
+    joint = joint * [1, 0]
     state = State(Params(q, joint / joint.sum(), joint.sum(axis=1) / joint.sum()), rows)
-    fit = run(ProductAspects(3, 2, tempering), X, state)
+    fit = run(ProductAspects(3, 2, tempering), X, state, 0.9)
     np.testing.assert_array_equal(fit.params.components[:, 1], q[:, 1])
     np.testing.assert_array_equal(fit.params.joint[:, 1], 0)
     np.testing.assert_allclose(fit.params.components[:, 0], shares_of(X))
-
-
-# ---- twins that are broken on purpose
-
-
-HalfStep = half_step(ProductAspects)
-
-
-@dataclass(frozen=True)
-class ForgottenPower(ProductAspects):
-    """Broken: what stands between the powers of both factors is not adjusted to beta."""
-
-    def _transitions(self, params, beta):
-        return params.joint / params.weights[:, None]
-
-
-@dataclass(frozen=True)
-class OtherPairs(ProductAspects):
-    """Broken: pairs are independent after every M-step."""
-
-    def maximize(self, stats, params, beta):
-        right = super().maximize(stats, params, beta)
-        joint = np.outer(right.joint.sum(axis=1), right.joint.sum(axis=0))
-        return right._replace(joint=joint)
-
-
-BROKEN = [HalfStep, ForgottenPower, OtherPairs]
-
-
-@both_temperings
-@pytest.mark.parametrize("broken", BROKEN)
-def test_broken_twins_are_not_equal(broken, tempering):
-    assert deviation(broken(3, 2, tempering), random_table(), 0.7) > 1e6 * EQUAL
-
-
-# ---- the objective
-
-
-def run(model, X, state, beta=0.9, n_iter=20, weights=None):
-    counts = CSRCounts(X, weights)
-    return EM(constant(beta, n_iter), -np.inf).fit(model, [counts], None, start=state)
-
-
-@both_temperings
-@pytest.mark.parametrize("beta", [1.0, 0.85])
-def test_the_free_energy_never_rises(tempering, beta):
-    X, *_ = blocks()
-    for seed in range(4):
-        state = joint_start(X.toarray(), (2, 3), seed)[3]
-        history = run(ProductAspects(2, 3, tempering), X, state, beta, 60).history
-        objectives = np.array([record.free_energy for record in history])
-        assert (np.diff(objectives) < 1e-12 * abs(objectives[0])).all()
-        assert objectives[-1] < objectives[0]
-
-
-def slope_at_convergence(model, beta):
-    """Largest slope of the literal free energy along the simplices of pi, p and q.
-
-    By central differences, at the end of EM from a start near a good solution.
-    """
-    X, pi, p, q = blocks(n_observations=20_000, n_rows=20, n_columns=12)
-    n = X.toarray()
-    start = literal_step(n, 0.9 * pi + 0.1 / pi.size, p + 0.01, q + 0.01, 1.0, model.tempering)
-    fit = run(model, X, state_of(n, *start), beta, 2500)
-    found = parameters(n, (fit.params, fit.rows))
-
-    def slopes(which, coordinates):
-        for one, other in pairwise(coordinates):
-            h = 1e-6
-            steps = [np.zeros_like(P) for P in found]
-            steps[which][one], steps[which][other] = h, -h
-            ends = [[P + sign * s for P, s in zip(found, steps, strict=True)] for sign in (1, -1)]
-            up, down = (literal_free_energy(n, *end, beta, model.tempering) for end in ends)
-            yield (up - down) / (2 * h)
-
-    def large(P, least=0.02):
-        return [tuple(place) for place in np.argwhere(least < P)]
-
-    pi, p, q = found
-    values = list(slopes(0, large(pi)))
-    values += [
-        slope
-        for which, P in ((1, p), (2, q))
-        for k in range(P.shape[1])
-        for slope in slopes(which, [place for place in large(P) if place[1] == k])
-    ]
-    assert len(values) > 20
-    assert np.abs(pi - np.outer(pi.sum(axis=1), pi.sum(axis=0))).max() > 0.05
-    return np.abs(values).max() / n.sum()
-
-
-STATIONARY = 1e-4
-
-
-@pytest.mark.parametrize(
-    ("tempering", "beta"), [("joint", 1.0), ("joint", 0.95), ("likelihood", 0.85)]
-)
-def test_stationary_at_convergence(tempering, beta):
-    assert slope_at_convergence(ProductAspects(2, 3, tempering), beta) < STATIONARY
-
-
-@pytest.mark.parametrize(
-    ("broken", "tempering", "beta"),
-    [
-        (HalfStep, "joint", 1.0),
-        (HalfStep, "likelihood", 0.85),
-        (ForgottenPower, "joint", 0.95),
-        (ForgottenPower, "likelihood", 0.85),
-    ],
-)
-def test_broken_twins_are_not_stationary(broken, tempering, beta):
-    assert slope_at_convergence(broken(2, 3, tempering), beta) > 10 * STATIONARY
 
 
 # ---- limits
@@ -301,21 +108,21 @@ def test_hot_models_collapse_to_the_unigram_and_say_so(tempering):
 def test_starts_do_not_collapse_where_random_ones_do(tempering, concentration, sizes):
     X = sp.csr_array(planted(6, 6000, concentration=concentration).X.astype(float))
     model = ProductAspects(*sizes, tempering)
-    good = State(*model.start([CSRCounts(X)], np.random.default_rng(0)))
+    good = State(*model.start(CSRCounts(X), np.random.default_rng(0)))
     assert not ends_collapsed(model, X, good)
-    assert ends_collapsed(model, X, joint_start(X.toarray(), sizes)[3])
+    assert ends_collapsed(model, X, random_state(X.toarray(), sizes))
 
 
 def ends_collapsed(model, X, state):
     fit = run(model, X, state, beta=0.85, n_iter=300)
-    components = model.factors(fit.params, fit.rows[0])[1].T
+    components = model.factors(fit.params, fit.rows)[1].T
     return collapsed(components, fit.params.weights, X.shape[0])
 
 
 @pytest.mark.parametrize("sizes", [(5, 2), (2, 5), (4, 4), (1, 3)])
 def test_starts_are_distributions(sizes):
     X = random_table()
-    params, (A,) = ProductAspects(*sizes).start([CSRCounts(X)], np.random.default_rng(0))
+    params, A = ProductAspects(*sizes).start(CSRCounts(X), np.random.default_rng(0))
     assert params.joint.shape == sizes
     assert (params.joint > 0).all()
     assert params.joint.sum() == pytest.approx(1)
@@ -325,11 +132,14 @@ def test_starts_are_distributions(sizes):
 
 
 def test_starts_merge_the_aspects_that_are_alike():
-    one, other = np.random.default_rng(0).dirichlet(np.ones(9), 2)
-    groups = _merged(np.stack([one, 0.9 * one + 0.1 * other, other], axis=1), 2)
-    np.testing.assert_array_equal(groups.sum(axis=1), 1)
-    np.testing.assert_array_equal(groups[0], groups[1])
-    assert (groups[0] != groups[2]).any()
+    """Of three kinds of rows, two use nearly the same columns: they have one component."""
+    one, other = np.random.default_rng(0).dirichlet(np.ones(30), 2)
+    kinds = np.stack([one, 0.8 * one + 0.2 * np.roll(one, 1), other])
+    X = CSRCounts(sp.csr_array(np.round(1000 * np.repeat(kinds, 8, axis=0))))
+    _, A = ProductAspects(2, 3).start(X, np.random.default_rng(0))
+    labels = A.argmax(axis=1).reshape(3, 8)
+    assert (labels[:2] == labels[0, 0]).all()
+    assert (labels[2] != labels[0, 0]).all()
 
 
 # ---- recovery
@@ -381,26 +191,12 @@ def test_predicts_as_well_as_an_aspect_model_with_as_many_components():
 # ---- invariances
 
 
-@pytest.fixture
-def state():
-    X, *_ = blocks(n_rows=30, n_columns=20)
-    return X, joint_start(X.toarray(), (2, 3))[3]
-
-
-def assert_same_run(one, two, rows=slice(None), columns=slice(None)):
-    """The runs agree, the second one's objects taken in the given order."""
-    close = {"rtol": 1e-9, "atol": 1e-12}
-    np.testing.assert_allclose(one.rows[0][rows], two.rows[0], **close)
-    np.testing.assert_allclose(one.params.components[columns], two.params.components, **close)
-    np.testing.assert_allclose(one.params.joint, two.params.joint, **close)
-
-
 @both_temperings
-def test_transposing_interchanges_the_sides(state, tempering):
-    X, _ = state
+def test_transposing_interchanges_the_sides(tempering):
+    X, *_ = blocks(n_rows=30, n_columns=20)
     n = X.toarray()
     # A state keeps P(x) = n_i / L; after a step P(y) = m_j / L holds as well.
-    pi, p, q = literal_step(n, *joint_start(n, (2, 3))[:3], 1.0, tempering)
+    pi, p, q = literal_step(n, *parameters(n, random_state(n, (2, 3))), 1.0, tempering)
     there = run(ProductAspects(2, 3, tempering), X, state_of(n, pi, p, q), 0.9)
     transposed = sp.csr_array(X.T)
     back = run(ProductAspects(3, 2, tempering), transposed, state_of(n.T, pi.T, q, p), 0.9)
@@ -408,39 +204,6 @@ def test_transposing_interchanges_the_sides(state, tempering):
     its_pi, its_q, its_p = parameters(n.T, (back.params, back.rows))
     for mine, its in ((pi, its_pi.T), (p, its_p), (q, its_q)):
         np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-12)
-
-
-@both_temperings
-def test_permuting_rows_and_columns_permutes_the_result(state, tempering):
-    X, (params, (A,)) = state
-    rng = np.random.default_rng(0)
-    rows, columns = rng.permutation(X.shape[0]), rng.permutation(X.shape[1])
-    model = ProductAspects(2, 3, tempering)
-    moved = State(params._replace(components=params.components[columns]), [A[rows]])
-    permuted = run(model, X[rows][:, columns], moved)
-    assert_same_run(run(model, X, State(params, [A])), permuted, rows, columns)
-
-
-@both_temperings
-def test_weights_of_rows_are_repetitions(state, tempering):
-    X, (params, (A,)) = state
-    weights = np.arange(X.shape[0]) % 3
-    times = np.repeat(np.arange(X.shape[0]), weights)
-    model = ProductAspects(2, 3, tempering)
-    weighted = run(model, X, State(params, [A]), weights=weights.astype(float))
-    repeated = run(model, X[times], State(params, [A[times]]))
-    assert_same_run(weighted, repeated, times)
-    assert weighted.objective == pytest.approx(repeated.objective)
-
-
-def test_weights_of_rows_need_not_be_integers(state):
-    X, (params, (A,)) = state
-    weights, model = np.random.default_rng(0).uniform(0.1, 3, X.shape[0]), ProductAspects(2, 3)
-    whole = run(model, X, State(params, [A]), weights=weights)
-    twice = sp.csr_array(sp.vstack([X, X]))
-    parts = np.concatenate([0.3 * weights, 0.7 * weights])
-    halves = run(model, twice, State(params, [np.concatenate([A, A])]), weights=parts)
-    assert_same_run(whole, halves._replace(rows=[halves.rows[0][: len(A)]]))
 
 
 @both_temperings
@@ -454,17 +217,6 @@ def test_sample_weight_is_repetition(tempering):
     repeated = model.fit(X[times])
     np.testing.assert_allclose(joint, repeated.joint_, rtol=1e-6)
     np.testing.assert_allclose(embedding, repeated.embedding_, rtol=1e-6, atol=1e-9)
-
-
-@both_temperings
-def test_blocks_of_rows_add_up(state, tempering):
-    X, (params, (A,)) = state
-    model, em = ProductAspects(2, 3, tempering), EM(constant(0.9, 20), -np.inf)
-    parts = [CSRCounts(X[:7]), CSRCounts(X[7:])]
-    apart = em.fit(model, parts, None, start=State(params, [A[:7], A[7:]]))
-    whole = run(model, X, State(params, [A]))
-    assert_same_run(whole, apart._replace(rows=[np.concatenate(apart.rows)]))
-    assert apart.objective == pytest.approx(whole.objective)
 
 
 def test_scaling_all_weights_changes_nothing():
