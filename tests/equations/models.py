@@ -10,11 +10,9 @@ import scipy.sparse as sp
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.class_bigrams import ClassBigrams
 from skcooc.equations.coclusters import CoClusters
-from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.equations.product_aspects import ProductAspects
-from skcooc.equations.row_clusters import RowClusters
 from skcooc.equations.structured_projections import StructuredProjections
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.testing.twins import Twin
@@ -27,6 +25,7 @@ from tests.equations import (
 from tests.equations.literal_aspects import LiteralAspects
 from tests.equations.literal_class_bigrams import LiteralBigrams, state_of
 from tests.equations.literal_clusters import (
+    KINDS,
     LiteralColumns,
     LiteralRows,
     random_posteriors,
@@ -97,9 +96,9 @@ def random_clusters(axis, k, X):
 
 
 def clusters(axis, *options, betas=(1.0, 0.6)):
-    model, literal = {"rows": (RowClusters, LiteralRows), "columns": (ColumnClusters, LiteralColumns)}[axis]  # fmt: skip
+    literal = LiteralRows if axis == "rows" else LiteralColumns
     hard = bool(options) and options[0]
-    begun = From(model(2, *options), partial(random_clusters, axis, 2))
+    begun = From(KINDS[axis](2, *options), partial(random_clusters, axis, 2))
     return ModelCase(begun, literal(*options), betas, skip=HERE | HARD if hard else HERE)
 
 
@@ -145,6 +144,11 @@ def noise(diagonal=0.0, seed=0):
 
 def random_objects(k, X):
     return state_of(X.toarray(), np.random.default_rng(0).integers(k, size=X.shape[0]), k)
+
+
+def bigrams(X):
+    model = From(ClassBigrams(4), partial(random_objects, 4))
+    return ModelCase(model, LiteralBigrams(), (1.0,), X, SQUARE | HARD)
 
 
 def tree(level, tempering="path", proportions="uniform", betas=(1.0, 0.6)):
@@ -215,13 +219,9 @@ CASES = {
         (1.0, 0.4),
         skip=HERE | COLLAPSES,
     ),
-    "bigrams": ModelCase(
-        From(ClassBigrams(4), partial(random_objects, 4)),
-        LiteralBigrams(),
-        (1.0,),
-        noise(),
-        SQUARE | HARD,
-    ),
+    "bigrams": bigrams(noise()),
+    "bigrams, diagonal": bigrams(noise(diagonal=5)),
+    "bigrams, fractions": bigrams(0.37 * noise(diagonal=0.3, seed=1)),
     "tree, constant": tree("constant"),
     "tree, constant and joint": tree("constant", "joint", betas=(1.0, 0.9)),
     "tree, cluster": tree("cluster"),

@@ -13,6 +13,7 @@ from skcooc.equations.aspects import Params as AspectParams
 from skcooc.equations.product_aspects import Params, ProductAspects
 from skcooc.model_selection import split_observations
 from tests.equations.literal_product_aspects import (
+    LiteralProducts,
     literal_step,
     parameters,
     random_state,
@@ -36,6 +37,18 @@ def blocks(C=2, D=3, n_observations=4000, n_rows=60, n_columns=45, seed=0):
     P = p @ pi @ q.T
     counts = rng.multinomial(n_observations, P.ravel() / P.sum()).reshape(P.shape)
     return sp.csr_array(counts.astype(float)), pi, p, q
+
+
+@both_temperings
+@pytest.mark.parametrize("sizes", [(1, 3), (3, 1)])
+def test_one_component_equals_the_literal_equations(sizes, tempering):
+    X = random_table()
+    state = random_state(X.toarray(), sizes)
+    literal = LiteralProducts(tempering).step(X.toarray(), *state, 0.7)
+    (params, rows), *_ = step(ProductAspects(*sizes, tempering), X, state, 0.7)
+    seen = rows[X.sum(axis=1) > 0], literal.rows[X.sum(axis=1) > 0]
+    for mine, expected in (*zip(params, literal.params, strict=True), seen):
+        np.testing.assert_allclose(mine, expected, atol=1e-12)
 
 
 @both_temperings
