@@ -185,3 +185,10 @@ class NoPriorOfCenters(Twin):
     def maximize(self, stats, params, beta):
         right = self.right.maximize(stats, params, beta)
         return right._replace(counts=right.counts**0.9)
+
+
+class Twice(Twin):
+    """What is left out is taken for half as much as it is."""
+
+    def expect(self, X, params, rows, beta):
+        return self.right.expect(X, params._replace(mass=2 * params.mass), rows, beta)

@@ -1,6 +1,4 @@
-"""Predictive EM against a literal transcription that keeps the posterior of every cell."""
-
-from dataclasses import dataclass
+"""Predictive EM: fixed points of the literal equations, limits, and what it predicts."""
 
 import numpy as np
 import pytest
@@ -8,40 +6,19 @@ import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads
 from skcooc.counts import CSRCounts
-from skcooc.em import EM
-from skcooc.em.schedules import constant
-from skcooc.em.sweep import sweep
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.model_selection import split_observations
-from tests.tables import planted, random_table
+from tests.equations import literal_predictive_aspects as literal
+from tests.equations.broken import Twice
+from tests.equations.running import run
+from tests.tables import planted
 
 FORMS = [("joint", 0.0), ("likelihood", 0.0), ("joint", 0.5), ("likelihood", 0.5)]
 
 
-# ---- memo, eq. (61) without the diagonal, tempered, word for word
-
-
-def literal_posterior(n, r, beta, tempering="joint", prior=0.0, unit=1.0):
-    """The next r[i, j, k], predicted by all observations but one of the cell, or uniform."""
-    nr = n[:, :, None] * r
-    N, M, T = nr.sum(axis=1), nr.sum(axis=0), nr.sum(axis=(0, 1))
-    new = np.zeros_like(r)
-    for i, j in zip(*np.nonzero(n), strict=True):
-        own = unit * r[i, j]
-        p_x = np.clip(N[i] - own, 0, None)  # P(z) P(x given z), but for a factor of the cell
-        p_y = np.clip(M[j] + prior - own, 0, None) / (T + prior * n.shape[1] - own)
-        terms = (p_x * p_y) ** beta
-        if tempering == "likelihood":
-            terms = terms * (T - own) ** (1 - beta)
-        K = len(terms)
-        new[i, j] = terms / terms.sum() if terms.sum() > 1e-12 else np.full(K, 1 / K)
-    return new
-
-
 def converged(model, X, beta, n_iter=800):
-    em = EM(constant(beta, n_iter), -np.inf)
-    return em.fit(model, [CSRCounts(X)], np.random.default_rng(0))
+    return run(model, X, beta=beta, n_iter=n_iter)
 
 
 def rich_table(dtype=np.float64):
@@ -58,7 +35,7 @@ def posteriors_of(model, X, fit, beta):
         cell[i, j] = n[i, j]
         counts = CSRCounts(sp.csr_array(cell))
         counts.row_sums = n.sum(axis=1)
-        stats = model.expect(counts, params, fit.rows[0], beta)[1]
+        stats = model.expect(counts, params, fit.rows, beta)[1]
         r[i, j] = stats.components[j] / n[i, j]
     return r
 
@@ -69,7 +46,7 @@ def test_converges_to_a_fixed_point_of_the_literal_equations(tempering, prior, b
     X = rich_table()
     model = PredictiveAspects(Aspects(2, tempering, prior))
     r = posteriors_of(model, X, converged(model, X, beta), beta)
-    again = literal_posterior(X.toarray(), r, beta, tempering, prior)
+    again = literal.posterior(X.toarray(), r, beta, tempering, prior)
     np.testing.assert_allclose(again, r, atol=2e-4)
 
 
@@ -80,31 +57,22 @@ def test_the_literal_iteration_arrives_there_too():
     r = posteriors_of(model, X, fit, beta) + 0.05 * (n > 0)[:, :, None]
     r /= r.sum(axis=2, keepdims=True).clip(1e-300)
     for _ in range(200):
-        r = literal_posterior(n, r, beta)
+        r = literal.posterior(n, r, beta)
     components = (n[:, :, None] * r).sum(axis=0)
     components /= components.sum(axis=0)
     np.testing.assert_allclose(fit.params.components, components, atol=1e-3)
 
 
-@dataclass(frozen=True)
-class Twice(PredictiveAspects):
-    """Broken: what is left out is taken for half as much as it is."""
-
-    def expect(self, X, params, rows, beta):
-        half = params._replace(mass=2 * params.mass)
-        return super().expect(X, half, rows, beta)
-
-
 def test_broken_twins_are_no_fixed_points():
     X, beta = rich_table(), 0.8
-    for model in (Aspects(2), Twice(Aspects(2))):
+    for model in (Aspects(2), Twice(PredictiveAspects(Aspects(2)))):
         fit = converged(model, X, beta)
         r = posteriors_of(model, X, fit, beta)
-        again = literal_posterior(X.toarray(), r, beta)
+        again = literal.posterior(X.toarray(), r, beta)
         assert np.abs(again - r).max() > 4e-3
 
 
-# ---- limits and invariances
+# ---- limits
 
 
 def test_large_counts_are_plain_em():
@@ -123,8 +91,8 @@ def test_where_nothing_is_left_the_posterior_is_uniform():
     model = PredictiveAspects(Aspects(3))
     X = sp.csr_array(table)
     fit = converged(model, X, 1.0, 50)
-    np.testing.assert_allclose(fit.rows[0][0], 1 / 3)
-    stats = model.expect(CSRCounts(X), fit.params, fit.rows[0], 1.0)[1]
+    np.testing.assert_allclose(fit.rows[0], 1 / 3)
+    stats = model.expect(CSRCounts(X), fit.params, fit.rows, 1.0)[1]
     np.testing.assert_allclose(stats.components[0], 1 / 3)
 
 
@@ -140,40 +108,7 @@ def test_the_objective_is_the_free_energy_of_what_is_left_out():
     n, model = X.toarray(), PredictiveAspects(Aspects(2))
     fit = converged(model, X, beta)
     r = posteriors_of(model, X, fit, beta)
-    N, M, T = ((n[:, :, None] * r).sum(axis=axes) for axes in (1, 0, (0, 1)))
-    total = 0.0
-    for i, j in zip(*np.nonzero(n), strict=True):
-        own = r[i, j]
-        terms = (N[i] - own) / N[i].sum() * (M[j] - own) / (T - own)
-        if terms.max() > 1e-9:  # else nothing is left, which says nothing
-            total -= n[i, j] * np.log((terms**beta).sum()) / beta
-    assert fit.objective == pytest.approx(total, rel=1e-4)
-
-
-def test_weights_are_repetitions():
-    X = random_table()
-    weights = np.random.default_rng(1).integers(0, 3, X.shape[0]).astype(float)
-    model, repeated = (
-        PredictiveAspects(Aspects(2)),
-        np.repeat(np.arange(X.shape[0]), weights.astype(int)),
-    )
-    one, two = CSRCounts(X, weights), CSRCounts(X[repeated])
-    params, rows = model.start([one], np.random.default_rng(0))
-    first = sweep(model, [one], params, rows, 0.8, map)
-    second = sweep(model, [two], params, [rows[0][repeated]], 0.8, map)
-    np.testing.assert_allclose(first.stats.components, second.stats.components, rtol=1e-6)
-    assert first.objective == pytest.approx(second.objective)
-
-
-def test_statistics_add_up_over_blocks():
-    X, model = random_table(), PredictiveAspects(Aspects(2))
-    whole, parts = CSRCounts(X), [CSRCounts(X[:5]), CSRCounts(X[5:])]
-    params, rows = model.start([whole], np.random.default_rng(0))
-    again = model.start(parts, np.random.default_rng(0))[0]
-    np.testing.assert_allclose(params.mass, again.mass)
-    one = sweep(model, [whole], params, rows, 0.8, map)
-    two = sweep(model, parts, params, [rows[0][:5], rows[0][5:]], 0.8, map)
-    np.testing.assert_allclose(one.stats.components, two.stats.components)
+    assert fit.objective == pytest.approx(literal.free_energy(n, r, beta), rel=1e-4)
 
 
 # ---- the estimator
@@ -191,7 +126,7 @@ def test_new_rows_are_folded_in_plainly():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_change_nothing(dtype, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
+    monkeypatch.setattr("skcooc.fitting.plan.n_threads", lambda n_jobs: n_jobs)
     X = planted().X.astype(dtype)
     options = {"leave_one_out": True, "beta": 0.8, "max_iter": 30, "tol": 1e-3, "random_state": 0}
     one, two = (AspectModel(3, n_jobs=n, **options).fit(X) for n in (1, 3))
