@@ -19,9 +19,12 @@ class Check(NamedTuple):
     needs_literal: bool = False
 
 
+TEMPERATURES = twins.ForgottenPower, twins.OtherPower
 CHECKS: dict[str, Check] = {
     "bound falls": Check(checks.bound_falls, [twins.Flat]),
-    "literal step": Check(checks.literal_step, [twins.HalfStep, twins.ForgottenPower], True),
+    "literal step": Check(
+        checks.literal_step, [twins.HalfStep, twins.ForgottenPower, twins.OtherPower], True
+    ),
     "literal slope": Check(checks.literal_slope, [twins.HalfStep, twins.ForgottenPower], True),
     "row weights": Check(checks.row_weights, [twins.Unweighted]),
     "order of rows": Check(checks.order_of_rows, [twins.FirstRowTwice]),
@@ -113,8 +116,8 @@ def run_check(name: str, case: Case) -> None:
         raise AssertionError(f"{name}: {error}, at beta={case.beta}") from error
     for twin in check.twins:
         broken = twin(case.model)
-        if twin is twins.ForgottenPower and case.same_step(broken):
-            continue  # at beta = 1, and in hard models, there is none to forget
+        if twin in TEMPERATURES and case.same_step(broken):
+            continue  # hard models have none, and at beta = 1 there is no power to forget
         try:
             check.run(case, broken)
         except AssertionError:

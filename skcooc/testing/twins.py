@@ -73,6 +73,16 @@ class ForgottenPower(Twin):
         return self.right.maximize(stats, params, 1.0)
 
 
+class OtherPower(Twin):
+    """Broken: both steps are at a temperature of their own."""
+
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        return self.right.expect(X, params, rows, 1.2 * beta)
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        return self.right.maximize(stats, params, 1.2 * beta)
+
+
 class Unweighted(Twin):
     """Broken: every row counts once."""
 

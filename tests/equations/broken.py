@@ -55,25 +55,6 @@ class OtherPairs(Twin):
         return right._replace(joint=joint)
 
 
-class RowsWithFlatCentroids(Twin):
-    """An M-step to a wrong place."""
-
-    of = RowClusters
-
-    def maximize(self, stats, params, beta):
-        right = self.right.maximize(stats, params, beta)
-        return right._replace(components=0.9 * right.components + 0.1 / len(right.components))
-
-
-class RowsThatMistakeBeta(Twin):
-    """The rows are at a temperature of their own."""
-
-    of = RowClusters
-
-    def expect(self, X, params, rows, beta):
-        return self.right.expect(X, params, rows, 1.2 * beta)
-
-
 class RowsThatForgetProportions(Twin):
     """Posteriors under a uniform prior, though another one is estimated."""
 
@@ -92,25 +73,6 @@ class RowsThatForgetTheirWeights(Twin):
     def expect(self, X, params, rows, beta):
         rows, stats = self.right.expect(X, params, rows, beta)
         return rows, stats._replace(components=X.tdot(rows))
-
-
-class ColumnsWithFlatPosteriors(Twin):
-    """An M-step to a wrong place."""
-
-    of = ColumnClusters
-
-    def maximize(self, stats, params, beta):
-        right = self.right.maximize(stats, params, beta)
-        return right._replace(memberships=0.9 * right.memberships + 0.1 / len(right.weights))
-
-
-class ColumnsThatMistakeBeta(Twin):
-    """The columns are at a temperature of their own."""
-
-    of = ColumnClusters
-
-    def maximize(self, stats, params, beta):
-        return self.right.maximize(stats, params, 1.2 * beta)
 
 
 class ColumnsThatForgetProportions(Twin):

@@ -15,22 +15,6 @@ from tests.tables import planted
 # ---- limits
 
 
-def test_one_component_is_the_unigram():
-    X = planted().X
-    model = AspectModel(1, random_state=0).fit(X)
-    shares = np.asarray(X.sum(axis=0)).ravel() / X.sum()
-    np.testing.assert_allclose(model.components_, shares[None])
-    np.testing.assert_array_equal(model.embedding_, 1)
-
-
-def test_hot_models_collapse_to_the_unigram_and_say_so():
-    X = planted().X
-    with pytest.warns(UserWarning, match="All 3 components are the unigram.*larger beta"):
-        model = AspectModel(3, beta=0.05, random_state=0).fit(X)
-    shares = np.asarray(X.sum(axis=0)).ravel() / X.sum()
-    np.testing.assert_allclose(model.components_, np.tile(shares, (3, 1)), atol=1e-3)
-
-
 @pytest.mark.parametrize("tempering", ["joint", "likelihood"])
 def test_recovers_planted_aspects(tempering):
     truth = planted(3, 30_000, seed=1)
@@ -52,14 +36,6 @@ def test_permuted_rows_give_the_same_estimator():
     one, two = (AspectModel(3, random_state=0).fit(table) for table in (X, X[rows]))
     assert one.beta_ == two.beta_
     np.testing.assert_allclose(one.embedding_[rows], two.embedding_, rtol=1e-6, atol=1e-9)
-
-
-def test_scaling_all_weights_changes_nothing():
-    X = planted().X.astype(float)
-    one = AspectModel(3, random_state=0).fit(X)
-    two = AspectModel(3, random_state=0).fit(X, sample_weight=np.full(X.shape[0], 8.0))
-    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-9)
-    np.testing.assert_allclose(one.objective_ * 8, two.objective_)
 
 
 # ---- held-out quality

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
@@ -44,31 +43,6 @@ def test_clusters_of_columns_predict_what_they_should():
 
 
 # ---- limits
-
-
-@every_axis
-@every_weights
-def test_hot_models_collapse_to_the_unigram_and_say_so(axis, object_weights):
-    X = planted(3, 3000, kind="clusters").X
-    model = AsymmetricClustering(3, axis=axis, object_weights=object_weights, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="All 3 components are the unigram.*larger beta"):
-        model.set_params(beta=1e-4).fit(X)
-    n = X.toarray()
-    if axis == "rows" and object_weights == "equal":
-        n = n / n.sum(axis=1, keepdims=True)
-    shares = n.sum(axis=0) / n.sum()
-    np.testing.assert_allclose(model.components_, np.tile(shares, (3, 1)), atol=1e-3)
-    np.testing.assert_allclose(model.posteriors_, 1 / 3, atol=1e-2)
-
-
-@every_axis
-@every_hard
-def test_one_cluster_is_the_unigram(axis, hard):
-    X = planted(3, 3000, kind="clusters").X
-    model = AsymmetricClustering(1, axis=axis, hard=hard, random_state=0).fit(X)
-    shares = np.asarray(X.sum(axis=0)).ravel() / X.sum()
-    np.testing.assert_allclose(model.components_, shares[None])
-    np.testing.assert_array_equal(model.posteriors_, 1)
 
 
 @every_axis
@@ -134,21 +108,6 @@ def test_huge_counts(axis, hard, dtype, factor):
         assert np.isfinite(array).all()
     assert np.isfinite(model.objective_)
     assert np.isfinite(model.score(oriented(X, axis)))
-
-
-@every_axis
-@every_prior
-@every_weights
-def test_a_weight_is_a_repetition(axis, hard, object_weights, proportions):
-    X = clusters().X
-    weights = np.random.default_rng(0).integers(0, 4, X.shape[0])
-    model = AsymmetricClustering(4, axis=axis, hard=hard, beta=0.1, random_state=0)
-    model.set_params(object_weights=object_weights, proportions=proportions)
-    weighted = model.fit(X, sample_weight=weights)
-    components, objective = weighted.components_, weighted.objective_
-    repeated = model.fit(X[np.repeat(np.arange(len(weights)), weights)])
-    np.testing.assert_allclose(repeated.components_, components, rtol=1e-5, atol=1e-12)
-    assert repeated.objective_ == pytest.approx(objective)
 
 
 @every_axis

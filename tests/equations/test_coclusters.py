@@ -45,15 +45,6 @@ def test_one_cluster_of_each_is_the_unigram():
     assert model.mutual_information_ == pytest.approx(0)
 
 
-def test_hot_models_collapse_to_the_unigram_and_say_so():
-    X = planted(kind="coclusters").X
-    with pytest.warns(UserWarning, match="All 3 components are the unigram.*larger beta"):
-        model = SymmetricClustering(3, 4, beta=1e-3, random_state=0).fit(X)
-    shares = np.asarray(X.sum(axis=0)) / X.sum()
-    np.testing.assert_allclose(model.components_, np.tile(shares, (3, 1)), rtol=1e-2)
-    np.testing.assert_allclose(model.association_, 1, rtol=1e-2)
-
-
 def difference_to_hard(factor):
     X, state = nearly_right(hard=True)
     hard = run(CoClusters(3, 3, hard=True), X, state, beta=1.0)
@@ -148,32 +139,6 @@ def test_fixed_points_do_not_depend_on_which_side_is_called_rows(hard, proportio
 
 def test_those_of_a_broken_twin_do():
     assert unrest_of_the_transpose(ForgottenBeta(CoClusters(3, 3)))[0] > 0.01
-
-
-@pytest.mark.parametrize("options", [{"beta": 0.3}, {"hard": True}], ids=repr)
-def test_sample_weight_is_repetition(options):
-    X = planted(kind="coclusters", n_observations=3000).X.astype(float)
-    weights = np.arange(X.shape[0]) % 3
-    times = np.repeat(np.arange(X.shape[0]), weights)
-    model = SymmetricClustering(3, 3, random_state=0, **options)
-    weighted = model.fit(X, sample_weight=weights)
-    joint, embedding = weighted.joint_, weighted.embedding_[times]
-    repeated = model.fit(X[times])
-    np.testing.assert_allclose(joint, repeated.joint_, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(embedding, repeated.embedding_, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("options", [{"beta": 1.0}, {"hard": True}], ids=repr)
-def test_millions_of_observations_in_single_precision(options):
-    truth = planted(3, 20_000, 4, n_rows=60, n_columns=50, kind="coclusters")
-    model = SymmetricClustering(3, 3, random_state=0, **options)
-    few = model.fit(truth.X.astype(np.float64)).row_labels_
-    many = model.fit((truth.X * 1_000_003).astype(np.float32))
-    assert many.components_.dtype == np.float32
-    assert np.isfinite(many.components_).all()
-    assert np.isfinite(many.objective_)
-    np.testing.assert_allclose(many.embedding_.sum(axis=1), 1, rtol=1e-6)
-    np.testing.assert_array_equal(many.row_labels_, few)
 
 
 # ---- biclusters

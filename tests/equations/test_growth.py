@@ -132,16 +132,6 @@ def test_held_out_observations_do_not_shape_the_tree(monkeypatch):
     assert share == pytest.approx(0.9, abs=0.02)
 
 
-def test_weights_of_rows_are_repetitions():
-    X = hierarchy().X.toarray()[:40]
-    weights = np.arange(40) % 3
-    options = {"tree": "annealed", "beta": 0.1, "random_state": 0}
-    weighted = ClusterAbstraction(4, **options).fit(X, sample_weight=weights)
-    repeated = ClusterAbstraction(4, **options).fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_array_equal(weighted.tree_.parents, repeated.tree_.parents)
-    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-4)
-
-
 def test_a_tree_that_is_stopped_is_not_said_to_be_without_reason():
     class Stop:
         def setup(self, estimator, context): ...
@@ -182,16 +172,6 @@ def test_the_fitted_tree_does_not_change_with_the_parameters():
     model = ClusterAbstraction(4, random_state=0).fit(hierarchy().X)
     assert len(model.set_params(n_clusters=7).tree_.leaves) == 4
     assert model.predict_proba(hierarchy().X).shape == (120, 4)
-
-
-def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.fitting.plan.n_threads", lambda n_jobs: n_jobs)
-    X = hierarchy().X
-    options = {"tree": "annealed", "random_state": 0}
-    one, three = (ClusterAbstraction(4, n_jobs=n, **options).fit(X) for n in (1, 3))
-    np.testing.assert_array_equal(one.components_, three.components_)
-    assert one.splits_ == three.splits_
 
 
 def test_order_of_rows_changes_nothing_that_matters():

@@ -8,7 +8,7 @@ import pytest
 
 import skcooc.equations
 from skcooc.equations.aspects import Aspects
-from skcooc.testing import CHECKS, check_model
+from skcooc.testing import CHECKS, check_model, twins
 from skcooc.testing.case import Case, tables
 from skcooc.testing.twins import HalfStep, Twin
 from tests.equations import broken
@@ -68,12 +68,12 @@ FOUND = [
     ("aspects", 0, 0.8, broken.ForgottenPowerOfComponents, [EQUAL, SLOPE]),
     ("product", 1, 0.9, broken.ForgottenPowerOfPairs, [EQUAL, SLOPE]),
     ("product", 1, 0.9, broken.OtherPairs, [EQUAL]),
-    (ROWS, 0, 0.6, broken.RowsWithFlatCentroids, [EQUAL, SLOPE, BOUND]),
-    (ROWS, 0, 0.6, broken.RowsThatMistakeBeta, [EQUAL, SLOPE]),
+    (ROWS, 0, 0.6, twins.Flat, [EQUAL, SLOPE, BOUND]),
+    (ROWS, 0, 0.6, twins.OtherPower, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetProportions, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetTheirWeights, [EQUAL, SLOPE]),
-    (COLUMNS, 0, 0.7, broken.ColumnsWithFlatPosteriors, [EQUAL, SLOPE, BOUND]),
-    (COLUMNS, 0, 0.7, broken.ColumnsThatMistakeBeta, [EQUAL, SLOPE]),
+    (COLUMNS, 0, 0.7, twins.Flat, [EQUAL, SLOPE, BOUND]),
+    (COLUMNS, 0, 0.7, twins.OtherPower, [EQUAL, SLOPE]),
     (COLUMNS, 0, 0.7, broken.ColumnsThatForgetProportions, [EQUAL, SLOPE]),
     (COLUMNS, 0, 0.7, broken.ColumnsThatForgetTheirWeights, [EQUAL, SLOPE]),
     ("coclusters", 0, 0.4, broken.MinusSign, [EQUAL, SLOPE, BOUND]),
@@ -96,7 +96,7 @@ def test_broken_twins_of_single_models_are_found(name, table, beta, twin, checks
 
 def test_all_broken_twins_are_tried():
     own = {cls for cls in vars(broken).values() if isinstance(cls, type) and hasattr(cls, "of")}
-    assert own == {twin for *_, twin, _ in FOUND}  # Twice has a test beside its fixed points
+    assert own <= {twin for *_, twin, _ in FOUND}  # Twice has a test beside its fixed points
 
 
 # A bound that is always a little flat falls to its own end: from that of the right one it rises.

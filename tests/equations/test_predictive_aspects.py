@@ -96,13 +96,6 @@ def test_where_nothing_is_left_the_posterior_is_uniform():
     np.testing.assert_allclose(stats.components[0], 1 / 3)
 
 
-def test_one_component_is_the_unigram():
-    X = planted().X
-    model = AspectModel(1, leave_one_out=True, beta=1.0, random_state=0).fit(X)
-    shares = np.asarray(X.sum(axis=0)).ravel() / X.sum()
-    np.testing.assert_allclose(model.components_, shares[None])
-
-
 def test_the_objective_is_the_free_energy_of_what_is_left_out():
     X, beta = rich_table(), 0.8
     n, model = X.toarray(), PredictiveAspects(Aspects(2))
@@ -121,18 +114,6 @@ def test_new_rows_are_folded_in_plainly():
         CSRCounts(X.astype(float)), model._state.params, model.transform(X), 0.8
     )
     np.testing.assert_allclose(plain[0], model.transform(X), atol=1e-3)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_change_nothing(dtype, monkeypatch):
-    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.fitting.plan.n_threads", lambda n_jobs: n_jobs)
-    X = planted().X.astype(dtype)
-    options = {"leave_one_out": True, "beta": 0.8, "max_iter": 30, "tol": 1e-3, "random_state": 0}
-    one, two = (AspectModel(3, n_jobs=n, **options).fit(X) for n in (1, 3))
-    assert one.components_.dtype == dtype
-    np.testing.assert_array_equal(one.components_, two.components_)
-    np.testing.assert_array_equal(one.embedding_, two.embedding_)
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")

@@ -87,30 +87,12 @@ def shares_of(X):
     return np.asarray(X.sum(axis=0)) / X.sum()
 
 
-@pytest.mark.parametrize("sizes", [(1, 1), (1, 4)])
-def test_one_row_component_is_the_unigram(sizes):
-    X = planted().X
-    model = ProductSpaceMixture(*sizes, random_state=0).fit(X)
-    np.testing.assert_allclose(model.components_, shares_of(X)[None])
-    np.testing.assert_array_equal(model.embedding_, 1)
-    assert model.column_components_.shape == (sizes[1], X.shape[1])
-
-
 def test_one_column_component_is_the_unigram_and_said_to_be():
     X = planted().X
     with pytest.warns(UserWarning, match="All 4 components are the unigram"):
         model = ProductSpaceMixture(4, 1, random_state=0).fit(X)
     np.testing.assert_allclose(model.components_, np.tile(shares_of(X), (4, 1)))
     np.testing.assert_allclose(model.column_components_, shares_of(X)[None])
-
-
-@both_temperings
-def test_hot_models_collapse_to_the_unigram_and_say_so(tempering):
-    X = planted().X
-    model = ProductSpaceMixture(3, 4, beta=0.05, tempering=tempering, random_state=0)
-    with pytest.warns(UserWarning, match="All 3 components are the unigram.*larger beta"):
-        model.fit(X)
-    np.testing.assert_allclose(model.components_, np.tile(shares_of(X), (3, 1)), atol=1e-3)
 
 
 # ---- starts
@@ -217,37 +199,6 @@ def test_transposing_interchanges_the_sides(tempering):
     its_pi, its_q, its_p = parameters(n.T, (back.params, back.rows))
     for mine, its in ((pi, its_pi.T), (p, its_p), (q, its_q)):
         np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-12)
-
-
-@both_temperings
-def test_sample_weight_is_repetition(tempering):
-    X, *_ = blocks()
-    weights = np.arange(X.shape[0]) % 3
-    times = np.repeat(np.arange(X.shape[0]), weights)
-    model = ProductSpaceMixture(2, 3, beta=0.95, tempering=tempering, random_state=0)
-    weighted = model.fit(X, sample_weight=weights)
-    joint, embedding = weighted.joint_, weighted.embedding_[times]
-    repeated = model.fit(X[times])
-    np.testing.assert_allclose(joint, repeated.joint_, rtol=1e-6)
-    np.testing.assert_allclose(embedding, repeated.embedding_, rtol=1e-6, atol=1e-9)
-
-
-def test_scaling_all_weights_changes_nothing():
-    X, *_ = blocks()
-    one = ProductSpaceMixture(2, 3, random_state=0).fit(X)
-    two = ProductSpaceMixture(2, 3, random_state=0).fit(X, sample_weight=np.full(X.shape[0], 8.0))
-    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-9)
-    np.testing.assert_allclose(one.joint_, two.joint_, rtol=1e-9)
-    np.testing.assert_allclose(one.objective_ * 8, two.objective_)
-
-
-def test_millions_of_observations_in_single_precision():
-    X, *_ = blocks()
-    few = ProductSpaceMixture(2, 3, beta=0.95, random_state=0).fit(X)
-    many = ProductSpaceMixture(2, 3, beta=0.95, random_state=0)
-    many.fit((X * 1_000_003).astype(np.float32))
-    assert many.components_.dtype == np.float32
-    np.testing.assert_allclose(many.components_, few.components_, atol=1e-3)
 
 
 # ---- the estimator

@@ -87,12 +87,7 @@ def test_the_structured_bound_is_not_below_the_factorial_one():
 
 
 @every_posterior
-def test_clusters_die_and_one_topic_is_the_unigram(posterior):
-    X = planted().X
-    single = {"posterior": posterior, "topic_prior": 0.0, "beta": 0.9, "random_state": 0}
-    model = ClusteringProjection(1, 6, **single).fit(X)
-    shares = np.asarray(X.sum(axis=0)).ravel() / X.sum()
-    np.testing.assert_allclose(model.components_, shares[None])
+def test_clusters_die(posterior):
     given = {"posterior": posterior, "beta": 1.0, "smoothing": 0.0, "random_state": 0}
     model = ClusteringProjection(4, **given).fit(planted(3, 30_000, kind="clusters").X)
     assert 3 <= model.n_clusters_ < 40

@@ -60,31 +60,12 @@ def test_a_run_that_stops_early_ends_with_the_model_asked_for():
     assert stopped.objective == stopped.history[-1].free_energy
 
 
-def test_weights_of_rows_are_repetitions_where_rows_have_weights_of_nodes():
-    X = planted().X.toarray()[:20]
-    weights = np.arange(20) % 3
-    options = {"abstraction": "object", "beta": 0.3, "random_state": 0, "relaxation": 1.0}
-    weighted = ClusterAbstraction(3, **options).fit(X, sample_weight=weights)
-    repeated = ClusterAbstraction(3, **options).fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-6)
-    slots = (model._state.params.abstraction for model in (weighted, repeated))
-    np.testing.assert_allclose(*slots, atol=1e-6)
-
-
 def test_the_last_stage_stays_short_on_a_warm_start():
     X = planted().X
     options = {"abstraction": "object", "beta": 0.3, "object_iter": 3, "random_state": 0}
     model = ClusterAbstraction(3, warm_start=True, **options).fit(X)
     with warnings.catch_warnings(action="ignore"):  # it is cut short
         assert model.fit(X).n_iter_ <= 3
-
-
-def test_one_leaf_is_the_unigram():
-    X = planted().X
-    model = ClusterAbstraction(1, random_state=0).fit(X)
-    shares = np.asarray(X.sum(axis=0)).ravel() / X.sum()
-    np.testing.assert_allclose(model.components_, shares[None])
-    assert model.tree_.n_nodes == 1
 
 
 @pytest.mark.parametrize("abstraction", ["cluster", "object"])
@@ -115,13 +96,3 @@ def test_trees_that_do_not_fit_are_refused():
         ClusterAbstraction(3, tree=[-1, 0, 0]).fit(X)
     with pytest.raises(ValueError, match="one root"):
         ClusterAbstraction(2, tree=[-1, -1, 0]).fit(X)
-
-
-def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.fitting.plan.n_threads", lambda n_jobs: n_jobs)
-    X = planted().X
-    options = {"abstraction": "object", "beta": 0.2, "random_state": 0}
-    one, three = (ClusterAbstraction(4, n_jobs=n, **options).fit(X) for n in (1, 3))
-    np.testing.assert_array_equal(one.components_, three.components_)
-    np.testing.assert_array_equal(one.embedding_, three.embedding_)
