@@ -1,6 +1,5 @@
 """The class bigram model: exchange moves against their definition, and tied estimators."""
 
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
