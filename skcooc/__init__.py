@@ -1,6 +1,15 @@
 """Mixture models for co-occurrence data, compatible with scikit-learn."""
 
-from skcooc import callbacks, datasets, image, inspection, metrics, model_selection, plotting
+from skcooc import (
+    callbacks,
+    datasets,
+    image,
+    inspection,
+    metrics,
+    model_selection,
+    plotting,
+    testing,
+)
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
@@ -34,4 +43,5 @@ __all__ = [
     "open_csr",
     "plotting",
     "save_csr",
+    "testing",
 ]

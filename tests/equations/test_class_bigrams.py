@@ -1,22 +1,18 @@
 """The class bigram model: exchange moves against their definition, and tied estimators."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
-from skcooc.em.schedules import constant
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
 from skcooc import AsymmetricClustering, Dyads, SymmetricClustering
 from skcooc.counts import CSRCounts, csr
-from skcooc.em import EM, State
 from skcooc.equations.class_bigrams import ClassBigrams
-from skcooc.equations.coclusters import Params, mutual_information
+from skcooc.equations.coclusters import mutual_information
 from skcooc.metrics import mutual_information as information_of_table
+from tests.equations.literal_class_bigrams import information, literal_sweep, state_of
+from tests.equations.models import noise
+from tests.equations.running import run
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
@@ -36,60 +32,22 @@ def bigrams(n_objects=60, n_observations=6000, seed=0):
     return sp.csr_array(counts.astype(float)), classes
 
 
-def noise(diagonal=0.0, seed=0):
-    """Counts of 14 objects, one of them never seen, with a heavy diagonal where wanted."""
-    counts = np.random.default_rng(seed).poisson(0.8, (14, 14)) + diagonal * np.eye(14)
-    counts[5], counts[:, 5] = 0, 0
-    return sp.csr_array(counts)
-
-
 # ---- the definition
-
-
-def literal_information(n, labels, n_clusters):
-    """Mutual information of the clusters of rows and columns, from scratch, in nats."""
-    joint = np.zeros((n_clusters, n_clusters))
-    for i, j in np.argwhere(n):
-        joint[labels[i], labels[j]] += n[i, j] / n.sum()
-    independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
-    seen = joint > 0
-    return (joint[seen] * np.log(joint[seen] / independent[seen])).sum()
-
-
-def literal_sweep(n, labels, n_clusters):
-    """Every object goes, in turn, where the information is largest; it stays where none gains."""
-    labels = labels.copy()
-    for i in range(len(labels)):
-        best, most = labels[i], literal_information(n, labels, n_clusters)
-        for c in range(n_clusters):
-            labels[i] = c
-            gained = literal_information(n, labels, n_clusters)
-            if gained > most + 1e-12:
-                best, most = c, gained
-        labels[i] = best
-    return labels
-
-
-def start(X, n_clusters=4, seed=0, weights=None):
-    labels = np.random.default_rng(seed).integers(n_clusters, size=X.shape[0])
-    I = np.eye(n_clusters, dtype=X.dtype)[labels]
-    n = X.toarray() if weights is None else X.toarray() * weights[:, None]
-    joint, uniform = I.T @ n @ I / n.sum(), np.full(n_clusters, 1 / n_clusters)
-    return State(Params(I, n.sum(axis=0) / n.sum(), joint, uniform, uniform), [I])
 
 
 def path(X, n_iter=10, n_clusters=4, seed=0, weights=None):
     """Labels at the start and after every sweep, and the record of each."""
-    state = start(X, n_clusters, seed, weights)
-    labels, records = [state.rows[0].argmax(axis=1)], []
+    labels = [np.random.default_rng(seed).integers(n_clusters, size=X.shape[0])]
+    n = X.toarray() if weights is None else X.toarray() * weights[:, None]
+    records = []
 
-    def observe(record, params, rows, run):
-        labels.append(params.memberships.argmax(axis=1))
-        records.append((record, params))
-        return False
+    def observe(record, state, run):
+        labels.append(state.params.memberships.argmax(axis=1))
+        records.append((record, state.params))
 
-    em = EM(constant(1.0, n_iter), -np.inf)
-    em.fit(ClassBigrams(n_clusters), [CSRCounts(X, weights)], None, observe, start=state)
+    start = state_of(n, labels[0], n_clusters)
+    model = ClassBigrams(n_clusters)
+    run(model, X, start, n_iter=n_iter, weights=weights, observe=observe)
     return labels, records
 
 
@@ -108,41 +66,21 @@ def test_sweeps_equal_the_definition(X, n_clusters):
 
 def test_the_diagonal_matters():
     n = noise(diagonal=5).toarray()
-    labels = start(sp.csr_array(n)).rows[0].argmax(axis=1)
+    labels = np.random.default_rng(0).integers(4, size=14)
     without = literal_sweep(n - np.diag(np.diag(n)), labels, 4)
     assert (literal_sweep(n, labels, 4) != without).any()
-
-
-@pytest.mark.parametrize("X", TABLES, ids=["noise", "diagonal", "planted", "fractions"])
-def test_the_joint_distribution_is_that_of_the_labels(X):
-    labels, records = path(X, 4)
-    for found, (_, params) in zip(labels[1:], records, strict=True):
-        I = np.eye(4)[found]
-        np.testing.assert_allclose(params.joint, I.T @ X @ I / X.sum(), atol=1e-15)
-        np.testing.assert_allclose(params.shares, np.asarray(X.sum(axis=0)) / X.sum())
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_mutual_information_never_falls(seed):
-    for X in TABLES:
-        labels, records = path(X, seed=seed)
-        information = [literal_information(X.toarray(), found, 4) for found in labels]
-        assert (np.diff(information) >= 0).all()
-        assert information[-1] > information[0]
-        objectives = [record.free_energy for record, _ in records]
-        np.testing.assert_allclose(objectives, -X.sum() * np.array(information[:-1]), atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_single_move_is_better_at_convergence(seed):
     for X in TABLES[:3]:
         labels = path(X, 30, seed=seed)[0][-1]
-        n, here = X.toarray(), literal_information(X.toarray(), labels, 4)
+        n, here = X.toarray(), information(X.toarray(), labels, 4)
         for i in range(len(labels)):
             for c in range(4):
                 moved = labels.copy()
                 moved[i] = c
-                assert literal_information(n, moved, 4) <= here + 1e-12
+                assert information(n, moved, 4) <= here + 1e-12
 
 
 def test_before_convergence_some_move_is():
@@ -258,15 +196,6 @@ def test_samples_are_pairs_of_the_same_objects(fitted):
     np.testing.assert_allclose(joint, model.joint_, atol=0.03)
 
 
-def test_pickles_and_clones(fitted):
-    model, X = fitted
-    copied = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copied.transform(X), model.transform(X))
-    assert copied.score(Dyads(X)) == model.score(Dyads(X))
-    with pytest.raises(NotFittedError):
-        clone(model).transform(X)
-
-
 @pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_a_warm_start_goes_on():
     X, _ = bigrams(seed=4)
@@ -291,29 +220,11 @@ def test_repeated_fits_are_bitwise_equal(n_jobs, monkeypatch):
     np.testing.assert_array_equal(one.joint_, two.joint_)
 
 
-def test_another_seed_is_another_start():
-    X = noise()
-    labels = {tuple(tied(random_state=seed).fit(X).labels_) for seed in range(4)}
-    assert len(labels) > 1
-
-
 def test_restarts_keep_the_best():
     X, seeds = noise(), np.random.RandomState(0)
     objectives = [tied(random_state=seeds).fit(X).objective_ for _ in range(5)]
     assert len(set(objectives)) > 1
     assert tied(n_init=5).fit(X).objective_ == min(objectives)
-
-
-def test_storage_and_type_do_not_matter():
-    X, classes = bigrams()
-    names = [f"w{i}" for i in range(len(classes))]
-    frame = pd.DataFrame(X.toarray().astype(int), index=names, columns=names)
-    reference = tied().fit(X)
-    for table in (X.toarray(), X.tocsc(), X.toarray().tolist(), frame, Dyads(X)):
-        model = tied().fit(table)
-        np.testing.assert_array_equal(model.labels_, reference.labels_)
-        np.testing.assert_allclose(model.components_, reference.components_)
-    assert tied().set_output(transform="pandas").fit(frame).transform(frame).shape == (60, 4)
 
 
 def test_single_precision_stays_single():
@@ -365,9 +276,3 @@ def test_early_stopping_holds_out_observations():
     model = tied(early_stopping=True, n_init=3).fit(X)
     assert adjusted_rand_score(classes, model.labels_) > 0.9
     assert np.isfinite(model.history_[-1].validation_perplexity)
-
-
-def test_the_wrong_width_is_refused(fitted):
-    model, X = fitted
-    with pytest.raises(ValueError, match="60 features"):
-        model.transform(X[:, :30])

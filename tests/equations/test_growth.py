@@ -5,18 +5,22 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from skcooc.em.schedules import constant
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
-from skcooc.em import EM, HeldOut, Validation
+from skcooc.em import OverRelaxation
 from skcooc.em.legs import ignore
 from skcooc.equations.growth import grow
+from skcooc.heldout import HeldOut, Validation
 from skcooc.hierarchy import division
 from tests.tables import planted
 
-EM_100 = EM(constant(1.0, 100), 3e-6, 1.8)
+
+def grown(X, heldout=None):
+    """A tree of at most four clusters."""
+    rng = np.random.default_rng(0)
+    return grow(X, 4, 100, 3e-6, OverRelaxation(1.8), rng, heldout, ignore)
 
 
 def hierarchy(K=4, n_observations=30_000):
@@ -47,7 +51,7 @@ def test_planted_topologies_are_found(K):
 
 def test_splits_are_those_of_the_tree_and_nodes_are_means_of_what_is_below():
     X = CSRCounts(hierarchy().X.astype(float))
-    tree, nodes, splits = grow(EM_100, X, 4, np.random.default_rng(0), None, ignore)
+    tree, nodes, splits, _ = grown(X)
     assert {frozenset(part) for split in splits for part in split.parts} == groups(tree) - {
         frozenset(range(4))
     }
@@ -79,7 +83,7 @@ class Falling(HeldOut):
 def n_leaves(X, n_falling):
     """How many clusters there are where perplexity falls so many times and is constant then."""
     heldout = Falling(-np.arange(float(n_falling)))
-    return len(grow(EM_100, X, 4, np.random.default_rng(0), heldout, ignore).tree.leaves)
+    return len(grown(X, heldout).tree.leaves)
 
 
 @pytest.mark.filterwarnings("ignore:The tree has not grown")
@@ -118,24 +122,14 @@ def test_with_a_temperature_that_is_given(options):
 def test_held_out_observations_do_not_shape_the_tree(monkeypatch):
     data, tables = hierarchy(), []
 
-    def spied(em, X, *arguments):
+    def spied(X, *arguments):
         tables.append(X)
-        return grow(em, X, *arguments)
+        return grow(X, *arguments)
 
     monkeypatch.setattr("skcooc.cluster_abstraction.grow", spied)
     ClusterAbstraction(4, tree="annealed", random_state=0).fit(data.X)
     share = tables[0].column_sums.sum() / data.X.sum()
     assert share == pytest.approx(0.9, abs=0.02)
-
-
-def test_weights_of_rows_are_repetitions():
-    X = hierarchy().X.toarray()[:40]
-    weights = np.arange(40) % 3
-    options = {"tree": "annealed", "beta": 0.1, "random_state": 0}
-    weighted = ClusterAbstraction(4, **options).fit(X, sample_weight=weights)
-    repeated = ClusterAbstraction(4, **options).fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_array_equal(weighted.tree_.parents, repeated.tree_.parents)
-    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-4)
 
 
 def test_a_tree_that_is_stopped_is_not_said_to_be_without_reason():
@@ -178,16 +172,6 @@ def test_the_fitted_tree_does_not_change_with_the_parameters():
     model = ClusterAbstraction(4, random_state=0).fit(hierarchy().X)
     assert len(model.set_params(n_clusters=7).tree_.leaves) == 4
     assert model.predict_proba(hierarchy().X).shape == (120, 4)
-
-
-def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.base.estimator.n_threads", lambda n_jobs: n_jobs)
-    X = hierarchy().X
-    options = {"tree": "annealed", "random_state": 0}
-    one, three = (ClusterAbstraction(4, n_jobs=n, **options).fit(X) for n in (1, 3))
-    np.testing.assert_array_equal(one.components_, three.components_)
-    assert one.splits_ == three.splits_
 
 
 def test_order_of_rows_changes_nothing_that_matters():

@@ -5,17 +5,15 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from skcooc.em.schedules import constant
 from sklearn.callback import ProgressBar
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering, SymmetricClustering
 from skcooc.counts import CSRCounts
-from skcooc.em import EM
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.hierarchy import binary_tree
-from tests import clusters as literal
-from tests.clusters import KINDS, random_posteriors, start_of
+from tests.equations.literal_clusters import KINDS, factors, random_posteriors, start_of
+from tests.equations.running import energies, run
 from tests.tables import planted
 
 every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
@@ -40,7 +38,7 @@ def literal_critical_beta(n, object_weights):
     The centroids q (1 + e_c), with changes e_c that sum to zero over c, become after one step
     q (1 + beta J e_c): J_jl = (sum_i w_i^2 n_ij n_il / T_j) less its mean under q.
     """
-    weights = literal.factors(n, object_weights)
+    weights = factors(n, object_weights)
     T = weights @ n
     n, T = n[:, T > 0], T[T > 0]
     J = (n * weights[:, None] ** 2).T @ n / T[:, None]
@@ -85,13 +83,12 @@ def test_small_differences_decay_above_the_critical_temperature_and_grow_below(
     params = model.perturb(equal.params, np.random.default_rng(0), 1e-3)
 
     def differences(beta):
-        em = EM(constant(beta, 60), -np.inf)
         found = []
 
-        def observe(record, params, rows, run):
-            found.append(np.ptp(model.factors(params, rows[0])[1], axis=1).max())
+        def observe(record, state, run):
+            found.append(np.ptp(model.factors(*state)[1], axis=1).max())
 
-        em.fit(model, [CSRCounts(X)], None, observe, start=equal._replace(params=params))
+        run(model, X, equal._replace(params=params), beta, 60, observe=observe)
         return found
 
     decaying, growing = differences(0.9 * critical), differences(1.1 * critical)
@@ -129,15 +126,14 @@ def start_with_an_empty_cluster(axis, X, k):
 
 def members(axis, fit):
     """How many objects that have observations each cluster has."""
-    posteriors = fit.rows[0] if axis == "rows" else fit.params.memberships
+    posteriors = fit.rows if axis == "rows" else fit.params.memberships
     return (posteriors == 1).sum(axis=0)
 
 
 def hard_fit(model, X, start, max_iter=50):
-    fit = EM(constant(1.0, max_iter), -np.inf).fit(model, [CSRCounts(X)], None, start=start)
-    energies = np.array([record.free_energy for record in fit.history])
-    assert (np.diff(energies) <= 1e-12 * energies[0]).all()
-    for array in (*fit.params, *fit.rows):
+    fit = run(model, X, start, n_iter=max_iter)
+    assert (np.diff(energies(fit)) <= 1e-12 * energies(fit)[0]).all()
+    for array in (*fit.params, fit.rows):
         assert np.isfinite(array).all()
     return fit
 
@@ -165,7 +161,7 @@ def test_more_clusters_than_different_objects(axis, object_weights):
     model = KINDS[axis](7, True, object_weights)
     start = start_of(axis, X.toarray(), random_posteriors(12, 7), np.full(7, 1 / 7))
     fit = hard_fit(model, X, start)
-    posteriors = fit.rows[0] if axis == "rows" else fit.params.memberships
+    posteriors = fit.rows if axis == "rows" else fit.params.memberships
     np.testing.assert_array_equal(posteriors, np.repeat(posteriors[::4], 4, axis=0))
     assert len(np.unique(posteriors.argmax(axis=1))) == 3
 
@@ -187,8 +183,8 @@ def test_rows_without_weight_do_not_occupy_a_cluster(column):
     X, weights = sp.csr_array(n), (np.arange(40) != 7).astype(float)
     start = start_with_an_empty_cluster("rows", X, 4)
     model = KINDS["rows"](4, True)
-    fit = EM(constant(1.0, 20), -np.inf).fit(model, [CSRCounts(X, weights)], None, start=start)
-    assert (fit.rows[0][weights > 0] == 1).any(axis=0).all()
+    fit = run(model, X, start, weights=weights)
+    assert (fit.rows[weights > 0] == 1).any(axis=0).all()
 
 
 # ---- where clusters are much alike and rows are long
@@ -233,7 +229,7 @@ def test_single_precision_tells_long_rows_apart_in_a_tree():
     X, _ = alike(n_words=3000)
     X = sp.csr_array(X.astype(float)) * 1000
     model, rng = Abstractions(binary_tree(4)), np.random.default_rng(0)
-    params, _ = model.start([CSRCounts(X)], rng)
+    params, _ = model.start(CSRCounts(X), rng)
     noise = rng.uniform(1 - 1e-3, 1 + 1e-3, params.nodes.shape)
     nodes = X.sum(axis=0)[:, None] / X.sum() * noise
     params = params._replace(nodes=(nodes / nodes.sum(axis=0)).astype(np.float32))

@@ -3,10 +3,14 @@
 gamma (C, K) and eta (C,) belong to all clusters, also to those that have died.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln
+
+from skcooc.em import State
+from skcooc.equations.projections import Params
 
 
 class Posterior(NamedTuple):
@@ -92,13 +96,12 @@ def xlogx(p):
     return p * np.log(np.where(p > 0, p, 1))
 
 
-def bound(q, psi, phi, n, beta, topic_prior):
+def bound(q, psi, phi, n, beta, topic_prior, structured):
     """Eq. (5) with the likelihood to the power beta, term by term; empty rows left out."""
     C = len(q.eta)
     total = log_dirichlet(q.log_pi, np.full(C, q.alpha / C)) - log_dirichlet(q.log_pi, q.eta)
     for log_theta, gamma in zip(q.log_theta, q.gamma, strict=True):
         total += log_dirichlet(log_theta, q.lam) - log_dirichlet(log_theta, gamma)
-    structured = phi.shape[0] == C and phi.shape[1:] == q.B.shape and phi.ndim == 3
     log_B = np.log(np.where(q.B > 0, q.B, 1))
     for i in np.flatnonzero(n.any(axis=1)):
         total += psi[i] @ q.log_pi - xlogx(psi[i]).sum()
@@ -125,3 +128,50 @@ def m_step(q, psi, phi, n, beta, topic_prior, structured):
     B = words + topic_prior * n.any(axis=0)[:, None]
     eta = q.alpha / len(q.eta) + psi.sum(axis=0)
     return Posterior(B / B.sum(axis=0), q.lam + beta * centers, eta, q.alpha, q.lam)
+
+
+@dataclass(frozen=True)
+class LiteralProjections:
+    """Both posteriors; the priors stay what they are."""
+
+    structured: bool
+    topic_prior: float = 0.0
+
+    def _expect(self, q, n, params, rows, beta):
+        """The next row states, psi and phi."""
+        alive = params.sizes > 0
+        if self.structured:
+            psi, phi = structured_step(q, n, beta, alive)
+            return psi * n.any(axis=1, keepdims=True), psi, phi
+        return factorial_step(q, rows, n, beta, alive)
+
+    def step(self, n, params, rows, beta):
+        q = posterior_of(params)
+        rows, psi, phi = self._expect(q, n, params, rows, beta)
+        q = m_step(q, psi, phi, n, beta, self.topic_prior, self.structured)
+        counts, sizes = q.gamma - q.lam, q.eta - q.alpha / len(q.eta)
+        after = params._replace(topics=q.B, counts=counts, sizes=sizes, beta=np.array(beta))
+        return after, rows
+
+    def objective(self, n, params, rows, beta):
+        q = posterior_of(params)
+        _, psi, phi = self._expect(q, n, params, rows, beta)
+        return -bound(q, psi, phi, n, beta, self.topic_prior, self.structured) / beta
+
+
+DEAD = 1  # the cluster of a random state that has died
+
+
+def random_state(structured, X, C=4, K=3, seed=0):
+    """Random topics and clusters, one of which has died, and random row states."""
+    rng = np.random.default_rng(seed)
+    n, sizes = X.toarray(), rng.uniform(1, 3, C)
+    sizes[DEAD] = 0
+    counts = rng.gamma(2.0, 3.0, (C, K)) * (sizes > 0)[:, None]
+    B = rng.dirichlet(np.ones(n.shape[1]), K).T * n.any(axis=0)[:, None]
+    B /= B.sum(axis=0)
+    S = rng.dirichlet(np.ones(K), len(n)) * n.sum(axis=1, keepdims=True)
+    rows = np.zeros((len(n), C)) if structured else S
+    lam = np.array([0.3, 0.5, 0.2])[:K]
+    params = Params(B, counts, sizes, np.array(1.5), lam, np.array(1.0), np.zeros(rows.shape[1]))
+    return State(params, rows)

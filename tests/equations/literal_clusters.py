@@ -3,6 +3,7 @@
 They speak of clusters of rows: for clusters of columns give them the transposed table.
 """
 
+from dataclasses import dataclass
 from itertools import product
 from math import exp, log
 
@@ -111,7 +112,52 @@ def start_of(axis, n, posteriors, rho):
     if axis == "columns":
         totals = n.sum(axis=0)
         shares = totals @ posteriors / totals.sum()
-        return State(ColumnParams(posteriors, totals, shares, rho), [np.full((len(n), k), 1 / k)])
+        return State(ColumnParams(posteriors, totals, shares, rho), np.full((len(n), k), 1 / k))
     sizes = n.sum(axis=1)
     q = centroids(n, posteriors, np.ones(len(n)))
-    return State(RowParams(q, rho, np.array(sizes[sizes > 0].mean())), [posteriors])
+    return State(RowParams(q, rho, np.array(sizes[sizes > 0].mean())), posteriors)
+
+
+@dataclass(frozen=True)
+class LiteralRows:
+    """Clusters of rows. Where they are hard there is no temperature, and no prior."""
+
+    hard: bool = False
+    object_weights: str = "counts"
+    proportions: str = "uniform"
+
+    def _given(self, n, params, beta):
+        q, rho, _ = params
+        rho, beta = (np.ones_like(rho), 1.0) if self.hard else (rho, beta)
+        return n, q, rho, beta, factors(n, self.object_weights), self.hard
+
+    def step(self, n, params, rows, beta):
+        I, sizes = posteriors(*self._given(n, params, beta)), n.sum(axis=1)
+        q = centroids(n, I, factors(n, self.object_weights))
+        rho = proportions(I) if self.proportions == "estimated" else params.weights
+        return RowParams(q, rho, np.array(sizes[sizes > 0].mean())), I
+
+    def objective(self, n, params, rows, beta):
+        return row_energy(*self._given(n, params, beta))
+
+
+@dataclass(frozen=True)
+class LiteralColumns:
+    """Clusters of columns; P(c|x) are the row states."""
+
+    hard: bool = False
+    object_weights: str = "counts"
+    proportions: str = "uniform"
+
+    def step(self, n, params, rows, beta):
+        J, _, _, rho = params
+        weights, totals = factors(n.T, self.object_weights), n.sum(axis=0)
+        mixtures = n @ J / n.sum(axis=1, keepdims=True).clip(1e-300)
+        J = posteriors(n.T, centroids(n.T, J, weights), rho, beta, weights, self.hard)
+        rho = proportions(J) if self.proportions == "estimated" else rho
+        return ColumnParams(J, totals, totals @ J / totals.sum(), rho), mixtures
+
+    def objective(self, n, params, rows, beta):
+        weights = factors(n.T, self.object_weights)
+        J, beta = params.memberships, np.inf if self.hard else beta
+        return column_energy(n.T, J, params.proportions, beta, weights)

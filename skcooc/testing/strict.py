@@ -1,0 +1,127 @@
+"""Arrays that stand for those of another device: nothing makes them arrays of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from skcooc.protocol import Array, Block, Rows
+
+
+class Elsewhere(NDArrayOperatorsMixin):
+    """Numbers that are not in this memory.
+
+    Functions of NumPy work on them where they are. Whatever would bring them here raises TypeError:
+    ``np.asarray``, SciPy's matrices, compiled loops. So does an array of NumPy that meets them, for
+    which ``*_like`` and ``Counts.array`` are; numbers may.
+    """
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+    def __array__(self, *arguments: object, **named: object) -> Array:
+        raise TypeError("an array of another device is made one of NumPy")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
+        result = getattr(ufunc, method)(*map(here, inputs), **here(named))
+        return named["out"][0] if "out" in named else sent(result)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, inputs: Any, named: Any
+    ) -> Any:
+        result = function(*here(inputs), **here(named))
+        return named["out"] if named.get("out") is not None else sent(result)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # no protocol by which arrays are exchanged
+            raise AttributeError(name)
+        return moved(getattr(self.values, name))
+
+    def __getitem__(self, place: Any) -> Any:
+        return sent(self.values[here(place)])
+
+    def __setitem__(self, place: Any, values: Any) -> None:
+        self.values[here(place)] = here(values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __float__(self) -> float:
+        return float(self.values)
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+
+class CountsElsewhere:
+    """Counts whose arrays are not in this memory."""
+
+    def __init__(self, X: Block) -> None:
+        self._X = X
+
+    def __getattr__(self, name: str) -> Any:
+        return moved(getattr(self._X, name))
+
+    def array(self, values: Array) -> Elsewhere:
+        return Elsewhere(values)
+
+    def rowwise(self, function: Callable[..., object], *arrays: Any, out: Any = None) -> Any:
+        def there(*parts: Array) -> None:
+            function(*map(Elsewhere, parts))
+
+        filled = self._X.rowwise(there, *map(here, arrays), out=here(out))
+        return Elsewhere(filled) if out is None else out
+
+    def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
+        return self._X.parts(function)
+
+    def over_states(self, function: Callable[..., Rows], *states: Any) -> Any:
+        raise TypeError("equations have row states, and the driver of EM has tables")
+
+
+class ProductsElsewhere:
+    """Products with counts, whose arrays are not in this memory."""
+
+    def __init__(self, products: object) -> None:
+        self._products = products
+
+    def __getattr__(self, name: str) -> Any:
+        return moved(getattr(self._products, name))
+
+
+def here(value: Any) -> Any:
+    """What functions of NumPy are called with in place of this."""
+    if isinstance(value, Elsewhere):
+        return value.values
+    if isinstance(value, tuple | list):
+        return type(value)(map(here, value))
+    if isinstance(value, dict):
+        return {name: here(one) for name, one in value.items()}
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise TypeError("an array of NumPy meets one of another device")
+    return value
+
+
+def sent(value: Any) -> Any:
+    """The same on the other device; products of counts, too."""
+    if isinstance(value, np.ndarray):
+        return Elsewhere(value)
+    if isinstance(value, tuple | list):
+        moved = map(sent, value)
+        return type(value)(*moved) if hasattr(value, "_fields") else type(value)(moved)
+    return value
+
+
+def moved(value: Any) -> Any:
+    """An attribute, or a method whose arguments and results are on the other device."""
+    if not callable(value):
+        return sent(value)
+
+    def there(*inputs: Any, **named: Any) -> Any:
+        result = sent(value(*here(inputs), **here(named)))
+        return ProductsElsewhere(result) if hasattr(result, "log_likelihood") else result
+
+    return there

@@ -1,0 +1,107 @@
+"""Symmetric clustering word for word: memo, eqs. (34)-(49) and (64), on dense tables."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from skcooc.em import State
+from skcooc.equations.coclusters import Params
+
+
+def joint_of(n, I, J):
+    """pi_cd: memo, eq. (43)."""
+    pi = np.zeros((I.shape[1], J.shape[1]))
+    for i, j in np.argwhere(n):
+        for c, d in product(*map(range, pi.shape)):
+            pi[c, d] += n[i, j] / n.sum() * I[i, c] * J[j, d]
+    return pi
+
+
+def association_of(pi):
+    """c_cd: memo, eq. (42)."""
+    return np.array(
+        [
+            [pi[c, d] / (pi[c].sum() * pi[:, d].sum()) for d in range(pi.shape[1])]
+            for c in range(pi.shape[0])
+        ]
+    )
+
+
+def posterior(n, J, association, rho, beta, hard):
+    """I_ic: memo, eqs. (44) and (49), with a plus; an object that was never seen gets rho."""
+    I = np.zeros((len(n), len(rho)))
+    for i in range(len(n)):
+        h = [
+            sum(
+                n[i, j] * J[j, d] * np.log(association[c, d])
+                for j, d in product(np.flatnonzero(n[i]), range(J.shape[1]))
+            )
+            for c in range(len(rho))
+        ]
+        exponents = np.log(rho) + beta * np.array(h)
+        if not n[i].any():
+            I[i] = rho
+        elif hard:
+            I[i, exponents.argmax()] = 1
+        else:
+            I[i] = np.exp(exponents - exponents.max())
+            I[i] /= I[i].sum()
+    return I
+
+
+def free_energy(n, I, J, association, rho, sigma, beta):
+    """Memo, eq. (64), for factorial posteriors: expected cost + T (relative entropy)."""
+    cost = -sum(
+        n[i, j] * I[i, c] * J[j, d] * np.log(association[c, d])
+        for i, j in np.argwhere(n)
+        for c, d in product(range(len(rho)), range(len(sigma)))
+    )
+    return cost + (relative_entropy(I, rho) + relative_entropy(J, sigma)) / beta
+
+
+def relative_entropy(P, prior):
+    terms = P * np.log(np.where(P > 0, P, 1) / prior)
+    return terms[P > 0].sum()
+
+
+@dataclass(frozen=True)
+class LiteralCoClusters:
+    """In the order I, c, J, c. Where clusters are hard there are no prior probabilities."""
+
+    hard: bool = False
+    proportions: str = "uniform"
+
+    def step(self, n, params, rows, beta):
+        J, _, pi, rho, sigma = params
+        I = posterior(n, J, association_of(pi), rho, beta, self.hard)
+        association = association_of(joint_of(n, I, J))
+        J = posterior(n.T, I, association.T, sigma, beta, self.hard)
+        if self.proportions == "estimated":
+            rho, sigma = I.mean(axis=0), J.mean(axis=0)
+        return Params(J, n.sum(axis=0) / n.sum(), joint_of(n, I, J), rho, sigma), I
+
+    def objective(self, n, params, rows, beta):
+        J, _, pi, rho, sigma = params
+        association = association_of(pi)
+        I = posterior(n, J, association, rho, beta, self.hard)
+        if self.hard:
+            I, J = I * n.any(axis=1)[:, None], J * n.any(axis=0)[:, None]
+            rho, sigma = np.ones_like(rho), np.ones_like(sigma)
+        return free_energy(n, I, J, association, rho, sigma, beta)
+
+
+def state_of(X, I, J):
+    """Posteriors of both sides, and the association that follows from them."""
+    n = X.toarray()
+    uniform = [np.full(P.shape[1], 1 / P.shape[1]) for P in (I, J)]
+    return State(Params(J, n.sum(axis=0) / n.sum(), joint_of(n, I, J), *uniform), I)
+
+
+def random_state(X, C=3, D=2, seed=0, hard=False):
+    """Random posteriors of both sides."""
+    rng = np.random.default_rng(seed)
+    I, J = (rng.dirichlet(np.ones(k), size) for k, size in zip((C, D), X.shape, strict=True))
+    if hard:
+        I, J = (np.eye(P.shape[1])[P.argmax(axis=1)] for P in (I, J))
+    return state_of(X, I, J)

@@ -1,0 +1,88 @@
+"""The cluster-abstraction model word for word, observation by observation: memo, eqs. (52)-(58)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skcooc.em import State
+from skcooc.equations.tree_clusters import Params
+from skcooc.hierarchy import Tree, binary_tree
+
+TREE = binary_tree(3)  # 0 above 1 and 2; 1 above 3 and 4; the leaves 2, 3, 4 are the clusters
+
+
+def paths(tree):
+    """The slots of each leaf."""
+    return [
+        range(*pair) for pair in zip(tree.slots.indptr[:-1], tree.slots.indptr[1:], strict=True)
+    ]
+
+
+def literal_step(n, q, tau, rho, R, beta, level, tempering, tree=TREE):
+    """One E-step and M-step: free energy, P(leaf|x), P(c, v|x), and the next q and tau."""
+    N, V, K, nodes = len(n), tree.n_nodes, len(tree.leaves), tree.slots.nodes
+    own = np.tile(tau, (N, 1))
+    for i in range(N if level == "object" else 0):
+        for slots in paths(tree):
+            if n[i].any():
+                own[i, slots] = R[i, slots] / R[i, slots].sum()
+    power = 1.0 if tempering == "path" else beta
+    energy, I = 0.0, np.zeros((N, K))
+    posterior = np.zeros((N, n.shape[1], len(nodes)))  # of the slots of a leaf, given the leaf
+    for i in range(N):
+        scores = np.log(rho)
+        for c, slots in enumerate(paths(tree)):
+            for j in np.flatnonzero(n[i]):
+                terms = np.array([(own[i, s] * q[j, nodes[s]]) ** power for s in slots])
+                scores[c] += (beta / power) * n[i, j] * np.log(max(terms.sum(), 1e-300))
+                posterior[i, j, slots] = terms / max(terms.sum(), 1e-300)
+        energy -= np.logaddexp.reduce(scores) / beta
+        I[i] = np.exp(scores - np.logaddexp.reduce(scores))
+    counts = n[:, :, None] * posterior * I[:, tree.slots.leaves][:, None, :]
+    new_q = np.zeros((n.shape[1], V))
+    for s, v in enumerate(nodes):
+        new_q[:, v] += counts[:, :, s].sum(axis=0)
+    new_tau, mixtures = tau.copy(), own.copy()
+    within = (n[:, :, None] * posterior).sum(axis=1)
+    for slots in paths(tree):
+        if level != "constant":
+            new_tau[slots] = counts[:, :, slots].sum(axis=(0, 1)) / counts[:, :, slots].sum()
+        occupied = n.any(axis=1)
+        of_row = within[:, slots] / within[:, slots].sum(axis=1, keepdims=True).clip(1e-300)
+        mixtures[:, slots] = np.where(occupied[:, None], of_row, own[:, slots])
+    if level != "object":
+        mixtures = own
+    return energy, I, I[:, tree.slots.leaves] * mixtures, new_q / new_q.sum(axis=0), new_tau
+
+
+@dataclass(frozen=True, eq=False)
+class LiteralTree:
+    level: str
+    tempering: str = "path"
+    proportions: str = "uniform"
+    tree: Tree = TREE
+
+    def _step(self, n, params, rows, beta):
+        q, tau, rho, _ = params
+        return literal_step(n, q, tau, rho, rows, beta, self.level, self.tempering, self.tree)
+
+    def step(self, n, params, rows, beta):
+        _, I, R, q, tau = self._step(n, params, rows, beta)
+        rho = I.mean(axis=0) if self.proportions == "estimated" else params.proportions
+        if self.level == "object":
+            return Params(q, tau, rho, rho[self.tree.slots.leaves] * tau), R
+        return Params(q, tau, rho, rho), I
+
+    def objective(self, n, params, rows, beta):
+        return self._step(n, params, rows, beta)[0]
+
+
+def random_state(X, level, tree=TREE, seed=0):
+    """Random nodes, vertical weights and row states."""
+    rng = np.random.default_rng(seed)
+    q = rng.dirichlet(np.ones(X.shape[1]), tree.n_nodes).T
+    tau = np.concatenate([rng.dirichlet(np.ones(n)) for n in np.diff(tree.slots.indptr)])
+    rho = np.full(len(tree.leaves), 1 / len(tree.leaves))
+    own = level == "object"
+    rows = rng.dirichlet(np.ones(len(tau if own else rho)), X.shape[0])
+    return State(Params(q, tau, rho, rho[tree.slots.leaves] * tau if own else rho), rows)

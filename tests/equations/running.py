@@ -1,0 +1,31 @@
+"""Short ways to run equations without an estimator."""
+
+import numpy as np
+
+from skcooc.counts import CSRCounts
+from skcooc.em import Leg, State, fit
+from skcooc.em.legs import ignore
+from skcooc.em.solvers import solver
+
+
+def run(model, X, start=None, beta=1.0, n_iter=20, tol=-np.inf, weights=None, observe=ignore):
+    """Plain EM on a table, for so many iterations where it does not converge before."""
+    leg = Leg(model, counts_of(X, weights), beta, n_iter, tol)
+    return fit([leg], np.random.default_rng(0), solver(1.0), observe, start)
+
+
+def step(model, X, state, beta=1.0, weights=None):
+    """The next state, the statistics, and the objective of this one."""
+    params, rows = state
+    rows, stats = counts_of(X, weights).expect(model, params, rows, beta)
+    objective = stats.free_energy - model.log_prior(params, beta)
+    return State(model.maximize(stats, params, beta), rows), stats, objective
+
+
+def counts_of(X, weights=None):
+    return X if isinstance(X, CSRCounts) else CSRCounts(X, weights)
+
+
+def energies(fit):
+    """The objective at every E-step."""
+    return np.array([record.free_energy for record in fit.history])

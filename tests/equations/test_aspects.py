@@ -1,0 +1,113 @@
+"""The aspect model: its limits, what it finds, and the temperature and prior that it chooses."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skcooc import AspectModel, Dyads
+from skcooc.counts import CSRCounts
+from skcooc.em import Leg, fit, solver
+from skcooc.em.temperature import N_PRIORS
+from skcooc.equations.aspects import Aspects
+from skcooc.model_selection import split_observations
+from tests.tables import planted
+
+# ---- limits
+
+
+@pytest.mark.parametrize("tempering", ["joint", "likelihood"])
+def test_recovers_planted_aspects(tempering):
+    truth = planted(3, 30_000, seed=1)
+    model = AspectModel(3, tempering=tempering, n_init=3, random_state=0).fit(truth.X)
+    overlap = np.sqrt(model.components_) @ np.sqrt(truth.components).T  # Bhattacharyya
+    assert sorted(overlap.argmax(axis=1)) == [0, 1, 2]
+    assert (overlap.max(axis=1) > 0.97).all()
+    best = overlap.argmax(axis=1)
+    errors = np.abs(model.embedding_ - truth.mixtures[:, best]).sum(axis=1)
+    assert np.median(errors) < 0.15
+
+
+# ---- invariances
+
+
+def test_permuted_rows_give_the_same_estimator():
+    X = planted().X.astype(float)
+    rows = np.random.default_rng(0).permutation(X.shape[0])
+    one, two = (AspectModel(3, random_state=0).fit(table) for table in (X, X[rows]))
+    assert one.beta_ == two.beta_
+    np.testing.assert_allclose(one.embedding_[rows], two.embedding_, rtol=1e-6, atol=1e-9)
+
+
+# ---- held-out quality
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_the_temperature_it_finds_beats_maximum_likelihood():
+    X = planted(6, 4000, n_rows=120, n_columns=100).X
+    train, test = split_observations(X, random_state=0)
+    scores = {
+        beta: AspectModel(12, beta=beta, max_iter=100, tol=0, random_state=0)
+        .fit(train)
+        .perplexity(Dyads(test))
+        for beta in (1.0, 0.9, 0.8, 0.7)
+    }
+    auto = AspectModel(12, random_state=0).fit(train)
+    assert 0.5 < auto.beta_ < 1
+    assert auto.perplexity(Dyads(test)) < 0.9 * scores[1.0]
+    assert auto.perplexity(Dyads(test)) < 1.03 * min(scores.values())
+
+
+# ---- the prior that it finds
+
+
+THIN = planted(8, 3000, n_rows=150, n_columns=300).X  # most pairs are seen once
+
+
+def test_the_prior_it_finds_helps_where_data_are_thin():
+    train, test = split_observations(THIN, random_state=0)
+    plain, auto = (
+        AspectModel(16, component_prior=prior, random_state=0).fit(train) for prior in (0.0, "auto")
+    )
+    assert plain.component_prior_ == 0
+    assert auto.beta_ == plain.beta_
+    assert 0 < auto.component_prior_ < THIN.sum() / (16 * THIN.shape[1])
+    assert auto.smoothing_ < plain.smoothing_  # the prior does what smoothing did
+    assert auto.perplexity(Dyads(test)) < 0.98 * plain.perplexity(Dyads(test))
+
+
+def test_the_prior_is_that_of_the_best_probe():
+    """The validation of short fits, transcribed with public means."""
+    X = CSRCounts(sp.csr_array(THIN.astype(float)))
+    model = AspectModel(6, random_state=0).fit(THIN)
+    seed = int(np.random.RandomState(0).randint(2**31))
+    rest, held = (part.table.toarray() for part in X.divide(0.1, seed))
+    tried = [probe for probe in model.temperature_search_ if probe.prior]
+    assert len(tried) == N_PRIORS
+    best = min(model.temperature_search_, key=lambda probe: probe.validation.perplexity)
+    assert (best.beta, best.prior) == (model.beta_, model.component_prior_)
+    assert best.validation.smoothing == model.smoothing_
+    b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
+    for probe in tried:
+        equations = Aspects(6, component_prior=probe.prior)
+        leg = Leg(equations, CSRCounts(sp.csr_array(rest)), probe.beta, 25, 3e-6)
+        found = fit(leg.burned_in(), np.random.default_rng(seed), solver("momentum"))
+        s = probe.validation.smoothing
+        P = (1 - s) * found.rows @ found.params.components.T + s * b
+        expected = np.exp(-(held * np.log(P)).sum() / held.sum())
+        assert probe.validation.perplexity == pytest.approx(expected, rel=1e-6)
+
+
+def test_no_prior_where_nothing_is_held_out_to_choose_it():
+    model = AspectModel(3, beta=0.9, random_state=0).fit(THIN)
+    assert model.component_prior_ == 0
+    assert AspectModel(3, beta=0.9, component_prior=0.2).fit(THIN).component_prior_ == 0.2
+    assert not hasattr(AspectModel(), "component_prior_")
+    with pytest.raises(ValueError, match="The 'component_prior' parameter of AspectModel must be"):
+        AspectModel(component_prior="none").fit(THIN)
+
+
+def test_warm_starts_keep_the_prior():
+    model = AspectModel(6, warm_start=True, random_state=0).fit(THIN)
+    found = model.component_prior_
+    assert found > 0
+    assert model.fit(THIN).component_prior_ == found

@@ -1,0 +1,255 @@
+"""Clusters of rows and of columns: limits, what they find, and the temperatures they choose."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics import adjusted_rand_score
+
+from skcooc import AsymmetricClustering
+from skcooc.counts import CSRCounts
+from skcooc.equations.column_clusters import ColumnClusters
+from tests.equations.literal_clusters import KINDS, random_posteriors, start_of
+from tests.equations.running import run
+from tests.tables import planted, random_table
+
+every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
+every_hard = pytest.mark.parametrize("hard", [False, True])
+every_weights = pytest.mark.parametrize("object_weights", ["counts", "equal"])
+every_prior = pytest.mark.parametrize(  # hard clusterings have no prior to estimate
+    ("hard", "proportions"), [(False, "uniform"), (False, "estimated"), (True, "uniform")]
+)
+every_proportions = pytest.mark.parametrize("proportions", ["uniform", "estimated"])
+
+
+def oriented(X, axis):
+    """From a table with the objects along its rows to one for this axis, and back."""
+    return sp.csr_array(X if axis == "rows" else X.T)
+
+
+def random_start(axis, X, k, seed=0):
+    n_objects = X.shape[0] if axis == "rows" else X.shape[1]
+    rho = np.random.default_rng(seed + 1).dirichlet(np.full(k, 5.0))
+    return start_of(axis, X.toarray(), random_posteriors(n_objects, k, seed), rho)
+
+
+def test_clusters_of_columns_predict_what_they_should():
+    X = random_table()
+    n, state = X.toarray(), random_start("columns", X, 3)
+    A, B = ColumnClusters(3).factors(*state)
+    joint = state.params.memberships * n.sum(axis=0)[:, None]
+    np.testing.assert_allclose(B, joint / joint.sum(axis=0))
+    assert A is state.rows
+
+
+# ---- limits
+
+
+@every_axis
+@every_weights
+@every_proportions
+def test_hard_clusters_are_soft_ones_of_very_many_observations(axis, object_weights, proportions):
+    X = planted(3, 3000, kind="clusters", seed=1).X.astype(float) * 1e4
+    start, ends = random_start(axis, X, 3), []
+    for hard in (True, False):
+        model = KINDS[axis](3, hard, object_weights, proportions)
+        fit = run(model, X, start, n_iter=50, tol=1e-12)
+        ends.append(fit.rows if axis == "rows" else fit.params.memberships)
+    observed = X.sum(axis=1 if axis == "rows" else 0) > 0
+    assert set(np.unique(ends[0][observed])) == {0, 1}
+    np.testing.assert_allclose(*(posteriors[observed] for posteriors in ends), atol=1e-12)
+
+
+# ---- planted clusters, weights
+
+
+def clusters(n_clusters=4, n_observations=6000, seed=1, **sizes):
+    sizes = {"n_rows": 60, "n_columns": 40} | sizes
+    return planted(n_clusters, n_observations, seed, kind="clusters", **sizes)
+
+
+def found(truth, X, axis, **options):
+    """Adjusted Rand index of the clusters found in a table, its rows being planted."""
+    options = {"n_init": 3, "random_state": 0} | options
+    model = AsymmetricClustering(4, axis=axis, **options).fit(oriented(X, axis))
+    return adjusted_rand_score(truth.labels, model.labels_)
+
+
+@every_axis
+@every_prior
+@every_weights
+def test_recovers_planted_clusters(axis, hard, object_weights, proportions):
+    options = {"hard": hard, "object_weights": object_weights, "proportions": proportions}
+    truth = clusters()
+    assert found(truth, truth.X, axis, **options) == 1
+
+
+@every_axis
+@every_hard
+def test_weights_that_are_no_counts(axis, hard):
+    truth = clusters()
+    for X in (truth.X * 0.37, TfidfTransformer().fit_transform(truth.X) * 10):
+        assert found(truth, X, axis, hard=hard) > 0.95
+
+
+@every_axis
+@every_hard
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("factor", [1e4, 1e7])
+def test_huge_counts(axis, hard, dtype, factor):
+    """Rows of 1e6 to 1e9 observations."""
+    truth = clusters()
+    X = (truth.X * factor).astype(dtype)
+    model = AsymmetricClustering(4, axis=axis, hard=hard, n_init=3, random_state=0)
+    model.fit(oriented(X, axis))
+    assert adjusted_rand_score(truth.labels, model.labels_) == 1
+    for array in (model.components_, model.embedding_, model.posteriors_, model.weights_):
+        assert array.dtype == dtype
+        assert np.isfinite(array).all()
+    assert np.isfinite(model.objective_)
+    assert np.isfinite(model.score(oriented(X, axis)))
+
+
+@every_axis
+@every_weights
+def test_scaled_counts_are_another_temperature(axis, object_weights):
+    X = clusters().X.astype(float)
+    model, ends = KINDS[axis](3, False, object_weights, "estimated"), []
+    for factor in (1.0, 0.37):
+        start = random_start(axis, X * factor, 3)
+        fit = run(model, X * factor, start, 0.1 / factor, tol=0.0)
+        ends.append((fit.objective / factor, *model.factors(fit.params, fit.rows)))
+    for mine, its in zip(*ends, strict=True):
+        np.testing.assert_allclose(mine, its, rtol=1e-6)
+
+
+# ---- predictions
+
+
+@every_hard
+def test_predictions_agree(hard):
+    truth = clusters()
+    model = AsymmetricClustering(4, hard=hard, n_init=3, random_state=0)
+    labels = model.fit_predict(truth.X)
+    np.testing.assert_array_equal(labels, model.labels_)
+    np.testing.assert_array_equal(labels, model.posteriors_.argmax(axis=1))
+    np.testing.assert_array_equal(labels, model.predict(truth.X))
+    np.testing.assert_array_equal(model.predict_proba(truth.X), model.transform(truth.X))
+    np.testing.assert_array_equal(model.posteriors_, model.embedding_)
+    np.testing.assert_allclose(model.predict_proba(truth.X), model.posteriors_, atol=1e-3)
+
+
+def test_clusters_of_columns_predict_no_rows():
+    truth = clusters()
+    X = oriented(truth.X, "columns")
+    model = AsymmetricClustering(4, axis="columns", n_init=3, random_state=0)
+    np.testing.assert_array_equal(model.fit_predict(X), model.labels_)
+    np.testing.assert_array_equal(model.posteriors_.argmax(axis=1), model.labels_)
+    assert model.posteriors_.shape == (60, 4)
+    assert model.transform(X).shape == (40, 4)
+    for name in ("predict", "predict_proba"):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=name) as error:
+            getattr(model, name)
+        assert "axis='columns'" in str(error.value.__cause__)
+
+
+# ---- temperatures
+
+
+@every_axis
+def test_the_best_temperature_is_looked_for_around_six_effective_observations(axis):
+    truth = clusters()
+    models = []
+    for factor in (1, 10):
+        model = AsymmetricClustering(4, axis=axis, random_state=0)
+        models.append(model.fit(oriented(truth.X * factor, axis)))
+        size = factor * truth.X.sum() / 60
+        betas = np.array([probe.beta for probe in model.temperature_search_])
+        assert (betas > 2 / size).all()
+        assert (betas < 20 / size).all()
+        assert betas[0] * betas[1] == pytest.approx(2 * 20 / size**2)  # symmetric in the logarithm
+        assert model.beta_ in betas
+        assert np.ptp(model.components_, axis=0).max() > 0.05  # not collapsed
+    assert 4 < models[0].beta_ / models[1].beta_ < 25
+
+
+@every_axis
+def test_hard_clusters_search_no_temperature(axis):
+    model = AsymmetricClustering(4, axis=axis, hard=True, random_state=0).fit(clusters().X)
+    assert [probe.beta for probe in model.temperature_search_] == [1.0]
+    assert model.beta_ == 1
+
+
+@every_axis
+@every_weights
+def test_cooling_splits_clusters_until_all_are_apart(axis, object_weights):
+    X = oriented(clusters().X, axis)
+    options = {"axis": axis, "object_weights": object_weights, "beta": 0.2, "random_state": 0}
+    annealed = AsymmetricClustering(4, cooling=1.2, **options).fit(X)
+    model = KINDS[axis](4, object_weights=object_weights)
+    critical = model.critical_beta(CSRCounts(X.astype(float)))
+    parts = {(0, 1, 2, 3)}
+    for split in annealed.splits_:
+        whole = tuple(sorted(sum(split.parts, ())))
+        assert whole in parts
+        parts = parts - {whole} | set(split.parts)
+    assert parts == {(0,), (1,), (2,), (3,)}
+    splits = [split.beta for split in annealed.splits_]
+    assert splits == sorted(splits)
+    assert critical <= splits[0]
+    betas = np.unique([record.beta for record in annealed.history_])
+    assert (betas[0], betas[-1]) == (pytest.approx(critical), 0.2)
+    assert (betas[1:] / betas[:-1]).max() < 1.2 + 1e-9
+
+
+@every_axis
+@every_weights
+def test_cooling_ends_as_low_as_the_best_of_random_starts(axis, object_weights):
+    X = oriented(clusters().X, axis)
+    options = {"axis": axis, "object_weights": object_weights, "beta": 0.2, "random_state": 0}
+    annealed = AsymmetricClustering(4, cooling=1.5, **options).fit(X)
+    random = AsymmetricClustering(4, n_init=5, **options).fit(X)
+    assert annealed.objective_ == pytest.approx(random.objective_, rel=1e-3)
+    assert annealed.beta_ == random.beta_
+    assert annealed.splits_
+    assert not hasattr(random, "splits_")
+
+
+# ---- parameters that are refused
+
+
+NESTED = [np.arange(60) // 2, np.arange(60) // 4]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"coarsening": [np.arange(59)]}, "grouping of 59 rows, but X has 60"),
+        ({"coarsening": NESTED[::-1]}, "nested, finest grouping first"),
+        ({"coarsening": [NESTED[0], np.arange(60) // 3]}, "nested, finest grouping first"),
+        ({"coarsening": [np.zeros((60, 2))]}, "1d arrays of int"),
+        ({"coarsening": NESTED, "axis": "columns"}, "needs axis='rows'"),
+        ({"coarsening": "pixels"}, "'coarsening' parameter"),
+        ({"coarsening": NESTED, "object_weights": "equal"}, "needs object_weights='counts'"),
+        ({"hard": True, "cooling": 1.5}, "needs cooling=None"),
+        ({"hard": True, "proportions": "estimated"}, "needs proportions='uniform'"),
+        ({"cooling": 1}, "'cooling' parameter"),
+        ({"axis": 0}, "'axis' parameter"),
+        ({"axis": "both"}, "'axis' parameter"),
+        ({"object_weights": "sizes"}, "'object_weights' parameter"),
+        ({"proportions": "equal"}, "'proportions' parameter"),
+        ({"n_clusters": 0}, "'n_clusters' parameter"),
+    ],
+)
+def test_bad_parameters_are_refused_before_any_work(options, message, monkeypatch):
+    def fail(*arguments):
+        raise AssertionError
+
+    for model in KINDS.values():
+        monkeypatch.setattr(model, "start", fail)
+        monkeypatch.setattr(model, "expect", fail)
+    model = AsymmetricClustering(**{"n_clusters": 4, "beta": 0.1} | options)
+    with pytest.raises(ValueError, match=message):
+        model.fit(clusters().X)
+    assert not hasattr(model, "components_")

@@ -1,0 +1,133 @@
+"""What estimators of all models come to: the unigram, rows that are repeated, very many counts."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    ClusteringProjection,
+    ProductSpaceMixture,
+    SymmetricClustering,
+)
+from tests.tables import planted
+
+X = planted().X.astype(float)
+AXES = [{"axis": axis, "hard": hard} for axis in ("rows", "columns") for hard in (False, True)]
+TEMPERINGS = [{"tempering": tempering} for tempering in ("joint", "likelihood")]
+
+
+def unigram(X):
+    return np.asarray(X.sum(axis=0)).ravel() / X.sum()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AspectModel(1),
+        AspectModel(1, leave_one_out=True, beta=1.0),
+        *(AsymmetricClustering(1, **options) for options in AXES),
+        SymmetricClustering(1, 1),
+        ClusterAbstraction(1),
+        ProductSpaceMixture(1, 1),
+        ProductSpaceMixture(1, 4),
+        ClusteringProjection(1, 6, posterior="factorial", topic_prior=0.0, beta=0.9),
+        ClusteringProjection(1, 6, posterior="structured", topic_prior=0.0, beta=0.9),
+    ],
+    ids=repr,
+)
+def test_one_component_is_the_unigram(model):
+    model = clone(model).set_params(random_state=0).fit(X)
+    np.testing.assert_allclose(model.components_, unigram(X)[None])
+    np.testing.assert_allclose(model.embedding_, 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "tolerance"),
+    [
+        (AspectModel(3, beta=0.05), 1e-3),
+        *((AsymmetricClustering(3, **a, beta=1e-4), 1e-3) for a in AXES if not a["hard"]),
+        (AsymmetricClustering(3, axis="columns", object_weights="equal", beta=1e-4), 1e-3),
+        (SymmetricClustering(3, 4, beta=1e-3), 1e-3),
+        *((ProductSpaceMixture(3, 4, **t, beta=0.05), 1e-3) for t in TEMPERINGS),
+    ],
+    ids=repr,
+)
+def test_hot_models_collapse_to_the_unigram_and_say_so(model, tolerance):
+    with pytest.warns(ConvergenceWarning, match="All 3 components are the unigram.*larger beta"):
+        model = clone(model).set_params(random_state=0).fit(X)
+    np.testing.assert_allclose(model.components_, np.tile(unigram(X), (3, 1)), atol=tolerance)
+
+
+def test_hot_clusters_of_equal_rows_collapse_to_the_mean_row():
+    model = AsymmetricClustering(3, object_weights="equal", beta=1e-4, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="All 3 components are the unigram.*larger beta"):
+        model.fit(X)
+    n = X.toarray() / X.toarray().sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.components_, np.tile(n.mean(axis=0), (3, 1)), atol=1e-3)
+    np.testing.assert_allclose(model.posteriors_, 1 / 3, atol=1e-2)
+
+
+PRIORS = [("uniform", False), ("estimated", False), ("uniform", True)]  # hard ones have none
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(
+            AsymmetricClustering(
+                4, axis=axis, hard=hard, object_weights=weights, proportions=prior, beta=0.1
+            )
+            for axis in ("rows", "columns")
+            for weights in ("counts", "equal")
+            for prior, hard in PRIORS
+        ),
+        SymmetricClustering(3, 3, beta=0.3),
+        SymmetricClustering(3, 3, hard=True),
+        *(ProductSpaceMixture(2, 3, **options, beta=0.95) for options in TEMPERINGS),
+        ClusterAbstraction(3, abstraction="object", beta=0.3, relaxation=1.0),
+        ClusterAbstraction(4, tree="annealed", beta=0.1),
+    ],
+    ids=repr,
+)
+def test_a_row_of_weight_w_is_the_same_as_w_rows(model):
+    X = planted(3, 6000, kind="clusters").X.astype(float)
+    weights = np.random.default_rng(0).integers(0, 4, X.shape[0])
+    times = np.repeat(np.arange(X.shape[0]), weights)
+    weighted = clone(model).set_params(random_state=0).fit(X, sample_weight=weights)
+    repeated = clone(model).set_params(random_state=0).fit(X[times])
+    np.testing.assert_allclose(repeated.components_, weighted.components_, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(repeated.embedding_, weighted.embedding_[times], atol=1e-4)
+    assert repeated.objective_ == pytest.approx(weighted.objective_)
+
+
+@pytest.mark.parametrize("model", [AspectModel(3), ProductSpaceMixture(2, 3)], ids=repr)
+def test_scaling_all_weights_changes_nothing(model):
+    one = clone(model).set_params(random_state=0).fit(X)
+    two = clone(one).fit(X, sample_weight=np.full(X.shape[0], 8.0))
+    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-9)
+    np.testing.assert_allclose(one.objective_ * 8, two.objective_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SymmetricClustering(3, 3, beta=1.0),
+        SymmetricClustering(3, 3, hard=True),
+        ProductSpaceMixture(2, 3, beta=0.95),
+    ],
+    ids=repr,
+)
+def test_millions_of_observations_in_single_precision(model):
+    X = planted(3, 20_000, 4, n_rows=60, n_columns=50, kind="coclusters").X.astype(float)
+    few = clone(model).set_params(random_state=0).fit(X)
+    many = clone(few).fit((X * 1_000_003).astype(np.float32))
+    assert many.components_.dtype == np.float32
+    assert np.isfinite(many.objective_)
+    np.testing.assert_allclose(many.embedding_.sum(axis=1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(many.embedding_.argmax(axis=1), few.embedding_.argmax(axis=1))
+    if isinstance(model, ProductSpaceMixture):  # the others have another temperature
+        np.testing.assert_allclose(many.components_, few.components_, atol=1e-3)

@@ -1,0 +1,139 @@
+"""All models pass the checks of skcooc.testing, with their papers' equations transcribed."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skcooc.equations
+from skcooc.equations.aspects import Aspects
+from skcooc.testing import CHECKS, check_model, twins
+from skcooc.testing.case import Case, tables
+from skcooc.testing.twins import HalfStep, Twin
+from tests.equations import broken
+from tests.equations.literal_aspects import LiteralAspects
+from tests.equations.models import CASES
+
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_models_pass_all_checks(name):
+    case = CASES[name]
+    check_model(case.model, case.X, literal=case.literal, betas=case.betas, skip=case.skip)
+
+
+# ---- every model has a case
+
+
+def models(source):
+    """The classes of a file that are models: they say both steps, or inherit what is missing."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+            bases = " ".join(map(ast.unparse, node.bases))
+            if "expect" in names and ("maximize" in names or "Projections" in bases):
+                yield node.name
+
+
+def without_a_case(sources):
+    tried = {cls.__name__ for case in CASES.values() for cls in type(bare(case.model)).__mro__}
+    return {name for source in sources for name in models(source)} - tried
+
+
+def bare(model):
+    return model.right if isinstance(model, Twin) else model
+
+
+def test_every_model_has_a_case():
+    folder = Path(skcooc.equations.__file__).parent
+    sources = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
+    assert not without_a_case(sources)
+    assert len({name for source in sources for name in models(source)}) >= 10
+
+
+def test_a_model_without_a_case_is_found():
+    new = "class New(Equations):\n    def expect(self): ...\n    def maximize(self): ..."
+    assert without_a_case([new]) == {"New"}
+    assert without_a_case(["class More(Projections):\n    def expect(self): ..."]) == {"More"}
+
+
+# ---- broken models are found
+
+
+EQUAL, SLOPE, BOUND = "literal step", "literal slope", "bound falls"
+ROWS, COLUMNS = "rows, equal and estimated", "columns, equal and estimated"
+FOUND = [
+    ("aspects", 0, 0.8, broken.ForgottenPowerOfComponents, [EQUAL, SLOPE]),
+    ("product", 1, 0.9, broken.ForgottenPowerOfPairs, [EQUAL, SLOPE]),
+    ("product", 1, 0.9, broken.OtherPairs, [EQUAL]),
+    (ROWS, 0, 0.6, twins.Flat, [EQUAL, SLOPE, BOUND]),
+    (ROWS, 0, 0.6, twins.OtherPower, [EQUAL, SLOPE]),
+    (ROWS, 0, 0.6, broken.RowsThatForgetProportions, [EQUAL, SLOPE]),
+    (ROWS, 0, 0.6, broken.RowsThatForgetTheirWeights, [EQUAL, SLOPE]),
+    (COLUMNS, 0, 0.7, twins.Flat, [EQUAL, SLOPE, BOUND]),
+    (COLUMNS, 0, 0.7, twins.OtherPower, [EQUAL, SLOPE]),
+    (COLUMNS, 0, 0.7, broken.ColumnsThatForgetProportions, [EQUAL, SLOPE]),
+    (COLUMNS, 0, 0.7, broken.ColumnsThatForgetTheirWeights, [EQUAL, SLOPE]),
+    ("coclusters", 0, 0.4, broken.MinusSign, [EQUAL, SLOPE, BOUND]),
+    ("coclusters", 0, 0.4, broken.LateAssociation, [EQUAL]),
+    ("coclusters", 0, 0.4, broken.ForgottenBeta, [EQUAL, SLOPE]),
+    ("coclusters", 0, 0.4, broken.FirstAssociation, [EQUAL, SLOPE, BOUND]),
+    ("factorial", 0, 1.0, broken.NoPriorOfCenters, [EQUAL, SLOPE, BOUND]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "table", "beta", "twin", "checks"), FOUND)
+def test_broken_twins_of_single_models_are_found(name, table, beta, twin, checks):
+    right = CASES[name]
+    case = Case(right.model, list(tables(right.X))[table], beta, right.literal)
+    case.end = case.run(twin(case.model), case.states[1], 300)  # of its own
+    for check in checks:
+        with pytest.raises(AssertionError):
+            CHECKS[check].run(case, twin(case.model))
+
+
+def test_all_broken_twins_are_tried():
+    own = {cls for cls in vars(broken).values() if isinstance(cls, type) and hasattr(cls, "of")}
+    assert own <= {twin for *_, twin, _ in FOUND}  # Twice has a test beside its fixed points
+
+
+# A bound that is always a little flat falls to its own end: from that of the right one it rises.
+TWINS = [(n, twin) for n, check in CHECKS.items() for twin in check.twins if n != BOUND]
+
+
+@pytest.mark.parametrize(("name", "twin"), TWINS)
+def test_broken_models_do_not_pass(name, twin):
+    options = {"literal": LiteralAspects(), "betas": (0.8,)}
+    with pytest.raises(AssertionError, match=r"at beta=0\.8"):
+        check_model(twin(Aspects(3)), skip=set(CHECKS) - {name}, **options)
+
+
+def test_a_check_that_cannot_fail_is_none(monkeypatch):
+    for name, check in CHECKS.items():
+        monkeypatch.setitem(CHECKS, name, check._replace(run=lambda case, model: None))
+        with pytest.raises(AssertionError, match=f"{name}: the broken twin .* passes"):
+            check_model(Aspects(3), literal=LiteralAspects(), betas=(0.8,))
+        monkeypatch.undo()
+
+
+def test_half_a_step_climbs_and_needs_the_equations_to_be_found():
+    half = HalfStep(Aspects(3))
+    case = Case(half, next(tables(None)), 1.0, LiteralAspects())
+    CHECKS["blocks"].run(case, half)
+    with pytest.raises(AssertionError, match="components"):
+        CHECKS["literal step"].run(case, half)
+
+
+def test_unknown_checks_are_refused():
+    with pytest.raises(ValueError, match=r"no check \['slope'\]: they are \['bound falls'"):
+        check_model(Aspects(3), skip=["slope"])
+
+
+def test_tables_get_an_empty_row_and_column():
+    (counts,) = tables(np.ones((3, 5)))
+    assert counts.shape == (4, 6)
+    assert np.flatnonzero(counts.row_sums == 0).tolist() == [1]
+    assert np.flatnonzero(counts.column_sums == 0).tolist() == [2]
+    assert next(tables(counts.table)).shape == (4, 6)

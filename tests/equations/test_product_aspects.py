@@ -1,0 +1,229 @@
+"""The product-space mixture: limits, starts, what it finds, and its two sides."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skcooc import AspectModel, Dyads, ProductSpaceMixture
+from skcooc.base.attributes import collapsed
+from skcooc.counts import CSRCounts
+from skcooc.em import State
+from skcooc.equations.aspects import Aspects
+from skcooc.equations.aspects import Params as AspectParams
+from skcooc.equations.product_aspects import Params, ProductAspects
+from skcooc.model_selection import split_observations
+from tests.equations.literal_product_aspects import (
+    LiteralProducts,
+    literal_step,
+    parameters,
+    random_state,
+    state_of,
+)
+from tests.equations.running import run, step
+from tests.tables import planted, random_table
+
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+both_temperings = pytest.mark.parametrize("tempering", ["joint", "likelihood"])
+
+
+def blocks(C=2, D=3, n_observations=4000, n_rows=60, n_columns=45, seed=0):
+    """Counts drawn from P(c, d), P(x|c), P(y|d), and these."""
+    rng = np.random.default_rng(seed)
+    pi = 0.95 * np.eye(C, D) + 0.05
+    pi[-1, C:], pi[D:, -1] = 1, 1  # whatever is left over goes with the last of the other side
+    pi /= pi.sum()
+    p = rng.dirichlet(np.full(n_rows, 0.3), C).T
+    q = rng.dirichlet(np.full(n_columns, 0.3), D).T
+    P = p @ pi @ q.T
+    counts = rng.multinomial(n_observations, P.ravel() / P.sum()).reshape(P.shape)
+    return sp.csr_array(counts.astype(float)), pi, p, q
+
+
+@both_temperings
+@pytest.mark.parametrize("sizes", [(1, 3), (3, 1)])
+def test_one_component_equals_the_literal_equations(sizes, tempering):
+    X = random_table()
+    state = random_state(X.toarray(), sizes)
+    literal = LiteralProducts(tempering).step(X.toarray(), *state, 0.7)
+    (params, rows), *_ = step(ProductAspects(*sizes, tempering), X, state, 0.7)
+    seen = rows[X.sum(axis=1) > 0], literal.rows[X.sum(axis=1) > 0]
+    for mine, expected in (*zip(params, literal.params, strict=True), seen):
+        np.testing.assert_allclose(mine, expected, atol=1e-12)
+
+
+@both_temperings
+@pytest.mark.parametrize("beta", [1.0, 0.7])
+def test_a_diagonal_joint_is_the_aspect_model(tempering, beta):
+    """Pairs of c = d alone stay so: a step is one of the aspect model."""
+    X = random_table()
+    (q, *_), A = random_state(X.toarray(), (3, 3))
+    weights = np.asarray(X.sum(axis=1)) / X.sum() @ A
+    mine, its = State(Params(q, np.diag(weights), weights), A), State(AspectParams(q, weights), A)
+    for _ in range(3):
+        mine, _, objective = step(ProductAspects(3, 3, tempering), X, mine, beta)
+        its, _, expected = step(Aspects(3, tempering), X, its, beta)
+        assert objective == pytest.approx(expected)
+        np.testing.assert_allclose(mine.rows, its.rows, atol=1e-12)
+        np.testing.assert_allclose(mine.params.components, its.params.components, atol=1e-12)
+        np.testing.assert_allclose(mine.params.joint, np.diag(its.params.weights), atol=1e-12)
+
+
+@both_temperings
+def test_components_without_observations_stay_as_they_are(tempering):
+    X = random_table()
+    (q, joint, _), rows = random_state(X.toarray())
+    joint = joint * [1, 0]
+    state = State(Params(q, joint / joint.sum(), joint.sum(axis=1) / joint.sum()), rows)
+    fit = run(ProductAspects(3, 2, tempering), X, state, 0.9)
+    np.testing.assert_array_equal(fit.params.components[:, 1], q[:, 1])
+    np.testing.assert_array_equal(fit.params.joint[:, 1], 0)
+    np.testing.assert_allclose(fit.params.components[:, 0], shares_of(X))
+
+
+# ---- limits
+
+
+def shares_of(X):
+    return np.asarray(X.sum(axis=0)) / X.sum()
+
+
+def test_one_column_component_is_the_unigram_and_said_to_be():
+    X = planted().X
+    with pytest.warns(UserWarning, match="All 4 components are the unigram"):
+        model = ProductSpaceMixture(4, 1, random_state=0).fit(X)
+    np.testing.assert_allclose(model.components_, np.tile(shares_of(X), (4, 1)))
+    np.testing.assert_allclose(model.column_components_, shares_of(X)[None])
+
+
+# ---- starts
+
+
+@pytest.mark.parametrize(("tempering", "concentration"), [("joint", 0.1), ("likelihood", 1.0)])
+@pytest.mark.parametrize("sizes", [(6, 6), (5, 6), (6, 4)])
+def test_starts_do_not_collapse_where_random_ones_do(tempering, concentration, sizes):
+    X = sp.csr_array(planted(6, 6000, concentration=concentration).X.astype(float))
+    model = ProductAspects(*sizes, tempering)
+    good = State(*model.start(CSRCounts(X), np.random.default_rng(0)))
+    assert not ends_collapsed(model, X, good)
+    assert ends_collapsed(model, X, random_state(X.toarray(), sizes))
+
+
+def ends_collapsed(model, X, state):
+    fit = run(model, X, state, beta=0.85, n_iter=300)
+    components = model.factors(fit.params, fit.rows)[1].T
+    return collapsed(components, fit.params.weights, X.shape[0])
+
+
+@pytest.mark.parametrize("sizes", [(5, 2), (2, 5), (4, 4), (1, 3)])
+def test_starts_are_distributions(sizes):
+    X = random_table()
+    params, A = ProductAspects(*sizes).start(CSRCounts(X), np.random.default_rng(0))
+    assert params.joint.shape == sizes
+    assert (params.joint > 0).all()
+    assert params.joint.sum() == pytest.approx(1)
+    np.testing.assert_allclose(params.weights, params.joint.sum(axis=1))
+    np.testing.assert_allclose(params.components.sum(axis=0), 1)
+    np.testing.assert_allclose(A.sum(axis=1), 1)
+
+
+def test_starts_merge_the_aspects_that_are_alike():
+    """Of three kinds of rows, two use nearly the same columns: they have one component."""
+    one, other = np.random.default_rng(0).dirichlet(np.ones(30), 2)
+    kinds = np.stack([one, 0.8 * one + 0.2 * np.roll(one, 1), other])
+    X = CSRCounts(sp.csr_array(np.round(1000 * np.repeat(kinds, 8, axis=0))))
+    _, A = ProductAspects(2, 3).start(X, np.random.default_rng(0))
+    labels = A.argmax(axis=1).reshape(3, 8)
+    assert (labels[:2] == labels[0, 0]).all()
+    assert (labels[2] != labels[0, 0]).all()
+
+
+# ---- recovery
+
+
+@pytest.mark.parametrize("options", [{}, {"beta": 0.95, "tempering": "joint"}], ids=repr)
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 3), (3, 2), (4, 2)])
+def test_recovers_a_planted_product_space(sizes, options):
+    """The larger side has components that the table cannot tell apart, but predicts as well."""
+    X, pi, p, q = blocks(*sizes, 30_000)
+    model = ProductSpaceMixture(*sizes, random_state=0, **options).fit(X)
+    given_c = pi @ q.T / pi.sum(axis=1, keepdims=True)
+    given_x = p * pi.sum(axis=1) / (p @ pi.sum(axis=1))[:, None]
+    distances = np.abs(model.embedding_ @ model.components_ - given_x @ given_c).sum(axis=1) / 2
+    assert np.median(distances) < 0.06
+    if sizes[0] <= sizes[1]:
+        order = matched(model.components_, given_c)
+        errors = np.abs(model.embedding_[:, order] - given_x).sum(axis=1)
+        assert np.median(errors) < 0.15
+    if sizes[1] <= sizes[0]:
+        matched(model.column_components_, q.T)
+    if sizes[0] == sizes[1]:
+        columns = matched(model.column_components_, q.T)
+        np.testing.assert_allclose(model.joint_[np.ix_(order, columns)], pi, atol=0.05)
+
+
+def matched(found, planted):
+    """Which component found is which one planted."""
+    overlap = np.sqrt(planted) @ np.sqrt(found).T  # Bhattacharyya
+    assert (overlap.max(axis=1) > 0.97).all()
+    assert sorted(overlap.argmax(axis=1)) == list(range(len(planted)))
+    return overlap.argmax(axis=1)
+
+
+def test_predicts_as_well_as_an_aspect_model_with_as_many_components():
+    train, test = split_observations(blocks(3, 3)[0], random_state=0)
+    aspects, pairs, independent = (
+        model.fit(train).perplexity(Dyads(test))
+        for model in (
+            AspectModel(3, random_state=0),
+            ProductSpaceMixture(3, 3, random_state=0),
+            AspectModel(1, random_state=0),
+        )
+    )
+    assert pairs < 1.02 * aspects
+    assert pairs < 0.9 * independent
+
+
+# ---- invariances
+
+
+@both_temperings
+def test_transposing_interchanges_the_sides(tempering):
+    X, *_ = blocks(n_rows=30, n_columns=20)
+    n = X.toarray()
+    # A state keeps P(x) = n_i / L; after a step P(y) = m_j / L holds as well.
+    pi, p, q = literal_step(n, *parameters(n, random_state(n, (2, 3))), 1.0, tempering)
+    there = run(ProductAspects(2, 3, tempering), X, state_of(n, pi, p, q), 0.9)
+    transposed = sp.csr_array(X.T)
+    back = run(ProductAspects(3, 2, tempering), transposed, state_of(n.T, pi.T, q, p), 0.9)
+    pi, p, q = parameters(n, (there.params, there.rows))
+    its_pi, its_q, its_p = parameters(n.T, (back.params, back.rows))
+    for mine, its in ((pi, its_pi.T), (p, its_p), (q, its_q)):
+        np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-12)
+
+
+# ---- the estimator
+
+
+def test_components_are_those_of_the_columns_mixed():
+    X, *_ = blocks()
+    model = ProductSpaceMixture(2, 3, random_state=0).fit(X)
+    given_c = model.joint_ / model.joint_.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.components_, given_c @ model.column_components_)
+    np.testing.assert_allclose(model.column_components_.sum(axis=1), 1)
+    np.testing.assert_allclose(model.weights_, model.joint_.sum(axis=1))
+    # sum_cd P(x|c) P(c,d) P(y|d) has the margins of the table
+    predicted = model.row_distribution_ @ model.embedding_ @ model.components_
+    np.testing.assert_allclose(predicted, shares_of(X), atol=1e-4)
+
+
+@both_temperings
+@pytest.mark.parametrize("sizes", [(4, 2), (2, 4)])
+def test_where_all_aspects_are_alike_some_are_empty_but_nothing_breaks(tempering, sizes):
+    X = np.outer([1, 2, 3, 4, 5], [5, 1, 3, 2])
+    model = ProductSpaceMixture(*sizes, beta=0.8, tempering=tempering, random_state=0)
+    with pytest.warns(UserWarning, match="components are the unigram"):
+        model.fit(X)
+    expected = np.tile(X[0] / X[0].sum(), (sizes[0], 1))
+    np.testing.assert_allclose(model.components_, expected, atol=0.01)
+    np.testing.assert_allclose(model.embedding_.sum(axis=1), 1)
+    assert model.joint_.sum() == pytest.approx(1)

@@ -1,0 +1,192 @@
+"""Probabilistic clustering-projection: its bound, clusters that die, and new rows."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
+
+from benchmarks import corpora
+from skcooc import ClusteringProjection
+from skcooc.counts import CSRCounts
+from skcooc.em import Leg, fit, solver
+from skcooc.equations.at_centers import MeanField, cluster_terms
+from skcooc.equations.factorial_projections import FactorialProjections
+from skcooc.equations.projections import StructuredProjections, clusters_of
+from skcooc.fitting.fold_in import fold_in
+from tests.data import requires_data
+from tests.equations import literal_projections as literal
+from tests.equations.running import energies, run, step
+from tests.tables import planted, random_table
+
+MODELS = {"factorial": FactorialProjections, "structured": StructuredProjections}
+every_posterior = pytest.mark.parametrize("posterior", MODELS)
+
+
+def bounds(model, beta, relaxation=1.0, n_iter=25, X=None):
+    """-bound / beta at every E-step."""
+    X = planted(4, 2000, kind="clusters", n_rows=30, n_columns=25).X if X is None else X
+    leg = Leg(model, CSRCounts(X.astype(float)), beta, n_iter, -np.inf)
+    return energies(fit([leg], np.random.default_rng(0), solver(relaxation)))
+
+
+def largest_rise(values):
+    return np.max(np.diff(values) / np.abs(values[1:]))
+
+
+@every_posterior
+@pytest.mark.parametrize("beta", [1.0, 0.6])
+@pytest.mark.parametrize("n_clusters", [None, 4])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"topic_prior": 0.5, "alpha": 30.0, "lambda_": 0.02},
+        {"update_priors": True},
+        {"update_priors": True, "topic_prior": 0.01, "lambda_": 2.0},
+    ],
+    ids=str,
+)
+def test_the_bound_never_falls(posterior, beta, n_clusters, options):
+    values = bounds(MODELS[posterior](3, n_clusters, **options), beta)
+    assert largest_rise(values) <= 1e-11
+    assert values[-1] < values[0]
+
+
+@every_posterior
+def test_over_relaxed_steps_keep_the_bound(posterior):
+    values = bounds(MODELS[posterior](3), 0.8, relaxation=1.8)
+    assert largest_rise(values) <= 1e-11
+
+
+@requires_data
+@every_posterior
+def test_the_bound_never_falls_on_texts(posterior):
+    n_clusters = 20 if posterior == "structured" else None
+    model = MODELS[posterior](5, n_clusters, topic_prior=0.01, update_priors=True)
+    assert largest_rise(bounds(model, 0.9, n_iter=4, X=corpora.cranfield().X[::3])) < 0
+
+
+def test_single_precision_lets_the_bound_fall_by_rounding_alone():
+    X = CSRCounts(planted(4, 20_000, kind="clusters").X.astype(np.float32))
+    for model in (FactorialProjections(5), StructuredProjections(5, 4)):
+        found = run(model, X, beta=0.7, n_iter=30)
+        assert all(array.dtype == np.float32 for array in (*found.params, found.rows))
+        assert largest_rise(energies(found)) < 1e-6
+
+
+def test_the_structured_bound_is_not_below_the_factorial_one():
+    X, beta = random_table(), 1.0
+    state = literal.random_state(False, X)
+    loose, tight = (model(3, 4) for model in MODELS.values())
+    for _ in range(20):
+        close = step(tight, X, state, beta)[2]
+        state, _, objective = step(loose, X, state, beta)
+        assert close <= objective
+
+
+@every_posterior
+def test_clusters_die(posterior):
+    given = {"posterior": posterior, "beta": 1.0, "smoothing": 0.0, "random_state": 0}
+    model = ClusteringProjection(4, **given).fit(planted(3, 30_000, kind="clusters").X)
+    assert 3 <= model.n_clusters_ < 40
+    assert model.cluster_centers_.shape == (model.n_clusters_, 4)
+    assert model.cluster_weights_.shape == (model.n_clusters_,)
+    np.testing.assert_allclose(model.cluster_centers_.sum(axis=1), 1)
+    np.testing.assert_allclose(model.cluster_weights_.sum(), 1)
+    assert model.labels_.max() < model.n_clusters_
+
+
+@every_posterior
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_recovers_planted_clusters(posterior, dtype):
+    data = planted(4, 20_000, kind="clusters", n_rows=150)
+    model = ClusteringProjection(6, 4, posterior=posterior, random_state=0)
+    model.fit(data.X.astype(dtype))
+    assert adjusted_rand_score(data.labels, model.labels_) > 0.95
+    assert adjusted_rand_score(model.labels_, model.predict(data.X.astype(dtype))) > 0.95
+    assert model.lower_bound_ == pytest.approx(-model.beta_ * model.objective_)
+
+
+def test_priors_are_fitted_only_where_asked():
+    X = planted(4, 5000, kind="clusters").X
+    fixed = ClusteringProjection(3, 4, beta=1.0, center_prior=0.7, random_state=0).fit(X)
+    assert fixed.alpha_ == 1
+    np.testing.assert_allclose(fixed.lambda_, 0.7)
+    free = fixed.set_params(update_priors=True).fit(X)
+    assert free.alpha_ != 1
+    assert np.ptp(np.log(free.lambda_)) > 0.1
+
+
+def test_one_cluster_a_row_needs_no_square_array():
+    N = 4000
+    X = sp.random_array((N, 50), density=0.1, rng=np.random.default_rng(0), format="csr")
+    model, counts = FactorialProjections(3), CSRCounts(X.astype(np.float32))
+    state = model.start(counts, np.random.default_rng(0))
+    tracemalloc.start()
+    after, *_ = step(model, counts, state)
+    model.factors(*after)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < N * N  # bytes; a square array of float32 has four times as many
+
+
+# ---- new rows
+
+
+def fitted(**options):
+    X = planted(5, 6000, n_rows=100, n_columns=30, concentration=0.5).X.astype(float)
+    model = ClusteringProjection(4, 12, random_state=0, **{"beta": 1.0, "smoothing": 0.0} | options)
+    return model.fit(X[:70]), X[70:]
+
+
+@pytest.mark.parametrize("posterior", ["factorial", "structured"])
+def test_topics_of_new_rows_are_summed_out(posterior):
+    model, new = fitted(posterior=posterior, beta=0.9)
+    theta, n = model.cluster_centers_, new.toarray()
+    scores = np.log(model.cluster_weights_) + 0.9 * n @ np.log(theta @ model.components_).T
+    psi = np.array([literal.normalised(row) for row in scores])
+    np.testing.assert_allclose(model.predict_proba(new), psi, atol=1e-10)
+    np.testing.assert_array_equal(model.predict(new), psi.argmax(axis=1))
+    np.testing.assert_allclose(model.transform(new), psi @ theta)
+
+
+def test_projections_of_new_rows_are_their_mean_topics():
+    model, new = fitted()
+    q, n = literal.posterior_of(model._state.params), new.toarray()
+    psi = np.zeros((len(n), len(q.eta)))
+    psi[:, clusters_of(model._state.params).alive] = model.predict_proba(new)
+    S = np.einsum("ij,ijk->ik", n, literal.topics_of_words(q, psi, n, 1.0))
+    np.testing.assert_allclose(model.project(new), S / n.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(model.project(np.zeros((1, 30))), model.weights_[None])
+
+
+def test_the_bound_of_new_rows():
+    """By mean field it is eq. (5); with topics summed out it is tighter, row by row."""
+    model, new = fitted(inference="variational")
+    q, n = literal.posterior_of(model._state.params), new.toarray()
+    psi = np.zeros((len(n), len(q.eta)))
+    psi[:, clusters_of(model._state.params).alive] = model.predict_proba(new)
+    phi = literal.topics_of_words(q, psi, n, 1.0)
+    expected = np.zeros(len(n))
+    for i, j in np.argwhere(n):
+        terms = phi[i, j] @ (np.log(q.B[j]) + psi[i] @ q.log_theta)
+        expected[i] += n[i, j] * (terms - literal.xlogx(phi[i, j]).sum())
+    expected += psi @ q.log_pi - literal.xlogx(psi).sum(axis=1)
+    bound = model.bound(new)
+    np.testing.assert_allclose(bound, expected)
+    assert (model.set_params(inference="collapsed").bound(new) >= bound - 1e-9).all()
+    assert np.isfinite(model.bound(np.eye(30))).all()
+
+
+def test_mean_field_locks_in_when_started_from_the_prior():
+    model, new = fitted(inference="variational")
+    _, params = StructuredProjections(4).folding(model._state.params)
+    n = new.toarray()
+
+    def bound(psi):
+        A = np.exp(psi @ params.log_centers)
+        return cluster_terms(params, psi) + (n * np.log(A @ params.topics.T)).sum(axis=1)
+
+    from_prior = fold_in(MeanField(), params, 1.0, CSRCounts(new).as_new(), 1)
+    assert bound(model.predict_proba(new)).sum() > bound(from_prior).sum() + 1
