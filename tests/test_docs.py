@@ -79,7 +79,7 @@ def files_to_touch(page):
 @pytest.mark.parametrize(
     ("name", "touched", "new"),
     [
-        ("howto/new_model", 8, {"skcooc/equations", "skcooc", "docs/guide"}),
+        ("howto/new_model", 8, {"skcooc/equations", "skcooc", "tests/equations", "docs/guide"}),
         ("contributing/new_accelerator", 4, set()),
     ],
 )

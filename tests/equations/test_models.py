@@ -1,6 +1,7 @@
 """All models pass the checks of skcooc.testing, with their papers' equations transcribed."""
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,22 @@ from skcooc.testing import CHECKS, check_model, twins
 from skcooc.testing.case import Case, tables
 from skcooc.testing.twins import HalfStep, Twin
 from tests.equations import broken
+from tests.equations import models as of_the_papers
 from tests.equations.literal_aspects import LiteralAspects
-from tests.equations.models import CASES
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+
+
+def cases():
+    """Those in one place, and those that stand beside other tests of their model."""
+    files = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py"))
+    others = (import_module(f"{__package__}.{file}") for file in files if file != "test_models")
+    return of_the_papers.CASES | {
+        name: case for module in others for name, case in getattr(module, "CASES", {}).items()
+    }
+
+
+CASES = cases()
 
 
 @pytest.mark.parametrize("name", CASES)
