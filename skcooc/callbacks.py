@@ -89,14 +89,7 @@ class Checkpoint:
 
 
 def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
-    """Write an estimator to a file, which is replaced as a whole.
-
-    Parameters
-    ----------
-    path : path
-    estimator : fitted estimator
-        It is written without its callbacks.
-    """
+    """Write an estimator, without its callbacks, to a file, which is replaced as a whole."""
     path, estimator = Path(path), copy.copy(estimator)
     for name in [name for name in vars(estimator) if "_callback" in name]:
         delattr(estimator, name)

@@ -235,18 +235,10 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
 
 
 def side_by_side(members: Sequence[CooccurrenceEstimator]) -> Factors:
-    """The mean prediction of fitted models, as one product.
+    """The mean prediction of S fitted models, as one product.
 
-    Parameters
-    ----------
-    members : sequence of S estimators
-        Each with ``embedding_`` (N, K) and ``components_`` (K, M).
-
-    Returns
-    -------
-    factors : Factors
-        A, (N, S K), whose rows sum to one, and B, (M, S K): A @ B.T is the mean of
-        embedding_ @ components_.
+    A, (N, S K), whose rows sum to one, and B, (M, S K): A @ B.T is the mean of embedding_ @
+    components_.
     """
     A = np.hstack([member.embedding_ for member in members]) / len(members)
     return Factors(A, np.hstack([member.components_.T for member in members]))

@@ -26,21 +26,7 @@ Attributes = dict[str, object]
 def usable(
     model: Model, state: State, beta: float, smoothing: float, unigram: Array, row_mass: Array
 ) -> Attributes:
-    """What transform, score and sample need.
-
-    Parameters
-    ----------
-    model : Model
-    state : State
-    beta, smoothing : float
-    unigram : (M,) array
-    row_mass : (N,) array
-        Observations of each row.
-
-    Returns
-    -------
-    attributes : dict
-    """
+    """What transform, score and sample need; ``row_mass`` (N,) are the observations of each row."""
     embedding, components = model.factors(*state)
     unknown, _ = model.factors(state.params, state.params.weights[None])
     return {
@@ -102,20 +88,7 @@ def of_fit(fitted: Fitted) -> Attributes:
 def at_iteration(
     X: Counts, smoothing: float | Literal["auto"], known: Attributes
 ) -> Callable[[Model, Record, State, Unfinished], Attributes]:
-    """What turns an iteration into the attributes of an estimator that stopped there.
-
-    Parameters
-    ----------
-    X : Counts of shape (N, M)
-    smoothing : float or "auto"
-    known : dict
-        Attributes known before the fit.
-
-    Returns
-    -------
-    attributes : callable
-        (model, record, state, unfinished) -> dict.
-    """
+    """What turns an iteration into the attributes of an estimator that stopped there."""
 
     def attributes(
         model: Model, record: Record, state: State, unfinished: Unfinished
@@ -136,14 +109,7 @@ def at_iteration(
 
 
 def warn_about(estimator: BaseEstimator, stopped: bool) -> None:
-    """Warn where a fit ended before it converged, or in the unigram.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-    stopped : bool
-        Whether a callback ended the fit.
-    """
+    """Warn where a fit ended in the unigram, or, unless stopped, before it converged."""
     if not (estimator.converged_ or stopped):
         _warn(
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
@@ -161,26 +127,7 @@ def warn_about(estimator: BaseEstimator, stopped: bool) -> None:
 
 
 def collapsed(components: Array, weights: Array, n_rows: int) -> bool:
-    """Whether no component differs from the mean of all, though the data would let it.
-
-    Parameters
-    ----------
-    components : (K, M) array
-    weights : (K,) array
-    n_rows : int
-
-    Returns
-    -------
-    collapsed : bool
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> collapsed(np.array([[0.3, 0.7], [0.3, 0.7]]), np.array([0.5, 0.5]), n_rows=9)
-    True
-    >>> collapsed(np.array([[0.3, 0.7], [0.6, 0.4]]), np.array([0.5, 0.5]), n_rows=9)
-    False
-    """
+    """Whether no component, (K, M), differs from the mean of all, though the data would let it."""
     if 1 in (*components.shape, n_rows):
         return False
     distances = np.abs(components - weights @ components).sum(axis=1) / 2

@@ -85,23 +85,8 @@ def completed(
     paragraphs: Mapping[str, str],
     defaults: Mapping[str, object],
 ) -> str | None:
-    """A docstring whose section has a paragraph for every name.
+    """A docstring whose section has a paragraph for every name; None where Python leaves them out.
 
-    Parameters
-    ----------
-    docstring : str or None
-        In numpydoc; None where Python leaves docstrings out.
-    section : str
-    paragraphs : mapping of str to str
-        What is said of a name, after its name and type.
-    defaults : mapping of str to object
-
-    Returns
-    -------
-    docstring : str or None
-
-    Examples
-    --------
     >>> of_beta = {"beta : float": "Inverse temperature."}
     >>> doc = "A model.\\n\\n    Parameters\\n    ----------\\n    k : int\\n        Size.\\n    "
     >>> print(completed(doc, "Parameters", of_beta, {"beta": 1.0}))

@@ -40,25 +40,9 @@ def followed(
 ) -> tuple[Temperature, T]:
     """Try the next temperature beside the present one, and go there if it predicts better.
 
-    Parameters
-    ----------
-    now : Temperature
-    within : TemperatureRange
-        Beyond which it does not go.
-    observations : float
-        Number of observations held out, which decide. Without any, nothing is tried.
-    fold_in : callable
-        beta -> Tried: the batch at this temperature.
+    ``fold_in(beta)`` is the batch at a temperature. Where the present one stays, the other
+    direction is next. Nothing is tried without observations held out, which decide.
 
-    Returns
-    -------
-    after : Temperature
-        The one tried; or that of before, which will try the other direction next.
-    batch : Tried
-        At that temperature.
-
-    Examples
-    --------
     >>> class Batch(NamedTuple):
     ...     validation: Validation
     >>> def fold_in(beta):

@@ -55,39 +55,18 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True)
 class Leg:
-    """EM with one model on one table at one inverse temperature, until it converges.
-
-    Parameters
-    ----------
-    model : Model
-    X : Counts of shape (n, M)
-    beta : float
-    max_iter : int
-    tol : float
-        It has converged where the objective falls by no more than this share of its size.
-    heldout : HeldOut or None, default=None
-        Observations on which every iteration is validated. The parameters with the least held-out
-        perplexity are returned.
-    patience : int, default=10
-        Iterations without a better held-out perplexity after which a validated leg ends.
-    enough : bool, default=False
-        Whether to reach ``max_iter`` is to converge.
-    members : (n,) array of int or None, default=None
-        For each row, its row in the leg before, where rows are tied; None: the same.
-    groups : (N,) array of int or None, default=None
-        For each row of the finest table, its row here; None: the same.
-    """
+    """EM with one model on one table at one inverse temperature, until it converges."""
 
     model: Model
-    X: Counts
+    X: Counts  # (n, M)
     beta: float
     max_iter: int
-    tol: float
-    heldout: HeldOut | None = None
-    patience: int = 10
-    enough: bool = False
-    members: Array | None = None
-    groups: Array | None = None
+    tol: float  # it has converged where the objective falls by no more than this share of its size
+    heldout: HeldOut | None = None  # validates every iteration; the best parameters are returned
+    patience: int = 10  # iterations without a better held-out perplexity after which it ends
+    enough: bool = False  # whether to reach max_iter is to converge
+    members: Array | None = None  # (n,): for each row, its row in the leg before; None: the same
+    groups: Array | None = None  # (N,): for each of the finest table, its row here; None: the same
 
     def begin(self, rng: np.random.Generator) -> State:
         """Where a fit begins, unless it is told."""
@@ -196,22 +175,9 @@ def fit(
 ) -> Fit:
     """Go through the legs.
 
-    Parameters
-    ----------
-    parts : sequence of Leg or Splitting
-    rng : numpy Generator
-        Used by starts and splits alone.
-    solver : Solver
-    observe : callable, default=ignore
-        Called after every iteration with Record, State of the finest table, and Run; True stops.
-    start : State or None, default=None
-        Where to begin instead of at random.
-    resume : Run or None, default=None
-        What was observed of a fit that was cut short. It goes on as if nothing had happened.
-
-    Returns
-    -------
-    fit : Fit
+    The generator is for starts and splits alone. ``observe`` is called after every iteration with
+    the state of the finest table. ``start`` is where to begin instead of at random; ``resume`` what
+    was observed of a fit that was cut short, which goes on as if nothing had happened.
     """
     run = resume.copy() if resume else Run(start or parts[0].begin(rng), solver)
     stopped = False

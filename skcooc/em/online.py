@@ -38,8 +38,6 @@ def step_size(kept: Averages, observations: float) -> float:
     It is in proportion to the observations of the batch, over those of a batch in the mean, so that
     a small one at the end of a table does not count like the others.
 
-    Examples
-    --------
     >>> round(step_size(Averages(None, observations=300.0, n_batches=3), 100.0), 3)
     0.5
     >>> round(step_size(Averages(None, observations=300.0, n_batches=3), 10.0), 3)
@@ -51,19 +49,7 @@ def step_size(kept: Averages, observations: float) -> float:
 
 
 def blended(kept: Averages, stats: Any, observations: float) -> Averages:
-    """The mean after one more batch.
-
-    Parameters
-    ----------
-    kept : Averages
-    stats : statistics of the batch
-    observations : float
-        How many the batch has.
-
-    Returns
-    -------
-    averages : Averages
-    """
+    """The mean after one more batch of so many observations."""
     weight = step_size(kept, observations)
     batch = scaled(stats, weight / observations)
     mean = type(stats)(
@@ -83,26 +69,12 @@ def step(
 ) -> Step:
     """E-step on a batch, and M-step on the mean of what all batches expect.
 
+    The rows (n, k) are folded into the parameters given. In the M-step, beside a prior of the
+    model, the mean stands for ``total`` observations.
+
     O. Cappé and E. Moulines, On-line expectation-maximization algorithm for latent data models,
     Journal of the Royal Statistical Society B 71, 2009; P. Liang and D. Klein, Online EM for
     unsupervised models, NAACL 2009.
-
-    Parameters
-    ----------
-    model : OnlineModel
-    X : Block of shape (n, M)
-        The batch.
-    params : parameters of the model
-    rows : (n, k) array
-        States of the rows, folded into these parameters.
-    beta : float
-    kept : Averages
-    total : float
-        Observations for which the mean stands in the M-step, beside a prior of the model.
-
-    Returns
-    -------
-    step : Step
     """
     rows, stats = model.expect(X, params, rows, beta)
     kept = blended(kept, stats, float(X.column_sums.sum()))
@@ -114,24 +86,11 @@ def opened(model: OnlineModel, params: Any, kept: Averages, totals: Array, batch
     """Parameters with which a batch can meet what it is the first to have.
 
     Under EM a probability of zero stays zero, and one next to zero stays small for long. So all
-    components give new columns what is their share of the observations: which component they
-    belong to, is then for EM to say. After the start alone, which knows no more than a single batch
-    and was fitted to it until convergence, components are a little mixed with the unigram.
+    components give new columns what is their share of the observations: which component they belong
+    to, is then for EM to say. After the start alone, which knows no more than a single batch and
+    was fitted to it until convergence, components are a little mixed with the unigram.
 
-    Parameters
-    ----------
-    model : OnlineModel
-    params : parameters of the model
-    kept : Averages
-        Of the batches before.
-    totals : (M,) array
-        Observations of each column, with those of the batch.
-    batch : (M,) array
-        Observations of each column in the batch.
-
-    Returns
-    -------
-    params : parameters of the model
+    ``totals`` and ``batch`` count the observations of each column, (M,), in all and in the batch.
     """
     components = model.factors(params, params.weights[None])[1]
     new = batch * ~components.any(axis=1)

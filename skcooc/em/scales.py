@@ -19,22 +19,12 @@ class Scale(NamedTuple):
 
 
 def scales(X: Block, coarsening: Sequence[Array]) -> list[Scale]:
-    """The tables that a nested sequence of groupings makes of one: multiscale optimisation.
+    """The tables that nested groupings of rows, (N,), make of one, the coarsest first, X last.
 
     Tying the rows of a group in one posterior restricts the free energy to a subspace: a group acts
     as its mean row, counted as often as it has members. So the objective is the same on all scales,
     it never rises from one to the next, and one temperature is right for all: memo, section 5.4.
-
-    Parameters
-    ----------
-    X : Block of shape (N, M)
-    coarsening : sequence of (N,) arrays of int
-        Group of each row, finest grouping first; each must join groups of the one before.
-
-    Returns
-    -------
-    scales : list of Scale
-        The coarsest first; X itself is the last.
+    The finest grouping comes first; each joins groups of the one before.
     """
     found, groups = [], None
     finer = np.arange(X.shape[0])

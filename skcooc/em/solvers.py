@@ -56,16 +56,7 @@ class Accelerated:
         return maximized(self.take(step, leg.X)), step.objective
 
     def undo(self, step: Sweep) -> Sweep | None:
-        """The plain sweep to go back to, if the step that led to this sweep raised the objective.
-
-        Parameters
-        ----------
-        step : Sweep
-
-        Returns
-        -------
-        plain : Sweep or None
-        """
+        """The plain sweep to go back to, if the step that led to this one raised the objective."""
         raise NotImplementedError
 
     def take(self, step: Sweep, X: Counts) -> Sweep:
@@ -74,16 +65,10 @@ class Accelerated:
 
 
 class OverRelaxation(Accelerated):
-    """Over-relaxed EM: beyond the M-step along the direction it took (memo, eq. 63).
-
-    Parameters
-    ----------
-    eta : float in (0, 2)
-        Step size; with 1, the plain step, nothing is kept.
-    """
+    """Over-relaxed EM: beyond the M-step along the direction it took (memo, eq. 63)."""
 
     def __init__(self, eta: float) -> None:
-        self.eta = self.pace = eta
+        self.eta = self.pace = eta  # with 1, the plain step, nothing is kept
         self._plain: Sweep | None = None  # the last plain sweep
         self._taken: Sweep | None = None  # what was made of it
 
@@ -149,26 +134,8 @@ def relax(previous: Sweep, step: Sweep, X: Counts, eta: float, floor: float = FL
     """The step (1 - eta) previous + eta step in the statistics and in the row states.
 
     Taking it in the expected counts, of which the M-step is a normalisation, keeps the parameters
-    admissible without a projection of their own.
-
-    Parameters
-    ----------
-    previous : Sweep
-        Where the step is measured from: the sweep, itself relaxed, which led to the parameters of
-        ``step``, or the plain one before.
-    step : Sweep
-        The sweep at these parameters.
-    X : Counts
-        To which the states of the rows belong.
-    eta : float in (0, 2)
-        1 is the plain step.
-    floor : float in (0, 1), default=.001
-        Least share of an expected count of the plain step.
-
-    Returns
-    -------
-    relaxed : Sweep
-        With the objective of ``step``.
+    admissible without a projection of their own. ``previous`` is the sweep, itself relaxed, which
+    led to the parameters of ``step``, or the plain one before.
     """
     pairs = zip(previous.stats, step.stats, strict=True)
     stats = type(step.stats)(*(_beyond(*pair, eta, floor) for pair in pairs))

@@ -32,18 +32,10 @@ class Splitting:
     Copies must get apart within one leg, which they do some way above the inverse temperature at
     which the cluster becomes unstable, at 1.3 to 2.4 times it on planted data. To wait longer finds
     splits earlier, but not better ones: where clusters hardly differ, the wrong ones part.
-
-    Parameters
-    ----------
-    leg : Leg
-        What is run at every temperature, with an Annealable model. Where there are copies it has
-        much more patience, for they part slowly.
-    betas : sequence of float
-        Rising inverse temperatures. The last one is repeated until no more clusters come apart.
     """
 
-    leg: Leg
-    betas: Sequence[float]
+    leg: Leg  # at every temperature, of an Annealable model; more patient where there are copies
+    betas: Sequence[float]  # rising; the last is repeated until no more clusters come apart
 
     @property
     def model(self) -> Annealable[Params, Statistics]:
@@ -113,16 +105,9 @@ class Growing(Splitting):
 
     It ends where all are there, or where they no longer predict held-out observations better, with
     what predicted best.
-
-    Parameters
-    ----------
-    leg, betas
-        As of Splitting.
-    judge : HeldOut or None, default=None
-        None knows no reason against more clusters.
     """
 
-    judge: HeldOut | None = None
+    judge: HeldOut | None = None  # None knows no reason against more clusters
 
     def leave(self, run: Run) -> None:
         """Keep the best; the next temperature, or the end."""
@@ -171,23 +156,7 @@ def mixed(
 
 
 def drifted(components: Array, copies: Array) -> list[int]:
-    """The clusters that differ from their copies, those that differ most first.
-
-    Parameters
-    ----------
-    components, copies : (M, K) arrays
-        Columns are distributions.
-
-    Returns
-    -------
-    apart : list of int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> drifted(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([[0.5, 0.1], [0.5, 0.9]]))
-    [1]
-    """
+    """The clusters that differ from their copies, both (M, K), those that differ most first."""
     distances = np.abs(components - copies).sum(axis=0) / 2
     order = np.argsort(-distances, kind="stable")
     return order[distances[order] > DISTINCT].tolist()
@@ -196,8 +165,6 @@ def drifted(components: Array, copies: Array) -> list[int]:
 def joined_by(splits: Sequence[Split], companion: int, new: int) -> list[Split]:
     """The same splits, with a new cluster wherever its companion is.
 
-    Examples
-    --------
     >>> joined_by([Split(0.1, ((0,), (1,)))], 1, 2)
     [Split(beta=0.1, parts=((0,), (1, 2)))]
     """
@@ -210,8 +177,6 @@ def joined_by(splits: Sequence[Split], companion: int, new: int) -> list[Split]:
 def rising(low: float, high: float, factor: float) -> list[float]:
     """Inverse temperatures from low to high, each at most ``factor`` times the one before.
 
-    Examples
-    --------
     >>> [round(beta, 3) for beta in rising(0.1, 0.4, 2.0)]
     [0.1, 0.2, 0.4]
     >>> rising(0.5, 0.4, 2.0)

@@ -42,27 +42,8 @@ def search(
 ) -> list[Probe]:
     """Golden section search for the temperature with the least held-out perplexity.
 
-    Parameters
-    ----------
-    evaluate : callable
-        beta -> Validation.
-    within : TemperatureRange
-        One probe is all that an interval without length needs.
-    n_probes : int, default=7
-        Number of evaluations.
-    observe : callable, default=never stops
-        Called with every probe; True ends the search.
-
-    Returns
-    -------
-    probes : list of Probe
-        In the order in which they were tried.
-
-    Examples
-    --------
-    >>> probes = search(lambda beta: Validation((beta - 0.8) ** 2, 0.0), TemperatureRange(0.5, 1.0))
-    >>> len(probes), round(best(probes).beta, 1)
-    (7, 0.8)
+    Where the range has no length, one probe is all that it needs. Probes are in the order in which
+    they were tried; ``observe`` is called with each, and returns True to end the search.
     """
     to_scale, to_beta = (np.log, np.exp) if within.scale == "log" else (float, float)
     low, high = to_scale(within.low), to_scale(within.high)
@@ -99,28 +80,7 @@ def search_with_prior(
 
     No second search for the temperature follows: with many components the probes are too short to
     see that a larger beta, which they favour where there is a prior, overfits in the end.
-
-    Parameters
-    ----------
-    evaluate : callable
-        (beta, prior) -> Validation.
-    within, priors : TemperatureRange
-        Where to look for either.
-    observe : callable, default=never stops
-        Called with every probe; True ends a search.
-
-    Returns
-    -------
-    probes : list of Probe
-
-    Examples
-    --------
-    >>> def evaluate(beta, prior):
-    ...     return Validation(1 + (beta - 0.8) ** 2 + abs(prior - 0.03), 0.0)
-    >>> priors = TemperatureRange(0.001, 0.3, "log")
-    >>> probes = search_with_prior(evaluate, TemperatureRange(0.5, 1.0), priors)
-    >>> len(probes), round(best(probes).beta, 1), round(best(probes).prior, 2)
-    (12, 0.8, 0.03)
+    ``evaluate`` takes beta and prior.
     """
     probes = search(lambda beta: evaluate(beta, 0.0), within, observe=observe)
     beta = best(probes).beta

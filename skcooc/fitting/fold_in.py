@@ -22,26 +22,10 @@ def fold_in(
     start: Rows | None = None,
     max_iter: int = FOLD_IN_ITERATIONS,
 ) -> Rows:
-    """The states of new rows at fixed parameters.
+    """The states of new rows at fixed parameters, (n, k), from those of the whole or from others.
 
-    A row is left alone once it has converged, so that it does not depend on the others.
-
-    Parameters
-    ----------
-    model : FoldIn
-    params : parameters of the model
-    beta : float
-    X : Block of shape (n, M)
-        Such as contribute nothing to columns.
-    n_jobs : int or None
-    start : (n, k) array or None, default=None
-        Where to start instead of at the mixture of the whole.
-    max_iter : int, default=200
-        Largest number of E-steps.
-
-    Returns
-    -------
-    rows : (n, k) array
+    A row is left alone once it has converged, so that it does not depend on the others. The rows
+    are such as contribute nothing to columns.
     """
     rows = unknown_rows(params, X) if start is None else start
     active, (X, columns) = np.arange(X.shape[0]), X.occupied()

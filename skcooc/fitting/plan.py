@@ -86,50 +86,22 @@ def alone(model: Model) -> Stages:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one model brings to a fit.
-
-    Parameters
-    ----------
-    equations : Equations
-    temperatures : callable
-        Block -> TemperatureRange, where the best inverse temperature is looked for.
-    shape : mapping of str to object
-        Parameters that a warm start and a stream may not change.
-    stages : callable, default=none
-        Model -> ever less constrained models, fitted in turn, and how many iterations each.
-    burn_in : int, default=0
-        Iterations at beta = 1 with which a random start begins.
-    cooling : callable or None, default=None
-        (Counts, beta) -> rising inverse temperatures, at which clusters split.
-    coarsening : sequence of (N,) arrays of int or None, default=None
-        Groups of rows, finest grouping first.
-    priors : callable or None, default=None
-        Block -> Priors.
-    grow : callable or None, default=None
-        What makes the model of the observations fitted.
-    costly_start : bool, default=False
-        Whether a start is a fit of its own, which probes share.
-    plain_steps : bool, default=False
-        Whether longer steps make no sense.
-    more_needs : mapping, default={}
-        What parameters beside the equations need of a table, as Equations.needs.
-    check : callable, default=nothing
-        Counts -> None; raises ValueError where they do not suit the parameters.
-    """
+    """What one model brings to a fit."""
 
     equations: Model
-    temperatures: Callable[[Block], TemperatureRange]
-    shape: Mapping[str, object]
-    stages: Callable[[Any], Stages] = alone
-    burn_in: int = 0
+    temperatures: Callable[[Block], TemperatureRange]  # where the best one is looked for
+    shape: Mapping[str, object]  # parameters that a warm start and a stream may not change
+    stages: Callable[[Any], Stages] = alone  # ever less constrained models, fitted in turn
+    burn_in: int = 0  # iterations at beta = 1 with which a random start begins
+    # To beta, rising inverse temperatures at which clusters split.
     cooling: Callable[[Counts, float], Sequence[float]] | None = None
-    coarsening: Sequence[ArrayLike] | None = None
+    coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     priors: Callable[[Block], Priors] | None = None
-    grow: Grow | None = None
-    costly_start: bool = False
-    plain_steps: bool = False
-    more_needs: Mapping[Need, str] = field(default_factory=dict)
-    check: Callable[[Counts], None] = lambda X: None
+    grow: Grow | None = None  # what makes the model of the observations fitted
+    costly_start: bool = False  # whether a start is a fit of its own, which probes share
+    plain_steps: bool = False  # whether longer steps make no sense
+    more_needs: Mapping[Need, str] = field(default_factory=dict)  # beside those of the equations
+    check: Callable[[Counts], None] = lambda X: None  # ValueError where they are unsuitable
 
     @property
     def needs(self) -> Mapping[Need, str]:
@@ -173,22 +145,10 @@ class Plan:
         *,
         splitting: bool = True,
     ) -> list[Part]:
-        """What is fitted one after the other, from a random start on.
+        """What is fitted one after the other, from a random start on; coarsest table first.
 
-        Parameters
-        ----------
-        tables : sequence of Scale
-            The coarsest first.
-        beta : float
-        options : Options
-        heldout : HeldOut or None, default=None
-            Beside the finest table, at which it is looked in the last leg.
-        splitting : bool, default=True
-            Whether clusters split on the way, where the plan says so.
-
-        Returns
-        -------
-        parts : list of Leg or Splitting
+        What is held out lies beside the finest table, and is looked at in the last leg.
+        ``splitting`` is whether clusters split on the way, where the plan says so.
         """
         first, *others = self._plain(tables, beta, options, heldout)
         if self.cooling is None or not splitting:
@@ -227,22 +187,7 @@ class Plan:
 
 
 def check_coarsening(coarsening: Sequence[ArrayLike], n_rows: int) -> list[Array]:
-    """Labels of nested groups of rows, finest grouping first.
-
-    Parameters
-    ----------
-    coarsening : sequence of array-likes of shape (n_rows,)
-    n_rows : int
-
-    Returns
-    -------
-    coarsening : list of (n_rows,) arrays of int
-
-    Raises
-    ------
-    ValueError
-        Where a grouping has another length, or divides a group of the one before.
-    """
+    """Labels of nested groups of rows, (n_rows,), finest first; ValueError where they are not."""
     groupings: list[Array] = [np.asarray(labels) for labels in coarsening]
     if not all(labels.ndim == 1 and labels.dtype.kind not in "fc" for labels in groupings):
         raise ValueError("coarsening should be a list of 1d arrays of int, finest grouping first.")

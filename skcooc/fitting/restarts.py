@@ -45,17 +45,9 @@ AtIteration = Callable[[Model, Record, State, Unfinished], dict[str, object]]
 class Progress:
     """The tasks of a fit: the temperature search with its probes, each restart with its steps.
 
-    Parameters
-    ----------
-    estimator : estimator with callback support, not yet changed by its fit
-    plan : Plan
-    options : Options
-        Tell what is searched for, and how many restarts there are.
-    attributes : callable
-        (model, record, state, unfinished) -> dict of fitted attributes, with which a callback that
-        asks for the fitted estimator gets one as if the fit had ended there.
-    data : mapping
-        What ``fit`` was given: X, y and metadata.
+    The estimator is not yet changed by its fit. With ``attributes`` a callback that asks for the
+    fitted estimator gets one as if the fit had ended there. ``data`` is what ``fit`` was given: X,
+    y and metadata.
     """
 
     def __init__(
@@ -146,24 +138,8 @@ def best_restart(
 ) -> Fit:
     """The best of several random starts, run side by side where there are threads for it.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of the model that has grown, if it grows.
-    unfinished : Unfinished
-        Has the seeds, and the random starts that were begun before.
-    train : Counts of shape (N, M)
-    heldout : HeldOut or None
-    beta : float
-    options : Options
-    progress : Progress
-    start : State or None
-        Where to start instead of at random.
-
-    Returns
-    -------
-    fit : Fit
-        With statistics at its parameters.
+    The plan is of the model that has grown, if it grows. ``start`` is where to begin instead of at
+    random. The fit has statistics at its parameters.
     """
     model, seeds = plan.equations, unfinished.seeds
     ended, underway = dict(unfinished.ended), dict(unfinished.underway)

@@ -78,18 +78,10 @@ class Folded(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of a stream.
+    """Rows of a stream."""
 
-    Parameters
-    ----------
-    X : Block of shape (n, M)
-        Observations to learn from.
-    heldout : Block or None, default=None
-        The others, where the temperature follows the stream.
-    """
-
-    X: Block
-    heldout: Block | None = None
+    X: Block  # (n, M): observations to learn from
+    heldout: Block | None = None  # the others, where the temperature follows the stream
 
     @property
     def observations(self) -> float:
@@ -150,43 +142,19 @@ class Tally:
 
 @dataclass(frozen=True)
 class Follower:
-    """What makes a step of stepwise EM with a batch.
-
-    Parameters
-    ----------
-    model : OnlineModel
-    search : callable
-        Block -> TemperatureRange in which the temperature follows the stream, or None.
-    validation_fraction : float
-        Share of the observations of a batch that is held out where there is such a range.
-    smoothing : float or "auto"
-        As asked for; "auto" follows the stream, too.
-    background : (M,) array
-        The unigram of the batches before.
-    n_jobs : int or None
-    """
+    """What makes a step of stepwise EM with a batch."""
 
     model: Online
-    search: Callable[[Block], TemperatureRange | None]
-    validation_fraction: float
-    smoothing: float | Literal["auto"]
-    background: Array
+    search: Callable[[Block], TemperatureRange | None]  # where the temperature follows the stream
+    validation_fraction: float  # of a batch, held out where there is such a range
+    smoothing: float | Literal["auto"]  # as asked for; "auto" follows the stream, too
+    background: Array  # (M,): the unigram of the batches before
     n_jobs: int | None
 
     def step(self, now: Position, X: Block, totals: Array, tally: Tally) -> Position:
-        """One step, after which the mean of all batches stands for observations with these totals.
+        """One step, after which the mean of all batches stands for these totals of columns, (M,).
 
-        Parameters
-        ----------
-        now : Position
-        X : Block of shape (n, M)
-        totals : (M,) array
-        tally : Tally
-            The batch is added to it.
-
-        Returns
-        -------
-        after : Position
+        The batch is added to the tally.
         """
         stream, kept = now.stream, now.stream.averages
         within, batch = self.search(X), Batch(X.astype(now.params.weights.dtype))

@@ -45,26 +45,12 @@ def fit(
 ) -> Fitted:
     """Fit a model to counts.
 
-    Parameters
-    ----------
-    plan : Plan
-    X : Counts of shape (N, M)
-    sample : Block of shape (n, M)
-        Rows of X, or all, on which the temperature is chosen.
-    options : Options
-    progress : Progress
-    start : State or None, default=None
-        Where to start instead of at random, without burn-in or search.
-    resume : Unfinished or None, default=None
-        What was done before the fit was cut short.
-
-    Returns
-    -------
-    fitted : Fitted
+    The temperature is chosen on the sample, rows of X or all. From a given start there is neither
+    burn-in nor search. ``resume`` is what was done before the fit was cut short.
     """
     if resume:
         options = replace(options, seeds=resume.seeds)
-    train, heldout = _held_out(sample, options)
+    train, heldout = hold_out(sample, *options.division) if options.holds_out else (sample, None)
     priors = plan.priors(sample) if plan.priors else None
     begun = resume or _begun(plan, train, heldout, priors, options, progress, start is not None)
     grown, probes = begun.grown, begun.probes
@@ -85,19 +71,8 @@ def fit(
 class Probes:
     """Short fits at one temperature after the other, from one and the same start.
 
-    Threads may call it side by side.
-
-    Parameters
-    ----------
-    plan : Plan
-    X : Block
-        Observations to fit.
-    heldout : HeldOut
-        Observations by which a temperature is judged.
-    options : Options
-    keep : bool
-        Whether the state in which all probes begin is kept; else each makes it again, which saves
-        the memory.
+    The observations held out judge a temperature. ``keep`` is whether the state in which all begin
+    is kept; else each makes it again, which saves the memory. Threads may call it side by side.
     """
 
     def __init__(
@@ -141,11 +116,6 @@ def probes_of(plan: Plan, X: Block, options: Options) -> Probes:
     seed = _grown(plan, rest, heldout, options, lambda: nullcontext(ignore)).seed
     plan = replace(plan, equations=seed)
     return Probes(plan, rest.spread(1, map), heldout, options, keep=True)
-
-
-def _held_out(X: Block, options: Options) -> tuple[Block, HeldOut | None]:
-    """What is fitted to begin with, and what is held out."""
-    return hold_out(X, *options.division) if options.holds_out else (X, None)
 
 
 def _begun(

@@ -69,26 +69,9 @@ def log_cells(predictor: Predictor, X: Block) -> Array:
 
 
 def best_smoothing(predictor: Predictor, background: Array, X: Block) -> float:
-    """The s that maximises sum n_ij log((1 - s) P_ij + s b_j), by bisection: it is concave in s.
+    """The s in [.001, .95] that maximises sum n_ij log((1 - s) P_ij + s b_j) of held-out counts.
 
-    Parameters
-    ----------
-    predictor : Predictor
-    background : (M,) array
-    X : Block of shape (n, M)
-        Held-out counts.
-
-    Returns
-    -------
-    s : float in [.001, .95]
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> from skcooc.counts import CSRCounts
-    >>> X = CSRCounts(sp.csr_array([[3.0, 1.0]]))
-    >>> round(best_smoothing(Known(np.array([0.9, 0.0])), np.array([0.1, 0.5]), X), 2)
-    0.28
+    By bisection: it is concave in s. The background b is (M,).
     """
     P, b, n = predictor.cells(X), Unigram(background).cells(X), X.observations
     # Sums, not dot products: BLAS divides a dot product among threads, which on a busy machine wait

@@ -9,39 +9,16 @@ from skcooc.protocol import Array, Block, Predictor
 
 
 def score_pairs(X: Block, order: Array, predictor: Predictor) -> Array:
-    """log P(y given x) of single observations.
-
-    Parameters
-    ----------
-    X : Block of shape (N, M)
-        Its non-zeros are the observations, row by row; see ``Dyads.listed``.
-    order : (L,) array of int
-        Where the observations of its non-zeros are in the list.
-    predictor : Predictor
-
-    Returns
-    -------
-    log_likelihood : (L,) array, nats
-    """
+    """log P(y given x) of single observations, (L,), nats, listed as by ``Dyads.listed``."""
     log_likelihood = np.empty(len(order))
     log_likelihood[order] = log_cells(predictor, X)
     return log_likelihood
 
 
 def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
-    """Mean of log P(y given x) over the observations of each row.
+    """Mean of log P(y given x) over the observations of each row, nats, and their number, (n,).
 
-    Parameters
-    ----------
-    X : Block of shape (n, M)
-    predictor : Predictor
-
-    Returns
-    -------
-    log_likelihood : (n,) array, nats
-        Zero where a row has no observations.
-    counts : (n,) array
-        Number of observations of each row.
+    The mean is zero where a row has no observations.
     """
     sums, counts = X.summed(X.observations * log_cells(predictor, X)), X.row_sums
     return sums / np.where(counts > 0, counts, 1), counts
@@ -52,17 +29,7 @@ def draw(
 ) -> tuple[Array, Array]:
     """Draw observations: a row, a component given the row, a column given the component.
 
-    Parameters
-    ----------
-    n_samples : int
-    row_distribution : (N,) array
-    A : (N, K) array
-    components : (K, M) array
-    rng : numpy Generator
-
-    Returns
-    -------
-    rows, columns : (n_samples,) arrays of int
+    From P(x), (N,), P(z given x), (N, K), and P(y given z), (K, M); rows and columns, (n_samples,).
     """
     per_row = rng.multinomial(n_samples, row_distribution)
     per_component = rng.multinomial(per_row, _exactly(A))  # (N, K)

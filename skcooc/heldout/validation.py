@@ -29,21 +29,11 @@ class Validation(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out observations of the rows that are fitted.
+    """Held-out observations of the rows that are fitted."""
 
-    Parameters
-    ----------
-    X : Block of shape (N, M)
-        Held-out counts, row by row beside those fitted.
-    background : (M,) array
-        Distribution with which predictions are smoothed: the unigram of the training observations.
-    smoothing : float or None, default=None
-        Weight of the background; None estimates it on these observations.
-    """
-
-    X: Block
-    background: Array
-    smoothing: float | None = None
+    X: Block  # (N, M): row by row beside those fitted
+    background: Array  # (M,): unigram of the training observations, which smooths predictions
+    smoothing: float | None = None  # weight of the background; None estimates it on X
 
     def __call__(self, model: Model, params: Params, rows: Rows) -> Validation:
         """Score parameters and row states."""
@@ -61,26 +51,7 @@ class HeldOut:
 def hold_out(
     X: Block, fraction: float, seed: int, smoothing: float | Literal["auto"]
 ) -> tuple[Block, HeldOut]:
-    """Divide counts into observations to fit and observations held out.
-
-    Parameters
-    ----------
-    X : Block of shape (N, M)
-    fraction : float in (0, 1)
-    seed : int
-    smoothing : float or "auto"
-        With which those held out are scored; "auto" estimates it on them.
-
-    Returns
-    -------
-    rest : Block of shape (N, M)
-    heldout : HeldOut
-
-    Raises
-    ------
-    ValueError
-        Where one of the parts would be empty.
-    """
+    """Divide counts into what is fitted and what is held out; ValueError where either is empty."""
     rest, drawn = X.divide(fraction, seed)
     if not (rest.observations.any() and drawn.observations.any()):
         raise ValueError(

@@ -38,12 +38,7 @@ def row_names_of(n_rows: int, row_names: ArrayLike | None) -> Array:
 def check_has(model: object, *attributes: str) -> None:
     """Check that a model is fitted and has attributes, such as ``tree_``.
 
-    Raises
-    ------
-    NotFittedError
-        Where the model is an estimator that has not been fitted.
-    TypeError
-        Where fitted models of this kind have no such attribute.
+    NotFittedError where an estimator has not been fitted; TypeError where its kind has none.
     """
     for attribute in attributes:
         if not hasattr(model, attribute):

@@ -149,8 +149,6 @@ def set_temperature(
 def resolved(within: TemperatureRange) -> Array:
     """A range of inverse temperatures in steps of at most .03, relative where it is logarithmic.
 
-    Examples
-    --------
     >>> resolved(TemperatureRange(0.5, 0.6)).round(3).tolist()
     [0.5, 0.525, 0.55, 0.575, 0.6]
     >>> betas = resolved(TemperatureRange(0.02, 0.2, "log"))

@@ -77,15 +77,6 @@ def may_win(losses: Array, least: Array) -> bool:
 
     Not so where they are larger in the mean, or hardly less, by more than the noise of differences
     on the same folds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> least = np.array([5.9, 6.1, 6.0])
-    >>> may_win(least + [0.1, 0.12, 0.11], least)
-    False
-    >>> may_win(least + [0.1, -0.2, 0.2], least)
-    True
     """
     if len(losses) < FIRST_FOLDS:  # too few to tell how large the noise is
         return True
@@ -104,8 +95,6 @@ def descend(race: Race, step: int = 1) -> None:
 def zoom(race: Race) -> None:
     """Visit candidates far apart, and then closer and closer to the best.
 
-    Examples
-    --------
     >>> def measure(pairs):
     ...     return [(candidate - 6) ** 2 for candidate, fold in pairs]
     >>> race = Race(measure, n_candidates=12, n_folds=2)

@@ -54,8 +54,6 @@ def cv_results(params: Sequence[Params], tables: dict[str, Array]) -> dict[str, 
 def ranks(scores: Array) -> Array:
     """1 for the largest score; what is NaN comes last, all at the same rank.
 
-    Examples
-    --------
     >>> ranks(np.array([np.nan, -6.0, -5.9, np.nan])).tolist()
     [3, 2, 1, 3]
     """

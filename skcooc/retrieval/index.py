@@ -27,13 +27,8 @@ class Index:
     """u_d / |u_d| as a sparse part and a mixture, and the directions in aspect space.
 
     The length of u = (1 - l) r + l E B, r sparse, E the mixtures and B the weighted components, is
-    that of its parts: |u|^2 = (1 - l)^2 |r|^2 + 2 l (1 - l) r B'E' + l^2 E B B' E'.
-
-    Parameters
-    ----------
-    fitted : AspectRetriever
-    table : CSR array of shape (N, M)
-        Counts of the documents.
+    that of its parts: |u|^2 = (1 - l)^2 |r|^2 + 2 l (1 - l) r B'E' + l^2 E B B' E'. The table has
+    the counts of the documents, (N, M).
     """
 
     def __init__(self, fitted: Fitted, table: CSR) -> None:

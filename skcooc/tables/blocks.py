@@ -65,30 +65,16 @@ class RowBlocks:
 
 @dataclass(frozen=True)
 class CheckedBlocks:
-    """The blocks of a table, each checked when it is read.
-
-    Parameters
-    ----------
-    blocks : RowBlocks
-    check : callable
-        (block, reset) -> CSR array or matrix of shape (n, M).
-    check_weights : callable
-        (weights, table) -> weights of its rows, (n,).
-    sample_weight : (N,) array or None
-    reset : bool
-        Whether the first block says which columns there are.
-    column_sums : (M,) array or None, default=None
-        Observations of each column of the whole table, once it has been read.
-    """
+    """The blocks of a table, each checked when it is read."""
 
     offers: ClassVar[frozenset[Need]] = frozenset(("mixture", "paths", "all rows", "weights"))
 
     blocks: RowBlocks
-    check: Callable[[TableLike, bool], CSR]
-    check_weights: Callable[[Array, CSR], Array]
-    sample_weight: Array | None
-    reset: bool
-    column_sums: Array | None = None
+    check: Callable[[TableLike, bool], CSR]  # of a block, and whether to reset
+    check_weights: Callable[[Array, CSR], Array]  # of the rows of a block
+    sample_weight: Array | None  # (N,)
+    reset: bool  # whether the first block says which columns there are
+    column_sums: Array | None = None  # (M,): of the whole table, once it has been read
 
     def __iter__(self) -> Iterator[CSRCounts]:
         last = 0
@@ -102,25 +88,10 @@ class CheckedBlocks:
             raise ValueError(f"sample_weight should be of shape ({last},), as X has so many rows.")
 
     def sampled(self, n_rows: int, rng: np.random.Generator) -> tuple[CSRCounts, CheckedBlocks]:
-        """Draw rows of the table while it is read; all have the same chance.
+        """Draw rows of the table while it is read, or all where there are fewer.
 
-        Parameters
-        ----------
-        n_rows : int
-            Number of rows drawn; all where there are fewer.
-        rng : numpy Generator
-
-        Returns
-        -------
-        sample : CSRCounts of shape (n, M)
-            Drawn without replacement, in the order of the table.
-        blocks : CheckedBlocks
-            These, of which it is now known how often each column was observed.
-
-        Raises
-        ------
-        ValueError
-            Where there are no blocks.
+        All rows have the same chance, and those drawn are in the order of the table. Of the blocks
+        returned it is known how often each column was observed. ValueError where there are none.
         """
         reservoir, column_sums = _Reservoir(n_rows), np.zeros(())
         for counts in self:

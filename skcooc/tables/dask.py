@@ -62,29 +62,10 @@ def counts_of(
 ) -> DaskCounts:
     """The counts of a dask array, checked, on the workers of the current client.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets what is known of the columns.
-    X : dask array of shape (N, M)
-    needs : mapping
-        What is needed of the table, and by which parameter.
-    sample_weight : object
-        Must be None.
-
-    Returns
-    -------
-    counts : DaskCounts of shape (N, M)
-
-    Raises
-    ------
-    ValueError
-        Where X is negative, not finite or all zero, where parameters need rows in one place, or
-        there is no client.
-    RuntimeError
-        Also from what is done with the counts: where blocks kill the workers.
-    ConnectionError
-        Also from what is done with the counts: where the scheduler is lost.
+    The estimator gets what is known of the columns. ValueError where X is negative, not finite or
+    all zero, where parameters need rows in one place, or there is no client. Also from what is done
+    with the counts: RuntimeError where blocks kill the workers, ConnectionError where the scheduler
+    is lost.
     """
     from skcooc.counts.dask import DaskCounts, load  # needs dask, as X does
 

@@ -42,35 +42,16 @@ def read(
     searches: bool = True,
     random_state: RandomState = None,
 ) -> Table:
-    """Check a table that is to be fitted.
+    """Check a table that is to be fitted: one in memory, a dask array, Dyads or RowBlocks.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets ``n_features_in_`` and ``feature_names_in_``, or is compared with them.
-    X : array-like, sparse array or matrix, DataFrame, dask array of shape (N, M), Dyads, RowBlocks
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of observations (Dyads) are counted into the table.
-    needs : mapping or None, default=None
-        What is needed of the table, and by which parameter.
-    continues : bool, default=False
-        Whether a table in blocks goes on with the columns of those fitted before.
-    searches : bool, default=True
-        Whether temperatures are chosen, for which rows on workers are drawn and brought here.
-    random_state : int, RandomState instance or None, default=None
-        Of rows that are drawn.
+    The estimator gets ``n_features_in_`` and ``feature_names_in_``, or is compared with them.
+    Weights of observations (Dyads) are counted into the table. A table in blocks that ``continues``
+    has the columns of those fitted before. Where temperatures are searched, rows on workers are
+    drawn and brought here.
 
-    Returns
-    -------
-    table : Table
-
-    Raises
-    ------
-    ValueError
-        Where counts are negative, not finite, all zero or of other columns than before, or where
-        the table does not offer what is needed.
-    TypeError
-        Where X is a dask collection, but no array.
+    ValueError where counts are negative, not finite, all zero or of other columns than before, or
+    where the table does not offer what is needed; TypeError where X is a dask collection, but no
+    array.
     """
     if is_collection(X):
         counts = counts_of(estimator, X, needs or {}, sample_weight)
@@ -84,17 +65,7 @@ def read(
 
 
 def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
-    """Check rows for a fitted estimator.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-    X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-
-    Returns
-    -------
-    rows : NewRows of shape (n, M)
-    """
+    """Check rows for a fitted estimator."""
     return NewRows(check_table(estimator, X, reset=False))
 
 
@@ -104,27 +75,11 @@ def as_counts(table: CSR) -> Block:
 
 
 def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
-    """Turn counts into a CSR array of floats.
+    """Turn counts into a CSR array of floats, (n, M); X itself where it is one already.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets ``n_features_in_`` and ``feature_names_in_``, or is compared with them.
-    X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-    reset : bool
-        Whether this is the table that is fitted.
-
-    Returns
-    -------
-    table : CSR array or matrix of shape (n, M), float32 or float64
-        X itself where it is one already.
-
-    Raises
-    ------
-    ValueError
-        Where counts are negative, not finite, or have another number of columns than fitted.
-    TypeError
-        Where X is not in memory.
+    With ``reset`` the estimator gets ``n_features_in_`` and ``feature_names_in_``, else it is
+    compared with them. ValueError where counts are negative, not finite, or have another number of
+    columns than fitted; TypeError where X is not in memory.
     """
     if is_collection(X):
         raise TypeError(
@@ -169,20 +124,7 @@ def read_in_memory(
     *,
     reset: bool = True,
 ) -> Table:
-    """Check a table that has to be in memory; see ``read``.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-    reset : bool, default=True
-        False where the table goes on from those fitted before.
-
-    Returns
-    -------
-    table : Table
-    """
+    """Check a table that has to be in memory; without ``reset`` it goes on from those before."""
     if isinstance(X, Dyads) and sample_weight is not None:
         X, sample_weight = X.reweighted(_weights(sample_weight, np.empty((len(X), 0)))), None
     table = check_table(estimator, X, reset=reset)
