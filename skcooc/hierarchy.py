@@ -23,15 +23,9 @@ class Slots(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A rooted tree whose leaves are clusters.
+    """A rooted tree whose leaves are clusters."""
 
-    Parameters
-    ----------
-    parents : (V,) array of int
-        Parent of each node; -1 for the root.
-    """
-
-    parents: Array
+    parents: Array  # (V,) of int: parent of each node; -1 for the root
 
     @property
     def n_nodes(self) -> int:
@@ -92,26 +86,10 @@ class Division(NamedTuple):
 
 
 def binary_tree(n_leaves: int) -> Tree:
-    """The binary tree whose leaves are divided as evenly as can be at every node.
+    """The binary tree whose K >= 1 leaves are divided as evenly as can be at every node.
 
-    Nodes are numbered level by level, and the depths of two leaves differ by at most one.
+    Its 2 K - 1 nodes are numbered level by level; the depths of two leaves differ by at most one.
 
-    Parameters
-    ----------
-    n_leaves : int
-        Number K of clusters, at least 1; the tree has 2 K - 1 nodes.
-
-    Returns
-    -------
-    tree : Tree
-
-    Raises
-    ------
-    ValueError
-        Where there is not at least one leaf.
-
-    Examples
-    --------
     >>> binary_tree(3).parents
     array([-1,  0,  0,  1,  1])
     """
@@ -127,26 +105,12 @@ def binary_tree(n_leaves: int) -> Tree:
 
 
 def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
-    """A tree from the parent of every node, or from the pairs that are joined.
+    """A tree from the parent of every node, (V,) with -1 for the root, or from the pairs joined.
 
-    Parameters
-    ----------
-    nodes : (V,) array-like of int, or (K - 1, 2) array-like of int
-        Parent of each node, -1 for the root; or, as ``children_`` of scikit-learn's
-        AgglomerativeClustering has it, the two nodes that node K + i joins, where 0 to K - 1 are
-        the leaves.
+    Row i of pairs, (K - 1, 2), holds the nodes that node K + i joins, where 0 to K - 1 are the
+    leaves, as ``children_`` of scikit-learn's AgglomerativeClustering has it. ValueError is raised
+    where the array describes no tree with one root.
 
-    Returns
-    -------
-    tree : Tree
-
-    Raises
-    ------
-    ValueError
-        Where the array describes no tree with one root.
-
-    Examples
-    --------
     >>> explicit_tree([[0, 1], [2, 3]]).parents
     array([ 3,  3,  4,  4, -1])
     """
@@ -182,23 +146,12 @@ def _parents_of_joined(pairs: Array) -> Array:
 
 
 def division(splits: Sequence[Any]) -> Division:
-    """The tree of groups of clusters that splits describe.
+    """The tree of groups of clusters that splits describe, in the order of the fit.
 
-    A group is divided by the first split that tells any of its clusters apart: clusters that
-    meet again at a higher inverse temperature do not become one again.
+    A group is divided by the first split that tells any of its clusters apart: clusters that meet
+    again at a higher inverse temperature do not become one again. Nodes are numbered level by
+    level; the root has all clusters that are in any split.
 
-    Parameters
-    ----------
-    splits : sequence of Split
-        In the order of the fit.
-
-    Returns
-    -------
-    division : Division
-        Nodes by the level of the tree; the root has all clusters that are in any split.
-
-    Examples
-    --------
     >>> from skcooc.em import Split
     >>> division([Split(0.02, ((0, 2), (1,))), Split(0.05, ((0,), (2,)))]).tree.parents
     array([-1,  0,  0,  1,  1])

@@ -22,23 +22,11 @@ WORKED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command line with these arguments, or those of the process; its exit code.
 
-    Parameters
-    ----------
-    argv : sequence of str, default=None
-        Arguments; those of the process if None.
-
-    Returns
-    -------
-    code : int
-        0 if it worked; 2 for wrong arguments or data that cannot be used; 1 where the output
-        cannot be written; 130 if interrupted. What went wrong is said in one line on stderr.
-
-    Raises
-    ------
-    SystemExit
-        For ``--help``, ``--version`` and wrong arguments, as argparse does.
+    It is 0 if it worked; 2 for wrong arguments or data that cannot be used; 1 where the output
+    cannot be written; 130 if interrupted. What went wrong is said in one line on stderr. SystemExit
+    is raised for ``--help``, ``--version`` and wrong arguments, as argparse does.
     """
     options = parse(argv, models=list(MODELS))
     try:

@@ -39,10 +39,10 @@ def report(
 
 
 def example_rows(table: Table, model: FactorModel, wanted: list[str]) -> list[int]:
-    """Positions of the rows whose neighbours are shown.
+    """Positions of the rows whose neighbours are shown: those wanted, or the table's own examples.
 
-    They are those wanted, or else the table's own examples, or else, for each of the most frequent
-    aspects, the row with the most observations among those that it dominates.
+    Else, for each of the most frequent aspects, the row with the most observations among those that
+    it dominates.
     """
     names = wanted or table.examples
     if names:

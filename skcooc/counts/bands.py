@@ -36,26 +36,15 @@ class Matrix(Protocol):
 class Bands:
     """The non-zeros of a CSR matrix in bands of rows; those of a column in a band are a run.
 
-    Parameters
-    ----------
-    X : Matrix
-        Indices need not be sorted.
-
-    Attributes
-    ----------
-    height : int
-        Number of rows of a band, but the last. It does not depend on the number of threads.
-    rows : (nnz,) array of uint16
-        Row of each non-zero, counted from the first one of its band.
-    data : (nnz,) array
-        The non-zeros.
-    runs : (n_runs + 1,) array of int
-        Where the runs begin among the non-zeros.
-    columns : (n_runs,) array of int
-        Their columns, in order in each band.
-    bands : (n_bands + 1,) array of int
-        Where the bands begin among the runs.
+    The indices of the matrix need not be sorted.
     """
+
+    height: int  # rows of a band, but the last; whatever the number of threads
+    rows: Array  # (nnz,) of uint16: row of each non-zero, counted from the first one of its band
+    data: Array  # (nnz,)
+    runs: Array  # (n_runs + 1,): where the runs begin among the non-zeros
+    columns: Array  # (n_runs,): their columns, in order in each band
+    bands: Array  # (n_bands + 1,): where the bands begin among the runs
 
     def __init__(self, X: Matrix) -> None:
         n_rows, self.n_columns = X.shape
@@ -84,10 +73,7 @@ class Bands:
     def tiles(self, n_ranges: int) -> Array:
         """The runs of each band in each of at most so many ranges of columns.
 
-        Returns
-        -------
-        tiles : (n_bands, n_ranges + 1) array of int
-            Where they begin; the ranges have about equally many non-zeros.
+        Where they begin, (n_bands, n_ranges + 1); the ranges have about equally many non-zeros.
         """
         if n_ranges not in self._tiles:
             mass = np.bincount(self.columns, np.diff(self.runs), self.n_columns).cumsum()
@@ -112,23 +98,11 @@ class Bands:
         rows: Array,
         columns: Array | None,
     ) -> None:
-        """The pass over runs of a band: with w_ij = n_ij / (A[i] @ B[j]), add w @ B and w.T @ A.
+        """A pass over runs[0] to runs[1] of a band, with w_ij = n_ij / (A[i] @ B[j]).
 
-        Parameters
-        ----------
-        band : int
-        runs : (2,) array of int
-            The first one, and the first one after.
-        A : (n, k) array
-        B : (M, k) array
-        weights : (n,) array or None
-            Of the rows in sums over the columns; None is one.
-        cells : (nnz,) array
-            A[i] @ B[j] is filled in; 1 where that is zero: every component excludes such a cell.
-        rows : (n, k) array
-            To those of the band, their w @ B is added.
-        columns : (M, k) array or None
-            To which w.T @ A is added; None where nobody needs it.
+        w @ B is added to the band's rows of ``rows`` (n, k), and w.T @ A, with weights (n,) of the
+        rows, to ``columns`` (M, k), where there are any. A[i] @ B[j] is filled into ``cells``
+        (nnz,); 1 where that is zero: every component excludes such a cell.
         """
         mine = slice(band * self.height, (band + 1) * self.height)
         mixture_runs(
@@ -155,14 +129,7 @@ class Bands:
         return float(inner(observations, logs))
 
     def add_columns(self, runs: Array, D: Array, products: Array) -> None:
-        """The pass over runs of every band: add the product of the transposed data with D.
-
-        Parameters
-        ----------
-        runs : (n_bands, 2) array of int
-        D : (n, k) array
-        products : (M, k) array
-        """
+        """Add the product of the transposed data with D (n, k), over runs (n_bands, 2)."""
         view = self.rows, self.data, self.columns, self.runs, runs, self.height
         for some in pieces(D.shape[1]):
             wide = lanes(some.stop - some.start, D.dtype)

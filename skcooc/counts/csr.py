@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from builtins import map as serial_map
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, Self
@@ -14,15 +14,13 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from skcooc.counts import kernels
-from skcooc.counts.bands import Bands
 from skcooc.counts.exchange import ExchangeMoves
 from skcooc.counts.lanes import lined_up
-from skcooc.counts.layout import ColumnView, Views
+from skcooc.counts.layout import Views
 from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
 from skcooc.counts.products import FactorProducts, nothing_like
 from skcooc.counts.thinning import thin
-from skcooc.counts.threads import balanced_ranges
 from skcooc.protocol import CSR, EVERYTHING, Array, FoldIn, Map, P, Rows, S, T
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
@@ -30,19 +28,12 @@ N_PARTS = 8  # of the rows, whatever the number of threads
 
 
 class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
-    """A block of rows of a count matrix.
+    """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 
-    Parameters
-    ----------
-    X : CSR array or matrix of shape (n, M), float32 or float64
-        Not copied and never written to. Indices need not be sorted; entries may be zero.
-    row_weights : (n,) array or None, default=None
-        How many rows each row stands for: sums over rows count it so many times. None is one.
-    n_threads : int, default=1
-        Number of threads behind ``map``: a pass is cut into a range for each.
-    map : callable, default=the built-in map
-        Runs a function over the ranges; the ``map`` of a thread pool runs them side by side.
-        Results are bitwise the same for any ``n_threads`` and ``map``.
+    X is not copied and never written to; its indices need not be sorted, entries may be zero. Sums
+    over rows count each as often as its weight, or once. A pass is cut into a range for each of
+    ``n_threads``, and ``map``, such as that of a thread pool, runs them side by side. Results are
+    bitwise the same for any number of threads and any map.
     """
 
     def __init__(
@@ -62,28 +53,10 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
 
     offers = EVERYTHING
 
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """Floating point type of the counts, hence of all products."""
-        return self.data.dtype
-
     @cached_property
     def row_sums(self) -> Array:
         """Number of observations of each row, (n,), in float64."""
         return self.summed(self.data)
-
-    @property
-    def row_weights(self) -> Array:
-        """How many rows each row stands for, (n,)."""
-        return np.ones(self.shape[0]) if self.weights is None else self.weights
-
-    @property
-    def observations(self) -> Array:
-        """How many observations each non-zero stands for, row weights included, (nnz,), float64."""
-        counts = self.data.astype(np.float64)
-        if self.weights is None:
-            return counts
-        return counts * np.repeat(self.weights, np.diff(self.indptr))
 
     def summed(self, cells: Array) -> Array:
         """Sums over each row of what stands at the non-zeros, (n,), in float64."""
@@ -109,14 +82,6 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         kernels.column_sums(self.indptr, self.indices, self.data, self.row_weights, sums)
         return sums
 
-    @property
-    def _bands(self) -> Bands:
-        return self.views.bands
-
-    @property
-    def _columns(self) -> ColumnView:
-        return self.views.columns
-
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         """The E-step of a model on these counts: row states and statistics."""
         return model.expect(self, params, rows, beta)
@@ -128,19 +93,9 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
     def rowwise(
         self, function: Callable[..., object], *arrays: Array, out: Array | None = None
     ) -> Array:
-        """Call a function on ranges of rows of arrays, side by side where there are threads.
+        """Fill ``out``, (m, k), with function(*arrays, out), ranges of rows side by side.
 
-        Parameters
-        ----------
-        function : callable
-            (*arrays, out) -> anything; fills its last argument, row by row.
-        *arrays : arrays of shape (m, k), any m
-        out : (m, k) array, default=None
-            What is filled; a new array like the first one if None.
-
-        Returns
-        -------
-        out : (m, k) array
+        Where it is None, it is a new array like the first one.
         """
         # In C order, whatever the arrays have: so that no product has to copy it.
         out = lined_up(arrays[0].shape, arrays[0].dtype) if out is None else out
@@ -185,14 +140,7 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
     def coarsen(self, labels: Array) -> Self:
         """Tie rows: each group becomes its mean row, with the weight of all its members.
 
-        Parameters
-        ----------
-        labels : (n,) array of int
-            Group of each row, numbered from zero.
-
-        Returns
-        -------
-        groups : CSRCounts of shape (n_groups, M)
+        ``labels`` (n,) are the groups of the rows, numbered from zero.
         """
         mass = np.bincount(labels, weights=self.row_weights)
         shares = self.row_weights / np.where(mass > 0, mass, 1)[labels]
@@ -213,20 +161,9 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
     def _like(self, X: CSR, row_weights: Array | None) -> Self:
         return type(self)(X, row_weights, n_threads=self.n_threads, map=self.map_ranges)
 
-    def _over(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
-        work = len(self.data) * n_components
-        self._each(loop, balanced_ranges(indptr, self.n_ranges_of(work)), work)
-
     def n_ranges_of(self, work: int) -> int:
         """One for each thread that is worth its while."""
         return max(1, min(self.n_threads, work // WORTH_A_THREAD))
-
-    def _each(
-        self, function: Callable[..., T], arguments: Sequence[tuple[object, ...]], work: int
-    ) -> list[T]:
-        """What a function returns, side by side where there is work for threads."""
-        run = self.map_ranges if self.n_ranges_of(work) > 1 else serial_map
-        return list(run(lambda these: function(*these), arguments))
 
     def astype(self, dtype: DTypeLike) -> Self:
         """The same counts in this type; these, where they have it."""

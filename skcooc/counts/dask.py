@@ -4,50 +4,39 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, Self, cast
 from weakref import WeakSet
 
-import dask
 import dask.array as da
 import numpy as np
 import scipy.sparse as sp
-from dask.delayed import Delayed, delayed
-from distributed import Client, Future, KilledWorker, wait
-from distributed.comm import CommClosedError
+from dask.delayed import Delayed
+from distributed import Client, Future
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 
 from skcooc.counts.csr import CSRCounts
+from skcooc.counts.tasks import add_statistics, begun, call, gathered, once, reduced, task
 from skcooc.counts.threads import threads
-from skcooc.protocol import CSR, Array, FoldIn, Map, Need, P, Rows, S, Statistics, T, TableLike
+from skcooc.protocol import CSR, Array, FoldIn, Map, Need, P, Rows, S, TableLike
 
-PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
 SETTLE_AFTER = 10  # E-steps: so many are made again, at most, for rows that are lost
 
 
 class DaskCounts:
-    """A table whose blocks of rows lie on the workers of a Dask cluster.
+    """A table whose blocks of rows lie on the workers of a Dask cluster, as futures of CSRCounts.
 
-    To the models it is one block. Its E-step is one task for each of its blocks; the parameters
-    are sent to the scheduler, from which a worker gets them, and workers pass them on among
-    themselves. The statistics are added up in a tree that depends on the number of blocks alone, so
-    that results do not depend on the workers, and come here. The states of the rows stay.
+    To the models it is one block. Its E-step is one task for each of its blocks; the parameters are
+    sent to the scheduler, from which a worker gets them, and workers pass them on among themselves.
+    The statistics are added up in a tree that depends on the number of blocks alone, so that
+    results do not depend on the workers, and come here. The states of the rows stay.
 
     Where a worker is lost, the scheduler makes again what it had: the counts from what they were
     made of, and the states of its rows, which depend on all steps before, from the last states and
     parameters that the scheduler has. These are brought there after every tenth E-step.
-
-    Parameters
-    ----------
-    client : Client
-    blocks : sequence of futures of CSRCounts
-    facts : sequence of Facts
-    column_sums : (M,) array
     """
 
     def __init__(
@@ -79,10 +68,10 @@ class DaskCounts:
         if self.n_steps % SETTLE_AFTER == 0:
             for states in list(self.alive):
                 states.settle()
-        step = _once(partial(_expect, model=model, params=params, beta=beta))
-        parts = [_call(step, X, piece) for X, piece in self._beside(rows)]
-        total = reduced(_task(add_statistics), [part[1] for part in parts])
-        shape = _task(operator.attrgetter("shape"))(parts[0][0])
+        step = once(partial(_expect, model=model, params=params, beta=beta))
+        parts = [call(step, X, piece) for X, piece in self._beside(rows)]
+        total = reduced(task(add_statistics), [part[1] for part in parts])
+        shape = task(operator.attrgetter("shape"))(parts[0][0])
         *futures, total, shape = begun(self.client, [*(part[0] for part in parts), total, shape])
         stats, (_, n_states) = gathered(self.client, [total, shape])
         return cast(Rows, States(self, futures, n_states)), stats
@@ -90,18 +79,18 @@ class DaskCounts:
     def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         """function(*states) of every block."""
         pieces = zip(*(self._pieces(these) for these in states), strict=True)
-        futures = begun(self.client, [_task(function)(*these) for these in pieces])
+        futures = begun(self.client, [task(function)(*these) for these in pieces])
         return cast(Rows, States(self, futures, states[0].shape[1]))
 
     def dot(self, D: Array) -> Array:
         """X @ D: (M, k) -> (n, k)."""
-        factor = _once(D)
-        return np.concatenate(self._results(_task(CSRCounts.dot)(X, factor) for X in self.blocks))
+        factor = once(D)
+        return np.concatenate(self._results(task(CSRCounts.dot)(X, factor) for X in self.blocks))
 
     def tdot(self, D: Rows) -> Array:
         """X.T @ D: (n, k) -> (M, k)."""
-        products = [_task(CSRCounts.tdot)(X, piece) for X, piece in self._beside(D)]
-        total: Array = self._results([reduced(_task(np.add), products)])[0]
+        products = [task(CSRCounts.tdot)(X, piece) for X, piece in self._beside(D)]
+        total: Array = self._results([reduced(task(np.add), products)])[0]
         return total
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
@@ -109,7 +98,7 @@ class DaskCounts:
         rows = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
         ends = np.searchsorted(rows, self._ends)
         local = [rows[a:b] - first for (a, b), first in zip(pairwise(ends), self._ends)]  # noqa: B905
-        taken = self._results(map(_task(_rows_of), self.blocks, local))
+        taken = self._results(map(task(_rows_of), self.blocks, local))
         return sp.vstack(taken, format="csr")
 
     def array(self, values: Array) -> Array:
@@ -142,16 +131,7 @@ class DaskCounts:
 
 
 class States:
-    """The states of the rows of all blocks, (N, k), on the workers.
-
-    Parameters
-    ----------
-    counts : DaskCounts
-    futures : list of futures of (n, k) arrays
-        One for each block.
-    n_states : int
-        k.
-    """
+    """The states of the rows of all blocks, (N, k), on the workers: a future for each block."""
 
     def __init__(self, counts: DaskCounts, futures: list[Future], n_states: int) -> None:
         self.futures, self.dtype = futures, counts.dtype
@@ -162,7 +142,7 @@ class States:
     def settle(self) -> None:
         """Give the states to the scheduler, so that nothing before is needed to restore them."""
         arrays = gathered(self._counts.client, self.futures)
-        self.futures = begun(self._counts.client, map(_once, arrays))
+        self.futures = begun(self._counts.client, map(once, arrays))
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         """All of them, brought here."""
@@ -188,27 +168,14 @@ class Facts(NamedTuple):
 
 
 def load(client: Client, X: da.Array, name: str) -> DaskCounts:
-    """Check the blocks of a dask array, on the workers, and keep them there.
+    """Check the blocks of a dask array, (N, M) in blocks of rows, on the workers; keep them there.
 
-    Parameters
-    ----------
-    client : Client
-    X : dask array of shape (N, M), in blocks of rows, which are arrays or CSR arrays or matrices
-    name : str
-        Of the estimator, for messages.
-
-    Returns
-    -------
-    counts : DaskCounts
-
-    Raises
-    ------
-    ValueError
-        Where counts are negative or not finite, or blocks do not fit together.
+    Blocks are arrays or CSR arrays or matrices; ``name`` is that of the estimator, for messages.
+    ValueError is raised where counts are negative or not finite, or blocks do not fit together.
     """
-    checked = [_task(_checked)(block, name) for block in X.to_delayed()[:, 0]]
+    checked = [task(_checked)(block, name) for block in X.to_delayed()[:, 0]]
     blocks = begun(client, checked)
-    facts: list[Facts] = gathered(client, begun(client, map(_task(_facts), blocks)))
+    facts: list[Facts] = gathered(client, begun(client, map(task(_facts), blocks)))
     if {fact.n_columns for fact in facts} != {X.shape[1]} or len({f.dtype for f in facts}) > 1:
         kinds = sorted({(fact.n_columns, str(fact.dtype)) for fact in facts})
         raise ValueError(
@@ -223,70 +190,8 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
             f"required by {name}."
         )
     blocks, facts = (list(these) for these in zip(*kept, strict=True))
-    sums = reduced(_task(np.add), [_task(_column_sums)(block) for block in blocks])
+    sums = reduced(task(np.add), [task(_column_sums)(block) for block in blocks])
     return DaskCounts(client, blocks, facts, gathered(client, begun(client, [sums]))[0])
-
-
-def begun(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
-    """Send tasks to the scheduler, which is meant to keep the parameters that they have."""
-    large = {"distributed.admin.large-graph-warning-threshold": 2**62}
-    with _explained(), dask.config.set(large):
-        _check_running(client)
-        futures: list[Future] = client.compute(list(tasks))
-        return futures
-
-
-def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
-    """Their results. A client that has lost its scheduler would wait for them for ever."""
-    with _explained():
-        while True:
-            try:
-                wait(futures, timeout=PATIENCE)
-                results: list[Any] = client.gather(futures)
-                return results
-            except TimeoutError:
-                _check_running(client)
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Say what to do where the cluster fails beyond what it can repair."""
-    try:
-        yield
-    except KilledWorker as error:
-        raise RuntimeError(
-            "Workers died again and again over one block of X, most likely since they were out of "
-            "memory. Give smaller blocks, as with X.rechunk, or more workers, or workers a larger "
-            f"memory_limit. The estimator is as it was. Dask says: {error}"
-        ) from error
-    except (CancelledError, CommClosedError) as error:
-        raise ConnectionError(
-            "The connection to the scheduler is lost, or it has lost what X was made of. Start a "
-            "client and fit again; with a checkpoint (skcooc.callbacks.Checkpoint) and "
-            "warm_start=True the fit goes on from there. The estimator is as it was."
-        ) from error
-
-
-def _check_running(client: Client) -> None:
-    if client.status != "running":
-        raise CommClosedError(f"the client is {client.status}")
-
-
-def _task(function: Callable[..., object]) -> Any:
-    return delayed(function, pure=False, traverse=False)
-
-
-def _once(value: object) -> Delayed:
-    """A value that several tasks need, as a task of its own."""
-    return delayed(_same, pure=False)(value)
-
-
-def _same(value: T) -> T:
-    return value
-
-
-def _call(function: Delayed, *arguments: object) -> Any:
-    return delayed(operator.call, pure=False, nout=2)(function, *arguments)
 
 
 def _expect(
@@ -321,35 +226,3 @@ def _column_sums(X: CSRCounts) -> Array:
 
 def _rows_of(X: CSRCounts, rows: Array) -> sp.csr_array:
     return X.table[rows]
-
-
-def reduced(add: Callable[[T, T], T], parts: Sequence[T]) -> T:
-    """The sum of all parts, in pairs of neighbours, pairs of pairs and so on.
-
-    The tree depends on the number of parts alone, not on where or when they are at hand.
-
-    Parameters
-    ----------
-    add : callable
-        (part, part) -> their sum.
-    parts : sequence, at least one
-
-    Returns
-    -------
-    total : object
-
-    Examples
-    --------
-    >>> reduced(lambda one, other: f"({one} + {other})", ["a", "b", "c", "d", "e"])
-    '(((a + b) + (c + d)) + e)'
-    """
-    while len(parts) > 1:
-        pairs = zip(parts[::2], parts[1::2], strict=False)
-        rest = parts[len(parts) - len(parts) % 2 :]
-        parts = [*(add(*pair) for pair in pairs), *rest]
-    return parts[0]
-
-
-def add_statistics(one: Statistics, other: Statistics) -> Statistics:
-    """The statistics of two blocks together: the sum of every field."""
-    return type(one)(*(mine + its for mine, its in zip(one, other, strict=True)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from skcooc.counts.kernels import compiled
-from skcooc.counts.layout import ColumnView
+from skcooc.counts.layout import Stored
 from skcooc.protocol import Array
 
 
@@ -71,37 +71,17 @@ def exchange_sweep(indptr, indices, data, column_indptr, column_indices, order, 
         second[best] += m
 
 
-class ExchangeMoves:
-    """The moves that a class bigram model needs; see CSRCounts, which has them."""
-
-    indptr: Array
-    indices: Array
-
-    @property
-    def observations(self) -> Array:
-        """How many observations each non-zero stands for, (nnz,)."""
-        raise NotImplementedError
-
-    @property
-    def _columns(self) -> ColumnView:
-        raise NotImplementedError
+class ExchangeMoves(Stored):
+    """The moves that a class bigram model needs."""
 
     def exchange(self, labels: Array, n_clusters: int) -> Array:
-        """Move each object of a square table to the best cluster, one after the other.
+        """Labels (n,) after each object of a square table went, in turn, to the best cluster.
 
-        Parameters
-        ----------
-        labels : (n,) array of int
-        n_clusters : int
-
-        Returns
-        -------
-        labels : (n,) array of int
-            The mutual information of the clusters of rows and columns is at least what it was.
+        The mutual information of the clusters of rows and columns never falls.
         """
         labels, counts = labels.copy(), self.observations
         joint = np.zeros((n_clusters, n_clusters))
         np.add.at(joint, (np.repeat(labels, np.diff(self.indptr)), labels[self.indices]), counts)
-        structure = self._columns.structure
+        structure = self.views.columns.structure
         exchange_sweep(self.indptr, self.indices, counts, *structure, labels, joint)
         return labels

@@ -39,17 +39,10 @@ FAST = ("fast",)
 
 
 def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
-    """The vectors that a row fills.
+    """Vectors that a row fills: a zero for each, one for each number in it, and an overlap.
 
-    Returns
-    -------
-    count : tuple of so many zeros as there are vectors
-    width : tuple of so many zeros as a vector has numbers
-    overlap : None or 0
-        None where the row is as long as the vectors.
+    The last is None where the row is as long as the vectors, else 0.
 
-    Examples
-    --------
     >>> [tuple(map(len, lanes(n, "float64")[:2])) for n in (1, 5, 16, 20)]
     [(1, 1), (2, 4), (2, 8), (3, 8)]
     >>> lanes(2, "float32"), lanes(3, "float32")
@@ -62,13 +55,7 @@ def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
 
 
 def pieces(n_components: int) -> list[slice]:
-    """Columns of a wide array, a few at a time, for loops that work on each column alone.
-
-    Examples
-    --------
-    >>> pieces(600)
-    [slice(0, 256, None), slice(256, 512, None), slice(512, 600, None)]
-    """
+    """Columns of a wide array, a few at a time, for loops that work on each column alone."""
     starts = range(0, n_components, WIDEST)
     return [slice(start, min(start + WIDEST, n_components)) for start in starts]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from builtins import map as serial_map
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import Lock
 
@@ -9,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts.bands import Bands, Matrix
-from skcooc.protocol import Array
+from skcooc.counts.threads import balanced_ranges
+from skcooc.protocol import Array, Map, T
 
 
 class ColumnView:
@@ -31,10 +34,7 @@ class ColumnView:
 class Views:
     """Each is made once, by the first thread that asks for it.
 
-    Parameters
-    ----------
-    X : Matrix
-        Its attributes are kept, not X: what refers to each other is freed late.
+    The attributes of X are kept, not X: what refers to each other is freed late.
     """
 
     def __init__(self, X: Matrix) -> None:
@@ -66,3 +66,52 @@ class Views:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state, _lock=Lock())
+
+
+class Stored:
+    """Non-zeros in memory, and how work on them is divided; see CSRCounts, which has them."""
+
+    shape: tuple[int, int]
+    indptr: Array
+    indices: Array
+    data: Array
+    weights: Array | None
+    views: Views
+    map_ranges: Map
+    n_ranges_of: Callable[[int], int]
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """Floating point type of the counts, hence of all products."""
+        return self.data.dtype
+
+    @property
+    def row_weights(self) -> Array:
+        """How many rows each row stands for, (n,)."""
+        return np.ones(self.shape[0]) if self.weights is None else self.weights
+
+    @property
+    def observations(self) -> Array:
+        """How many observations each non-zero stands for, row weights included, (nnz,), float64."""
+        counts = self.data.astype(np.float64)
+        if self.weights is None:
+            return counts
+        return counts * np.repeat(self.weights, np.diff(self.indptr))
+
+    def _weighted(self, D: Array) -> Array:
+        """The rows of D, (n, k), times what each stands for."""
+        if self.weights is not None:
+            D = D * self.weights[:, None].astype(self.dtype)
+        return np.ascontiguousarray(D, dtype=self.dtype)
+
+    def _over(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
+        """loop(start, stop) for ranges of rows or columns with about equally many non-zeros."""
+        work = len(self.data) * n_components
+        self._each(loop, balanced_ranges(indptr, self.n_ranges_of(work)), work)
+
+    def _each(
+        self, function: Callable[..., T], arguments: Sequence[tuple[object, ...]], work: int
+    ) -> list[T]:
+        """function(*these) for these of the arguments, side by side where threads are worth it."""
+        run = self.map_ranges if self.n_ranges_of(work) > 1 else serial_map
+        return list(run(lambda these: function(*these), arguments))

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcooc.counts.kernels import compiled
-from skcooc.counts.layout import ColumnView
-from skcooc.counts.threads import Over
+from skcooc.counts.layout import Stored
 from skcooc.protocol import Array
 
 LEAST_LEFT = 1e-3  # share of a component that an observation leaves to the others, at least
@@ -136,23 +135,8 @@ class LeftOut(NamedTuple):
     log_likelihood: float  # sum n_ij log of what normalises the posteriors, nats
 
 
-class LeftOutProducts:
-    """The passes over counts that leave observations out; see CSRCounts, which has them."""
-
-    shape: tuple[int, int]
-    indptr: Array
-    indices: Array
-    data: Array
-    _over: Over
-
-    @property
-    def row_weights(self) -> Array:
-        """How many rows each row stands for, (n,)."""
-        raise NotImplementedError
-
-    @property
-    def _columns(self) -> ColumnView:
-        raise NotImplementedError
+class LeftOutProducts(Stored):
+    """The passes over counts that leave observations out."""
 
     def left_out(
         self,
@@ -165,28 +149,17 @@ class LeftOutProducts:
         """Expected counts from posteriors that leave out what their own observation contributed.
 
         A count that is no integer stands for ceil(count) observations of equal weight, and so does
-        a row weight for rows.
-
-        Parameters
-        ----------
-        factors : (n, k) and (M, k) arrays
-            Their products are the posteriors that leave nothing out, up to a factor of each cell.
-        expected : (n, k) and (M, k) arrays
-            Expected counts of each row, and of each column; rows of these counts by their weights.
-        totals, mass : (k,) arrays
-            What the expected counts of columns are divided by, and the sums over observations.
-        powers : two floats
-            Of [N M / totals] and of the mass, in the posterior.
-
-        Returns
-        -------
-        left_out : LeftOut
+        a row weight for rows. Products of the factors, (n, k) and (M, k), are the posteriors that
+        leave nothing out, up to a factor of each cell. Expected counts, of the same shapes, are
+        those of each row and of each column; totals (k,) are what those of columns are divided by,
+        mass (k,) the sums over observations; powers are those of [N M / totals] and of the mass, in
+        the posterior.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.data.dtype) for F in factors)
         inverses = (_inverse(counts, A.dtype) for counts in (*expected, totals, mass))
         terms = A, B, *inverses, *powers
         rows, columns = np.empty_like(A), np.empty_like(B)
-        log_sums, weights, view = np.empty(self.shape[0]), self.row_weights, self._columns
+        log_sums, weights, view = np.empty(self.shape[0]), self.row_weights, self.views.columns
         by_rows = self.indptr, self.indices, self.data, weights, terms
         by_columns = *view.structure, self.data, weights, terms
         self._over(

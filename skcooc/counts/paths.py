@@ -6,13 +6,10 @@ The mixture of row i and leaf c at column j is sum_s tau[i, s] q[j, nodes[s]] ov
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from skcooc.counts.kernels import compiled
-from skcooc.counts.layout import ColumnView
-from skcooc.counts.threads import Over
+from skcooc.counts.layout import Stored
 from skcooc.protocol import Array
 
 NEGLIGIBLE = 1e-6  # posterior of a leaf below which its mixture is left as it is
@@ -86,34 +83,11 @@ def path_columns(  # type: ignore[no-untyped-def]
                         expected[j, nodes[s]] += ratio * tau[i, s] * column[nodes[s]]
 
 
-class PathProducts:
-    """The passes over counts that a mixture along paths needs; see CSRCounts, which has them."""
-
-    shape: tuple[int, int]
-    indptr: Array
-    indices: Array
-    data: Array
-    _over: Over
-    _weighted: Callable[[Array], Array]
-
-    @property
-    def _columns(self) -> ColumnView:
-        raise NotImplementedError
+class PathProducts(Stored):
+    """The passes over counts that a mixture along paths needs."""
 
     def path_scores(self, tau: Array, q: Array, slots: Array, nodes: Array) -> Array:
-        """Log-likelihood of every row under every leaf, (n, K).
-
-        Parameters
-        ----------
-        tau : (n, S) array
-        q : (M, V) array
-        slots : (K + 1,) array of int
-        nodes : (S,) array of int
-
-        Returns
-        -------
-        scores : (n, K) array, nats
-        """
+        """Log-likelihood of rows under leaves, (n, K), from tau (n, S) and q (M, V), in nats."""
         scores = np.empty((self.shape[0], len(slots) - 1), dtype=tau.dtype)
         arrays = self.indptr, self.indices, self.data, slots, nodes, tau, q
         self._over(self.indptr, len(nodes), lambda i, k: path_scores(*arrays, i, k, scores))
@@ -122,20 +96,10 @@ class PathProducts:
     def path_mixture(
         self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
     ) -> tuple[Array, Array]:
-        """Expected observations at the slots of each row, given the leaf, and at the nodes.
+        """Expected observations at slots of rows, given the leaf, (n, S), and at nodes, (M, V).
 
-        Parameters
-        ----------
-        tau, q, slots, nodes
-            As in ``path_scores``.
-        posteriors : (n, K) array
-            Of the leaves; those below 1e-6 are passed over.
-
-        Returns
-        -------
-        of_rows : (n, S) array
-        of_columns : (M, V) array
-            Summed over rows, which are counted by their weights.
+        Leaves with posteriors, (n, K), below 1e-6 are passed over; rows are counted by their
+        weights.
         """
         of_rows = np.empty_like(tau)
         arrays = self.indptr, self.indices, self.data, slots, nodes, tau, q, posteriors
@@ -145,7 +109,7 @@ class PathProducts:
     def _path_columns(
         self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
     ) -> Array:
-        columns, products = self._columns, np.empty_like(q)
+        columns, products = self.views.columns, np.empty_like(q)
         arrays = *columns.structure, self.data, slots, nodes, tau, q, posteriors
         self._over(columns.indptr, len(nodes), lambda j, k: path_columns(*arrays, j, k, products))
         return products

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from builtins import map as serial_map
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from skcooc.counts import kernels
-from skcooc.counts.bands import Bands
 from skcooc.counts.lanes import lanes, lined_up, pieces
-from skcooc.counts.threads import Each, Over, pipelined
-from skcooc.protocol import Array, Map
+from skcooc.counts.layout import Stored
+from skcooc.counts.threads import pipelined
+from skcooc.protocol import Array
 
 APART = 8  # lines of the cache, by which sums are shifted against the factors they are made of
 
@@ -25,27 +24,8 @@ class Mixture(NamedTuple):
     log_likelihood: float  # sum n_ij log(A[i] @ B[j]), nats
 
 
-class FactorProducts:
-    """Products with factors of rows and of columns; see CSRCounts, which has them."""
-
-    shape: tuple[int, int]
-    indptr: Array
-    indices: Array
-    data: Array
-    weights: Array | None
-    map_ranges: Map
-    _over: Over
-    _each: Each
-    n_ranges_of: Callable[[int], int]
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """Floating point type of all products."""
-        raise NotImplementedError
-
-    @property
-    def _bands(self) -> Bands:
-        raise NotImplementedError
+class FactorProducts(Stored):
+    """Products with factors of rows and of columns."""
 
     def dot(self, D: Array) -> Array:
         """X @ D: (M, k) -> (n, k)."""
@@ -73,30 +53,23 @@ class FactorProducts:
         D = self._weighted(D)
         products = lined_up((self.shape[1], D.shape[1]), self.dtype, make=np.zeros)
         work = self.data.size * D.shape[1]
-        tiles = self._bands.tiles(self.n_ranges_of(work))
+        bands = self.views.bands
+        tiles = bands.tiles(self.n_ranges_of(work))
         self._each(
-            lambda runs: self._bands.add_columns(runs, D, products),
+            lambda runs: bands.add_columns(runs, D, products),
             [(tiles[:, part : part + 2],) for part in range(tiles.shape[1] - 1)],
             work,
         )
         return products
 
     def mixture(self, A: Array, B: Array) -> Mixture:
-        """The products of the ratios w_ij = n_ij / (A[i] @ B[j]) with both factors.
+        """Products of the ratios w_ij = n_ij / (A[i] @ B[j]) with A (n, k) and B (M, k).
 
-        Parameters
-        ----------
-        A : (n, k) array of row factors
-        B : (M, k) array of column factors
-
-        Returns
-        -------
-        mixture : Mixture
-            The caller multiplies ``rows`` by A and ``columns`` by B to get expected counts.
-            ``columns`` and the log-likelihood count rows by their weights.
+        The caller multiplies ``rows`` by A and ``columns`` by B to get expected counts. ``columns``
+        and the log-likelihood count rows by their weights.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        work, bands, weights = self.data.size * A.shape[1], self._bands, self.weights
+        work, bands, weights = self.data.size * A.shape[1], self.views.bands, self.weights
         cells, rows, columns = np.empty_like(self.data), _sums_beside(A), self._sums_of_columns(B)
         if weights is not None:
             weights = weights.astype(self.dtype)
@@ -127,11 +100,6 @@ class FactorProducts:
             ),
         )
         return cells
-
-    def _weighted(self, D: Array) -> Array:
-        if self.weights is not None:
-            D = D * self.weights[:, None].astype(self.dtype)
-        return np.ascontiguousarray(D, dtype=self.dtype)
 
     def _sums_of_columns(self, B: Array) -> Array | None:
         """Where the sums over rows are added up; None where none are wanted."""

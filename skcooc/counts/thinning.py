@@ -15,32 +15,11 @@ def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple
 
     The draw of a row depends on the seed and on the content of that row alone. So it does not
     matter in which order or batch rows come, weighting a row is the same as repeating it, and two
-    equal rows are divided equally: what is held out of one is not learnt from its duplicate.
+    equal rows are divided equally: what is held out of one is not learnt from its duplicate. A
+    count that is no integer stands for ceil(count) observations of equal weight.
 
-    Parameters
-    ----------
-    X : CSR array or matrix of shape (n, M)
-        Counts. A count that is no integer stands for ceil(count) observations of equal weight.
-    fraction : float in (0, 1)
-        Expected share of the second part.
-    seed : int
-        Seed of the division.
-    occupied : bool, default=False
-        Whether the second part gets at least one observation of every row that has any.
-
-    Returns
-    -------
-    rest, drawn : CSR arrays of shape (n, M)
-        They add up to X. ``rest`` shares the indices of X and so may store zeros; ``drawn`` stores
-        none. Where X has observations, ``drawn`` has some too.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> rest, drawn = thin(sp.csr_array([[4.0, 0.0], [1.0, 9.0]]), 0.5, seed=0)
-    >>> (rest + drawn).toarray()
-    array([[4., 0.],
-           [1., 9.]])
+    Both parts, (n, M), add up to X. The first shares the indices of X and so may store zeros; the
+    second stores none, and has something where X has: where ``occupied``, of every such row.
     """
     uniforms = np.empty(X.data.size, dtype=np.float32)
     content_uniforms(X.indptr, X.indices, X.data, np.uint64(seed), uniforms)
@@ -48,20 +27,7 @@ def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple
 
 
 def divide(X: CSR, fraction: float, uniforms: Array, *, occupied: bool = False) -> tuple[CSR, CSR]:
-    """Divide observations as ``thin`` does, by numbers of the caller's.
-
-    Parameters
-    ----------
-    X : CSR array or matrix of shape (n, M)
-    fraction : float in (0, 1)
-    uniforms : (nnz,) array
-        A number in [0, 1) for each non-zero, from which its binomial draw is made by inversion.
-    occupied : bool, default=False
-
-    Returns
-    -------
-    rest, drawn : CSR arrays of shape (n, M)
-    """
+    """Divide observations as ``thin`` does, by numbers in [0, 1) of the caller's, (nnz,)."""
     drawn = _binomial(X.data, fraction, uniforms)
     if occupied:
         _occupy(X, uniforms, drawn)

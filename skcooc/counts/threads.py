@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from threading import Lock, Semaphore
-from typing import Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
 from numba import config
 from threadpoolctl import ThreadpoolController
 
-from skcooc.protocol import Array, Map, T
+from skcooc.protocol import Array, Map
 
 
 @contextmanager
@@ -72,35 +71,13 @@ def n_threads(n_jobs: int | None) -> int:
     return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
 
 
-class Each(Protocol):
-    """A Map for functions of several arguments, which is told how much work there is."""
-
-    def __call__(
-        self, function: Callable[..., T], arguments: Sequence[tuple[object, ...]], work: int
-    ) -> list[T]:
-        """function(*these) for these of the arguments."""
-
-
-class Over(Protocol):
-    """Runs a loop over ranges of rows or columns that have about equally many non-zeros."""
-
-    def __call__(self, indptr: Array, n_components: int, loop: Callable[[int, int], None]) -> None:
-        """loop(start, stop) for each range."""
-
-
 def pipelined(map: Map, tile: Callable[[int, int], None], n_bands: int, n_ranges: int) -> None:
     """Call tile(band, range) for all bands of rows and ranges of columns, each range in a thread.
 
     A thread goes down its range of columns, band by band, and enters a band when the range before
     has left it. What is added up over the columns of a band, or over the bands of a column, is
-    therefore added up in order, however many ranges there are.
-
-    Parameters
-    ----------
-    map : callable
-        Runs a function over the ranges; it begins with the first, and so on. Side by side or not.
-    tile : callable
-    n_bands, n_ranges : int
+    therefore added up in order, however many ranges there are. ``map`` has to begin with the first
+    range, and so on.
     """
     left = [Semaphore(0) for _ in range(n_ranges)]
 
@@ -120,9 +97,6 @@ def pipelined(map: Map, tile: Callable[[int, int], None], n_bands: int, n_ranges
 def balanced_ranges(indptr: Array, n_ranges: int) -> list[tuple[int, int]]:
     """Cut rows into at most ``n_ranges`` non-empty ranges with about equally many non-zeros.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> balanced_ranges(np.array([0, 6, 7, 8, 12]), 2)
     [(0, 1), (1, 4)]
     """

@@ -8,8 +8,9 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from skcooc.equations.components import WithComponents, new_mixtures, tempered
 from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
-from skcooc.simplex import diluted, normalise, sums
+from skcooc.simplex import normalise, sums
 
 
 class Params(NamedTuple):
@@ -27,7 +28,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Aspects(OnlineModel[Params, Statistics]):
+class Aspects(WithComponents, OnlineModel[Params, Statistics]):
     """Equations of the aspect model.
 
     P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k); memo eqs. (1)-(11). At inverse
@@ -56,19 +57,11 @@ class Aspects(OnlineModel[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo eqs. (6), (8), (9)."""
-
-        def temper(P: Array, out: Array) -> None:
-            np.power(P, beta, out=out)
-
-        def mix(A: Array, products: Array, out: Array) -> None:
-            np.multiply(A, products, out=out)
-            normalise(out, axis=1, otherwise=params.weights, out=out)
-
-        A, B = X.rowwise(temper, rows), X.rowwise(temper, params.components)
+        A, B = tempered(X, rows, beta), tempered(X, params.components, beta)
         if self.tempering == "likelihood":
             A *= params.weights ** (1 - beta)
         mixture = X.mixture(A, B)
-        mixtures = X.rowwise(mix, A, mixture.rows, out=A)
+        mixtures = new_mixtures(X, A, mixture.rows, params.weights)
         expected = X.rowwise(np.multiply, B, mixture.columns, out=B)
         return mixtures, Statistics(expected, -mixture.log_likelihood / beta)
 
@@ -88,14 +81,6 @@ class Aspects(OnlineModel[Params, Statistics]):
         with np.errstate(divide="ignore"):  # a warm start may begin with zeros
             logs = np.log(params.components)
         return self.component_prior * float(logs.sum(dtype=np.float64))
-
-    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        """Parameters of which every component is, in this share, the distribution."""
-        return params._replace(components=diluted(params.components, distribution, share))
-
-    def restrict(self, params: Params, columns: Array) -> Params:
-        """The rows of the components that belong to these columns, not normalised anew."""
-        return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(z given x) and P(y given z): memo eq. (11)."""

@@ -11,6 +11,7 @@ import numpy as np
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import (
     column_posteriors,
+    column_prior,
     fill_empty_cluster,
     posteriors,
     reciprocals,
@@ -19,7 +20,7 @@ from skcooc.equations.memberships import (
 )
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import Array, Block, Clustering, Counts, Need, Rows
-from skcooc.simplex import LEAST, entropy, log, normalise, sums
+from skcooc.simplex import LEAST, log, normalise, sums
 
 
 class Params(NamedTuple):
@@ -110,12 +111,9 @@ class CoClusters(Clustering[Params, Statistics]):
         return Params(J, shares, joint, weights, column_weights)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """Entropy and prior of the columns' posteriors: their part of the free energy."""
-        if self.hard:
-            return 0.0
-        J = params.memberships
-        prior = float(np.sum(J * log(params.column_weights), dtype=np.float64))
-        return (entropy(J) + prior) / beta
+        """That of the posteriors of the columns."""
+        J, weights = params.memberships, params.column_weights
+        return 0.0 if self.hard else column_prior(J, weights, beta)
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The posteriors of these columns alone."""

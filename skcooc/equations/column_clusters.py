@@ -10,13 +10,14 @@ import numpy as np
 
 from skcooc.equations.memberships import (
     column_posteriors,
+    column_prior,
     critical_beta,
     fill_empty_cluster,
     reciprocals,
     soft_start,
 )
 from skcooc.protocol import Annealable, Array, Block, Counts, Need, Rows
-from skcooc.simplex import entropy, log, normalise, sums
+from skcooc.simplex import log, normalise, sums
 
 
 class Params(NamedTuple):
@@ -118,12 +119,9 @@ class ColumnClusters(Annealable[Params, Statistics]):
         return Params(J, totals, _shares(J, totals), proportions)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """Entropy and prior of the posteriors: the part of the free energy without observations."""
-        if self.hard:
-            return 0.0
-        J = params.memberships
-        prior = float(np.sum(J * log(params.proportions), dtype=np.float64))
-        return (entropy(J) + prior) / beta
+        """That of the posteriors: the part of the free energy without observations."""
+        J, weights = params.memberships, params.proportions
+        return 0.0 if self.hard else column_prior(J, weights, beta)
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The posteriors of these columns alone."""

@@ -25,19 +25,6 @@ LEAST, LARGEST = 1e-6, 1e6  # between which a prior is looked for: without a lim
 def expected_log(counts: Array, prior: Array, total: float) -> Array:
     """E[log theta] under Dir(prior + counts), (C, K).
 
-    Parameters
-    ----------
-    counts : (C, K) array
-    prior : (K,) array
-    total : float
-
-    Returns
-    -------
-    expectations : (C, K) array
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> expected_log(np.array([[0.0, 1.0]]), np.array([1.0, 1.0]), 2.0)
     array([[-1.5, -0.5]])
     """
@@ -45,14 +32,7 @@ def expected_log(counts: Array, prior: Array, total: float) -> Array:
 
 
 def divergence(counts: Array, prior: Array, total: float) -> float:
-    """Sum over the rows of KL(Dir(prior + counts) || Dir(prior)), in nats.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(divergence(np.array([[0.0, 1.0]]), np.array([1.0, 1.0]), 2.0), 3)
-    0.193
-    """
+    """Sum over the rows of KL(Dir(prior + counts) || Dir(prior)), in nats."""
     counts, prior = counts.astype(np.float64), prior.astype(np.float64)
     expected = np.sum(counts * expected_log(counts, prior, total))
     return float(expected) - evidence(counts, prior, total)
@@ -63,9 +43,6 @@ def evidence(counts: Array, prior: Array, total: float) -> float:
 
     It is what the expected counts say of the prior once their posterior has been adapted to it.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> round(float(np.exp(evidence(np.array([[2.0, 1.0]]), np.array([1.0, 1.0]), 2.0))), 4)
     0.0833
     """
@@ -74,20 +51,11 @@ def evidence(counts: Array, prior: Array, total: float) -> float:
 
 
 def best_prior(counts: Array, prior: Array) -> Array:
-    """The prior with the largest evidence, by Newton's method from a given one.
+    """The prior (K,) with the largest evidence of counts (C, K), by Newton's method.
 
     The matrix of second derivatives is diagonal but for a constant, so that its inverse costs no
     more than the gradient: T. Minka, Estimating a Dirichlet distribution, 2000. Steps are taken in
     the logarithm and halved until they raise the evidence, which therefore never falls.
-
-    Parameters
-    ----------
-    counts : (C, K) array
-    prior : (K,) array
-
-    Returns
-    -------
-    prior : (K,) array
     """
     counts = counts.astype(np.float64)
 
@@ -103,20 +71,9 @@ def best_prior(counts: Array, prior: Array) -> Array:
 
 
 def best_total(counts: Array, total: float, n_entries: int) -> float:
-    """The best sum of a symmetric prior of one distribution, as ``best_prior`` finds it.
+    """The best sum of a symmetric prior of one distribution, found as ``best_prior`` finds it.
 
-    Parameters
-    ----------
-    counts : (k,) array
-        Without entries that have none.
-    total : float
-        To start from.
-    n_entries : int
-        Number of entries over which the sum is divided equally, k or more.
-
-    Returns
-    -------
-    total : float
+    ``counts`` (k,) lacks entries that have none; the sum is divided equally over all n_entries.
     """
     row = counts.astype(np.float64)[None]
 

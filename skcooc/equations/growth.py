@@ -41,23 +41,8 @@ def grow(
     """Anneal clusters of rows from the critical temperature on, and make a tree of their splits.
 
     This ends where there are ``n_clusters`` of them, or where they no longer predict held-out
-    observations better: memo, section 5.1.
-
-    Parameters
-    ----------
-    X : Counts
-    n_clusters : int
-    max_iter, tol
-        Of EM at every temperature; see Leg.
-    solver : Solver
-    rng : numpy Generator
-    heldout : HeldOut or None
-    observe : callable
-        See ``skcooc.em.fit``.
-
-    Returns
-    -------
-    growth : Growth
+    observations better: memo, section 5.1. ``max_iter`` and ``tol`` are those of EM at every
+    temperature.
     """
     model = RowClusters(n_clusters)
     betas = rising(model.critical_beta(X), temperatures(model, X).high, COOLING)

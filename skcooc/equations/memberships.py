@@ -6,7 +6,7 @@ import numpy as np
 
 from skcooc.em import Fit, Leg, OverRelaxation, TemperatureRange, fit
 from skcooc.protocol import Array, Block, Clustering, Counts, Params, Rows, Statistics
-from skcooc.simplex import first_largest, hardmax, log, softmax, sums
+from skcooc.simplex import entropy, first_largest, hardmax, log, softmax, sums
 
 POWER_ITERATIONS, POWER_TOL = 100, 1e-4
 LEAST_GAIN = 1e-3  # nats: less is rounding
@@ -21,23 +21,11 @@ USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)
 def posteriors(
     X: Block, scores: Array, factors: Array, weights: Array, hard: bool
 ) -> tuple[Rows, Array]:
-    """P(c given object) ~ weights_c exp(factor * score_c), or the largest score alone.
+    """P(c given object) ~ weights_c exp(factor * score_c), (n, K), or the largest score alone.
 
-    Parameters
-    ----------
-    X : Block
-        Lends its threads.
-    scores : (n, K) array
-        Log-likelihoods of objects under clusters; overwritten.
-    factors : (n, 1) array
-    weights : (K,) array
-    hard : bool
-
-    Returns
-    -------
-    posteriors : (n, K) array
-    evidence : (n,) array, float64
-        log sum_c weights_c exp(factor * score_c); the largest factor * score_c where hard.
+    Log-likelihoods ``scores`` (n, K) are overwritten; factors are (n, 1), weights (K,), and the
+    threads are those of X. Also the evidence (n,), float64: log sum_c weights_c exp(factor *
+    score_c), or the largest factor * score_c where hard.
     """
     log_weights, choose = (0.0, hardmax) if hard else (log(weights), softmax)
 
@@ -62,22 +50,9 @@ def summed_out(
 ) -> tuple[Array, Array, Array, Array]:
     """psi_ic ~ exp(log_weights_c) prod_j P_jc^(power n_ij) with P = topics @ centers.T.
 
-    Parameters
-    ----------
-    X : Block of shape (n, M)
-    topics : (M, K) array
-    centers : (C, K) array
-    log_weights : (C,) array
-    power : float
-
-    Returns
-    -------
-    psi : (n, C) array
-    evidence : (n,) array, float64
-        Logarithms of what psi is divided by, P being taken relative to what all clusters share.
-    P : (M, C) array
-    shared : (M,) array
-        Mean of log P over the clusters.
+    From topics (M, K) and centers (C, K): psi (n, C); its evidence (n,), float64, the logarithms
+    of what it is divided by, P being taken relative to what all clusters share; P (M, C); and what
+    they share (M,), the mean of log P over the clusters.
     """
 
     def fill(evidence: Array, out: Array) -> None:
@@ -96,19 +71,7 @@ def summed_out(
 
 
 def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
-    """P(c given object) ~ weights_c exp(score_c), or the largest score alone.
-
-    Parameters
-    ----------
-    scores : (M, K) array
-        Overwritten.
-    weights : (K,) array
-    hard : bool
-
-    Returns
-    -------
-    posteriors : (M, K) array
-    """
+    """As ``posteriors``, (M, K), of scores that are overwritten, with factors of one."""
     log_sums = np.empty((len(scores), 1), dtype=scores.dtype)
     if hard:
         hardmax(scores, log_sums)
@@ -118,18 +81,16 @@ def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
     return scores
 
 
+def column_prior(J: Array, weights: Array, beta: float) -> float:
+    """Entropy and prior of posteriors (M, K) of columns: their part of the free energy, nats."""
+    prior = float(np.sum(J * log(weights), dtype=np.float64))
+    return (entropy(J) + prior) / beta
+
+
 def worst_explained(gains: Array) -> int | None:
-    """The object with which an empty cluster may start again.
+    """The object with which an empty cluster may start again, or None.
 
-    Parameters
-    ----------
-    gains : (n,) array
-        Log-likelihood of each object in a cluster of its own, less that in its present one.
-
-    Returns
-    -------
-    object : int or None
-        None where a cluster of its own is better for none.
+    ``gains`` (n,): log-likelihood of each object in a cluster of its own, less its present one.
     """
     worst = int(first_largest(gains[None])[0])
     return worst if gains[worst] > LEAST_GAIN else None
@@ -138,14 +99,8 @@ def worst_explained(gains: Array) -> int | None:
 def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
     """Move the object that is explained worst to a cluster that is empty, if there is one.
 
-    Parameters
-    ----------
-    posteriors : (n, K) array of zeros and ones
-        Overwritten.
-    own : (n,) array
-        Log-likelihood of each object in a cluster of its own.
-    scores : (n, K) array
-        Log-likelihood of each object in each cluster.
+    ``posteriors`` (n, K), zeros and ones, are overwritten; ``own`` (n,) is the log-likelihood of
+    each object in a cluster of its own, ``scores`` (n, K) that in each cluster.
     """
     sizes = sums(posteriors, axis=0)
     if not sizes.all():
@@ -158,16 +113,6 @@ def soft_start(soft: Clustering[Params, Statistics], X: Counts, rng: np.random.G
     """A few steps of a soft model, at the temperature that is usually best.
 
     A hard model that starts at random keeps most of what chance has put together.
-
-    Parameters
-    ----------
-    soft : Clustering
-    X : Counts
-    rng : numpy Generator
-
-    Returns
-    -------
-    fit : Fit
     """
     usual = USUAL / soft.object_size(X), USUAL_CRITICAL * soft.critical_beta(X)
     leg = Leg(soft, X, min(1.0, max(usual)), START_ITERATIONS, START_TOL)
@@ -182,18 +127,8 @@ def temperatures(
 ) -> TemperatureRange:
     """Where the best temperature of a model is looked for, on a logarithmic scale.
 
-    Parameters
-    ----------
-    model : Clustering
-    X : Counts
-    within : tuple of float
-        Range, times the mean number of observations of an object.
-    critical : tuple of float
-        Least lower and upper end, over the critical inverse temperature.
-
-    Returns
-    -------
-    range : TemperatureRange
+    ``within`` is a range, times the mean number of observations of an object; ``critical`` holds
+    the least lower and upper end, over the critical inverse temperature.
     """
     size, collapse = model.object_size(X), model.critical_beta(X)
     ends = (max(a / size, b * collapse) for a, b in zip(within, critical, strict=True))
@@ -212,20 +147,9 @@ def critical_beta(
     """The inverse temperature at which a single cluster becomes unstable.
 
     With all clusters the same, a small change of them grows under EM by beta times the largest
-    eigenvalue of Z'Z, where Z_ij = row_factor_i (n_ij - u_i v_j) column_factor_j and u_i v_j is
-    what a single cluster predicts. It is found by power iteration.
-
-    Parameters
-    ----------
-    X : Counts of shape (N, M)
-    row_factors : (N,) array
-    column_factors : (M,) array
-    expected : (N,) array u and (M,) array v
-
-    Returns
-    -------
-    beta : float
-        Infinite where rows and columns are independent.
+    eigenvalue of Z'Z, where Z_ij = row_factor_i (n_ij - u_i v_j) column_factor_j and u_i v_j, the
+    product of ``expected`` (N,) and (M,), is what a single cluster predicts. It is found by power
+    iteration, and infinite where rows and columns are independent.
     """
     f, g, w = row_factors[:, None], column_factors[:, None], X.row_weights[:, None]
     u, v = expected[0][:, None], expected[1][:, None]

@@ -11,8 +11,9 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from skcooc.em import Leg, OverRelaxation, fit
 from skcooc.equations.aspects import Aspects
+from skcooc.equations.components import WithComponents, new_mixtures, tempered
 from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
-from skcooc.simplex import diluted, normalise, sums
+from skcooc.simplex import normalise, sums
 
 # The aspect model that is the start: at a temperature that suits most data, not to the end.
 START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
@@ -36,7 +37,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ProductAspects(OnlineModel[Params, Statistics]):
+class ProductAspects(WithComponents, OnlineModel[Params, Statistics]):
     """Equations of the product-space mixture model (PMM): memo, eqs. (15)-(19).
 
     P(x, y) = sum_cd P(c, d) P(x given c) P(y given d). At inverse temperature beta an observation
@@ -77,20 +78,12 @@ class ProductAspects(OnlineModel[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo, eqs. (6), (18)."""
-
-        def temper(P: Array, out: Array) -> None:
-            np.power(P, beta, out=out)
-
-        def mix(A: Array, products: Array, out: Array) -> None:
-            np.multiply(A, products, out=out)
-            normalise(out, axis=1, otherwise=params.weights, out=out)
-
-        A, B = X.rowwise(temper, rows), X.rowwise(temper, params.components)
+        A, B = tempered(X, rows, beta), tempered(X, params.components, beta)
         T = self._transitions(params, beta)
         mixture = X.mixture(A @ T, B)
         weights = X.row_weights[:, None].astype(X.dtype)
         joint = T * ((A * weights).T @ mixture.rows)
-        mixtures = X.rowwise(mix, A, mixture.rows @ T.T, out=A)
+        mixtures = new_mixtures(X, A, mixture.rows @ T.T, params.weights)
         expected = X.rowwise(np.multiply, B, mixture.columns, out=B)
         return mixtures, Statistics(expected, joint, -mixture.log_likelihood / beta)
 
@@ -99,18 +92,6 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         components = normalise(stats.components, axis=0, otherwise=params.components)
         joint = stats.joint / stats.joint.sum()
         return Params(components, joint, sums(joint, axis=1))
-
-    def log_prior(self, params: Params, beta: float) -> float:
-        """None: maximum likelihood."""
-        return 0.0
-
-    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        """Parameters of which every component is, in this share, the distribution."""
-        return params._replace(components=diluted(params.components, distribution, share))
-
-    def restrict(self, params: Params, columns: Array) -> Params:
-        """The rows of the components that belong to these columns, not normalised anew."""
-        return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(c given x) and P(y given c)."""

@@ -103,7 +103,7 @@ class TiedSites:
         return segments
 
     def losses(self, posteriors: Array) -> tuple[Array, Array]:
-        """What would be lost if two segments were one, the likelihood counted in their cores.
+        """What would be lost if two segments were one, (K, K), nats; observations of cores (K,).
 
         A site is in the core of a segment as far as the segment holds more than half of the window
         around it: max(0, 2 sum_l G_il R_lc - 1). Along the border of two textures responses are
@@ -111,14 +111,9 @@ class TiedSites:
         narrow, so that it has no core, and nothing is lost without it. What is won is the coupling
         of neighbours that are in one and the other: much where they are mixed, as brick and mortar.
 
-        Returns
-        -------
-        losses : (K, K) array
-            In nats; infinite on the diagonal. With the counts of two cores n_aj and n_bj that of
-            a and b is sum_j [n_aj log(q_aj / q_j) + n_bj log(q_bj / q_j)] - J R_a' G R_b, where
-            q_a, q_b and q are the distributions of n_a, of n_b and of their sum.
-        sizes : (K,) array
-            Observations of the cores.
+        With the counts of two cores n_aj and n_bj the loss of a and b is sum_j [n_aj log(q_aj /
+        q_j) + n_bj log(q_bj / q_j)] - J R_a' G R_b, where q_a, q_b and q are the distributions of
+        n_a, of n_b and of their sum; on the diagonal it is infinite.
         """
         around = self.neighbours(posteriors)
         expected = (self.counts.T @ np.maximum(2 * around - 1, 0)).T + PRIOR

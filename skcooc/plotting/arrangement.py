@@ -34,13 +34,6 @@ def cluster_orders(joint: Array) -> tuple[Array, Array]:
     in pairs of clusters. A cluster d of columns belongs to the cluster c of rows with the largest
     pi_cd log c_cd, its part of the mutual information, and comes where that is; of several, the one
     with the largest part is first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows, columns = cluster_orders(np.array([[0.0, 0.3], [0.6, 0.1]]))
-    >>> rows.tolist(), columns.tolist()
-    ([1, 0], [0, 1])
     """
     rows = np.argsort(-joint.sum(axis=1), kind="stable")
     parts = rel_entr(joint, np.outer(joint.sum(axis=1), joint.sum(axis=0)))[rows]
@@ -74,8 +67,6 @@ def spread(places: ArrayLike, gap: float, low: float, high: float) -> Array:
 
     Neighbours of the n are at least a gap apart; (n - 1) gap is at most high - low.
 
-    Examples
-    --------
     >>> spread([1.0, 1.0, 5.0], gap=1.0, low=0.0, high=9.0)
     array([0.5, 1.5, 5. ])
     """

@@ -14,8 +14,6 @@ def positions(tree: Tree, max_depth: int | None = None) -> Array:
     They are 0, 1, ... for the nodes at which a path ends, in such an order that no paths cross; the
     middle of the first and the last child for the others; NaN below max_depth.
 
-    Examples
-    --------
     >>> from skcooc.hierarchy import binary_tree
     >>> positions(binary_tree(3))
     array([1.25, 0.5 , 2.  , 0.  , 1.  ])

@@ -148,8 +148,6 @@ def borders(labels: Array) -> Array:
 
     Pixel (y, x) is the unit square around (x, y).
 
-    Examples
-    --------
     >>> borders(np.array([[0, 1]])).tolist()
     [[[0.5, -0.5], [0.5, 0.5]]]
     """

@@ -1,0 +1,102 @@
+"""Tasks of a Dask cluster: sent, gathered, added up, and what to do where the cluster fails."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+from dask.delayed import Delayed, delayed
+from distributed import Client, Future, KilledWorker, wait
+from distributed.comm import CommClosedError
+
+from skcooc.protocol import Statistics, T
+
+PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
+
+
+def begun(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
+    """Send tasks to the scheduler, which is meant to keep the parameters that they have."""
+    large = {"distributed.admin.large-graph-warning-threshold": 2**62}
+    with _explained(), dask.config.set(large):
+        _check_running(client)
+        futures: list[Future] = client.compute(list(tasks))
+        return futures
+
+
+def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
+    """Their results. A client that has lost its scheduler would wait for them for ever."""
+    with _explained():
+        while True:
+            try:
+                wait(futures, timeout=PATIENCE)
+                results: list[Any] = client.gather(futures)
+                return results
+            except TimeoutError:
+                _check_running(client)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say what to do where the cluster fails beyond what it can repair."""
+    try:
+        yield
+    except KilledWorker as error:
+        raise RuntimeError(
+            "Workers died again and again over one block of X, most likely since they were out of "
+            "memory. Give smaller blocks, as with X.rechunk, or more workers, or workers a larger "
+            f"memory_limit. The estimator is as it was. Dask says: {error}"
+        ) from error
+    except (CancelledError, CommClosedError) as error:
+        raise ConnectionError(
+            "The connection to the scheduler is lost, or it has lost what X was made of. Start a "
+            "client and fit again; with a checkpoint (skcooc.callbacks.Checkpoint) and "
+            "warm_start=True the fit goes on from there. The estimator is as it was."
+        ) from error
+
+
+def _check_running(client: Client) -> None:
+    if client.status != "running":
+        raise CommClosedError(f"the client is {client.status}")
+
+
+def task(function: Callable[..., object]) -> Any:
+    """A function whose calls are tasks, each made anew."""
+    return delayed(function, pure=False, traverse=False)
+
+
+def once(value: object) -> Delayed:
+    """A value that several tasks need, as a task of its own."""
+    return delayed(_same, pure=False)(value)
+
+
+def _same(value: T) -> T:
+    return value
+
+
+def call(function: Delayed, *arguments: object) -> Any:
+    """The task function(*arguments), of a function that is a task, too; it returns a pair."""
+    return delayed(operator.call, pure=False, nout=2)(function, *arguments)
+
+
+def reduced(add: Callable[[T, T], T], parts: Sequence[T]) -> T:
+    """The sum of all parts, in pairs of neighbours, pairs of pairs and so on.
+
+    The tree depends on the number of parts alone, not on where or when they are at hand.
+
+    >>> reduced(lambda one, other: f"({one} + {other})", ["a", "b", "c", "d", "e"])
+    '(((a + b) + (c + d)) + e)'
+    """
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        rest = parts[len(parts) - len(parts) % 2 :]
+        parts = [*(add(*pair) for pair in pairs), *rest]
+    return parts[0]
+
+
+def add_statistics(one: Statistics, other: Statistics) -> Statistics:
+    """The statistics of two blocks together: the sum of every field."""
+    return type(one)(*(mine + its for mine, its in zip(one, other, strict=True)))
