@@ -21,19 +21,10 @@ END, CONVERGED = 400, 1e-14  # steps at most, and relative fall of the objective
 
 @dataclass
 class Case:
-    """What checks are given, beside the model or a broken twin of it.
-
-    Parameters
-    ----------
-    model : Equations
-    X : CSRCounts of shape (N, M)
-        With a row and a column without observations.
-    beta : float
-    literal : Literal or None
-    """
+    """What checks are given, beside the model or a broken twin of it."""
 
     model: Model
-    X: CSRCounts
+    X: CSRCounts  # with a row and a column without observations
     beta: float
     literal: Literal | None
     states: list[State] = field(init=False)  # the start, and states on the way from it
@@ -87,10 +78,7 @@ def tables(X: CSR | Array | None) -> Iterator[CSRCounts]:
 
 
 def with_nothing(X: CSR) -> CSR:
-    """The table with a row and a column without observations at places in the middle.
-
-    Where it has both they are what it has.
-    """
+    """The table with a row and a column in the middle without observations, or as it is."""
     if not (X.sum(axis=0).all() or X.sum(axis=1).all()):
         return X
     rows, columns = (np.delete(np.arange(size + 1), size // 2) for size in X.shape)

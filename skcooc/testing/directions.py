@@ -15,15 +15,8 @@ ROUNDING = 1e-5  # of sums, in single precision
 def simplices(P: Array) -> Iterator[Any]:
     """The parts of an array that sum to one each, as indices; none where it has none.
 
-    Parameters
-    ----------
-    P : array of any shape
-        Its columns, its rows, the whole, or, in one dimension, runs of entries.
+    They are the whole, its columns, its rows, or, in one dimension, runs of entries.
 
-    Examples
-    --------
-    >>> list(simplices(np.array([[0.5, 0.1], [0.5, 0.9]])))
-    [(slice(None, None, None), 0), (slice(None, None, None), 1)]
     >>> list(simplices(np.array([0.5, 0.5, 0.2, 0.8])))
     [slice(0, 2, None), slice(2, 4, None)]
     >>> list(simplices(np.array([0.5, 4.0])))
@@ -46,8 +39,7 @@ def simplices(P: Array) -> Iterator[Any]:
 
 def tangent(P: Array, rng: np.random.Generator) -> Array:
     """A random change of an array, relative to its entries, that keeps the sums of simplices."""
-    z = rng.standard_normal(P.shape)
-    direction = P * z
+    direction = P * rng.standard_normal(P.shape)
     for part in simplices(P):
         direction[part] -= P[part] * direction[part].sum()
     return direction

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from skcooc.protocol import Array, Block, Rows
+from skcooc.protocol import Array, Block
 
 
 class Elsewhere(NDArrayOperatorsMixin):
@@ -26,7 +26,7 @@ class Elsewhere(NDArrayOperatorsMixin):
         raise TypeError("an array of another device is made one of NumPy")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
-        result = getattr(ufunc, method)(*map(here, inputs), **here(named))
+        result = getattr(ufunc, method)(*here(inputs), **here(named))
         return named["out"][0] if "out" in named else sent(result)
 
     def __array_function__(
@@ -56,14 +56,20 @@ class Elsewhere(NDArrayOperatorsMixin):
         return bool(self.values)
 
 
-class CountsElsewhere:
-    """Counts whose arrays are not in this memory."""
+class ThereToo:
+    """Counts, or products with them, whose arrays are not in this memory."""
 
-    def __init__(self, X: Block) -> None:
-        self._X = X
+    def __init__(self, here: Any) -> None:
+        self._here = here
 
     def __getattr__(self, name: str) -> Any:
-        return moved(getattr(self._X, name))
+        return moved(getattr(self._here, name))
+
+
+class CountsElsewhere(ThereToo):
+    """Counts of which equations are given a block; nothing else has tables."""
+
+    _here: Block
 
     def array(self, values: Array) -> Elsewhere:
         return Elsewhere(values)
@@ -72,24 +78,14 @@ class CountsElsewhere:
         def there(*parts: Array) -> None:
             function(*map(Elsewhere, parts))
 
-        filled = self._X.rowwise(there, *map(here, arrays), out=here(out))
+        filled = self._here.rowwise(there, *here(arrays), out=here(out))
         return Elsewhere(filled) if out is None else out
 
     def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
-        return self._X.parts(function)
+        return self._here.parts(function)
 
-    def over_states(self, function: Callable[..., Rows], *states: Any) -> Any:
+    def over_states(self, *arguments: Any) -> Any:
         raise TypeError("equations have row states, and the driver of EM has tables")
-
-
-class ProductsElsewhere:
-    """Products with counts, whose arrays are not in this memory."""
-
-    def __init__(self, products: object) -> None:
-        self._products = products
-
-    def __getattr__(self, name: str) -> Any:
-        return moved(getattr(self._products, name))
 
 
 def here(value: Any) -> Any:
@@ -110,18 +106,13 @@ def sent(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return Elsewhere(value)
     if isinstance(value, tuple | list):
-        moved = map(sent, value)
-        return type(value)(*moved) if hasattr(value, "_fields") else type(value)(moved)
-    return value
+        values = map(sent, value)
+        return type(value)(*values) if hasattr(value, "_fields") else type(value)(values)
+    return ThereToo(value) if hasattr(value, "log_likelihood") else value
 
 
 def moved(value: Any) -> Any:
     """An attribute, or a method whose arguments and results are on the other device."""
     if not callable(value):
         return sent(value)
-
-    def there(*inputs: Any, **named: Any) -> Any:
-        result = sent(value(*here(inputs), **here(named)))
-        return ProductsElsewhere(result) if hasattr(result, "log_likelihood") else result
-
-    return there
+    return lambda *inputs, **named: sent(value(*here(inputs), **here(named)))
