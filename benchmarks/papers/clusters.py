@@ -35,10 +35,10 @@ from skcooc import (
     ProductSpaceMixture,
     SymmetricClustering,
 )
-from skcooc.counts import CSRCounts, threads
+from skcooc.counts import CSRCounts
+from skcooc.counts.threads import threads
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.image import grid_coarsening
-from skcooc.simplex import log
 
 Row = dict[str, Any]
 
@@ -75,7 +75,7 @@ def speed(options: argparse.Namespace) -> Iterator[Row]:
     counts = CSRCounts(X)
     params, rows = model.start(counts, np.random.default_rng(0))
     posteriors, _ = model.expect(counts, params, rows, beta)
-    log_q = log(params.components)
+    log_q = np.log(params.components)
 
     def iteration(counts: CSRCounts) -> None:
         model.maximize(model.expect(counts, params, rows, beta)[1], params, beta)

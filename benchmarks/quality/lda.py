@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.quality import peers
+from benchmarks.shares import shares
 from skcooc.counts import CSRCounts
 from skcooc.equations.dirichlet import best_prior, divergence, expected_log
-from skcooc.simplex import normalise
 
 FOLD_IN_ROUNDS = 200
 TRAINING_ROUNDS = 10  # in a round of EM, which goes on from the posteriors of the last
@@ -37,7 +37,7 @@ class DirichletTopics:
 
     def transform(self, X: Any) -> np.ndarray:
         """The posterior means of the mixtures of documents, (n, K)."""
-        return normalise(self.posteriors(X), axis=1, otherwise=0.0)
+        return shares(self.posteriors(X))
 
     def bound(self, X: Any) -> float:
         """A lower bound of the log-likelihood of whole documents, in nats: their eq. (15)."""
@@ -53,7 +53,7 @@ class DirichletTopics:
             S = model._expected_counts(counts, TRAINING_ROUNDS, S)
             B = model._columns
             expected = eta + (B * counts.mixture(model._tilted(S), B).columns).T
-            topics = normalise(expected, axis=1, otherwise=0.0)
+            topics = shares(expected)
             model = DirichletTopics(best_prior(S, model.alpha), topics)
         return model
 
@@ -100,7 +100,7 @@ def gibbs_topics(
     totals = np.array(model.get_count_by_topics(), dtype=float)
     topics[:, unseen] = (samples * eta / (totals + eta * X.shape[1]))[:, None]
     alpha = np.maximum(model.alpha, LEAST_ALPHA)
-    return DirichletTopics(alpha, normalise(topics, axis=1, otherwise=0.0))
+    return DirichletTopics(alpha, shares(topics))
 
 
 def _counts(X: Any) -> CSRCounts:

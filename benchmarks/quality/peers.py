@@ -12,7 +12,7 @@ from sklearn.decomposition import LatentDirichletAllocation, non_negative_factor
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from skcooc.simplex import normalise
+from benchmarks.shares import shares
 
 
 class Factors(NamedTuple):
@@ -42,7 +42,7 @@ def variational_lda(
         random_state=seed,
     )
     mixtures = model.fit_transform(X)
-    return Factors(mixtures, normalise(model.components_, axis=1, otherwise=0.0))
+    return Factors(mixtures, shares(model.components_))
 
 
 def plsa_by_nmf(
@@ -78,8 +78,8 @@ def as_distributions(W: np.ndarray, H: np.ndarray) -> Factors:
     joint = W * sizes
     overall = joint.sum(axis=0) / joint.sum()
     uniform = np.full(H.shape[1], 1 / H.shape[1], dtype=H.dtype)
-    mixtures = normalise(joint, axis=1, otherwise=overall)
-    return Factors(mixtures, normalise(H, axis=1, otherwise=uniform))
+    mixtures = shares(joint, otherwise=overall)
+    return Factors(mixtures, shares(H, otherwise=uniform))
 
 
 def gibbs_sampler(
@@ -136,4 +136,4 @@ def posterior_means(model: Any, X: Any) -> Factors:
     words = np.array([int(word) for word in model.used_vocabs])
     for k in range(model.k):
         components[k, words] = model.get_topic_word_dist(k)
-    return Factors(normalise(mixtures, axis=1, otherwise=0.0), components)
+    return Factors(shares(mixtures), components)

@@ -22,10 +22,10 @@ from sklearn.decomposition import LatentDirichletAllocation, MiniBatchNMF
 
 from benchmarks import corpora, reporting
 from benchmarks.quality.peers import Factors
+from benchmarks.shares import shares
 from skcooc import AspectModel, RowBlocks
 from skcooc.metrics import best_smoothing, perplexity, unigram
 from skcooc.model_selection import split_observations
-from skcooc.simplex import normalise
 
 DATA = {
     "newsgroups20": corpora.newsgroups20,
@@ -71,7 +71,7 @@ def sklearn_lda(X: Any, n_components: int, size: int) -> Passes:
     )
 
     def factors(known: Any) -> Factors:
-        components = normalise(model.components_, axis=1, otherwise=0.0)
+        components = shares(model.components_)
         return Factors(model.transform(known), components)
 
     while True:
@@ -99,7 +99,7 @@ def gensim_lda(X: Any, n_components: int, size: int) -> Passes:
 
     def factors(known: Any) -> Factors:
         gamma = model.inference(list(corpus(known)))[0]
-        return Factors(normalise(gamma, axis=1, otherwise=0.0), model.get_topics())
+        return Factors(shares(gamma), model.get_topics())
 
     def corpus(table: Any) -> Any:
         return Sparse2Corpus(sp.csc_matrix(table.T))
@@ -118,8 +118,8 @@ def minibatch_nmf(X: Any, n_components: int, size: int) -> Passes:
 
     def factors(known: Any) -> Factors:
         masses = model.components_.sum(axis=1)
-        mixtures = normalise(model.transform(known) * masses, axis=1, otherwise=1 / n_components)
-        return Factors(mixtures, normalise(model.components_, axis=1, otherwise=0.0))
+        mixtures = shares(model.transform(known) * masses, otherwise=1 / n_components)
+        return Factors(mixtures, shares(model.components_))
 
     while True:
         for batch in batches(X, size):

@@ -17,7 +17,8 @@ from typing import Any, cast
 import numpy as np
 
 from benchmarks import corpora, reporting
-from skcooc.counts import CSRCounts, threads
+from skcooc.counts import CSRCounts
+from skcooc.counts.threads import threads
 from skcooc.em import SOLVERS, Leg, State, fit, solver
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation

@@ -21,8 +21,9 @@ from distributed import Client, LocalCluster
 from benchmarks import reporting
 from benchmarks.speed.power_law import power_law_block
 from skcooc import delayed_rows
-from skcooc.counts import CSRCounts, threads
+from skcooc.counts import CSRCounts
 from skcooc.counts.dask import load
+from skcooc.counts.threads import threads
 from skcooc.em import Fit, Leg, fit, solver
 from skcooc.equations.aspects import Aspects
 

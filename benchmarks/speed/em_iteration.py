@@ -34,8 +34,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks import reporting
 from benchmarks.quality import peers
 from benchmarks.speed import fit_memory
-from skcooc.counts import CSRCounts, threads
-from skcooc.counts.threads import balanced_ranges
+from skcooc.counts import CSRCounts
+from skcooc.counts.threads import balanced_ranges, threads
 from skcooc.equations.aspects import Aspects
 
 BETA = 0.8

@@ -25,10 +25,10 @@ from sklearn.decomposition import LatentDirichletAllocation, MiniBatchNMF
 from benchmarks import corpora, reporting
 from benchmarks.quality import peers, tuned
 from benchmarks.quality.peers import Factors
+from benchmarks.shares import shares
 from skcooc import AspectModel
 from skcooc.metrics import best_smoothing, perplexity
 from skcooc.model_selection import split_observations
-from skcooc.simplex import normalise
 
 DATA = {"newsgroups20": corpora.newsgroups20, "reuters5": corpora.reuters5}
 
@@ -125,7 +125,7 @@ def sklearn_lda(X: Any, K: int, options: argparse.Namespace) -> Iterator[Step]:
     while True:
         for first in range(0, X.shape[0], 1000):
             clock(model.partial_fit, X[first : first + 1000])
-        components = normalise(model.components_, axis=1, otherwise=0.0)
+        components = shares(model.components_)
         yield Step(clock.seconds, Factors(model.transform(X), components))
 
 
@@ -152,7 +152,7 @@ def gensim_lda(X: Any, K: int, options: argparse.Namespace) -> Iterator[Step]:
     while True:
         clock(model.update, corpus)
         gamma = model.inference(list(corpus))[0]
-        mixtures = normalise(gamma, axis=1, otherwise=1 / K)
+        mixtures = shares(gamma, otherwise=1 / K)
         yield Step(clock.seconds, Factors(mixtures, model.get_topics()))
 
 

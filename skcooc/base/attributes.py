@@ -13,10 +13,12 @@ from sklearn.utils import Tags, check_random_state
 
 from skcooc.em import Record, State
 from skcooc.em.temperature import best
+from skcooc.fitting import Plan
 from skcooc.fitting.restarts import Unfinished
 from skcooc.fitting.table import Fitted
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Counts, Model, RandomState
+from skcooc.tables import CheckedBlocks
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
 
@@ -40,6 +42,14 @@ def usable(
         "beta_": beta,
         "smoothing_": smoothing,
     }
+
+
+def lacking(plan: Plan) -> str | None:
+    """Why a model cannot follow a stream; None where it can."""
+    reason = plan.lacks(CheckedBlocks.offers)
+    if reason is None and not hasattr(plan.equations, "diluted"):
+        return "the equations do not say how parameters meet new columns, which diluted would"
+    return reason
 
 
 def seeds(random_state: RandomState, n: int) -> tuple[int, ...]:

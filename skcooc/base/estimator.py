@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 
 from skcooc.base import attributes
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
-from skcooc.base.streams import Streams, lacking
+from skcooc.base.streams import Streams
 from skcooc.em import OverRelaxation, State, TemperatureRange, solver
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import best
@@ -146,7 +146,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         progress = Progress(self, plan, options, at_iteration, data)
         fitted = fit(plan, X, sample, options, progress, start, resume)
         progress.end()
-        if lacking(plan) is None:
+        if attributes.lacking(plan) is None:
             seed, mass = attributes.seeds(self.random_state, 1)[0], float(fitted.row_mass.sum())
             known["_stream"] = Begun(fitted.fit.stats, mass, X.column_sums, seed)
         attributes.become(self, attributes.of_fit(fitted) | known)

@@ -23,18 +23,10 @@ from skcooc.protocol import Array, Block, TableLike
 from skcooc.tables import CheckedBlocks, read_in_memory
 
 
-def lacking(plan: Plan) -> str | None:
-    """Why a model cannot follow a stream; None where it can."""
-    reason = plan.lacks(CheckedBlocks.offers)
-    if reason is None and not hasattr(plan.equations, "diluted"):
-        return "the equations do not say how parameters meet new columns, which diluted would"
-    return reason
-
-
 def _follows_streams(self: Streams) -> bool:
     """True where an estimator can follow a stream; else AttributeError says why it cannot."""
     try:
-        reason = lacking(self._plan())
+        reason = attributes.lacking(self._plan())
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
         return True
     if reason is not None:

@@ -17,7 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 from skcooc import metrics
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
-from skcooc.base import CooccurrenceEstimator
 from skcooc.cli.arguments import Options
 from skcooc.cli.progress import Screen
 from skcooc.cli.table import Table
@@ -30,7 +29,7 @@ from skcooc.symmetric import SymmetricClustering
 from skcooc.tables.dyads import Dyads
 
 # Takes the number of components first, then the parameters that all estimators share, by name.
-Make: TypeAlias = Callable[..., CooccurrenceEstimator]
+Make: TypeAlias = Callable[..., BaseEstimator]
 
 
 def _as_many_of_columns(estimator: Make) -> Make:
@@ -66,7 +65,7 @@ class Comparison:
     """All models, and the estimator that was fitted last of ours."""
 
     entries: list[Entry]
-    chosen: CooccurrenceEstimator
+    chosen: BaseEstimator
     compile_seconds: float
 
 
@@ -90,7 +89,7 @@ def compare(table: Table, options: Options, screen: Screen) -> Comparison:
     return Comparison(entries, chosen, compile_seconds)
 
 
-def refit(table: Table, chosen: CooccurrenceEstimator, screen: Screen) -> CooccurrenceEstimator:
+def refit(table: Table, chosen: BaseEstimator, screen: Screen) -> BaseEstimator:
     """Fit the chosen model to all observations, at the temperature and smoothing chosen.
 
     It comes back without callbacks, ready to be saved.
@@ -104,7 +103,7 @@ def refit(table: Table, chosen: CooccurrenceEstimator, screen: Screen) -> Cooccu
     return model.set_callbacks()
 
 
-def _variants(options: Options) -> list[tuple[str, CooccurrenceEstimator]]:
+def _variants(options: Options) -> list[tuple[str, BaseEstimator]]:
     """The estimators compared; the last one is what the user asked for."""
     model = partial(
         MODELS[options.model],
@@ -132,7 +131,7 @@ def _unigram(train: CSR, test: CSR) -> Entry:
     return Entry("unigram, add-one", metrics.perplexity(test, same_for_all, [unigram]), seconds)
 
 
-def _fitted(label: str, model: CooccurrenceEstimator, train: CSR, test: CSR) -> Entry:
+def _fitted(label: str, model: BaseEstimator, train: CSR, test: CSR) -> Entry:
     seconds, notes = _timed_fit(model, train)
     if model.early_stopping and _never_stopped(model):
         notes += ("it was not: the validation perplexity fell until EM ended",)
@@ -147,7 +146,7 @@ def _fitted(label: str, model: CooccurrenceEstimator, train: CSR, test: CSR) -> 
     )
 
 
-def _never_stopped(model: CooccurrenceEstimator) -> bool:
+def _never_stopped(model: BaseEstimator) -> bool:
     """Whether the last iteration of a validated run was its best one."""
     perplexities = [record.validation_perplexity for record in model.history_]
     return perplexities[-1] <= min(perplexities)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 import numpy as np
-from sklearn.base import is_clusterer
+from sklearn.base import BaseEstimator, is_clusterer
 
-from skcooc.base import CooccurrenceEstimator
 from skcooc.cli.arguments import Options
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.table import Table
@@ -23,9 +22,7 @@ N_NEIGHBORS = 5
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "seconds")
 
 
-def report(
-    table: Table, comparison: Comparison, model: CooccurrenceEstimator, options: Options
-) -> str:
+def report(table: Table, comparison: Comparison, model: BaseEstimator, options: Options) -> str:
     """The report as plain text; the model is fitted to all observations."""
     sections = [
         _data(table, options),
@@ -118,7 +115,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _temperature(chosen: CooccurrenceEstimator) -> Iterator[str]:
+def _temperature(chosen: BaseEstimator) -> Iterator[str]:
     if not chosen.temperature_search_:
         return
     yield (

@@ -12,7 +12,6 @@ import joblib
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from skcooc.base import CooccurrenceEstimator
 from skcooc.cli.comparison import Comparison
 from skcooc.cli.report import has_tree, shares
 from skcooc.cli.table import Table
@@ -25,9 +24,7 @@ def prepare(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def write(
-    folder: Path, table: Table, comparison: Comparison, model: CooccurrenceEstimator
-) -> list[str]:
+def write(folder: Path, table: Table, comparison: Comparison, model: BaseEstimator) -> list[str]:
     """Write the model, its parameters and the comparison; return the names of the files.
 
     They are ``components.csv`` (one column a line, P(y given z)), ``embedding.csv`` (one row a
@@ -53,9 +50,7 @@ def _matrix(path: Path, header: Sequence[str], names: Sequence[str], values: Arr
         )
 
 
-def _summary(
-    table: Table, comparison: Comparison, model: CooccurrenceEstimator
-) -> dict[str, object]:
+def _summary(table: Table, comparison: Comparison, model: BaseEstimator) -> dict[str, object]:
     """All that is printed, and the parameters of the model."""
     return {
         "data": table.title,
@@ -76,7 +71,7 @@ def _summary(
     }
 
 
-def _with_vectorizer(table: Table, model: CooccurrenceEstimator) -> BaseEstimator:
+def _with_vectorizer(table: Table, model: BaseEstimator) -> BaseEstimator:
     if table.vectorizer is None:
         return model
     return Pipeline([("vectorizer", table.vectorizer), ("model", model)])

@@ -8,9 +8,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.equations.components import WithComponents, new_mixtures, tempered
 from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
-from skcooc.simplex import normalise, sums
+from skcooc.simplex import diluted, normalise, sums
 
 
 class Params(NamedTuple):
@@ -28,7 +27,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Aspects(WithComponents, OnlineModel[Params, Statistics]):
+class Aspects(OnlineModel[Params, Statistics]):
     """Equations of the aspect model.
 
     P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k); memo eqs. (1)-(11). At inverse
@@ -82,6 +81,33 @@ class Aspects(WithComponents, OnlineModel[Params, Statistics]):
             logs = np.log(params.components)
         return self.component_prior * float(logs.sum(dtype=np.float64))
 
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters of which every component is, in this share, the distribution."""
+        return params._replace(components=diluted(params.components, distribution, share))
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The rows of the components that belong to these columns, not normalised anew."""
+        return params._replace(components=params.components[columns])
+
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(z given x) and P(y given z): memo eq. (11)."""
         return rows, params.components
+
+
+def tempered(X: Block, P: Array, beta: float) -> Array:
+    """P (m, k) to the power of beta."""
+
+    def temper(P: Array, out: Array) -> None:
+        np.power(P, beta, out=out)
+
+    return X.rowwise(temper, P)
+
+
+def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:
+    """A * products (n, k), written over A, rows divided by their sums; otherwise (k,) if void."""
+
+    def mix(A: Array, products: Array, out: Array) -> None:
+        np.multiply(A, products, out=out)
+        normalise(out, axis=1, otherwise=otherwise, out=out)
+
+    return X.rowwise(mix, A, products, out=A)

@@ -10,10 +10,9 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from skcooc.em import Leg, OverRelaxation, fit
-from skcooc.equations.aspects import Aspects
-from skcooc.equations.components import WithComponents, new_mixtures, tempered
+from skcooc.equations.aspects import Aspects, new_mixtures, tempered
 from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
-from skcooc.simplex import normalise, sums
+from skcooc.simplex import diluted, normalise, sums
 
 # The aspect model that is the start: at a temperature that suits most data, not to the end.
 START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
@@ -37,7 +36,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ProductAspects(WithComponents, OnlineModel[Params, Statistics]):
+class ProductAspects(OnlineModel[Params, Statistics]):
     """Equations of the product-space mixture model (PMM): memo, eqs. (15)-(19).
 
     P(x, y) = sum_cd P(c, d) P(x given c) P(y given d). At inverse temperature beta an observation
@@ -92,6 +91,18 @@ class ProductAspects(WithComponents, OnlineModel[Params, Statistics]):
         components = normalise(stats.components, axis=0, otherwise=params.components)
         joint = stats.joint / stats.joint.sum()
         return Params(components, joint, sums(joint, axis=1))
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """None: maximum likelihood."""
+        return 0.0
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters of which every component is, in this share, the distribution."""
+        return params._replace(components=diluted(params.components, distribution, share))
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The rows of the components that belong to these columns, not normalised anew."""
+        return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(c given x) and P(y given c)."""

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.equations.components import WithComponents
 from skcooc.equations.memberships import (
     critical_beta,
     posteriors,
@@ -18,7 +17,7 @@ from skcooc.equations.memberships import (
     worst_explained,
 )
 from skcooc.protocol import Annealable, Array, Block, Counts, Need, OnlineModel, Rows
-from skcooc.simplex import log, normalise, sums
+from skcooc.simplex import diluted, log, normalise, sums
 
 
 class Params(NamedTuple):
@@ -41,7 +40,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowClusters(WithComponents, OnlineModel[Params, Statistics], Annealable[Params, Statistics]):
+class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics]):
     """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(30).
 
     All observations of a row come from one cluster. At inverse temperature beta
@@ -120,6 +119,18 @@ class RowClusters(WithComponents, OnlineModel[Params, Statistics], Annealable[Pa
             weights = stats.sizes / stats.sizes.sum()
         unit = np.array(stats.observations / stats.rows, dtype=params.unit.dtype)
         return Params(components, weights, unit)
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """None: maximum likelihood."""
+        return 0.0
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters of which every component is, in this share, the distribution."""
+        return params._replace(components=diluted(params.components, distribution, share))
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The rows of the components that belong to these columns, not normalised anew."""
+        return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(c given x) and P(y given c)."""
