@@ -68,6 +68,9 @@ PRIOR = {"empty columns": "the prior gives every column some probability"}
 NO_PROOF = {"bound falls": "no proof says that the objective of what is left out never rises"}
 ENDS = "from random posteriors it ends at the unigram"
 COLLAPSES = {"bound falls": ENDS, "literal slope": ENDS}
+UNIGRAM = dict.fromkeys(
+    ("literal slope", "order of components", "restrict"), "one component is the unigram, always"
+)
 NEWTON = {"literal step": "it has no Newton steps for the priors, which test_dirichlet tests"}
 NEWTON |= dict.fromkeys(
     (
@@ -169,12 +172,12 @@ def projections(
     return ModelCase(begun, LiteralProjections(structured, topic_prior), betas, X, skip)
 
 
-def product(sizes, tempering, betas=(1.0, 0.9)):
+def product(sizes, tempering, betas=(1.0, 0.9), **options):
     def begin(X):
         return literal_product_aspects.random_state(X.toarray(), sizes)
 
     model = From(ProductAspects(*sizes, tempering), begin)
-    return ModelCase(model, LiteralProducts(tempering), betas)
+    return ModelCase(model, LiteralProducts(tempering), betas, **options)
 
 
 CASES = {
@@ -189,6 +192,8 @@ CASES = {
     ),
     "product": product((3, 2), "likelihood"),
     "product, joint": product((2, 4), "joint", (1.0, 0.95)),
+    "product, one row component": product((1, 3), "likelihood", (0.7,), skip=UNIGRAM),
+    "product, one column component": product((3, 1), "joint", (0.7,), skip=UNIGRAM),
     "product, as it starts": ModelCase(ProductAspects(2, 3), LiteralProducts()),
     "rows": clusters("rows"),
     "rows, hard": clusters("rows", True, betas=(1.0,)),
