@@ -69,7 +69,8 @@ NO_PROOF = {"bound falls": "no proof says that the objective of what is left out
 ENDS = "from random posteriors it ends at the unigram"
 COLLAPSES = {"bound falls": ENDS, "literal slope": ENDS}
 UNIGRAM = dict.fromkeys(
-    ("literal slope", "order of components", "restrict"), "one component is the unigram, always"
+    ("literal slope", "order of components", "restrict", "empty rows"),
+    "one component is the unigram, always",
 )
 NEWTON = {"literal step": "it has no Newton steps for the priors, which test_dirichlet tests"}
 NEWTON |= dict.fromkeys(
