@@ -139,6 +139,12 @@ def coclusters(hard=False, proportions="uniform"):
     return ModelCase(model, literal, (0.5, 0.4), X, HERE)
 
 
+def at_random(proportions, beta):
+    model = From(CoClusters(3, 2, False, proportions), literal_coclusters.random_state)
+    literal = LiteralCoClusters(False, proportions)
+    return ModelCase(model, literal, (1.0, beta), skip=HERE | COLLAPSES)
+
+
 def noise(diagonal=0.0, seed=0):
     """Counts of 14 objects, one of them never seen, with a heavy diagonal where wanted."""
     counts = np.random.default_rng(seed).poisson(0.8, (14, 14)) + diagonal * np.eye(14)
@@ -213,18 +219,8 @@ CASES = {
     "coclusters": coclusters(),
     "coclusters, estimated": coclusters(False, "estimated"),
     "coclusters, hard": coclusters(True),
-    "coclusters, at random": ModelCase(
-        From(CoClusters(3, 2), literal_coclusters.random_state),
-        LiteralCoClusters(),
-        (1.0, 0.05),
-        skip=HERE | COLLAPSES,
-    ),
-    "coclusters, estimated and at random": ModelCase(
-        From(CoClusters(3, 2, False, "estimated"), literal_coclusters.random_state),
-        LiteralCoClusters(False, "estimated"),
-        (1.0, 0.4),
-        skip=HERE | COLLAPSES,
-    ),
+    "coclusters, at random": at_random("uniform", 0.05),
+    "coclusters, estimated and at random": at_random("estimated", 0.4),
     "bigrams": bigrams(noise()),
     "bigrams, diagonal": bigrams(noise(diagonal=5)),
     "bigrams, fractions": bigrams(0.37 * noise(diagonal=0.3, seed=1)),
