@@ -8,7 +8,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering
 from skcooc.counts import CSRCounts
-from tests.equations.literal_clusters import KINDS, random_posteriors, start_of
+from tests.equations.literal_clusters import KINDS
+from tests.equations.models import random_clusters
 from tests.equations.running import run
 from tests.tables import planted
 
@@ -26,12 +27,6 @@ def oriented(X, axis):
     return sp.csr_array(X if axis == "rows" else X.T)
 
 
-def random_start(axis, X, k, seed=0):
-    n_objects = X.shape[0] if axis == "rows" else X.shape[1]
-    rho = np.random.default_rng(seed + 1).dirichlet(np.full(k, 5.0))
-    return start_of(axis, X.toarray(), random_posteriors(n_objects, k, seed), rho)
-
-
 # ---- limits
 
 
@@ -40,7 +35,7 @@ def random_start(axis, X, k, seed=0):
 @every_proportions
 def test_hard_clusters_are_soft_ones_of_very_many_observations(axis, object_weights, proportions):
     X = planted(3, 3000, kind="clusters", seed=1).X.astype(float) * 1e4
-    start, ends = random_start(axis, X, 3), []
+    start, ends = random_clusters(axis, 3, X), []
     for hard in (True, False):
         model = KINDS[axis](3, hard, object_weights, proportions)
         fit = run(model, X, start, n_iter=50, tol=1e-12)
@@ -105,7 +100,7 @@ def test_scaled_counts_are_another_temperature(axis, object_weights):
     X = clusters().X.astype(float)
     model, ends = KINDS[axis](3, False, object_weights, "estimated"), []
     for factor in (1.0, 0.37):
-        start = random_start(axis, X * factor, 3)
+        start = random_clusters(axis, 3, X * factor)
         fit = run(model, X * factor, start, 0.1 / factor, tol=0.0)
         ends.append((fit.objective / factor, *model.factors(fit.params, fit.rows)))
     for mine, its in zip(*ends, strict=True):
