@@ -15,7 +15,6 @@ from tests.tables import planted
 
 every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
 every_weights = pytest.mark.parametrize("object_weights", ["counts", "equal"])
-every_proportions = pytest.mark.parametrize("proportions", ["uniform", "estimated"])
 
 
 # ---- the critical temperature
@@ -137,12 +136,11 @@ def hard_fit(model, X, start, max_iter=50):
 
 @every_axis
 @every_weights
-@every_proportions
 @pytest.mark.parametrize("empty_object", [False, True])
-def test_an_empty_cluster_starts_again(axis, object_weights, proportions, empty_object):
+def test_an_empty_cluster_starts_again(axis, object_weights, empty_object):
     X = overlapping(axis, empty_object)
     start = start_with_an_empty_cluster(axis, X, 4)
-    model = KINDS[axis](4, True, object_weights, proportions)
+    model = KINDS[axis](4, True, object_weights)
     assert members(axis, hard_fit(model, X, start, max_iter=1))[0] <= 1
     fit = hard_fit(model, X, start)
     assert members(axis, fit).all()
