@@ -3,8 +3,10 @@ import pytest
 
 from skcooc.simplex import LEAST, entropy, first_largest, hardmax, log, normalise, softmax, sums
 
+TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+@TYPES
 @pytest.mark.parametrize("axis", [0, 1])
 def test_normalise(dtype, axis):
     P = np.random.default_rng(0).random((5, 4)).astype(dtype)
@@ -18,9 +20,6 @@ def test_slices_without_mass_become_the_alternative():
     Q = normalise(P, 0, otherwise=np.array([[0.3, 0], [0.7, 0]]))
     np.testing.assert_allclose(Q, [[0.3, 0.5], [0.7, 0.5]], rtol=1e-6)
     assert Q.dtype == np.float32
-
-
-TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
 def scores(dtype, scale=1.0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,20 +24,38 @@ class Twin:
         return getattr(self.right, name)
 
 
-class HalfStep(Twin):
+class Changed(Twin):
+    """Broken: an M-step whose arrays are changed."""
+
+    change: Callable[[Array], Array]
+
+    def maximize(self, *given: Any) -> Params:
+        right = self.right.maximize(*given)
+        return type(right)(*map(self.change, right))
+
+
+class HalfStep(Changed):
     """Broken: an M-step that climbs, but to the wrong place."""
 
-    def maximize(self, *given: Any) -> Params:
-        right = self.right.maximize(*given)
-        return type(right)(*map(halved, right))
+    change = staticmethod(halved)
 
 
-class Flat(Twin):
+class Flat(Changed):
     """Broken: an M-step to distributions that are a little uniform."""
 
-    def maximize(self, *given: Any) -> Params:
-        right = self.right.maximize(*given)
-        return type(right)(*map(flattened, right))
+    change = staticmethod(flattened)
+
+
+class Promoted(Changed):
+    """Broken: parameters are in double precision."""
+
+    change = staticmethod(lambda array: array.astype(np.float64))
+
+
+class Rough(Changed):
+    """Broken: numbers have two digits in single precision."""
+
+    change = staticmethod(lambda array: array * array.dtype.type(1 + 0.01 * (array.itemsize < 8)))
 
 
 class ForgottenPower(Twin):
@@ -89,22 +108,6 @@ class Favourite(Twin):
     def expect(self, *given: Any) -> tuple[Rows, Statistics]:
         rows, stats = self.right.expect(*given)
         return rows * (1 + 0.1 * (np.arange(rows.shape[1]) == 0)), stats
-
-
-class Promoted(Twin):
-    """Broken: parameters are in double precision."""
-
-    def maximize(self, *given: Any) -> Params:
-        right = self.right.maximize(*given)
-        return type(right)(*(array.astype(np.float64) for array in right))
-
-
-class Rough(Twin):
-    """Broken: numbers have two digits in single precision."""
-
-    def maximize(self, *given: Any) -> Params:
-        right = self.right.maximize(*given)
-        return type(right)(*(a * a.dtype.type(1.0 if a.itemsize == 8 else 1.01) for a in right))
 
 
 class Undefined(Twin):

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skcooc.em import State
 from skcooc.equations.aspects import Params
 
 
@@ -67,12 +66,3 @@ class LiteralAspects:
         if self.component_prior:
             energy -= self.component_prior * np.log(params.components).sum()
         return energy
-
-
-def random_state(n, k, seed=0):
-    """Random P(z|x), P(y|z), and the P(z) that belongs to them."""
-    rng = np.random.default_rng(seed)
-    rng.dirichlet(np.ones(k))
-    q = rng.dirichlet(np.ones(n.shape[1]), k).T
-    A = rng.dirichlet(np.ones(k), n.shape[0])
-    return State(Params(q, n.sum(axis=1) / n.sum() @ A), A)

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def posterior(n, r, beta, tempering="joint", prior=0.0, unit=1.0):
+def posterior(n, r, beta, tempering="joint", prior=0.0):
     """The next r[i, j, k], predicted by all observations but one of the cell, or uniform.
 
     Memo, eq. (61) without the diagonal, tempered.
@@ -12,7 +12,7 @@ def posterior(n, r, beta, tempering="joint", prior=0.0, unit=1.0):
     N, M, T = nr.sum(axis=1), nr.sum(axis=0), nr.sum(axis=(0, 1))
     new = np.zeros_like(r)
     for i, j in zip(*np.nonzero(n), strict=True):
-        own = unit * r[i, j]
+        own = r[i, j]
         p_x = np.clip(N[i] - own, 0, None)  # P(z) P(x given z), but for a factor of the cell
         p_y = np.clip(M[j] + prior - own, 0, None) / (T + prior * n.shape[1] - own)
         terms = (p_x * p_y) ** beta

@@ -68,6 +68,10 @@ PRIOR = {"empty columns": "the prior gives every column some probability"}
 NO_PROOF = {"bound falls": "no proof says that the objective of what is left out never rises"}
 ENDS = "from random posteriors it ends at the unigram"
 COLLAPSES = {"bound falls": ENDS, "literal slope": ENDS}
+UNIGRAM = dict.fromkeys(
+    ("literal slope", "order of components", "restrict", "empty rows"),
+    "one component is the unigram, always",
+)
 NEWTON = {"literal step": "it has no Newton steps for the priors, which test_dirichlet tests"}
 NEWTON |= dict.fromkeys(
     (
@@ -135,6 +139,12 @@ def coclusters(hard=False, proportions="uniform"):
     return ModelCase(model, literal, (0.5, 0.4), X, HERE)
 
 
+def at_random(proportions, beta):
+    model = From(CoClusters(3, 2, False, proportions), literal_coclusters.random_state)
+    literal = LiteralCoClusters(False, proportions)
+    return ModelCase(model, literal, (1.0, beta), skip=HERE | COLLAPSES)
+
+
 def noise(diagonal=0.0, seed=0):
     """Counts of 14 objects, one of them never seen, with a heavy diagonal where wanted."""
     counts = np.random.default_rng(seed).poisson(0.8, (14, 14)) + diagonal * np.eye(14)
@@ -169,12 +179,12 @@ def projections(
     return ModelCase(begun, LiteralProjections(structured, topic_prior), betas, X, skip)
 
 
-def product(sizes, tempering, betas=(1.0, 0.9)):
+def product(sizes, tempering, betas=(1.0, 0.9), **options):
     def begin(X):
         return literal_product_aspects.random_state(X.toarray(), sizes)
 
     model = From(ProductAspects(*sizes, tempering), begin)
-    return ModelCase(model, LiteralProducts(tempering), betas)
+    return ModelCase(model, LiteralProducts(tempering), betas, **options)
 
 
 CASES = {
@@ -189,6 +199,8 @@ CASES = {
     ),
     "product": product((3, 2), "likelihood"),
     "product, joint": product((2, 4), "joint", (1.0, 0.95)),
+    "product, one row component": product((1, 3), "likelihood", (0.7,), skip=UNIGRAM),
+    "product, one column component": product((3, 1), "joint", (0.7,), skip=UNIGRAM),
     "product, as it starts": ModelCase(ProductAspects(2, 3), LiteralProducts()),
     "rows": clusters("rows"),
     "rows, hard": clusters("rows", True, betas=(1.0,)),
@@ -207,18 +219,8 @@ CASES = {
     "coclusters": coclusters(),
     "coclusters, estimated": coclusters(False, "estimated"),
     "coclusters, hard": coclusters(True),
-    "coclusters, at random": ModelCase(
-        From(CoClusters(3, 2), literal_coclusters.random_state),
-        LiteralCoClusters(),
-        (1.0, 0.05),
-        skip=HERE | COLLAPSES,
-    ),
-    "coclusters, estimated and at random": ModelCase(
-        From(CoClusters(3, 2, False, "estimated"), literal_coclusters.random_state),
-        LiteralCoClusters(False, "estimated"),
-        (1.0, 0.4),
-        skip=HERE | COLLAPSES,
-    ),
+    "coclusters, at random": at_random("uniform", 0.05),
+    "coclusters, estimated and at random": at_random("estimated", 0.4),
     "bigrams": bigrams(noise()),
     "bigrams, diagonal": bigrams(noise(diagonal=5)),
     "bigrams, fractions": bigrams(0.37 * noise(diagonal=0.3, seed=1)),

@@ -51,17 +51,7 @@ def path(X, n_iter=10, n_clusters=4, seed=0, weights=None):
     return labels, records
 
 
-TABLES = [noise(), noise(diagonal=5), bigrams(30, 800)[0], 0.37 * noise(diagonal=0.3, seed=1)]
-
-
-@pytest.mark.parametrize("X", TABLES, ids=["noise", "diagonal", "planted", "fractions"])
-@pytest.mark.parametrize("n_clusters", [1, 2, 4])
-def test_sweeps_equal_the_definition(X, n_clusters):
-    labels, _ = path(X, 3, n_clusters)
-    expected = labels[0]
-    for found in labels[1:]:
-        expected = literal_sweep(X.toarray(), expected, n_clusters)
-        np.testing.assert_array_equal(found, expected)
+TABLES = [noise(), noise(diagonal=5), bigrams(30, 800)[0]]
 
 
 def test_the_diagonal_matters():
@@ -73,7 +63,7 @@ def test_the_diagonal_matters():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_single_move_is_better_at_convergence(seed):
-    for X in TABLES[:3]:
+    for X in TABLES:
         labels = path(X, 30, seed=seed)[0][-1]
         n, here = X.toarray(), information(X.toarray(), labels, 4)
         for i in range(len(labels)):
@@ -169,11 +159,6 @@ def test_new_rows_go_to_the_cluster_that_explains_what_follows(fitted):
     np.testing.assert_array_equal(model.transform(new), np.eye(4)[scores.argmax(axis=1)])
 
 
-def test_a_new_row_without_observations_may_be_in_any_cluster(fitted):
-    model, X = fitted
-    np.testing.assert_allclose(model.transform(0 * X[:1]), 1 / 4)
-
-
 def test_scores_of_dyads_and_of_new_rows(fitted):
     model, X = fitted
     held_out = bigrams(n_observations=1000)[0]
@@ -181,19 +166,6 @@ def test_scores_of_dyads_and_of_new_rows(fitted):
     unigram = np.log(shares) @ np.asarray(held_out.sum(axis=0)) / held_out.sum()
     assert unigram + 0.3 < model.score(Dyads(held_out)) < 0
     assert unigram + 0.3 < model.score(X) < 0
-    rows, columns = Dyads(held_out).rows, Dyads(held_out).columns
-    s = model.smoothing_
-    P = (1 - s) * model.embedding_ @ model.components_ + s * model.unigram_
-    assert model.score(Dyads(held_out)) == pytest.approx(np.log(P[rows, columns]).mean())
-
-
-def test_samples_are_pairs_of_the_same_objects(fitted):
-    model, X = fitted
-    drawn = model.sample(5000).to_csr()
-    assert drawn.shape == X.shape
-    assert drawn.sum() == 5000
-    joint = model.embedding_.T @ drawn @ model.embedding_ / 5000
-    np.testing.assert_allclose(joint, model.joint_, atol=0.03)
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")
@@ -220,41 +192,11 @@ def test_repeated_fits_are_bitwise_equal(n_jobs, monkeypatch):
     np.testing.assert_array_equal(one.joint_, two.joint_)
 
 
-def test_restarts_keep_the_best():
-    X, seeds = noise(), np.random.RandomState(0)
-    objectives = [tied(random_state=seeds).fit(X).objective_ for _ in range(5)]
-    assert len(set(objectives)) > 1
-    assert tied(n_init=5).fit(X).objective_ == min(objectives)
-
-
-def test_single_precision_stays_single():
-    X, _ = bigrams()
-    double, single = tied().fit(X), tied().fit(X.astype(np.float32))
-    assert single.components_.dtype == single.embedding_.dtype == np.float32
-    np.testing.assert_array_equal(single.labels_, double.labels_)
-    np.testing.assert_allclose(single.components_, double.components_, rtol=1e-5)
-
-
-def test_sample_weight_scales_counts():
-    X, _ = bigrams()
-    one, two = tied().fit(X), tied().fit(X, sample_weight=np.full(X.shape[0], 0.3))
-    np.testing.assert_array_equal(one.labels_, two.labels_)
-    np.testing.assert_allclose(two.joint_, one.joint_)
-    assert two.objective_ == pytest.approx(0.3 * one.objective_)
-
-
 def test_millions_of_observations_in_single_precision():
     X, _ = bigrams()
     few, many = tied().fit(X), tied().fit((X * 1_000_003).astype(np.float32))
     np.testing.assert_array_equal(few.labels_, many.labels_)
     np.testing.assert_allclose(few.joint_, many.joint_, rtol=1e-5)
-
-
-def test_one_cluster_is_the_unigram():
-    X, _ = bigrams()
-    model = tied(1).fit(X)
-    np.testing.assert_allclose(model.components_, np.asarray(X.sum(axis=0))[None] / X.sum())
-    assert model.mutual_information_ == pytest.approx(0)
 
 
 def test_more_clusters_than_objects_keep_all_information():
@@ -263,12 +205,6 @@ def test_more_clusters_than_objects_keep_all_information():
     assert model.mutual_information_ == pytest.approx(information_of_table(X))
     assert mutual_information(model.joint_) == model.mutual_information_
     np.testing.assert_allclose(model.components_.sum(axis=1), 1)
-
-
-def test_unseen_objects_do_no_harm():
-    model = tied(3).fit(noise())
-    assert np.isfinite(model.components_).all()
-    np.testing.assert_array_equal(model.components_[:, 5], 0)
 
 
 def test_early_stopping_holds_out_observations():

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
@@ -166,17 +165,3 @@ def test_a_warm_start_keeps_the_tree():
     assert model.objective_ <= objective
     with pytest.raises(ValueError, match="tree is another one"):
         model.set_params(tree=[-1, 0, 0, 0, 0]).fit(data.X)
-
-
-def test_the_fitted_tree_does_not_change_with_the_parameters():
-    model = ClusterAbstraction(4, random_state=0).fit(hierarchy().X)
-    assert len(model.set_params(n_clusters=7).tree_.leaves) == 4
-    assert model.predict_proba(hierarchy().X).shape == (120, 4)
-
-
-def test_order_of_rows_changes_nothing_that_matters():
-    X = sp.csr_array(hierarchy().X)
-    order = np.random.default_rng(1).permutation(X.shape[0])
-    options = {"tree": "annealed", "beta": 0.1, "random_state": 0}
-    one, other = (ClusterAbstraction(4, **options).fit(Z) for Z in (X, X[order]))
-    assert adjusted_rand_score(one.labels_[order], other.labels_) == 1

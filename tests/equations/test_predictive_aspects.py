@@ -124,10 +124,3 @@ def test_overfits_less_at_beta_one():
         for out in (False, True)
     )
     assert predictive.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
-
-
-def test_warm_starts_keep_the_equations():
-    X = planted().X
-    model = AspectModel(3, beta=0.8, warm_start=True, random_state=0, max_iter=20, tol=1e-2).fit(X)
-    with pytest.raises(ValueError, match="Set warm_start=False"):
-        model.set_params(leave_one_out=True).fit(X)

@@ -13,7 +13,6 @@ from skcooc.equations.aspects import Params as AspectParams
 from skcooc.equations.product_aspects import Params, ProductAspects
 from skcooc.model_selection import split_observations
 from tests.equations.literal_product_aspects import (
-    LiteralProducts,
     literal_step,
     parameters,
     random_state,
@@ -37,18 +36,6 @@ def blocks(C=2, D=3, n_observations=4000, n_rows=60, n_columns=45, seed=0):
     P = p @ pi @ q.T
     counts = rng.multinomial(n_observations, P.ravel() / P.sum()).reshape(P.shape)
     return sp.csr_array(counts.astype(float)), pi, p, q
-
-
-@both_temperings
-@pytest.mark.parametrize("sizes", [(1, 3), (3, 1)])
-def test_one_component_equals_the_literal_equations(sizes, tempering):
-    X = random_table()
-    state = random_state(X.toarray(), sizes)
-    literal = LiteralProducts(tempering).step(X.toarray(), *state, 0.7)
-    (params, rows), *_ = step(ProductAspects(*sizes, tempering), X, state, 0.7)
-    seen = rows[X.sum(axis=1) > 0], literal.rows[X.sum(axis=1) > 0]
-    for mine, expected in (*zip(params, literal.params, strict=True), seen):
-        np.testing.assert_allclose(mine, expected, atol=1e-12)
 
 
 @both_temperings
@@ -87,14 +74,6 @@ def shares_of(X):
     return np.asarray(X.sum(axis=0)) / X.sum()
 
 
-def test_one_column_component_is_the_unigram_and_said_to_be():
-    X = planted().X
-    with pytest.warns(UserWarning, match="All 4 components are the unigram"):
-        model = ProductSpaceMixture(4, 1, random_state=0).fit(X)
-    np.testing.assert_allclose(model.components_, np.tile(shares_of(X), (4, 1)))
-    np.testing.assert_allclose(model.column_components_, shares_of(X)[None])
-
-
 # ---- starts
 
 
@@ -112,18 +91,6 @@ def ends_collapsed(model, X, state):
     fit = run(model, X, state, beta=0.85, n_iter=300)
     components = model.factors(fit.params, fit.rows)[1].T
     return collapsed(components, fit.params.weights, X.shape[0])
-
-
-@pytest.mark.parametrize("sizes", [(5, 2), (2, 5), (4, 4), (1, 3)])
-def test_starts_are_distributions(sizes):
-    X = random_table()
-    params, A = ProductAspects(*sizes).start(CSRCounts(X), np.random.default_rng(0))
-    assert params.joint.shape == sizes
-    assert (params.joint > 0).all()
-    assert params.joint.sum() == pytest.approx(1)
-    np.testing.assert_allclose(params.weights, params.joint.sum(axis=1))
-    np.testing.assert_allclose(params.components.sum(axis=0), 1)
-    np.testing.assert_allclose(A.sum(axis=1), 1)
 
 
 def test_starts_merge_the_aspects_that_are_alike():
