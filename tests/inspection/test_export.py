@@ -3,7 +3,6 @@ import json
 import numpy as np
 import pytest
 
-from skcooc import AspectModel
 from skcooc.hierarchy import binary_tree, explicit_tree
 from skcooc.inspection import export_dict, export_text, node_top_features
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
@@ -13,7 +12,6 @@ every_tree = pytest.mark.parametrize(
     [hierarchy_model(1), hierarchy_model(5), hierarchy_model(5, tree=EXPLICIT)],
     ids=["one node", "binary", "any"],
 )
-every_export = pytest.mark.parametrize("export", [export_dict, export_text])
 
 
 def nodes_of(root):
@@ -111,14 +109,6 @@ def test_an_empty_cluster_has_no_rows():
     assert "40 rows" in export_text(model).splitlines()[1]
     assert "0 rows" in export_text(model).splitlines()[2]
     assert [leaf["n_rows"] for leaf in export_dict(model)["children"]] == [40, 0]
-
-
-@every_export
-def test_errors(export):
-    with pytest.raises(ValueError, match="30 columns"):
-        export(hierarchy_model(), ["a", "b"])
-    with pytest.raises(TypeError, match="AspectModel has no tree_"):
-        export(AspectModel(1, beta=1).fit([[1, 2], [2, 1]]))
 
 
 def test_a_deep_tree():
