@@ -14,6 +14,7 @@ from skcooc.em.scales import scales
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout.validation import hold_out
 from skcooc.image import grid_coarsening
+from tests.watching import Watcher
 
 SIDE, K, BETA = 16, 3, 0.2
 COARSENING = grid_coarsening((SIDE, SIDE), 2)
@@ -139,17 +140,11 @@ def test_only_the_finest_level_is_validated():
     assert heldout(RowClusters(K), fit.params, fit.rows) == fit.validation
 
 
-class Watch:
+class Watch(Watcher):
     """Keeps the posteriors at every iteration, and stops after some."""
 
     def __init__(self, after):
         self.after, self.posteriors = after, []
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         if fitted_estimator is not None:
