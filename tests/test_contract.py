@@ -322,9 +322,6 @@ def test_workers_share_the_cores():
     assert n_threads(None) == 1
 
 
-# ---- callbacks and interruptions
-
-
 class Stop(Watcher):
     """Stops after a number of iterations."""
 
@@ -396,9 +393,6 @@ def test_interrupted_fits_leave_no_trace(estimator):
     after = {name: value for name, value in vars(done).items() if name != "_skl_callbacks"}
     assert after.keys() == before.keys()
     assert all(after[name] is before[name] for name in before)
-
-
-# ---- input
 
 
 def with_first(value):

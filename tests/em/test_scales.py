@@ -39,9 +39,6 @@ def fitted(X, coarsening, model=None, seed=0, heldout=None):
     return fit(legs, np.random.default_rng(seed), OverRelaxation(1.0))
 
 
-# ---- levels
-
-
 def test_levels_of_nested_labels():
     X = sp.csr_array(np.arange(12.0).reshape(6, 2))
     fine, coarse = [7, -2, 7, 100, -2, 5], [0, 3, 0, 3, 3, 0]
@@ -61,9 +58,6 @@ def test_levels_of_nested_labels():
 def test_nothing_is_tied_without_coarsening():
     X = CSRCounts(image()[0])
     assert scales(X, []) == [(X, None, None)]
-
-
-# ---- the objective
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -123,9 +117,6 @@ def test_tying_rows_that_are_the_same_changes_nothing(object_weights, hard):
     )
     np.testing.assert_allclose(one.params.components, two.params.components, atol=1e-9)
     np.testing.assert_allclose(one.rows, two.rows[labels], atol=1e-9)
-
-
-# ---- validation and observers
 
 
 def test_only_the_finest_level_is_validated():

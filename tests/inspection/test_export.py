@@ -20,9 +20,6 @@ def nodes_of(root):
         yield from nodes_of(child)
 
 
-# ---- text
-
-
 def test_text_of_a_small_tree():
     model = stand_in(
         binary_tree(3),
@@ -52,9 +49,6 @@ def test_every_node_has_a_line_with_its_words_and_its_depth(model):
         assert line.startswith("|   " * tree.depths[node] + "|--- ")
         assert ", ".join(names[node]) in line
         assert f"({model.node_weights_[node]:.1%}" in line
-
-
-# ---- dictionaries
 
 
 @every_tree
@@ -99,9 +93,6 @@ def test_features_are_the_most_probable_first(n_features):
 def test_columns_of_the_same_name_are_both_there():
     model = hierarchy_model(2, n_columns=3)
     assert len(export_dict(model, ["same", "same", "other"])["features"]) == 3
-
-
-# ---- both
 
 
 def test_an_empty_cluster_has_no_rows():

@@ -38,9 +38,6 @@ def test_a_model_of_another_library_will_do():
     assert top_features(lda, 1, list("abcdefg"))[0] == ["abcdefg"[lda.components_[0].argmax()]]
 
 
-# ---- hierarchies
-
-
 def test_node_top_features_are_those_of_every_node():
     model = hierarchy_model(4)
     expected = [[f"x{j}" for j in np.argsort(-q)[:3]] for q in model.components_]

@@ -40,9 +40,6 @@ def test_negative_positions_count_from_the_end():
     np.testing.assert_array_equal(nearest_rows(P, [-1], 1)[1], nearest_rows(P, [2], 1)[1])
 
 
-# ---- hierarchies
-
-
 @pytest.mark.parametrize("tree", ["binary", EXPLICIT], ids=["binary", "any"])
 def test_representative_rows_against_the_definition(tree):
     model = hierarchy_model(5, tree=tree)

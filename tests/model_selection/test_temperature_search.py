@@ -36,9 +36,6 @@ def table(search, name="test_score"):
     return np.column_stack(columns)
 
 
-# ---- the same as cold starts
-
-
 @pytest.fixture(scope="module")
 def grid():
     return GridSearchCV(MODEL, {"beta": BETAS}, cv=CV).fit(Dyads(X))
@@ -87,9 +84,6 @@ def test_results_have_the_form_of_grid_search(grid, search):
     assert np.isnan(results["mean_fit_time"][~visited]).all()
 
 
-# ---- temperatures
-
-
 @pytest.mark.parametrize(
     ("options", "scale", "n_near"),
     [({}, float, 2), ({"estimator": AsymmetricClustering(3, **FAST), "cv": 2}, np.log, 1)],
@@ -111,9 +105,6 @@ def test_few_temperatures_and_single_precision(betas):
     assert search.best_params_["beta"] in betas
     assert len(search.cv_results_["params"]) == len(set(betas))
     assert search.best_estimator_.components_.dtype == np.float32
-
-
-# ---- honesty
 
 
 def division():
@@ -177,9 +168,6 @@ def test_early_stopping_has_a_smoothing_of_its_own():
     assert search.best_estimator_.smoothing == "auto"
 
 
-# ---- data of all kinds
-
-
 def test_containers_agree():
     names = [f"w{j}" for j in range(X.shape[1])]
     frame = pd.DataFrame(X.toarray(), columns=names)
@@ -224,9 +212,6 @@ def test_weights_of_rows_and_of_observations(search):
     assert table(halves)[0, 0] == model.score(X[test])
 
 
-# ---- other parameters
-
-
 def test_other_parameters_are_crossed_with_temperatures():
     params = [{"n_components": [2, 3]}, {"n_components": [1], "tol": [1e-2]}]
     search = searched(betas=[0.7, 0.8, 0.9], param_grid=params)
@@ -254,9 +239,6 @@ def test_every_form(estimator):
             search.fit(X)
     else:
         assert np.isfinite(search.fit(X).best_score_)
-
-
-# ---- results do not depend on how they were made
 
 
 def test_results_do_not_depend_on_n_jobs():

@@ -30,9 +30,6 @@ def legend(display):
     return [] if box is None else [text.get_text() for text in box.get_texts()]
 
 
-# ---- fits
-
-
 def test_iterations_that_were_validated():
     model = AspectModel(4, beta=0.9, early_stopping=True, random_state=0).fit(X)
     display = PerplexityDisplay.from_estimator(model)
@@ -75,9 +72,6 @@ def test_fits_share_axes():
     assert legend(second) == ["one", "two"]
     colours = {line.get_color() for display in (first, second) for line in display.lines_}
     assert len(colours) == 2
-
-
-# ---- searches
 
 
 def test_a_search_over_temperatures():

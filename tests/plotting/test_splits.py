@@ -33,9 +33,6 @@ def binary_splits(clusters, beta):
     return sorted([Split(beta, parts), *below], key=lambda split: split.beta)
 
 
-# ---- the tree
-
-
 def test_groups_are_divided_where_the_splits_say():
     tree, groups, betas = division(SPLITS)
     assert groups == [(0, 1, 2, 3, 4), (0, 2, 3, 4), (1,), (0, 4), (2, 3), (2,), (3,)]
@@ -55,9 +52,6 @@ def test_a_split_may_have_many_parts():
     tree, groups, _ = division([Split(0.1, ((0,), (1,), (2,)))])
     assert groups[1:] == [(0,), (1,), (2,)]
     assert tree.parents.tolist() == [-1, 0, 0, 0]
-
-
-# ---- the picture
 
 
 def test_lines_are_at_the_inverse_temperatures_of_the_splits():
