@@ -23,3 +23,9 @@ def planted(n_components=3, n_observations=8000, seed=0, **options):
     return make_cooccurrences(
         **sizes, n_components=n_components, n_observations=n_observations, random_state=seed
     )
+
+
+def factors(X, k=3):
+    """Positive ones for the rows and the columns of a table."""
+    rng = np.random.default_rng(1)
+    return (rng.random((size, k)).astype(X.dtype) + 0.1 for size in X.shape)

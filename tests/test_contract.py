@@ -16,8 +16,11 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, learni
 from sklearn.pipeline import make_pipeline
 
 from skcooc import Dyads
+from skcooc.base.predictions import SPLIT_SEED
+from skcooc.counts import thin
+from skcooc.counts.threads import n_threads
 from skcooc.model_selection import ObservationSplit, split_observations
-from tests.cases import CLASSES, ESTIMATORS, FAST, FORMS
+from tests.cases import AVERAGE, CLASSES, ESTIMATORS, FAST, FORMS
 from tests.tables import MANY_THREADS, planted
 from tests.watching import Watcher
 
@@ -30,6 +33,8 @@ TEXTS = [
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 every_form = pytest.mark.parametrize("estimator", FORMS, ids=repr)
 every_class = pytest.mark.parametrize("estimator", CLASSES, ids=repr)
+averages_of_all = pytest.mark.parametrize("estimator", [*ESTIMATORS, AVERAGE], ids=repr)
+averages_too = pytest.mark.parametrize("estimator", [*CLASSES, AVERAGE], ids=repr)
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 
 
@@ -48,17 +53,20 @@ def is_hard(estimator):
 
 
 def fitted(estimator, X=X, **params):
-    return clone(estimator).set_params(**{**FAST, **params}).fit(X)
+    return quick(estimator, **params).fit(X)
+
+
+def quick(estimator, **params):
+    """Few iterations; an average of models has none of its own."""
+    given = {name: value for name, value in FAST.items() if name in estimator.get_params()}
+    return clone(estimator).set_params(**{**given, **params})
 
 
 def assert_same_fit(one, two):
     np.testing.assert_array_equal(one.components_, two.components_)
     np.testing.assert_array_equal(one.embedding_, two.embedding_)
-    assert (one.beta_, one.smoothing_, one.objective_) == (
-        two.beta_,
-        two.smoothing_,
-        two.objective_,
-    )
+    for name in ("beta_", "smoothing_", "objective_"):
+        assert getattr(one, name, None) == getattr(two, name, None)
 
 
 @every_estimator
@@ -78,7 +86,7 @@ def test_attributes_are_distributions(estimator):
     assert model.objective_ == model.history_[-1].free_energy
 
 
-@every_estimator
+@averages_of_all
 def test_transform_times_components_is_the_prediction(estimator):
     model = fitted(estimator)
     Z = model.transform(X)
@@ -96,14 +104,14 @@ def test_results_do_not_depend_on_n_jobs(estimator, monkeypatch):
         assert_same_fit(one, fitted(estimator, n_jobs=n_jobs))
 
 
-@every_class
+@averages_too
 def test_storage_does_not_matter(estimator):
     model = fitted(estimator)
     for other in (X.toarray(), sp.csc_matrix(X), sp.coo_array(X), Dyads(X)):
         np.testing.assert_allclose(fitted(estimator, other).components_, model.components_)
 
 
-@every_estimator
+@averages_of_all
 def test_single_precision_stays_single_and_agrees(estimator):
     single = fitted(estimator, X.astype(np.float32))
     assert single.components_.dtype == single.embedding_.dtype == np.float32
@@ -142,9 +150,6 @@ def test_new_rows_are_scored_on_what_was_not_folded_in(estimator):
 
 
 def scored_counts(X):
-    from skcooc.base.predictions import SPLIT_SEED
-    from skcooc.counts import thin
-
     return thin(X, 0.5, SPLIT_SEED, occupied=True)[1].sum(axis=1)
 
 
@@ -163,16 +168,15 @@ def test_empty_rows_and_columns(estimator):
 
 @every_estimator
 def test_columns_never_seen_in_training(estimator):
-    narrow = X.toarray()
+    narrow, new = X.toarray(), np.zeros((1, X.shape[1]))
     narrow[:, 5] = 0
     model = fitted(estimator, narrow)
-    new = np.zeros((1, X.shape[1]))
     new[0, 5] = 4
     np.testing.assert_allclose(model.transform(new).sum(axis=1), 1)
     assert np.isfinite(model.score(new))
 
 
-@every_class
+@averages_too
 def test_sample_draws_from_the_model(estimator):
     model = fitted(estimator)
     dyads = model.sample(200_000)
@@ -183,7 +187,7 @@ def test_sample_draws_from_the_model(estimator):
     assert np.abs(table - P).sum() < 0.2
 
 
-@every_class
+@averages_too
 def test_pickling(estimator):
     model = fitted(estimator)
     again = pickle.loads(pickle.dumps(model))
@@ -191,7 +195,7 @@ def test_pickling(estimator):
     np.testing.assert_array_equal(model.transform(X), again.transform(X))
 
 
-@every_class
+@averages_too
 def test_names_and_containers(estimator):
     frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(X.shape[1])])
     for container in (frame, pl.from_pandas(frame)):
@@ -200,9 +204,7 @@ def test_names_and_containers(estimator):
     prefix = type(model).__name__.lower()
     expected = [f"{prefix}{k}" for k in range(len(model.components_))]
     for output, library in (("pandas", pd), ("polars", pl)):
-        table = (
-            clone(estimator).set_params(**FAST).set_output(transform=output).fit_transform(frame)
-        )
+        table = quick(estimator).set_output(transform=output).fit_transform(frame)
         assert isinstance(table, library.DataFrame)
         assert list(table.columns) == expected
         again = fitted(estimator, frame).set_output(transform=output)
@@ -215,8 +217,8 @@ def test_names_and_containers(estimator):
 
 @every_estimator
 def test_warm_start_goes_on(estimator):
-    begun = clone(estimator).set_params(**{**FAST, "max_iter": 5, "tol": 0, "n_init": 1})
-    begun.set_params(warm_start=True, early_stopping=False).fit(X)
+    options = {"max_iter": 5, "tol": 0, "n_init": 1, "warm_start": True, "early_stopping": False}
+    begun = fitted(estimator, **options)
     energy = begun.objective_
     found = begun.beta_, begun.smoothing_
     begun.fit(X)
@@ -260,7 +262,7 @@ def test_no_smoothing_still_finds_a_temperature(estimator):
     assert all(np.isfinite(probe.validation.perplexity) for probe in model.temperature_search_)
 
 
-@every_class
+@averages_too
 def test_names_of_dyads_are_compared(estimator):
     names = np.array([f"w{j}" for j in range(X.shape[1])])
     dyads = Dyads(X, column_names=names)
@@ -280,14 +282,14 @@ def test_names_of_dyads_are_compared(estimator):
 @every_form
 def test_restarts_keep_the_best(estimator):
     options = {"n_init": 1, "early_stopping": False, "beta": 0.95}
-    seeds = clone(estimator).set_params(**{**FAST, **options, "n_init": 4}).fit(X)
-    assert seeds.objective_ <= clone(estimator).set_params(**{**FAST, **options}).fit(X).objective_
+    one, best = fitted(estimator, **options), fitted(estimator, **{**options, "n_init": 4})
+    assert best.objective_ <= one.objective_
 
 
 @every_class
 def test_searches_over_observations_rows_and_texts(estimator):
     grid = {"beta": [0.8, 1.0], size(estimator): [2, 3]}
-    base = clone(estimator).set_params(**FAST, early_stopping=False)
+    base = quick(estimator, early_stopping=False)
     dyads = Dyads(X)
     for data, cv in ((dyads, KFold(2, shuffle=True, random_state=0)), (dyads, ObservationSplit(2))):
         search = GridSearchCV(base, grid, cv=cv).fit(data)
@@ -301,42 +303,23 @@ def test_searches_over_observations_rows_and_texts(estimator):
 
 @every_class
 def test_folds_in_parallel_give_the_same(estimator):
+    split = ObservationSplit(2, random_state=0)
     scores = [
-        cross_val_score(
-            clone(estimator).set_params(**FAST),
-            Dyads(X),
-            cv=ObservationSplit(2, random_state=0),
-            n_jobs=n_jobs,
-        )
-        for n_jobs in (1, 2)
+        cross_val_score(quick(estimator), Dyads(X), cv=split, n_jobs=n_jobs) for n_jobs in (1, 2)
     ]
     np.testing.assert_array_equal(*scores)
 
 
 def test_learning_curve_over_observations():
-    model = ESTIMATORS[1]
-    curves = learning_curve(
-        clone(model).set_params(**FAST),
-        Dyads(X),
-        None,
-        train_sizes=[0.2, 1.0],
-        cv=3,
-        shuffle=True,
-        random_state=0,
-    )
-    scores = curves[2].mean(axis=1)
+    options = {"train_sizes": [0.2, 1.0], "cv": 3, "shuffle": True, "random_state": 0}
+    scores = learning_curve(quick(ESTIMATORS[1]), Dyads(X), None, **options)[2].mean(axis=1)
     assert scores[1] > scores[0]
 
 
 def test_workers_share_the_cores():
-    from skcooc.counts.threads import n_threads
-
     in_workers = joblib.Parallel(n_jobs=2)(joblib.delayed(n_threads)(-1) for _ in range(2))
     assert max(in_workers) <= max(1, joblib.cpu_count() // 2)
     assert n_threads(None) == 1
-
-
-# ---- callbacks and interruptions
 
 
 class Stop(Watcher):
@@ -372,10 +355,7 @@ class Watch(Stop):
 
 @every_form
 def test_callbacks_stop_cleanly(estimator):
-    model = (
-        clone(estimator).set_params(**{**FAST, "n_init": 1, "tol": 0}).set_callbacks(Stop(after=2))
-    )
-    model.fit(X)
+    model = quick(estimator, n_init=1, tol=0).set_callbacks(Stop(after=2)).fit(X)
     assert model.n_iter_ == 2
     assert not model.converged_
     np.testing.assert_allclose(model.transform(X).sum(axis=1), 1)
@@ -384,14 +364,14 @@ def test_callbacks_stop_cleanly(estimator):
 @every_form
 def test_callbacks_see_fitted_estimators(estimator):
     watch = Watch()
-    model = clone(estimator).set_params(**FAST).set_callbacks(watch).fit(X)
+    model = quick(estimator).set_callbacks(watch).fit(X)
     assert len(watch.scores) >= model.n_iter_
     assert watch.scores[-1] > watch.scores[0] - 0.02  # a start may be good already
 
 
 @every_class
 def test_progress_bar_and_monitor_run(estimator, capsys):
-    model = clone(estimator).set_params(**FAST)
+    model = quick(estimator)
     model.set_callbacks(ProgressBar()).fit(X)
     assert type(model).__name__ in capsys.readouterr().out
     monitor = ScoringMonitor(scoring=lambda model, X, y=None: model.score(X))
@@ -400,7 +380,7 @@ def test_progress_bar_and_monitor_run(estimator, capsys):
 
 @every_form
 def test_interrupted_fits_leave_no_trace(estimator):
-    model = clone(estimator).set_params(**FAST).set_callbacks(Interrupt(after=2))
+    model = quick(estimator).set_callbacks(Interrupt(after=2))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert not hasattr(model, "components_")
@@ -415,23 +395,19 @@ def test_interrupted_fits_leave_no_trace(estimator):
     assert all(after[name] is before[name] for name in before)
 
 
-# ---- input
-
-
-def counts(**changes):
+def with_first(value):
     table = X.toarray()
-    for place, value in changes.values():
-        table[place] = value
+    table[0, 0] = value
     return table
 
 
-@every_class
+@averages_too
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (counts(negative=((0, 0), -1.0)), "Negative values in data"),
-        (counts(nan=((0, 0), np.nan)), "contains NaN"),
-        (counts(infinite=((0, 0), np.inf)), "contains infinity"),
+        (with_first(-1.0), "Negative values in data"),
+        (with_first(np.nan), "contains NaN"),
+        (with_first(np.inf), "contains infinity"),
         (np.empty((0, 5)), "0 sample"),
         (np.empty((5, 0)), "0 feature"),
         (np.zeros((5, 4)), "0 observation"),
@@ -447,7 +423,7 @@ def test_bad_tables_are_refused(estimator, bad, message):
     assert not hasattr(model, "n_features_in_")
 
 
-@every_class
+@averages_too
 def test_the_wrong_width_is_refused(estimator):
     model = fitted(estimator)
     for method in (model.transform, model.score, model.score_samples, model.perplexity):
@@ -475,7 +451,7 @@ def test_bad_parameters_are_refused(estimator, name, value):
         clone(estimator).set_params(**{name: value}).fit(X)
 
 
-@every_class
+@averages_too
 def test_unknown_options_are_refused(estimator):
     with pytest.raises(ValueError, match="Invalid parameter 'temperature'"):
         clone(estimator).set_params(temperature=1)
@@ -483,7 +459,7 @@ def test_unknown_options_are_refused(estimator):
         type(estimator)(temperature=1)
 
 
-@every_class
+@averages_too
 def test_bad_weights_are_refused(estimator):
     for weights, message in (
         (-np.ones(X.shape[0]), "Negative values"),
@@ -514,10 +490,10 @@ def test_too_little_to_hold_out_is_said():
         clone(ESTIMATORS[0]).fit([[1.0, 0.0]])
 
 
-@every_estimator
+@averages_of_all
 def test_weights_of_observations(estimator):
     dyads = Dyads(X)
     weights = np.random.default_rng(0).integers(0, 3, len(dyads))
-    weighted = clone(estimator).set_params(**FAST).fit(dyads, sample_weight=weights)
+    weighted = quick(estimator).fit(dyads, sample_weight=weights)
     repeated = fitted(estimator, dyads[np.repeat(np.arange(len(dyads)), weights)])
     np.testing.assert_allclose(weighted.components_, repeated.components_)

@@ -1,5 +1,6 @@
 """Dask arrays, fitted by a real cluster of worker processes."""
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -60,9 +61,19 @@ def local_cluster(n_workers, **options):
 
 @pytest.fixture(scope="module", autouse=True)
 def patience():
-    """On a busy machine a worker that is killed may come back late, and an answer may be late."""
-    limits = {"deploy.lost-worker-timeout": "900s", "comm.timeouts.tcp": "300s"}
-    with dask.config.set({f"distributed.{name}": limit for name, limit in limits.items()}):
+    """On a busy machine a worker that is killed may come back late, and an answer may be late.
+
+    Workers are forked from a process that has imported already what takes them seconds.
+    """
+    options = {"deploy.lost-worker-timeout": "900s", "comm.timeouts.tcp": "300s"}
+    forked = multiprocessing.get_context("forkserver")
+    forked.set_forkserver_preload(["distributed", "skcooc.counts.dask", "skcooc.equations.aspects"])
+    with (
+        dask.config.set({f"distributed.{name}": value for name, value in options.items()}),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for module in ("nanny", "process"):
+            patch.setattr(f"distributed.{module}.get_mp_context", lambda: forked)
         yield
 
 
@@ -116,6 +127,14 @@ def test_it_is_the_fit_in_memory(workers, estimator):
     assert pickle.loads(pickle.dumps(model)).sample(5).table_shape == X.shape
 
 
+def test_other_blocks(workers):
+    """Dense ones of integers, and sparse matrices."""
+    matrices = [dask.delayed(sp.csr_matrix)(block) for block in blocks_of(X, 100)]
+    dense = da.from_array(X.toarray().astype(int), chunks=(100, -1))
+    for table in (dense, delayed_rows(matrices, X.shape[1])):
+        assert_same(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X), 1e-6)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_one_block_is_the_same_bit_by_bit(workers, dtype):
     model = clone(ASPECTS).fit(in_blocks(X.astype(dtype)))
@@ -155,11 +174,6 @@ def test_equal_blocks_are_the_same_bit_by_bit(workers):
     assert [record.free_energy for record in one.history] == [r.free_energy for r in two.history]
     np.testing.assert_array_equal(one.params.components, two.params.components)
     np.testing.assert_array_equal(np.asarray(one.rows), two.rows)
-
-
-def test_dense_blocks_and_integers(workers):
-    dense = da.from_array(X.toarray().astype(int), chunks=(100, -1))
-    assert_same(clone(ASPECTS).fit(dense), clone(ASPECTS).fit(X), 1e-6)
 
 
 def test_products_are_those_of_the_table(workers):
@@ -217,23 +231,32 @@ def test_a_warm_start_begins_with_the_states_of_the_rows(workers):
     assert_same(*models, 1e-6)
 
 
+ONES = da.ones((6, 4))
+
+
 @pytest.mark.parametrize(
     ("estimator", "table", "error", "message"),
     [
         (ASPECTS, da.ones((6, 4), chunks=(3, 2)), ValueError, "rechunk"),
         (ASPECTS, da.ones(6), ValueError, "Expected 2D array, got 1D"),
         (ASPECTS, dask.delayed(X), TypeError, "Expected a dask array, got Delayed"),
-        (ASPECTS, -da.ones((6, 4)), ValueError, "Negative values in data"),
+        (ASPECTS, -ONES, ValueError, "Negative values in data"),
         (ASPECTS, da.full((6, 4), np.nan), ValueError, "contains NaN"),
         (ASPECTS, da.zeros((6, 4)), ValueError, r"Found array with 0 observation\(s\)"),
         (ASPECTS, da.ones((0, 4)), ValueError, r"Found array with 0 sample\(s\)"),
-        (AspectModel(early_stopping=True), da.ones((6, 4)), ValueError, "early_stopping=True"),
-        (AspectModel(leave_one_out=True), da.ones((6, 4)), ValueError, "leave_one_out=True"),
-        (SymmetricClustering(hard=True, tied=True), da.ones((6, 4)), ValueError, "tied=True"),
-        (AsymmetricClustering(coarsening=[[0] * 6]), da.ones((6, 4)), ValueError, "coarsening"),
-        (ClusterAbstraction(tree="annealed"), da.ones((6, 4)), ValueError, "tree='annealed'"),
-        (ClusteringProjection(), da.ones((6, 4)), ValueError, "begin with all rows"),
-        (AveragedModels(ASPECTS), da.ones((6, 4)), TypeError, "map_blocks"),
+        (
+            ASPECTS,
+            delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1]),
+            ValueError,
+            "Got blocks of 59 columns of float64, 60 columns",
+        ),
+        (AspectModel(early_stopping=True), ONES, ValueError, "early_stopping=True"),
+        (AspectModel(leave_one_out=True), ONES, ValueError, "leave_one_out=True"),
+        (SymmetricClustering(hard=True, tied=True), ONES, ValueError, "tied=True"),
+        (AsymmetricClustering(coarsening=[[0] * 6]), ONES, ValueError, "coarsening"),
+        (ClusterAbstraction(tree="annealed"), ONES, ValueError, "tree='annealed'"),
+        (ClusteringProjection(), ONES, ValueError, "begin with all rows"),
+        (AveragedModels(ASPECTS), ONES, TypeError, "map_blocks"),
     ],
 )
 def test_what_cannot_be_is_said(workers, estimator, table, error, message):
@@ -243,16 +266,14 @@ def test_what_cannot_be_is_said(workers, estimator, table, error, message):
     assert vars(model).keys() == vars(clone(estimator)).keys()
 
 
-def test_blocks_have_to_fit_together(workers):
-    other = delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1])
-    with pytest.raises(ValueError, match="Got blocks of 59 columns of float64, 60 columns"):
-        clone(ASPECTS).fit(other)
+def test_what_else_cannot_be(workers):
+    model = clone(ASPECTS).fit(X)
     with pytest.raises(ValueError, match="sample_weight"):
-        clone(ASPECTS).fit(in_blocks(X), sample_weight=np.ones(240))
+        model.fit(in_blocks(X), sample_weight=np.ones(240))
     with pytest.raises(TypeError, match="map_blocks"):
-        clone(ASPECTS).fit(X).score(in_blocks(X))
+        model.score(in_blocks(X))
     with pytest.raises(ValueError, match="X should be in blocks of rows"):
-        clone(ASPECTS).fit(X).transform(da.ones((6, 60), chunks=(3, 20)))
+        model.transform(da.ones((6, 60), chunks=(3, 20)))
 
 
 class At(Watcher):
@@ -321,12 +342,6 @@ def test_searches_run_on_the_workers(workers):
     for one, two in zip(here, there, strict=True):
         np.testing.assert_allclose(one.best_score_, two.best_score_)
         assert one.best_params_ == two.best_params_
-
-
-def test_sparse_matrices_are_blocks_too(workers):
-    blocks = [dask.delayed(sp.csr_matrix)(block) for block in blocks_of(X, 100)]
-    table = delayed_rows(blocks, X.shape[1])
-    assert_same(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X), 1e-6)
 
 
 def hungry(X):

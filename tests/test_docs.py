@@ -152,7 +152,7 @@ def quick(code):
 @pytest.fixture
 def few_texts(monkeypatch):
     texts = datasets.load_docstrings()
-    few = {name: texts[name][::3] for name in ("data", "target", "names")}
+    few = {name: texts[name][::6] for name in ("data", "target", "names")}
     monkeypatch.setattr(datasets, "load_docstrings", lambda: Bunch(**{**texts, **few}))
 
 

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -23,6 +22,11 @@ FAST = {"estimator": AspectModel(beta=0.95, max_iter=30), "random_state": 0, "n_
 
 def retriever(n_components=(2, 3), **params):
     return AspectRetriever(n_components, **{**FAST, **params})
+
+
+@pytest.fixture(scope="module")
+def model():
+    return retriever().fit(X)
 
 
 def unit(P):
@@ -92,8 +96,7 @@ def test_without_aspects_it_is_the_tf_idf_cosine_of_scikit_learn():
     np.testing.assert_allclose(model.similarity(QUERIES), expected, atol=1e-12)
 
 
-def test_neighbours_are_the_most_similar_documents():
-    model = retriever().fit(X)
+def test_neighbours_are_the_most_similar_documents(model):
     similarity = model.similarity(QUERIES)
     distances, documents = model.kneighbors(QUERIES, 4)
     order = np.argsort(-similarity, axis=1, kind="stable")[:, :4]
@@ -103,8 +106,7 @@ def test_neighbours_are_the_most_similar_documents():
     np.testing.assert_array_equal(model.kneighbors(QUERIES, 4, return_distance=False), order)
 
 
-def test_chunks_of_queries_change_nothing(monkeypatch):
-    model = retriever().fit(X)
+def test_chunks_of_queries_change_nothing(model, monkeypatch):
     expected = model.kneighbors(QUERIES, 3)
     monkeypatch.setattr(retrieval, "get_chunk_n_rows", lambda **options: 2)
     for ours, theirs in zip(model.kneighbors(QUERIES, 3), expected, strict=True):
@@ -126,9 +128,8 @@ def test_synonyms_are_found_by_aspects_and_not_by_words():
     assert smoothed[0] > smoothed[1]
 
 
-def test_words_may_come_in_any_order():
+def test_words_may_come_in_any_order(model):
     order = np.random.default_rng(0).permutation(X.shape[1])
-    model = retriever().fit(X)
     permuted = clone(model).fit(X)
     permuted.idf_ = model.idf_[order]
     for member in permuted.estimators_:
@@ -139,14 +140,12 @@ def test_words_may_come_in_any_order():
     np.testing.assert_allclose(ours, model.similarity(QUERIES), atol=1e-6)
 
 
-def test_each_query_and_document_stands_for_itself():
-    model = retriever().fit(X)
+def test_each_query_and_document_stands_for_itself(model):
     alone = [model.similarity(QUERIES[[i]])[0] for i in range(QUERIES.shape[0])]
     np.testing.assert_allclose(model.similarity(QUERIES), alone, atol=1e-12)
 
 
-def test_empty_queries_and_documents_are_like_nothing():
-    model = retriever().fit(X)
+def test_empty_queries_and_documents_are_like_nothing(model):
     similarity = model.similarity(QUERIES)
     assert not X[[3]].sum()
     assert not QUERIES[[3]].sum()
@@ -163,12 +162,12 @@ def test_planted_aspects_rank_documents_of_the_same_aspects_first():
     assert np.mean(labels[documents] == labels[:20, None]) > 0.9
 
 
-def test_tables_of_any_kind_and_threads():
-    expected = retriever().fit(X).similarity(QUERIES)
+def test_tables_of_any_kind_and_threads(model):
+    expected = model.similarity(QUERIES)
     frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(20)])
     for other in (X.toarray(), sp.csc_matrix(X), Dyads(X)):
-        model = retriever(n_jobs=2).fit(other)
-        np.testing.assert_allclose(model.similarity(QUERIES), expected)
+        same = retriever(n_jobs=2).fit(other).similarity(QUERIES)
+        np.testing.assert_allclose(same, expected)
     named = retriever().fit(frame)
     queries = pd.DataFrame(QUERIES.toarray(), columns=frame.columns)
     np.testing.assert_allclose(named.similarity(queries), expected)
@@ -179,35 +178,30 @@ def test_tables_of_any_kind_and_threads():
 
 
 @pytest.mark.parametrize(
-    ("params", "message"),
+    ("call", "message"),
     [
-        ({"aspect_weight": 1.5}, "The 'aspect_weight' parameter"),
-        ({"smoothing_weight": -0.1}, "The 'smoothing_weight' parameter"),
-        ({"n_feedback": -1}, "The 'n_feedback' parameter"),
-        ({"n_components": []}, "n_components is empty"),
-        ({"n_components": [3, 0]}, "n_components == 0"),
-        ({"estimator": "aspects"}, "The 'estimator' parameter"),
+        (lambda model: retriever(aspect_weight=1.5).fit(X), "The 'aspect_weight' parameter"),
+        (lambda model: retriever(smoothing_weight=-0.1).fit(X), "The 'smoothing_weight' param"),
+        (lambda model: retriever(n_feedback=-1).fit(X), "The 'n_feedback' parameter"),
+        (lambda model: retriever(n_components=[]).fit(X), "n_components is empty"),
+        (lambda model: retriever(n_components=[3, 0]).fit(X), "n_components == 0"),
+        (lambda model: retriever(estimator="aspects").fit(X), "The 'estimator' parameter"),
+        (lambda model: retriever().kneighbors(QUERIES), "is not fitted yet"),
+        (lambda model: model.similarity(QUERIES[:, :5]), "20 features"),
+        (lambda model: model.kneighbors(QUERIES, 31), "n_neighbors == 31, must be <= 30"),
+        (lambda model: model.similarity(-QUERIES), "Negative"),
     ],
 )
-def test_bad_parameters_are_refused(params, message):
+def test_bad_input_is_refused(model, call, message):
     with pytest.raises(ValueError, match=message):
-        retriever(**params).fit(X)
+        call(model)
 
 
-def test_bad_input_is_refused():
-    with pytest.raises(NotFittedError):
-        retriever().kneighbors(QUERIES)
+def test_a_fit_that_fails_leaves_nothing():
     failed = retriever()
     with pytest.raises(ValueError, match="0 observation"):
         failed.fit(np.zeros((5, 4)))
     assert not hasattr(failed, "n_features_in_")
-    model = retriever().fit(X)
-    with pytest.raises(ValueError, match="20 features"):
-        model.similarity(QUERIES[:, :5])
-    with pytest.raises(ValueError, match="n_neighbors == 31, must be <= 30"):
-        model.kneighbors(QUERIES, 31)
-    with pytest.raises(ValueError, match="Negative"):
-        model.similarity(-QUERIES)
 
 
 @pytest.mark.filterwarnings("ignore")

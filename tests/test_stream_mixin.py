@@ -3,6 +3,7 @@
 import pickle
 import re
 import tracemalloc
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -48,7 +49,9 @@ every_streamer = pytest.mark.parametrize("estimator", STREAMERS, ids=repr)
 X = planted(n_rows=240, n_observations=12000).X.astype(float)
 
 
-def batches(X, size=40):
+def batches(X, size=40, shuffled=None):
+    """So many rows each, in an order that a seed may shuffle."""
+    X = X if shuffled is None else X[np.random.default_rng(shuffled).permutation(X.shape[0])]
     return [X[first : first + size] for first in range(0, X.shape[0], size)]
 
 
@@ -66,21 +69,16 @@ def assert_same(one, two):
 
 
 @every_streamer
-def test_the_first_batch_is_a_fit(estimator):
-    assert_same(clone(estimator).partial_fit(X), clone(estimator).fit(X))
-
-
-@every_streamer
-def test_it_goes_on_from_a_fit(estimator):
-    fitted = clone(estimator).fit(X[:120])
-    assert_same(fitted.partial_fit(X[120:]), streamed(estimator, [X[:120], X[120:]]))
+def test_the_first_batch_is_a_fit_from_which_it_goes_on(estimator):
+    fitted, begun = clone(estimator).fit(X[:120]), clone(estimator).partial_fit(X[:120])
+    assert_same(begun, fitted)
+    assert_same(begun.partial_fit(X[120:]), fitted.partial_fit(X[120:]))
 
 
 @every_streamer
 def test_a_stream_comes_near_to_a_fit_of_all(estimator):
-    rows = np.random.default_rng(0).permutation(200)
     whole = clone(estimator).fit(X[:200])
-    first, *rest = batches(X[rows])
+    first, *rest = batches(X[:200], shuffled=0)
     start = clone(estimator).fit(first)
     model = streamed(estimator, [first, *rest, *(2 * [first, *rest])])
     perplexities = [m.perplexity(X[200:]) for m in (whole, model, start)]
@@ -91,15 +89,20 @@ def test_a_stream_comes_near_to_a_fit_of_all(estimator):
 def test_a_stream_that_learns_nothing_is_found_out(monkeypatch):
     """A broken twin of the test before: the M-step does not see the batch."""
     monkeypatch.setattr(online, "step_size", lambda kept, observations: 0.0)
-    first, *rest = batches(X[np.random.default_rng(0).permutation(200)])
+    first, *rest = batches(X[:200], shuffled=0)
     estimator = STREAMERS[0]
     start, model = clone(estimator).fit(first), streamed(estimator, [first, *rest])
     assert model.perplexity(X[200:]) > 0.99 * start.perplexity(X[200:])
 
 
 @every_streamer
-def test_attributes_are_distributions(estimator):
+def test_attributes_and_where_it_goes_on_once_pickled(estimator):
+    half = streamed(estimator, batches(X)[:3])
+    resumed = pickle.loads(pickle.dumps(half))
+    for block in batches(X)[3:]:
+        resumed.partial_fit(block)
     model = streamed(estimator, batches(X))
+    assert_same(resumed, model)
     for P in (model.components_, model.embedding_, model.transform(X)):
         np.testing.assert_allclose(P.sum(axis=1), 1)
     np.testing.assert_allclose(model.unigram_, (X.sum(axis=0) + 1) / (X.sum() + X.shape[1]))
@@ -108,6 +111,9 @@ def test_attributes_are_distributions(estimator):
     assert model.objective_ == model.history_[-1].free_energy
     assert not model.converged_
     assert model.score(Dyads(X[-40:])) < 0
+    after = model.history_[-5:]  # a temperature that is given stays
+    assert {record.beta for record in after} == {model.beta_}
+    assert np.isnan([record.validation_perplexity for record in after]).all()
 
 
 @every_streamer
@@ -117,15 +123,6 @@ def test_the_order_of_rows_in_a_batch_does_not_matter(estimator):
     one.partial_fit(X[120:])
     two.partial_fit(X[120:][::-1])
     np.testing.assert_allclose(one.components_, two.components_, rtol=1e-6, atol=1e-12)
-
-
-@every_streamer
-def test_a_stream_goes_on_where_it_was_pickled(estimator):
-    half = streamed(estimator, batches(X)[:3])
-    resumed = pickle.loads(pickle.dumps(half))
-    for block in batches(X)[3:]:
-        resumed.partial_fit(block)
-    assert_same(resumed, streamed(estimator, batches(X)))
 
 
 @every_streamer
@@ -201,6 +198,12 @@ def automatic(estimator):
     return clone(estimator).set_params(beta="auto")
 
 
+@cache
+def whole_fit(case):
+    """Of a streamer, to all rows at once; not to be changed, for two tests share it."""
+    return automatic(STREAMERS[case]).fit(X[:200])
+
+
 @pytest.fixture
 def quick_steps(monkeypatch):
     monkeypatch.setattr("skcooc.em.adaptation.WHOLE", 40.0)
@@ -209,8 +212,8 @@ def quick_steps(monkeypatch):
 @pytest.mark.usefixtures("quick_steps")
 @every_streamer
 def test_the_temperature_follows_the_stream(estimator):
-    first, *rest = batches(X[np.random.default_rng(1).permutation(200)], 20)
-    whole, start = automatic(estimator).fit(X[:200]), automatic(estimator).fit(first)
+    first, *rest = batches(X[:200], 20, shuffled=1)
+    whole, start = whole_fit(STREAMERS.index(estimator)), automatic(estimator).fit(first)
     model = streamed(automatic(estimator), 2 * [first, *rest])
     assert model.perplexity(X[200:]) < 1.05 * whole.perplexity(X[200:])
     assert model.perplexity(X[200:]) < start.perplexity(X[200:])
@@ -235,14 +238,6 @@ def test_a_stream_that_begins_with_too_few_rows_finds_its_temperature(monkeypatc
     stayed = streamed(estimator, blocks)
     assert followed.beta_ > stayed.beta_ + 0.1
     assert followed.perplexity(table[900:]) < 0.95 * stayed.perplexity(table[900:])
-
-
-@every_streamer
-def test_a_temperature_that_is_given_stays(estimator):
-    model = streamed(estimator, batches(X))
-    after = model.history_[-5:]
-    assert {record.beta for record in after} == {model.beta_}
-    assert np.isnan([record.validation_perplexity for record in after]).all()
 
 
 def test_what_is_held_out_does_not_depend_on_the_batch():
@@ -272,21 +267,13 @@ def test_what_is_held_out_is_not_learnt():
     assert not model.partial_fit(sp.csr_array(late)).components_[:, 60].any()
 
 
-def test_a_batch_of_one_observation():
-    model = automatic(STREAMERS[0]).fit(X[:120])
+def test_a_batch_of_one_observation_and_a_smoothing_that_is_given_stays():
+    model = automatic(STREAMERS[0]).set_params(smoothing=0.25).fit(X[:120])
     beta = model.beta_
+    assert streamed(model, batches(X)).smoothing_ == 0.25
     model.partial_fit(np.eye(1, X.shape[1]))
     assert model.beta_ == beta
     assert np.isnan(model.history_[-1].validation_perplexity)
-
-
-def test_a_smoothing_that_is_given_stays():
-    model = automatic(STREAMERS[0]).set_params(smoothing=0.25)
-    assert streamed(model, batches(X)).smoothing_ == 0.25
-
-
-def shuffled(X, size, seed=0):
-    return batches(X[np.random.default_rng(seed).permutation(X.shape[0])], size)
 
 
 @pytest.fixture
@@ -297,9 +284,8 @@ def small_sample(monkeypatch):
 @pytest.mark.usefixtures("small_sample")
 @every_streamer
 def test_a_table_in_blocks_is_fitted_as_well(estimator):
-    estimator = clone(estimator).set_params(beta="auto")
-    whole, model = clone(estimator).fit(X[:200]), clone(estimator)
-    model.fit(RowBlocks(shuffled(X[:200], 25)))
+    whole, model = whole_fit(STREAMERS.index(estimator)), automatic(estimator)
+    model.fit(RowBlocks(batches(X[:200], 25, shuffled=0)))
     assert model.converged_
     assert model.perplexity(X[200:]) < 1.05 * whole.perplexity(X[200:])
     np.testing.assert_allclose(model.unigram_, whole.unigram_)
@@ -338,7 +324,8 @@ def test_weights_of_rows_in_blocks_are_repetitions(estimator, tmp_path):
         for number, block in enumerate(batches(X))
         if number != 1
     ]
-    one, two, equal = (clone(estimator).fit(X[:120]).set_params(warm_start=True) for _ in range(3))
+    begun = pickle.dumps(clone(estimator).fit(X[:120]).set_params(warm_start=True))
+    one, two, equal = (pickle.loads(begun) for _ in range(3))
     one.fit(RowBlocks(batches(X), max_passes=2), sample_weight=on_disk)
     two.fit(RowBlocks(repeated, max_passes=2))
     equal.fit(RowBlocks(batches(X), max_passes=2))
@@ -359,7 +346,7 @@ def test_weights_that_do_not_fit_are_refused():
 @pytest.mark.usefixtures("small_sample")
 def test_passes_end_and_go_on_with_a_warm_start(monkeypatch):
     monkeypatch.setattr("skcooc.fitting.stream.PASS_TOL", -1.0)
-    table = shuffled(X, 40)
+    table = batches(X, shuffled=0)
     estimator = AspectModel(3, beta=0.9, random_state=0)
     two, four = (clone(estimator).fit(RowBlocks(table, max_passes=n)) for n in (2, 4))
     assert not four.converged_
@@ -375,14 +362,9 @@ def test_blocks_of_any_kind(tmp_path):
     frames = [pd.DataFrame(block.toarray(), columns=names) for block in batches(X, 50)]
     estimator = AspectModel(3, beta=0.9, max_iter=3, random_state=0)
     save_csr(tmp_path / "table", (block for block in batches(X, 70)))
-    disk, frames, lists = (
-        clone(estimator).fit(blocks)
-        for blocks in (
-            open_csr(tmp_path / "table", batch_size=50),
-            RowBlocks(frames),
-            RowBlocks(batches(X, 50)),
-        )
-    )
+    disk = open_csr(tmp_path / "table", batch_size=50)
+    kinds = disk, RowBlocks(frames), RowBlocks(batches(X, 50))
+    disk, frames, lists = (clone(estimator).fit(blocks) for blocks in kinds)
     np.testing.assert_array_equal(frames.feature_names_in_, names)
     np.testing.assert_allclose(disk.components_, frames.components_)
     np.testing.assert_allclose(disk.components_, lists.components_)

@@ -1,3 +1,6 @@
+import json
+
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -27,6 +30,13 @@ def npz(X, tmp_path):
 
 
 @pytest.fixture
+def texts(documents, tmp_path):
+    """The documents, in a file with one on each line."""
+    (tmp_path / "documents.txt").write_text("\n".join(documents))
+    return tmp_path / "documents.txt"
+
+
+@pytest.fixture
 def run(capsys):
     """Run with these arguments; what is printed."""
 
@@ -38,6 +48,19 @@ def run(capsys):
         return out
 
     return printed
+
+
+@pytest.fixture
+def summary(run, tmp_path):
+    """Run with these arguments and write the results; what is printed, the summary, the model."""
+
+    def written(*arguments):
+        folder = tmp_path / "new" / "out"
+        out = run(*arguments, "--output", folder)
+        found = json.loads((folder / "summary.json").read_text())
+        return out, found, joblib.load(folder / "model.joblib")
+
+    return written
 
 
 @pytest.fixture

@@ -77,14 +77,17 @@ def test_bad_counts(error, X, tmp_path, bad, message, suffix):
     assert message in error(path)
 
 
-def test_complex_counts(error, X, tmp_path):
-    sp.save_npz(tmp_path / "counts.npz", X * 1j)
-    assert "complex" in error(tmp_path / "counts.npz")
-
-
-def test_dense_arrays_are_no_sparse_matrix(error, X, tmp_path):
-    np.savez(tmp_path / "counts.npz", X=X.toarray())
-    assert "not a sparse matrix" in error(tmp_path / "counts.npz")
+@pytest.mark.parametrize(
+    ("save", "message"),
+    [
+        (lambda file, X: sp.save_npz(file, X * 1j), "complex"),
+        (lambda file, X: np.savez(file, X=X.toarray()), "not a sparse matrix"),
+    ],
+    ids=["complex", "dense"],
+)
+def test_other_arrays(error, X, tmp_path, save, message):
+    save(tmp_path / "counts.npz", X)
+    assert message in error(tmp_path / "counts.npz")
 
 
 def test_texts_without_words(error, tmp_path):
@@ -95,25 +98,14 @@ def test_texts_without_words(error, tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--components", "0"],
-        ["--components", "three"],
-        ["--beta", "0"],
-        ["--beta", "1.5"],
-        ["--beta", "cold"],
-        ["--test-size", "0"],
-        ["--test-size", "0.6"],
-        ["--min-df", "-1"],
-        ["--max-df", "1.5"],
-        ["--seed", "-1"],
-        ["--jobs", "0"],
-        ["--model", "oracle"],
-        ["--unknown"],
-        ["one", "two"],
+        "--components 0", "--components three", "--beta 0", "--beta 1.5", "--beta cold",
+        "--test-size 0", "--test-size 0.6", "--min-df -1", "--max-df 1.5", "--seed -1",
+        "--jobs 0", "--model oracle", "--unknown", "one two",
     ],
-)
+)  # fmt: skip
 def test_wrong_arguments(capsys, arguments):
     with pytest.raises(SystemExit) as exit:
-        main(arguments)
+        main(arguments.split())
     out, err = capsys.readouterr()
     assert exit.value.code == 2
     assert out == ""

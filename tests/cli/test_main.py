@@ -1,10 +1,9 @@
 import csv
-import json
 import os
+import runpy
 import subprocess
 import sys
 
-import joblib
 import numpy as np
 import pytest
 import scipy.io
@@ -35,44 +34,38 @@ def test_report(run, npz):
 
 
 @pytest.mark.parametrize("model", ["product-space", "asymmetric", "projection", "symmetric"])
-def test_other_models(run, npz, tmp_path, model):
-    out = run(npz, "--model", model, "--skip-lda", "--output", tmp_path / "out")
+def test_other_models(summary, npz, model):
+    out, found, _ = summary(npz, "--model", model, "--skip-lda")
     kind = "aspects" if model == "product-space" else "clusters"
     assert f"3 {kind}" in out
     assert f"{kind.capitalize()}, most frequent first" in out
     assert ("Nearest rows" in out) == (kind == "aspects")
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert sum(summary["weights"]) == pytest.approx(1)
+    assert sum(found["weights"]) == pytest.approx(1)
 
 
-def test_a_hierarchy_is_printed_as_a_tree(run, npz, tmp_path):
-    out = run(npz, "--model", "abstraction", "--skip-lda", "--top", 5, "--output", tmp_path / "out")
+def test_a_hierarchy_is_printed_as_a_tree(summary, npz):
+    out, found, model = summary(npz, "--model", "abstraction", "--skip-lda", "--top", 5)
     assert "3 clusters" in out
     assert "Tree of clusters, fitted to all observations" in out
     assert "Nearest rows" not in out
-    model = joblib.load(tmp_path / "out" / "model.joblib")
     columns = [f"column {j}" for j in range(20)]
     tree = export_text(model, columns, 5).splitlines()
     assert [line[2:] for line in out.splitlines() if "|--- " in line] == tree
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert summary["tree"] == export_dict(model, columns)
-    assert len(summary["weights"]) == 5
+    assert found["tree"] == export_dict(model, columns)
+    assert len(found["weights"]) == 5
 
 
 @pytest.mark.parametrize("top", [1, 40])
-def test_a_tree_has_as_many_words_as_there_is_room_for(run, documents, tmp_path, top):
-    path = tmp_path / "documents.txt"
-    path.write_text("\n".join(documents))
-    out = run(path, "--model", "abstraction", "--skip-lda", "--top", top)
+def test_a_tree_has_as_many_words_as_there_is_room_for(run, texts, top):
+    out = run(texts, "--model", "abstraction", "--skip-lda", "--top", top)
     lines = [line for line in out.splitlines() if "|--- " in line]
     assert len(lines) == 5
     assert max(map(len, lines)) <= 96
     assert all(("," in line.split("(")[0]) == (top > 1) for line in lines)
 
 
-def test_the_table_holds_what_the_library_computes(run, npz, X, tmp_path):
-    run(npz, "--output", tmp_path / "out", "--seed", 5)
-    comparison = json.loads((tmp_path / "out" / "summary.json").read_text())["comparison"]
+def test_the_table_holds_what_the_library_computes(summary, npz, X):
+    comparison = summary(npz, "--seed", 5)[1]["comparison"]
     train, test = split_observations(X, 0.1, 5)
     unigram = metrics.perplexity(test, np.ones((30, 1)), [metrics.unigram(train)])
     assert comparison[0]["perplexity"] == pytest.approx(unigram)
@@ -83,15 +76,7 @@ def test_the_table_holds_what_the_library_computes(run, npz, X, tmp_path):
     )
     assert comparison[1]["perplexity"] == pytest.approx(expected)
     assert any("did not converge" in note for note in comparison[1]["notes"])
-
-
-def test_aspects_beat_the_unigram_where_they_are_planted(run, npz, tmp_path):
-    run(npz, "--output", tmp_path / "out")
-    perplexities = [
-        entry["perplexity"]
-        for entry in json.loads((tmp_path / "out" / "summary.json").read_text())["comparison"]
-    ]
-    assert max(perplexities[1:]) < perplexities[0]
+    assert max(entry["perplexity"] for entry in comparison[1:]) < unigram  # aspects are planted
 
 
 def test_lda_can_be_skipped_and_beta_given(run, npz):
@@ -110,11 +95,6 @@ def test_same_seed_same_report(run, npz):
         ]
 
     assert stripped(run(npz)) == stripped(run(npz))
-
-
-def test_matrix_market(run, X, tmp_path):
-    scipy.io.mmwrite(tmp_path / "counts.mtx", X)
-    assert "30 rows, 20 columns, 3,000 observations" in run(tmp_path / "counts.mtx")
 
 
 def test_names_of_a_matrix(error, run, npz, tmp_path):
@@ -148,16 +128,18 @@ def test_pairs(run, X, tmp_path, suffix, separator):
     assert f"{cells.nnz:,} observations" in once
 
 
-def test_a_column_named_count_is_the_count(run, tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("x,y,count\na,c,60\na,d,40\nb,c,30\nb,d,70\nb,d,5\n")
-    assert "2 distinct x, 2 distinct y, 205 observations" in run(path)
-
-
-def test_quoted_names(run, tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text('x,y,count\r\n"a,\u2028b",c,60\r\n"d\ne",f,40\r\n', newline="")
-    assert "2 distinct x, 2 distinct y, 100 observations" in run(path)
+@pytest.mark.parametrize(
+    ("pairs", "n_observations"),
+    [
+        ("x,y,count\na,c,60\na,d,40\nb,c,30\nb,d,70\nb,d,5\n", 205),
+        ('x,y,count\r\n"a,\u2028b",c,60\r\n"d\ne",f,40\r\n', 100),
+    ],
+    ids=["repeated", "quoted"],
+)
+def test_a_column_named_count_is_the_count(run, tmp_path, pairs, n_observations):
+    (tmp_path / "pairs.csv").write_text(pairs, newline="")
+    found = f"2 distinct x, 2 distinct y, {n_observations} observations"
+    assert found in run(tmp_path / "pairs.csv")
 
 
 def test_collapse_is_noted(run, npz):
@@ -182,35 +164,26 @@ def test_a_folder(run, documents, tmp_path):
     assert "30 documents, 15 words, 360 observations" in out
 
 
-def test_aspects_are_the_topics_of_the_documents(run, documents, tmp_path):
-    path = tmp_path / "documents.txt"
-    path.write_text("\n".join(documents))
-    out = run(path, "--top", "5", "--seed", "2")
+def test_aspects_are_the_topics_of_the_documents(run, texts):
+    out = run(texts, "--top", "5", "--seed", "2")
     aspects = [line.split("%  ")[1] for line in out.splitlines() if "%  " in line]
     assert sorted(sorted(line.split()) for line in aspects) == sorted(
         sorted(topic.split()) for topic in TOPICS
     )
 
 
-def test_documents_without_words_are_counted(error, run, documents, tmp_path):
-    path = tmp_path / "documents.txt"
-    path.write_text("\n".join([*documents, "42 43 44"]))
-    assert "documents without any of these words: 1" in run(path)
-    assert "no observations" in error(path, "--nearest", "31: 42 43 44")
+def test_documents_without_words_are_counted(error, run, texts):
+    texts.write_text(texts.read_text() + "\n42 43 44")
+    assert "documents without any of these words: 1" in run(texts)
+    assert "no observations" in error(texts, "--nearest", "31: 42 43 44")
 
 
-def test_output_of_texts(run, documents, tmp_path):
-    path, output = tmp_path / "documents.txt", tmp_path / "new" / "folder"
-    path.write_text("\n".join(documents))
-    out = run(path, "--output", output)
+def test_output_of_texts(summary, texts, tmp_path):
+    out, found, pipeline = summary(texts)
+    output = tmp_path / "new" / "out"
     assert f"Written to {output}: components.csv" in out
-    assert {file.name for file in output.iterdir()} == {
-        "components.csv",
-        "embedding.csv",
-        "summary.json",
-        "model.joblib",
-    }
-    pipeline = joblib.load(output / "model.joblib")
+    names = {"components.csv", "embedding.csv", "summary.json", "model.joblib"}
+    assert {file.name for file in output.iterdir()} == names
     cat, dog = pipeline.transform(["cat dog cow", "dog sheep horse"])
     np.testing.assert_allclose(cat, dog, atol=0.1)
     model = pipeline[-1]
@@ -220,16 +193,16 @@ def test_output_of_texts(run, documents, tmp_path):
         assert header == ["name", *model.get_feature_names_out()]
         written = np.array([line[1:] for line in lines], dtype=float)
         np.testing.assert_allclose(written, values, rtol=1e-5)
-    summary = json.loads((output / "summary.json").read_text())
-    assert summary["n_observations"] == 360
-    assert summary["comparison"][0]["label"] == "unigram, add-one"
-    assert len(summary["top_features"]) == 3
-    assert len(summary["temperature_search"]) == 12
+    assert found["n_observations"] == 360
+    assert found["comparison"][0]["label"] == "unigram, add-one"
+    assert len(found["top_features"]) == 3
+    assert len(found["temperature_search"]) == 12
 
 
-def test_output_of_a_matrix_is_the_model_alone(run, npz, X, tmp_path):
-    run(npz, "-o", tmp_path / "out")
-    model = joblib.load(tmp_path / "out" / "model.joblib")
+def test_output_of_a_matrix_is_the_model_alone(summary, X, tmp_path):
+    scipy.io.mmwrite(tmp_path / "counts.mtx", X)
+    out, _, model = summary(tmp_path / "counts.mtx")
+    assert "30 rows, 20 columns, 3,000 observations" in out
     assert isinstance(model, AspectModel)
     assert model.transform(X).shape == (30, 3)
 
@@ -251,12 +224,14 @@ def test_help_and_version(capsys, argument, text):
     assert text in capsys.readouterr().out
 
 
-def test_as_a_program(run, npz, tmp_path):
-    program = [sys.executable, "-m", "skcooc"]
-    done = subprocess.run([*program, str(npz), *FAST], capture_output=True, text=True, timeout=120)
+def test_as_a_program(npz, monkeypatch, capsys):
+    program = [sys.executable, "-m", "skcooc", str(npz), "--skip-lda", *FAST]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Temperature chosen" in done.stdout
-    missing = subprocess.run([*program, "missing.npz"], capture_output=True, text=True, timeout=120)
-    assert missing.returncode == 2
-    assert missing.stderr == "skcooc: error: missing.npz: No such file or directory\n"
+    monkeypatch.setattr(sys, "argv", ["skcooc", "missing.npz"])
+    with pytest.raises(SystemExit) as exit:
+        runpy.run_module("skcooc", run_name="__main__")
+    assert exit.value.code == 2
+    assert capsys.readouterr().err == "skcooc: error: missing.npz: No such file or directory\n"

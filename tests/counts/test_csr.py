@@ -8,12 +8,7 @@ import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts, NewRows, csr
 from skcooc.counts.threads import balanced_ranges
-from tests.tables import random_table
-
-
-def factors(X, k=3, seed=1):
-    rng = np.random.default_rng(seed)
-    return (rng.random((size, k)).astype(X.dtype) + 0.1 for size in X.shape)
+from tests.tables import factors, random_table
 
 
 def stored(X, index_type):

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
-from tests.tables import random_table
-
-
-def factors(X, k=3):
-    rng = np.random.default_rng(1)
-    return (rng.random((size, k)).astype(X.dtype) + 0.1 for size in X.shape)
+from tests.tables import factors, random_table
 
 
 def weighted(X, seed=0):

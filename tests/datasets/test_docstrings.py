@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,34 +22,23 @@ def corpus(home):
     return load_docstrings(data_home=home)
 
 
-def _forbid_building(monkeypatch):
-    monkeypatch.setattr(docstrings, "build", lambda: pytest.fail("built again"))
-
-
-def test_size_and_shape(corpus):
-    n = len(corpus.data)
+def test_contents(corpus):
+    n, labels = len(corpus.data), corpus.target
     assert n > 3000
-    assert len(corpus.names) == n
-    assert corpus.target.shape == (n,)
-    assert corpus.target.dtype == np.int64
-    assert set(corpus.target) == set(range(len(corpus.target_names)))
+    assert labels.shape == (n,)
+    assert labels.dtype == np.int64
+    assert set(labels) == set(range(len(corpus.target_names)))
     assert corpus.target_names == sorted(corpus.target_names)
     assert f"{n} in all" in corpus.DESCR
     assert f"numpy {np.__version__}" in corpus.DESCR
-
-
-def test_every_document_is_distinct_and_says_something(corpus):
-    assert len(set(corpus.data)) == len(corpus.data)
-    assert len(set(corpus.names)) == len(corpus.names)
+    assert len(set(corpus.data)) == len(set(corpus.names)) == n
     assert corpus.names == sorted(corpus.names)
     assert min(len(text.split()) for text in corpus.data) >= docstrings.MIN_WORDS
-
-
-def test_names_are_public_and_under_their_module(corpus):
-    for name, label in zip(corpus.names, corpus.target, strict=True):
+    for name, label in zip(corpus.names, labels, strict=True):
         assert name.startswith(corpus.target_names[label] + ".")
         assert not any(part.startswith("_") for part in name.split("."))
         assert not docstrings.TESTS & set(name.split("."))
+        assert not name.endswith("_request")  # these methods are generated
 
 
 @pytest.mark.parametrize(
@@ -85,21 +74,16 @@ def test_left_out(corpus, name):
     assert name not in corpus.names
 
 
-def test_generated_methods_are_left_out(corpus):
-    assert not [name for name in corpus.names if name.endswith("_request")]
-
-
 def test_second_call_reads_the_cache(corpus, home, monkeypatch):
-    _forbid_building(monkeypatch)
+    monkeypatch.setattr(docstrings, "build", lambda: pytest.fail("built again"))
     again = load_docstrings(data_home=home)
-    assert again.data == corpus.data
-    assert again.names == corpus.names
-    assert again.target_names == corpus.target_names
+    for name in ("data", "names", "target_names"):
+        assert again[name] == corpus[name]
     np.testing.assert_array_equal(again.target, corpus.target)
 
 
 def test_another_process_gives_the_same(corpus, tmp_path):
-    """Up to the order of words: SciPy prints a set into one docstring."""
+    """And no warnings. Up to the order of words: SciPy prints a set into one docstring."""
     call = f"load_docstrings(data_home={str(tmp_path)!r})"
     done = subprocess.run(
         [sys.executable, "-c", f"from skcooc.datasets import load_docstrings; {call}"],
@@ -158,12 +142,6 @@ def test_unwritable_data_folder(corpus, tmp_path, monkeypatch, function):
     assert list((tmp_path / "skcooc").iterdir()) == []
 
 
-def test_no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        docstrings.build()
-
-
 def test_optional_dependency_is_skipped(monkeypatch):
     real = docstrings.importlib.import_module
 
@@ -179,10 +157,7 @@ def test_optional_dependency_is_skipped(monkeypatch):
 
 
 def test_stripped_docstrings(tmp_path, monkeypatch):
-    class Flags:
-        optimize = 2
-
-    monkeypatch.setattr(docstrings.sys, "flags", Flags())
+    monkeypatch.setattr(docstrings.sys, "flags", SimpleNamespace(optimize=2))
     with pytest.raises(RuntimeError, match="-OO"):
         load_docstrings(data_home=tmp_path)
 

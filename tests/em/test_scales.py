@@ -14,6 +14,7 @@ from skcooc.em.scales import scales
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout.validation import hold_out
 from skcooc.image import grid_coarsening
+from tests.watching import Watcher
 
 SIDE, K, BETA = 16, 3, 0.2
 COARSENING = grid_coarsening((SIDE, SIDE), 2)
@@ -38,9 +39,6 @@ def fitted(X, coarsening, model=None, seed=0, heldout=None):
     return fit(legs, np.random.default_rng(seed), OverRelaxation(1.0))
 
 
-# ---- levels
-
-
 def test_levels_of_nested_labels():
     X = sp.csr_array(np.arange(12.0).reshape(6, 2))
     fine, coarse = [7, -2, 7, 100, -2, 5], [0, 3, 0, 3, 3, 0]
@@ -60,9 +58,6 @@ def test_levels_of_nested_labels():
 def test_nothing_is_tied_without_coarsening():
     X = CSRCounts(image()[0])
     assert scales(X, []) == [(X, None, None)]
-
-
-# ---- the objective
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -124,9 +119,6 @@ def test_tying_rows_that_are_the_same_changes_nothing(object_weights, hard):
     np.testing.assert_allclose(one.rows, two.rows[labels], atol=1e-9)
 
 
-# ---- validation and observers
-
-
 def test_only_the_finest_level_is_validated():
     counts, heldout = hold_out(CSRCounts(image()[0]), 0.2, 0, "auto")
     fit = fitted(counts, COARSENING, heldout=heldout)
@@ -139,17 +131,11 @@ def test_only_the_finest_level_is_validated():
     assert heldout(RowClusters(K), fit.params, fit.rows) == fit.validation
 
 
-class Watch:
+class Watch(Watcher):
     """Keeps the posteriors at every iteration, and stops after some."""
 
     def __init__(self, after):
         self.after, self.posteriors = after, []
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         if fitted_estimator is not None:

@@ -151,9 +151,6 @@ def test_start_replaces_the_models_own():
     assert [split.parts for split in found.splits] == [((0,), (2,)), ((1,), (3,))]
 
 
-# ---- clusters of rows
-
-
 @pytest.mark.parametrize("tol", [-np.inf, 3e-6])
 @pytest.mark.parametrize("object_weights", ["counts", "equal"])
 def test_clusters_begin_to_split_at_the_critical_temperature(object_weights, tol):

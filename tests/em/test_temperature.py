@@ -52,9 +52,6 @@ def test_a_range_of_length_zero_has_one_probe(scale):
     assert probes[0].beta == 0.7
 
 
-# ---- the prior
-
-
 PRIORS = TemperatureRange(1e-3, 1.0, "log")
 
 

@@ -3,7 +3,6 @@ import json
 import numpy as np
 import pytest
 
-from skcooc import AspectModel
 from skcooc.hierarchy import binary_tree, explicit_tree
 from skcooc.inspection import export_dict, export_text, node_top_features
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
@@ -13,16 +12,12 @@ every_tree = pytest.mark.parametrize(
     [hierarchy_model(1), hierarchy_model(5), hierarchy_model(5, tree=EXPLICIT)],
     ids=["one node", "binary", "any"],
 )
-every_export = pytest.mark.parametrize("export", [export_dict, export_text])
 
 
 def nodes_of(root):
     yield root
     for child in root["children"]:
         yield from nodes_of(child)
-
-
-# ---- text
 
 
 def test_text_of_a_small_tree():
@@ -54,9 +49,6 @@ def test_every_node_has_a_line_with_its_words_and_its_depth(model):
         assert line.startswith("|   " * tree.depths[node] + "|--- ")
         assert ", ".join(names[node]) in line
         assert f"({model.node_weights_[node]:.1%}" in line
-
-
-# ---- dictionaries
 
 
 @every_tree
@@ -103,22 +95,11 @@ def test_columns_of_the_same_name_are_both_there():
     assert len(export_dict(model, ["same", "same", "other"])["features"]) == 3
 
 
-# ---- both
-
-
 def test_an_empty_cluster_has_no_rows():
     model = stand_in(binary_tree(2), labels_=np.zeros(40, dtype=int))
     assert "40 rows" in export_text(model).splitlines()[1]
     assert "0 rows" in export_text(model).splitlines()[2]
     assert [leaf["n_rows"] for leaf in export_dict(model)["children"]] == [40, 0]
-
-
-@every_export
-def test_errors(export):
-    with pytest.raises(ValueError, match="30 columns"):
-        export(hierarchy_model(), ["a", "b"])
-    with pytest.raises(TypeError, match="AspectModel has no tree_"):
-        export(AspectModel(1, beta=1).fit([[1, 2], [2, 1]]))
 
 
 def test_a_deep_tree():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.exceptions import NotFittedError
 
 from skcooc import AspectModel, AsymmetricClustering
 from skcooc.inspection import to_pyldavis
@@ -42,15 +41,6 @@ def test_rows_are_distributions_also_of_float32_and_of_other_libraries(X):
         for name in ("topic_term_dists", "doc_topic_dists"):
             assert arguments[name].dtype == np.float64
             np.testing.assert_allclose(arguments[name].sum(axis=1), 1, rtol=1e-12)
-
-
-def test_bad_input(model, X):
-    with pytest.raises(ValueError, match="15 columns"):
-        to_pyldavis(model, X, ["a"])
-    with pytest.raises(ValueError, match="features"):
-        to_pyldavis(model, X[:, :9])
-    with pytest.raises(NotFittedError):
-        to_pyldavis(AspectModel(), X)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
-from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.exceptions import NotFittedError
 
-from skcooc import AspectModel, AsymmetricClustering
+from skcooc import AsymmetricClustering
 from skcooc.hierarchy import binary_tree
 from skcooc.inspection import nearest_rows, representative_rows
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
@@ -37,18 +35,9 @@ def test_a_row_is_no_neighbour_of_itself_among_equal_rows():
     assert (distances == 0).all()
 
 
-@pytest.mark.parametrize("n_neighbors", [0, 3])
-def test_wrong_number_of_neighbors(n_neighbors):
-    with pytest.raises(ValueError, match="n_neighbors"):
-        nearest_rows(np.eye(3), [0], n_neighbors)
-
-
 def test_negative_positions_count_from_the_end():
     P = [[0.9, 0.1], [0.1, 0.9], [0.8, 0.2]]
     np.testing.assert_array_equal(nearest_rows(P, [-1], 1)[1], nearest_rows(P, [2], 1)[1])
-
-
-# ---- hierarchies
 
 
 @pytest.mark.parametrize("tree", ["binary", EXPLICIT], ids=["binary", "any"])
@@ -108,13 +97,3 @@ def test_names_of_rows():
     model = hierarchy_model()
     numbers, named = representative_rows(model, 2), representative_rows(model, 2, titles)
     assert named == [[titles[i] for i in rows] for rows in numbers]
-    with pytest.raises(ValueError, match="40 rows"):
-        representative_rows(model, 2, titles[1:])
-
-
-def test_representative_rows_need_a_fitted_model_with_mixtures():
-    with pytest.raises(NotFittedError):
-        representative_rows(AspectModel())
-    lda = LatentDirichletAllocation(2, max_iter=1).fit([[1, 2], [2, 1]])
-    with pytest.raises(TypeError, match="LatentDirichletAllocation has no embedding_"):
-        representative_rows(lda)

@@ -88,21 +88,13 @@ def test_names_instead_of_components(X, components):
     np.testing.assert_array_equal(shorter, npmi_coherence(components, X, 3))
 
 
-def test_what_is_not_there_never_meets(X):
+def test_limits(X):
+    """What is not there never meets, or is everywhere, or independent; and topics too short."""
     topics = [["word 4", "word 5"], ["unknown", "word 5"], ["unknown", "other"]]
     assert npmi_coherence(topics, X, feature_names=NAMES).tolist() == [-1, -1, -1]
-
-
-def test_what_is_everywhere():
     assert npmi_coherence([["a", "b"]], np.ones((5, 2)), feature_names=["a", "b"]) == [1.0]
-
-
-def test_independent_columns_have_none():
-    X = [[1, 1], [1, 0], [0, 1], [0, 0]]
-    np.testing.assert_allclose(npmi_coherence([[0.5, 0.5]], X), [0.0], atol=1e-15)
-
-
-def test_topics_too_short(X):
+    independent = [[1, 1], [1, 0], [0, 1], [0, 0]]
+    np.testing.assert_allclose(npmi_coherence([[0.5, 0.5]], independent), [0.0], atol=1e-15)
     with np.errstate(all="raise"):
         assert np.isnan(npmi_coherence([["word 1"]], X, feature_names=NAMES)).all()
 

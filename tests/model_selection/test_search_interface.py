@@ -49,9 +49,6 @@ def test_check_estimator(estimator, check):
     check(estimator)
 
 
-# ---- pipelines
-
-
 def test_pipelines_of_texts_divide_rows():
     pipeline = make_pipeline(CountVectorizer(), MODEL)
     search = search_of(pipeline, split="rows").fit(TEXTS)
@@ -95,9 +92,6 @@ def test_weights_reach_the_step_that_is_fitted():
         np.testing.assert_array_equal(plain.cv_results_[name], piped.cv_results_[name])
 
 
-# ---- delegation
-
-
 def test_methods_are_those_of_the_estimator():
     clusters = search_of(AsymmetricClustering(3, **FAST))
     assert hasattr(clusters, "predict")
@@ -121,9 +115,6 @@ def test_output_and_tags():
     assert get_tags(search).input_tags.positive_only
     assert get_tags(search_of(AsymmetricClustering())).estimator_type == "clusterer"
     assert "AspectModel" in search._repr_html_()
-
-
-# ---- callbacks and routing
 
 
 class Watch(Watcher):
@@ -161,9 +152,6 @@ def test_metadata_routing():
     np.testing.assert_array_equal(
         plain.cv_results_["split0_test_score"], routed.cv_results_["split0_test_score"]
     )
-
-
-# ---- bad input
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,6 @@ def table(search, name="test_score"):
     return np.column_stack(columns)
 
 
-# ---- the same as cold starts
-
-
 @pytest.fixture(scope="module")
 def grid():
     return GridSearchCV(MODEL, {"beta": BETAS}, cv=CV).fit(Dyads(X))
@@ -87,33 +84,27 @@ def test_results_have_the_form_of_grid_search(grid, search):
     assert np.isnan(results["mean_fit_time"][~visited]).all()
 
 
-# ---- temperatures
-
-
-def test_automatic_temperatures_are_resolved():
-    search = searched(betas="auto")
+@pytest.mark.parametrize(
+    ("options", "scale", "n_near"),
+    [({}, float, 2), ({"estimator": AsymmetricClustering(3, **FAST), "cv": 2}, np.log, 1)],
+    ids=["linear", "logarithmic"],
+)
+def test_automatic_temperatures_are_resolved(options, scale, n_near):
+    """Relative to the best where the scale is logarithmic."""
+    search = searched(betas="auto", **options)
     betas = search.cv_results_["param_beta"].data.astype(float)
     assert (np.diff(betas) > 0).all()
-    assert len(betas) < 18
-    nearest = np.sort(np.abs(betas - search.best_params_["beta"]))[1:3]
-    assert (nearest <= 0.03 + 1e-9).all()
-
-
-def test_automatic_temperatures_are_relative_where_the_scale_is_logarithmic():
-    search = searched(betas="auto", estimator=AsymmetricClustering(3, **FAST), cv=2)
-    best = search.best_params_["beta"]
-    ratios = search.cv_results_["param_beta"].data.astype(float) / best
-    assert np.sort(np.abs(np.log(ratios)))[1] <= 0.03 + 1e-9
+    assert n_near == 1 or len(betas) < 18
+    distances = [abs(scale(beta) - scale(search.best_params_["beta"])) for beta in betas]
+    assert (np.sort(distances)[1 : 1 + n_near] <= 0.03 + 1e-9).all()
 
 
 @pytest.mark.parametrize("betas", [[0.8], [1.0, 0.7], (0.9, 0.9, 0.6)])
-def test_few_temperatures(betas):
-    search = searched(betas=betas)
+def test_few_temperatures_and_single_precision(betas):
+    search = searched(X.astype(np.float32), betas)
     assert search.best_params_["beta"] in betas
     assert len(search.cv_results_["params"]) == len(set(betas))
-
-
-# ---- honesty
+    assert search.best_estimator_.components_.dtype == np.float32
 
 
 def division():
@@ -177,9 +168,6 @@ def test_early_stopping_has_a_smoothing_of_its_own():
     assert search.best_estimator_.smoothing == "auto"
 
 
-# ---- data of all kinds
-
-
 def test_containers_agree():
     names = [f"w{j}" for j in range(X.shape[1])]
     frame = pd.DataFrame(X.toarray(), columns=names)
@@ -209,10 +197,6 @@ def test_rows():
     assert np.isfinite(search.fit(X, groups=groups).best_score_)
 
 
-def test_single_precision_stays_single():
-    assert searched(X.astype(np.float32), [0.8]).best_estimator_.components_.dtype == np.float32
-
-
 def test_weights_of_rows_and_of_observations(search):
     weights = np.random.default_rng(0).integers(1, 4, X.shape[0]).astype(float)
     dyads = Dyads(X)
@@ -226,9 +210,6 @@ def test_weights_of_rows_and_of_observations(search):
     train, test = next(KFold(2).split(X))
     model = clone(MODEL).set_params(beta=0.8).fit(X[train], sample_weight=weights[train])
     assert table(halves)[0, 0] == model.score(X[test])
-
-
-# ---- other parameters
 
 
 def test_other_parameters_are_crossed_with_temperatures():
@@ -260,17 +241,13 @@ def test_every_form(estimator):
         assert np.isfinite(search.fit(X).best_score_)
 
 
-# ---- results do not depend on how they were made
-
-
 def test_results_do_not_depend_on_n_jobs():
     auto = clone(MODEL).set_params(smoothing="auto")
     first, second = (searched(estimator=auto, n_jobs=n_jobs) for n_jobs in (None, 2))
     for name in ("test_score", "validation_score"):
         np.testing.assert_array_equal(table(first, name), table(second, name))
-    np.testing.assert_array_equal(
-        first.best_estimator_.components_, second.best_estimator_.components_
-    )
+    fitted = (search.best_estimator_.components_ for search in (first, second))
+    np.testing.assert_array_equal(*fitted)
 
 
 def test_repeated_and_pickled(search):

@@ -1,13 +1,10 @@
-import sys
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from skcooc import AspectModel
 from skcooc.hierarchy import binary_tree, explicit_tree
 from skcooc.plotting import AbstractionDisplay
-from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
+from tests.inspection.planted import EXPLICIT, hierarchy_model
 from tests.plotting.boxes import outside, overlaps
 
 
@@ -54,8 +51,7 @@ def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
     shares[tree.parents[-5:]] += 0.1
     display = AbstractionDisplay(tree, shares, "word").plot(ax)
     assert len(display.texts_) == (shares >= 0.1).sum()
-    assert overlaps(display.figure_) == []
-    assert outside(display.figure_) == []
+    assert overlaps(display.figure_) == outside(display.figure_) == []
 
 
 def test_large_shares_are_written():
@@ -81,24 +77,3 @@ def test_axes_that_are_given():
     assert display.ax_ is axes[1]
     assert display.figure_ is figure
     assert display.circles_.get_cmap().name == "Reds"
-
-
-@pytest.mark.parametrize("feature", ["x99", 30, -31, 1.5, None])
-def test_no_such_column(feature):
-    with pytest.raises(ValueError, match="none of the 30 columns"):
-        AbstractionDisplay.from_estimator(hierarchy_model(), feature)
-
-
-def test_errors():
-    with pytest.raises(ValueError, match="'x1'"):
-        AbstractionDisplay.from_estimator(
-            stand_in(binary_tree(2), n_columns=2, components_=np.array([[1.0, 0.0]] * 3)), "x1"
-        )
-    with pytest.raises(TypeError, match="AspectModel has no tree_"):
-        AbstractionDisplay.from_estimator(AspectModel(1, beta=1).fit([[1, 2], [2, 1]]), 0)
-
-
-def test_without_matplotlib(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"AbstractionDisplay needs matplotlib.*skcooc\[plot\]"):
-        AbstractionDisplay.from_estimator(hierarchy_model(), 0)

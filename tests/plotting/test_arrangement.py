@@ -86,9 +86,6 @@ def test_what_is_far_enough_apart_stays():
     np.testing.assert_allclose(spread(places, 0.2, 0.0, 1.0), places)
 
 
-# ---- what the tests above would not let pass
-
-
 def pushed_down(places, gap, low, high):
     """A greedy layout: nobody overlaps, but the last ones may leave the page."""
     moved = [max(places[0], low)]

@@ -1,10 +1,8 @@
-import sys
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -30,9 +28,6 @@ def results(params, means, **more):
 def legend(display):
     box = display.ax_.get_legend()
     return [] if box is None else [text.get_text() for text in box.get_texts()]
-
-
-# ---- fits
 
 
 def test_iterations_that_were_validated():
@@ -77,9 +72,6 @@ def test_fits_share_axes():
     assert legend(second) == ["one", "two"]
     colours = {line.get_color() for display in (first, second) for line in display.lines_}
     assert len(colours) == 2
-
-
-# ---- searches
 
 
 def test_a_search_over_temperatures():
@@ -143,38 +135,4 @@ def test_no_text_overlaps_another_or_is_cut_off(size, over):
     train = {"mean_train_score": -np.log(means / 4), "std_train_score": np.zeros(len(params))}
     ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
     display = PerplexityDisplay.from_search(results(params, means, **train), over, ax=ax)
-    assert overlaps(display.figure_) == []
-    assert outside(display.figure_) == []
-
-
-# ---- errors
-
-
-def test_nothing_to_draw():
-    plain = AspectModel(2, beta=0.9, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="validated nothing"):
-        PerplexityDisplay.from_estimator(plain)
-    searched = AspectModel(2, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="nothing to draw over iterations"):
-        PerplexityDisplay.from_estimator(searched, over="iterations")
-    with pytest.raises(NotFittedError):
-        PerplexityDisplay.from_estimator(AspectModel())
-
-
-@pytest.mark.parametrize(
-    ("params", "over", "message"),
-    [
-        ([{"beta": 0.8}, {"beta": 0.8}], None, "does not vary"),
-        ([{"beta": 0.8}, {"beta": 0.9}], "max_iter", "does not vary"),
-        ([{"beta": 0.8}, {"beta": "auto"}], "beta", "not numbers"),
-    ],
-)
-def test_searches_that_cannot_be_drawn(params, over, message):
-    with pytest.raises(ValueError, match=message):
-        PerplexityDisplay.from_search(results(params, [20, 30]), over)
-
-
-def test_without_matplotlib(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"PerplexityDisplay needs matplotlib.*skcooc\[plot\]"):
-        PerplexityDisplay([CURVE]).plot()
+    assert overlaps(display.figure_) == outside(display.figure_) == []

@@ -1,12 +1,9 @@
-import sys
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
-from skcooc.image import TextureSegmenter
 from skcooc.plotting import SegmentationDisplay
 from skcooc.plotting.segmentation import borders
 
@@ -49,19 +46,3 @@ def test_colours_are_those_of_the_labels_and_fade():
 def test_on_axes_that_are_given():
     ax = plt.subplots()[1]
     assert SegmentationDisplay.from_labels(IMAGE, LABELS, ax).ax_ is ax
-
-
-def test_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"shape \(3, 2\)"):
-        SegmentationDisplay.from_labels(IMAGE.T, LABELS)
-
-
-def test_not_fitted():
-    with pytest.raises(NotFittedError):
-        SegmentationDisplay.from_estimator(TextureSegmenter(), IMAGE)
-
-
-def test_without_matplotlib(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"SegmentationDisplay needs matplotlib.*skcooc\[plot\]"):
-        SegmentationDisplay.from_labels(IMAGE, LABELS)

@@ -1,11 +1,8 @@
-import sys
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
-from skcooc import AspectModel, AsymmetricClustering
+from skcooc import AsymmetricClustering
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import Split
 from skcooc.hierarchy import binary_tree
@@ -36,9 +33,6 @@ def binary_splits(clusters, beta):
     return sorted([Split(beta, parts), *below], key=lambda split: split.beta)
 
 
-# ---- the tree
-
-
 def test_groups_are_divided_where_the_splits_say():
     tree, groups, betas = division(SPLITS)
     assert groups == [(0, 1, 2, 3, 4), (0, 2, 3, 4), (1,), (0, 4), (2, 3), (2,), (3,)]
@@ -58,9 +52,6 @@ def test_a_split_may_have_many_parts():
     tree, groups, _ = division([Split(0.1, ((0,), (1,), (2,)))])
     assert groups[1:] == [(0,), (1,), (2,)]
     assert tree.parents.tolist() == [-1, 0, 0, 0]
-
-
-# ---- the picture
 
 
 def test_lines_are_at_the_inverse_temperatures_of_the_splits():
@@ -107,8 +98,7 @@ def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
         display = SplitsDisplay.from_estimator(model)
     else:
         display = SplitsDisplay(splits).plot(plt.subplots(figsize=size)[1])
-    assert overlaps(display.figure_) == []
-    assert outside(display.figure_) == []
+    assert overlaps(display.figure_) == outside(display.figure_) == []
 
 
 @pytest.mark.parametrize("ratio", [1.001, 1.2, 4, 30, 150, 1e4])
@@ -117,28 +107,3 @@ def test_marks_of_the_axis_do_not_overlap(ratio):
     figure = SplitsDisplay(splits).plot().figure_
     assert overlaps(figure) == []
     assert len(figure.axes[0].get_xticks()) > 1
-
-
-# ---- errors
-
-
-@pytest.mark.parametrize("fitted", [{}, {"splits_": []}])
-def test_a_fit_that_was_not_annealed(fitted):
-    with pytest.raises(ValueError, match="was not annealed"):
-        SplitsDisplay.from_estimator(stand_in(**fitted))
-
-
-def test_names_that_are_too_few():
-    with pytest.raises(ValueError, match="30 columns"):
-        SplitsDisplay.from_estimator(stand_in(binary_tree(5), splits_=SPLITS), ["a"])
-
-
-def test_not_fitted():
-    with pytest.raises(NotFittedError):
-        SplitsDisplay.from_estimator(AspectModel())
-
-
-def test_without_matplotlib(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"SplitsDisplay needs matplotlib.*skcooc\[plot\]"):
-        SplitsDisplay(SPLITS).plot()

@@ -1,0 +1,101 @@
+"""What displays refuse, and that they say what is missing without matplotlib."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from skcooc import AspectModel, SymmetricClustering
+from skcooc.hierarchy import binary_tree
+from skcooc.image import TextureSegmenter
+from skcooc.plotting import (
+    AbstractionDisplay,
+    AssociationDisplay,
+    HierarchyDisplay,
+    PerplexityDisplay,
+    SegmentationDisplay,
+    SplitsDisplay,
+)
+from tests.inspection.planted import hierarchy_model, stand_in
+from tests.plotting.test_perplexity import CURVE, results
+from tests.plotting.test_segmentation import IMAGE, LABELS
+from tests.plotting.test_splits import SPLITS
+from tests.tables import planted
+
+X = planted(n_rows=60, n_columns=40, n_observations=3000).X
+TREE = hierarchy_model()
+BLOCKS = SymmetricClustering(4, 5, hard=True, random_state=0).fit(X)
+ASPECTS = AspectModel(1, beta=1).fit([[1, 2], [2, 1]])
+SEARCHED = AspectModel(2, tol=1e-2, random_state=0).fit(X[:9])
+NEVER_X1 = stand_in(binary_tree(2), n_columns=2, components_=np.array([[1.0, 0.0]] * 3))
+
+
+@pytest.mark.parametrize(
+    ("display", "arguments", "error", "message"),
+    [
+        *(
+            (AbstractionDisplay, (TREE, feature), ValueError, "none of the 30 columns")
+            for feature in ("x99", 30, -31, 1.5, None)
+        ),
+        (AbstractionDisplay, (NEVER_X1, "x1"), ValueError, "'x1'"),
+        (AbstractionDisplay, (ASPECTS, 0), TypeError, "AspectModel has no tree_"),
+        (AssociationDisplay, (BLOCKS, X[:, :39]), ValueError, r"X has shape \(60, 39\)"),
+        (AssociationDisplay, (BLOCKS, None, ["a"]), ValueError, "40 columns"),
+        (AssociationDisplay, (BLOCKS, None, None, ["a"]), ValueError, "60 rows"),
+        (AssociationDisplay, (BLOCKS, {"scale": "area"}), ValueError, "scale='area'"),
+        (AssociationDisplay, (SymmetricClustering(),), NotFittedError, None),
+        (AssociationDisplay, (ASPECTS,), TypeError, "AspectModel has no joint_"),
+        (HierarchyDisplay, (TREE, ["a"]), ValueError, "30 columns"),
+        (HierarchyDisplay, (TREE, {"max_depth": -1}), ValueError, "max_depth=-1 should be at l"),
+        (HierarchyDisplay, (ASPECTS,), TypeError, "AspectModel has no tree_"),
+        (PerplexityDisplay, (ASPECTS,), ValueError, "validated nothing"),
+        (PerplexityDisplay, (SEARCHED, {"over": "iterations"}), ValueError, "nothing to draw over"),
+        (PerplexityDisplay, (AspectModel(),), NotFittedError, None),
+        (SegmentationDisplay, (TextureSegmenter(), IMAGE), NotFittedError, None),
+        (SplitsDisplay, (stand_in(),), ValueError, "was not annealed"),
+        (SplitsDisplay, (stand_in(splits_=[]),), ValueError, "was not annealed"),
+        (SplitsDisplay, (stand_in(binary_tree(5), splits_=SPLITS), ["a"]), ValueError, "30 col"),
+        (SplitsDisplay, (AspectModel(),), NotFittedError, None),
+    ],
+)
+def test_of_estimators(display, arguments, error, message):
+    options = arguments[-1] if isinstance(arguments[-1], dict) else {}
+    with pytest.raises(error, match=message):
+        display.from_estimator(*arguments[: len(arguments) - bool(options)], **options)
+
+
+@pytest.mark.parametrize(
+    ("betas", "over", "message"),
+    [
+        ([0.8, 0.8], None, "does not vary"),
+        ([0.8, 0.9], "max_iter", "does not vary"),
+        ([0.8, "auto"], "beta", "not numbers"),
+    ],
+)
+def test_of_searches(betas, over, message):
+    with pytest.raises(ValueError, match=message):
+        PerplexityDisplay.from_search(results([{"beta": b} for b in betas], [20, 30]), over)
+
+
+def test_of_images():
+    with pytest.raises(ValueError, match=r"shape \(3, 2\)"):
+        SegmentationDisplay.from_labels(IMAGE.T, LABELS)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: AbstractionDisplay.from_estimator(TREE, 0),
+        lambda: AssociationDisplay.from_estimator(BLOCKS),
+        lambda: HierarchyDisplay.from_estimator(TREE),
+        lambda: PerplexityDisplay([CURVE]).plot(),
+        lambda: SegmentationDisplay.from_labels(IMAGE, LABELS),
+        lambda: SplitsDisplay(SPLITS).plot(),
+    ],
+)
+def test_without_matplotlib(draw, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    name = draw.__code__.co_names[0]
+    with pytest.raises(ImportError, match=rf"{name} needs matplotlib.*skcooc\[plot\]"):
+        draw()
