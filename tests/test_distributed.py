@@ -1,6 +1,5 @@
 """Dask arrays, fitted by a real cluster of worker processes."""
 
-import multiprocessing
 import os
 import pickle
 import signal
@@ -65,15 +64,14 @@ def patience():
 
     Workers are forked from a process that has imported already what takes them seconds.
     """
-    options = {"deploy.lost-worker-timeout": "900s", "comm.timeouts.tcp": "300s"}
-    forked = multiprocessing.get_context("forkserver")
-    forked.set_forkserver_preload(["distributed", "skcooc.counts.dask", "skcooc.equations.aspects"])
-    with (
-        dask.config.set({f"distributed.{name}": value for name, value in options.items()}),
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        for module in ("nanny", "process"):
-            patch.setattr(f"distributed.{module}.get_mp_context", lambda: forked)
+    options = {
+        "deploy.lost-worker-timeout": "900s",
+        "comm.timeouts.tcp": "300s",
+        "worker.multiprocessing-method": "forkserver",
+    }
+    imports = ["distributed", "skcooc.counts.dask", "skcooc.equations.aspects"]
+    with dask.config.set({f"distributed.{name}": value for name, value in options.items()}):
+        cluster_of.utils.get_mp_context().set_forkserver_preload(imports)
         yield
 
 
