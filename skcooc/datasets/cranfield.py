@@ -5,28 +5,12 @@ import json
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import fetch_file, get_data_home
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
-
-
-class Document(TypedDict):
-    id: str
-    title: str
-    body: str
-
-
-Query = TypedDict("Query", {"query number": int, "query": str})
-
-
-class Judgement(TypedDict):
-    query_num: str
-    id: str
-    position: str
-
 
 BASE_URL = (
     "https://raw.githubusercontent.com/feroshjacob/cranfield/"
@@ -67,12 +51,9 @@ which rows count as relevant: all of them (8.2 documents a query) or those above
     prefer_skip_nested_validation=True,
 )
 def fetch_cranfield(
-    *,
-    data_home: str | PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    n_retries: int = 3,
-    delay: float = 1.0,
-) -> Bunch:
+    *, data_home: str | PathLike[str] | None = None, download_if_missing: bool = True,
+    n_retries: int = 3, delay: float = 1.0,
+) -> Bunch:  # fmt: skip
     """Load the Cranfield collection, downloading it (1.9 MB) the first time.
 
     Parameters
@@ -132,8 +113,7 @@ def fetch_cranfield(
         ]
     else:
         paths = [_local(folder / name, checksum) for name, checksum in CHECKSUMS.items()]
-    documents, queries, judgements = (json.loads(path.read_bytes()) for path in paths)
-    return _parse(documents, queries, judgements)
+    return _parse(*(json.loads(path.read_bytes()) for path in paths))
 
 
 def _local(path: Path, checksum: str) -> Path:
@@ -149,13 +129,11 @@ def _local(path: Path, checksum: str) -> Path:
     return path
 
 
-def _parse(documents: list[Document], queries: list[Query], judgements: list[Judgement]) -> Bunch:
+def _parse(documents: list[Any], queries: list[Any], judgements: list[Any]) -> Bunch:
     """Turn the contents of the three files into the result."""
     queries = [query for query in queries if query["query number"] > 0]  # the last is a sentinel
-    relevance = np.array(
-        [(int(row["query_num"]), int(row["id"]), int(row["position"])) for row in judgements],
-        dtype=np.int64,
-    )
+    keys = ("query_num", "id", "position")
+    relevance = np.array([[int(row[key]) for key in keys] for row in judgements], dtype=np.int64)
     last = np.append(relevance[1:, 0] != relevance[:-1, 0], True)
     relevance[last, 2] = -1
     return Bunch(

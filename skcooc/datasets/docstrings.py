@@ -29,34 +29,19 @@ PACKAGES = (np, scipy, sklearn)
 
 # Public by name only: build and test tools, vendored code, aliases, and modules whose import
 # changes the behaviour of the package (sklearn.experimental).
-EXCLUDED = frozenset(
-    {
-        "numpy.core",
-        "numpy.distutils",
-        "numpy.f2py",
-        "numpy.ma.testutils",
-        "numpy.matlib",
-        "numpy.typing",
-        "scipy.special.cython_special",
-        "sklearn.experimental",
-        "sklearn.externals",
-        "sklearn.utils.estimator_checks",
-    }
-)
-TESTS = frozenset({"conftest", "testing", "tests"})
-
-# Shorter texts only refer to another one ("Scalar method identical to `ndarray.fill`.").
-MIN_WORDS = 8
-
-EXPERIMENTAL = {  # public in processes that imported sklearn.experimental
-    "HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer",
+EXCLUDED = {
+    "numpy.core", "numpy.distutils", "numpy.f2py", "numpy.ma.testutils", "numpy.matlib",
+    "numpy.typing", "scipy.special.cython_special", "sklearn.experimental", "sklearn.externals",
+    "sklearn.utils.estimator_checks",
 }  # fmt: skip
+TESTS = {"conftest", "testing", "tests"}
 
-# SciPy fills such lines of its distributions with unseeded random numbers at import.
-VARYING = "# may vary"
+MIN_WORDS = 8  # shorter texts only refer to another one
+# Public in processes that imported sklearn.experimental.
+EXPERIMENTAL = {"HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer"}
 
-# Part of the name of the cache file: raise it when the selection of documents changes.
-EDITION = 1
+VARYING = "# may vary"  # lines that SciPy fills with unseeded random numbers at import
+EDITION = 1  # part of the name of the cache file: raise it when the selection changes
 
 DESCR = """\
 Docstrings of the public functions, classes and methods of {versions}.
@@ -140,11 +125,9 @@ def load_docstrings(
         names=documents["names"],
         DESCR=DESCR.format(
             versions=", ".join(f"{p.__name__} {p.__version__}" for p in PACKAGES),
-            min_words=MIN_WORDS,
-            n_documents=len(target),
-            n_modules=len(target_names),
+            min_words=MIN_WORDS, n_documents=len(target), n_modules=len(target_names),
         ),
-    )
+    )  # fmt: skip
 
 
 def cache_path(data_home: str | PathLike[str] | None) -> Path | None:
@@ -190,9 +173,7 @@ def build() -> dict[str, list[str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecated modules and attributes
         found = [(name, module, text) for name, module, obj in _objects() if (text := _text(obj))]
-    first: dict[str, tuple[str, str, str]] = {}
-    for document in found:
-        first.setdefault(document[2], document)
+    first = {document[2]: document for document in reversed(found)}
     names, modules, data = zip(*sorted(first.values()), strict=True)
     return {"data": list(data), "modules": list(modules), "names": list(names)}
 

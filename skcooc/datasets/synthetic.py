@@ -28,17 +28,11 @@ _POSITIVE = Interval(Integral, 1, None, closed="left")
     prefer_skip_nested_validation=True,
 )
 def make_cooccurrences(
-    n_rows: int = 100,
-    n_columns: int = 200,
-    n_components: int = 5,
-    *,
-    n_observations: int = 10_000,
-    kind: str = "aspects",
-    n_column_clusters: int | None = None,
-    concentration: float = 0.1,
-    random_state: int | np.random.RandomState | None = None,
+    n_rows: int = 100, n_columns: int = 200, n_components: int = 5, *,
+    n_observations: int = 10_000, kind: str = "aspects", n_column_clusters: int | None = None,
+    concentration: float = 0.1, random_state: int | np.random.RandomState | None = None,
     dtype: DTypeLike = np.int64,
-) -> Bunch:
+) -> Bunch:  # fmt: skip
     """Generate a sparse table of co-occurrence counts with known structure.
 
     An observation is a pair of a row x, drawn uniformly, and a column y, drawn from
@@ -138,8 +132,7 @@ def _draw(
 ) -> sp.csr_array:
     """Draw row totals, how often each row uses each component, then columns by inverse CDF."""
     N, M = len(mixtures), components.shape[1]
-    totals = rng.multinomial(L, np.full(N, 1 / N))
-    usage = rng.multinomial(totals, mixtures)
+    usage = rng.multinomial(rng.multinomial(L, np.full(N, 1 / N)), mixtures)
     index = np.int32 if max(N, M) < 2**31 else np.int64  # many of scikit-learn's estimators ask it
     rows = np.repeat(np.tile(np.arange(N, dtype=index), usage.shape[1]), usage.T.ravel())
     columns = np.empty(L, dtype=index)

@@ -8,10 +8,4 @@ from skcooc.image.histograms import GaborHistograms
 from skcooc.image.mondrian import Mondrian, make_mondrian
 from skcooc.image.segmenter import TextureSegmenter
 
-__all__ = [
-    "GaborHistograms",
-    "Mondrian",
-    "TextureSegmenter",
-    "grid_coarsening",
-    "make_mondrian",
-]
+__all__ = ["GaborHistograms", "Mondrian", "TextureSegmenter", "grid_coarsening", "make_mondrian"]

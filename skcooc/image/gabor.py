@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.signal import fftconvolve
@@ -22,28 +22,19 @@ def gabor_moduli(
     that of the finest scale, in cycles a pixel. The image goes on beyond its edges as in a mirror.
     ImportError is raised where scikit-image is not installed.
     """
-    gabor_kernel = _required()
-    for scale in range(n_scales):
-        for orientation in range(n_orientations):
-            angle = np.pi * orientation / n_orientations
-            kernel = gabor_kernel(frequency / 2**scale, angle, bandwidth=BANDWIDTH)
-            yield _modulus(image, _without_mean(kernel))
-
-
-def _required() -> Callable[..., Array]:
     try:
         from skimage.filters import gabor_kernel
     except ImportError as error:
         raise ImportError(
             "Gabor filters need scikit-image. Install it with `pip install 'skcooc[image]'`."
         ) from error
-    return gabor_kernel
-
-
-def _without_mean(kernel: Array) -> Array:
-    """The same waves in the same envelope, blind to the level of grey."""
-    envelope = np.abs(kernel)
-    return kernel - envelope * (kernel.sum() / envelope.sum())
+    for scale in range(n_scales):
+        for orientation in range(n_orientations):
+            angle = np.pi * orientation / n_orientations
+            kernel = gabor_kernel(frequency / 2**scale, angle, bandwidth=BANDWIDTH)
+            envelope = np.abs(kernel)
+            # Without its mean, a wave is blind to the level of grey.
+            yield _modulus(image, kernel - envelope * (kernel.sum() / envelope.sum()))
 
 
 def _modulus(image: Array, kernel: Array) -> Array:

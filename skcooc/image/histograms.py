@@ -76,8 +76,6 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     ((80, 130), (8, 10))
     """
 
-    edges_: Array
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_scales": [Interval(Integral, 1, None, closed="left")],
         "n_orientations": [Interval(Integral, 1, None, closed="left")],
@@ -218,5 +216,4 @@ def block_counts(bins: Array, step: int, n_columns: int) -> CSR:
 
 def check_image(X: ArrayLike) -> Array:
     """Grey levels as an array of floats, (H, W); ValueError where they are none, as colours."""
-    image: Array = check_array(X, dtype=[np.float64, np.float32], input_name="image")
-    return image
+    return check_array(X, dtype=[np.float64, np.float32], input_name="image")

@@ -32,10 +32,9 @@ class Box(NamedTuple):
 
 
 def make_mondrian(
-    textures: Sequence[ArrayLike],
-    shape: tuple[int, int] = (256, 256),
+    textures: Sequence[ArrayLike], shape: tuple[int, int] = (256, 256),
     random_state: RandomState = None,
-) -> Mondrian:
+) -> Mondrian:  # fmt: skip
     """Put textures together to an image, each in a rectangle of its own.
 
     The image is cut in two across its longer side, and so are its parts, until there are as many
@@ -115,5 +114,4 @@ def _part(texture: Array, box: Box, rng: np.random.RandomState) -> Array:
     rows, columns = (
         (rng.randint(max(has - needs, 0) + 1) + np.arange(needs)) % has for needs, has in sides
     )
-    part: Array = texture[np.ix_(rows, columns)]
-    return part
+    return texture[np.ix_(rows, columns)]

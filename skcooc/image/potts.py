@@ -89,10 +89,9 @@ class TiedSites:
     def without_spare(
         self, segments: Segments, n_segments: int, max_iter: int, tol: float
     ) -> Segments:
-        """Leave out segments one after another: of the two most alike, the one with less core.
+        """Leave out one segment after another, with EM in between.
 
-        How much two segments differ is measured by :meth:`losses`. EM follows each omission. This
-        search is ours.
+        Of two whose union loses least by :meth:`losses`, that with less core. The search is ours.
         """
         while segments.posteriors.shape[1] > n_segments:
             losses, sizes = self.losses(segments.posteriors)
@@ -107,9 +106,8 @@ class TiedSites:
 
         A site is in the core of a segment as far as the segment holds more than half of the window
         around it: max(0, 2 sum_l G_il R_lc - 1). Along the border of two textures responses are
-        like neither, and their likelihood asks for a segment of its own. But such a strip is
-        narrow, so that it has no core, and nothing is lost without it. What is won is the coupling
-        of neighbours that are in one and the other: much where they are mixed, as brick and mortar.
+        like neither and ask for a segment of their own, but such a strip is too narrow for a core.
+        What is won is the coupling of neighbours in one and the other, as in brick and mortar.
 
         With the counts of two cores n_aj and n_bj the loss of a and b is sum_j [n_aj log(q_aj /
         q_j) + n_bj log(q_bj / q_j)] - J R_a' G R_b, where q_a, q_b and q are the distributions of

@@ -113,8 +113,6 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    labels_: Array
-
     def __init__(
         self, n_segments: int = 2, *, features: GaborHistograms | None = None,
         beta: float = 0.15, n_spare: int = 4, coupling: float = 20.0, reach: float = 8.0,
@@ -155,10 +153,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         counts = features.histograms(bins)
         tied = self._tied(bins, features.step, features.n_features_out_)
         rng = check_random_state(self.random_state)
-        starts = [
-            self._start(counts, tied, int(seed))
-            for seed in rng.randint(LARGEST_SEED, size=self.n_init)
-        ]
+        seeds = rng.randint(LARGEST_SEED, size=self.n_init)
+        starts = [self._start(counts, tied, int(seed)) for seed in seeds]
         coarse, clustering = min(starts, key=lambda start: start[0].free_energy)
         pixels = self._tied(bins, 1, features.n_features_out_)
         start = prolonged(coarse.posteriors, tied.grid, image.shape, features.step)
@@ -175,12 +171,9 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     ) -> tuple[Segments, AsymmetricClustering]:
         """The first two steps, from one random start."""
         clustering = AsymmetricClustering(
-            self.n_segments + self.n_spare,
-            beta=self.beta,
-            coarsening=grid_coarsening(tied.grid),
-            n_jobs=self.n_jobs,
-            random_state=seed,
-        ).fit(counts)
+            self.n_segments + self.n_spare, beta=self.beta,
+            coarsening=grid_coarsening(tied.grid), n_jobs=self.n_jobs, random_state=seed,
+        ).fit(counts)  # fmt: skip
         segments = tied.fit(clustering.posteriors_, self.max_iter, self.tol)
         return tied.without_spare(segments, self.n_segments, self.max_iter, self.tol), clustering
 

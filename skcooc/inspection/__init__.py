@@ -2,11 +2,7 @@
 and hand it to other tools."""
 
 from skcooc.inspection.export import export_dict, export_text
-from skcooc.inspection.features import (
-    characteristic_features,
-    node_top_features,
-    top_features,
-)
+from skcooc.inspection.features import characteristic_features, node_top_features, top_features
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
 from skcooc.inspection.tables import describe

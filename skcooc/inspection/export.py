@@ -120,17 +120,12 @@ def export_dict(
     q, tree = model.components_, model.tree_
     names = column_names(model, q.shape[1], feature_names)
     order = most_probable(q, n_features)
-    nodes: list[Node] = [
-        {
-            "node": node,
-            "weight": float(model.node_weights_[node]),
-            "features": [
-                {"name": str(names[j]), "probability": float(q[node, j])} for j in order[node]
-            ],
-            "children": [],
-        }
-        for node in range(tree.n_nodes)
-    ]
+    nodes: list[Node] = []
+    for node, weight in enumerate(model.node_weights_):
+        features: list[Feature] = [
+            {"name": str(names[j]), "probability": float(q[node, j])} for j in order[node]
+        ]
+        nodes.append({"node": node, "weight": float(weight), "features": features, "children": []})
     sizes = np.bincount(model.labels_, minlength=len(tree.leaves))
     for cluster, leaf in enumerate(tree.leaves):
         nodes[leaf] |= {"cluster": cluster, "n_rows": int(sizes[cluster])}

@@ -147,7 +147,4 @@ def characteristic_features(
     reference[parents < 0] = model.row_distribution_ @ model.embedding_ @ q
     gain = rel_entr(q, (q + reference) / 2)
     top = most_probable(gain, n_features)
-    return [
-        [str(names[j]) for j in columns if parts[j] > 0]
-        for columns, parts in zip(top, gain, strict=True)
-    ]
+    return [[str(names[j]) for j in top[v] if gain[v, j] > 0] for v in range(len(q))]

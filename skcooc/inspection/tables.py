@@ -18,14 +18,9 @@ if TYPE_CHECKING:
 
 
 def describe(
-    model: FactorModel,
-    feature_names: ArrayLike | None = None,
-    row_names: ArrayLike | None = None,
-    n_features: int = 10,
-    n_rows: int = 3,
-    *,
-    backend: str = "pandas",
-) -> IntoDataFrame:
+    model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
+    n_features: int = 10, n_rows: int = 3, *, backend: str = "pandas",
+) -> IntoDataFrame:  # fmt: skip
     """A table with a line for each component, cluster, or node of a hierarchy.
 
     Some entries are lists, which belong together by their places: to have a line for each feature

@@ -9,21 +9,13 @@ from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree
 from skcooc.inspection.names import TreeModel, check_has, column_names
-from skcooc.plotting.canvas import (
-    Display,
-    draw_lines,
-    framed_axes,
-    require_matplotlib,
-    size_in_points,
-)
+from skcooc.plotting.canvas import Display, draw_lines, framed_axes, size_in_points
 from skcooc.plotting.layout import positions
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import LineCollection, PathCollection
     from matplotlib.colors import Colormap
-    from matplotlib.text import Annotation
 
 ACROSS, DOWN = 21.0, 34.0  # points between clusters and between levels of a new figure
 LARGEST = 30.0  # points, diameter of the circle of a node that has all occurrences
@@ -68,10 +60,6 @@ class AbstractionDisplay(Display):
     >>> display.texts_[0].get_text()  # at the root
     '100%'
     """
-
-    circles_: PathCollection
-    lines_: LineCollection
-    texts_: dict[int, Annotation]
 
     def __init__(self, tree: Tree, shares: Array, name: str) -> None:
         self.tree, self.shares, self.name = tree, shares, name
@@ -125,14 +113,14 @@ class AbstractionDisplay(Display):
         self, ax: Axes | None = None, *, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu"
     ) -> AbstractionDisplay:
         """Draw; see :meth:`from_estimator`."""
-        require_matplotlib(self)
+        self._require_matplotlib()
         tree = self.tree
         x, y = positions(tree), -tree.depths
         n_clusters, n_levels = len(tree.leaves), tree.depths.max() + 1
         if ax is None:
             width, height = max((n_clusters + 0.6) * ACROSS, 120.0), (n_levels - 0.5) * DOWN + BELOW
             ax = framed_axes(width, height, left=36.0, below=32.0, right=8.0, above=22.0)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
         width, height = size_in_points(ax)
         across, down = width / (n_clusters + 0.6), (height - BELOW) / (n_levels - 0.5)
         ax.set(xlim=(-0.8, n_clusters - 0.2), ylim=(1 - n_levels - BELOW / down, 0.5))
@@ -160,12 +148,11 @@ class AbstractionDisplay(Display):
 
     def _draw_lines(self, x: Array, y: Array) -> None:
         """From each node down to a bar half-way, and from there to its children."""
-        segments = []
-        for node in np.flatnonzero(self.tree.parents >= 0):
-            parent = self.tree.parents[node]
-            bar = y[parent] - 0.5
-            corners = [(x[parent], y[parent]), (x[parent], bar), (x[node], bar), (x[node], y[node])]
-            segments.append(corners)
+        nodes = np.flatnonzero(self.tree.parents >= 0)
+        above = self.tree.parents[nodes]
+        bars = y[above] - 0.5
+        corners = np.stack([x[above], y[above], x[above], bars, x[nodes], bars, x[nodes], y[nodes]])
+        segments = list(corners.T.reshape(-1, 4, 2))
         self.lines_ = draw_lines(self.ax_, segments, "0.75", 0.8, zorder=1)
         self.ax_.scatter(x, y, s=4, color="0.6", linewidths=0, zorder=2)
 

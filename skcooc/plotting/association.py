@@ -10,22 +10,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skcooc.inspection.names import check_has, column_names, row_names_of
-from skcooc.plotting.arrangement import (
-    Places,
-    Side,
-    arrange,
-    cluster_orders,
-    log_association,
-)
-from skcooc.plotting.canvas import Display, draw_lines, new_axes, require_matplotlib
+from skcooc.plotting.arrangement import Places, Side, arrange, cluster_orders, log_association
+from skcooc.plotting.canvas import Display, draw_lines, new_axes
 from skcooc.plotting.margins import AIR, BELOW, LEADER, LINE, Frame, label, label_places
 from skcooc.protocol import Array, FactorModel, TableLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import LineCollection, PathCollection, QuadMesh
     from matplotlib.colors import Colormap
-    from matplotlib.text import Text
 
 BAR = 7.0  # points: height of the colour bar
 LIMIT = 3  # the colours end where log2 of the association is this, and minus this
@@ -94,14 +86,6 @@ class AssociationDisplay(Display):
     >>> [display.columns.words[d] for d in display.column_order_]
     [['tea', 'cup'], ['ball', 'goal']]
     """
-
-    image_: QuadMesh
-    dots_: PathCollection | None
-    lines_: LineCollection
-    row_texts_: dict[int, Text]
-    column_texts_: dict[int, Text]
-    row_order_: Array
-    column_order_: Array
 
     def __init__(
         self, joint: Array, rows: Side, columns: Side, *, pairs: tuple[Array, ...] | None = None
@@ -172,7 +156,7 @@ class AssociationDisplay(Display):
         cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
     ) -> AssociationDisplay:  # fmt: skip
         """Draw; see :meth:`from_estimator`."""
-        require_matplotlib(self)
+        self._require_matplotlib()
         if scale not in ("observations", "objects"):
             raise ValueError(f"scale={scale!r} should be 'observations' or 'objects'.")
         self.row_order_, self.column_order_ = cluster_orders(self.joint)
@@ -182,7 +166,6 @@ class AssociationDisplay(Display):
         )
         frame = Frame.around(self.rows, self.columns, fontsize)
         self.ax_ = new_axes(frame.right, frame.top) if ax is None else ax
-        self.figure_ = self.ax_.figure
         shrink = frame.show(self.ax_)
         self._draw_blocks(frame, down, across, cmap, fontsize * shrink)
         self._draw_dots(frame, down, across, shrink)
@@ -199,12 +182,9 @@ class AssociationDisplay(Display):
             x, y, np.clip(blocks, -LIMIT, LIMIT), cmap=cmap, vmin=-LIMIT, vmax=LIMIT, zorder=1
         )
         box = (frame.left, BELOW - LEADER - BAR, frame.width / 2, BAR)
-        bar = self.figure_.colorbar(
-            self.image_,
-            cax=self.ax_.inset_axes(box, transform=self.ax_.transData),
-            orientation="horizontal",
-            ticks=range(-LIMIT, LIMIT + 1),
-        )
+        inset = self.ax_.inset_axes(box, transform=self.ax_.transData)
+        ticks = range(-LIMIT, LIMIT + 1)
+        bar = self.figure_.colorbar(self.image_, cax=inset, orientation="horizontal", ticks=ticks)
         bar.ax.set_xticklabels([f"1/{2**-t}" if t < 0 else f"{2**t}" for t in bar.get_ticks()])
         bar.ax.tick_params(labelsize=fontsize, length=2, pad=1)
         self.ax_.text(
@@ -233,23 +213,18 @@ class AssociationDisplay(Display):
             rotation_mode="anchor",
         )  # fmt: skip
         gap, start = LINE * fontsize, frame.left - LEADER
-        segments = []
-        for edge in frame.y(down.edges):
-            segments.append([(frame.left, edge), (frame.left + frame.width, edge)])
-        for edge in frame.x(across.edges):
-            segments.append([(edge, BELOW), (edge, BELOW + frame.height)])
+        right, top = frame.left + frame.width, BELOW + frame.height
+        segments = [[(frame.left, edge), (right, edge)] for edge in frame.y(down.edges)]
+        segments += [[(edge, BELOW), (edge, top)] for edge in frame.x(across.edges)]
         self.row_texts_, self.column_texts_ = {}, {}
         for c, middle, at in label_places(self.row_order_, down, frame.height, gap):
-            y, moved = BELOW + frame.height - middle, BELOW + frame.height - at
-            segments.append([(start + 2, moved), (frame.left - 1, y)])
-            self.row_texts_[c] = write(start, moved, label(self.rows, c), ha="right")
-        end = BELOW + frame.height + LEADER
+            segments.append([(start + 2, top - at), (frame.left - 1, top - middle)])
+            self.row_texts_[c] = write(start, top - at, label(self.rows, c), ha="right")
+        end = top + LEADER
         for d, middle, at in label_places(self.column_order_, across, frame.width, gap):
-            x, moved = frame.left + middle, frame.left + at
-            segments.append([(moved, end - 2), (x, BELOW + frame.height + 1)])
-            self.column_texts_[d] = write(
-                moved, end, label(self.columns, d), ha="left", rotation=90
-            )
+            x = frame.left + at
+            segments.append([(x, end - 2), (frame.left + middle, top + 1)])
+            self.column_texts_[d] = write(x, end, label(self.columns, d), ha="left", rotation=90)
         self.lines_ = draw_lines(self.ax_, segments, "0.4", 0.4 * shrink, zorder=3)
 
 

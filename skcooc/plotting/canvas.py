@@ -20,18 +20,20 @@ class Display:
     """What all displays have once they are drawn."""
 
     ax_: Axes
-    figure_: Figure | SubFigure
 
+    @property
+    def figure_(self) -> Figure | SubFigure:
+        return self.ax_.figure
 
-def require_matplotlib(display: object) -> None:
-    """Raise ImportError where matplotlib is not installed, in words that help."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        name = type(display).__name__
-        raise ImportError(
-            f'{name} needs matplotlib. Install it with `pip install "skcooc[plot]"`.'
-        ) from error
+    def _require_matplotlib(self) -> None:
+        """Raise ImportError where matplotlib is not installed, in words that help."""
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                f"{type(self).__name__} needs matplotlib. "
+                'Install it with `pip install "skcooc[plot]"`.'
+            ) from error
 
 
 def new_axes(width: float, height: float) -> Axes:
@@ -53,14 +55,9 @@ def framed_axes(
 
 
 def draw_lines(
-    ax: Axes,
-    segments: Sequence[Array | Sequence[tuple[float, float]]],
-    color: str,
-    width: float,
-    *,
-    zorder: float = 2,
-    capstyle: Literal["projecting"] | None = None,
-) -> LineCollection:
+    ax: Axes, segments: Sequence[Array | Sequence[tuple[float, float]]], color: str, width: float,
+    *, zorder: float = 2, capstyle: Literal["projecting"] | None = None,
+) -> LineCollection:  # fmt: skip
     """Lines along the points (x, y) of each segment; width in points."""
     from matplotlib.collections import LineCollection
 
@@ -84,8 +81,7 @@ def text_width(text: str, fontsize: float) -> float:
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=fontsize)
-    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return float(width)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
 def wrap(words: Sequence[str], n_lines: int, fontsize: float) -> list[str]:

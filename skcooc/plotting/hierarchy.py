@@ -11,22 +11,12 @@ from numpy.typing import ArrayLike
 from skcooc.hierarchy import Tree
 from skcooc.inspection import node_top_features
 from skcooc.inspection.names import TreeModel
-from skcooc.plotting.canvas import (
-    Display,
-    draw_lines,
-    new_axes,
-    require_matplotlib,
-    size_in_points,
-    text_width,
-    wrap,
-)
+from skcooc.plotting.canvas import Display, draw_lines, new_axes, size_in_points, text_width, wrap
 from skcooc.plotting.layout import is_end, positions
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import LineCollection
-    from matplotlib.text import Text
 
 LINE = 1.3  # height of a line of text; like the lengths below, in units of the font size
 APART = 0.45  # between texts one above the other
@@ -75,9 +65,6 @@ class HierarchyDisplay(Display):
     >>> display = HierarchyDisplay(model.tree_, characteristic_features(model, 3, words)).plot()
     """
 
-    texts_: dict[int, Text]
-    lines_: LineCollection
-
     def __init__(
         self, tree: Tree, features: Sequence[Sequence[str]], *, max_depth: int | None = None
     ) -> None:
@@ -123,7 +110,7 @@ class HierarchyDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, fontsize: float = 8) -> HierarchyDisplay:
         """Draw; see :meth:`from_estimator`."""
-        require_matplotlib(self)
+        self._require_matplotlib()
         if self.max_depth is not None and self.max_depth < 0:
             raise ValueError(f"max_depth={self.max_depth} should be at least 0.")
         y = -positions(self.tree, self.max_depth) * (LINE + APART) * fontsize
@@ -135,7 +122,6 @@ class HierarchyDisplay(Display):
         low, high = (middle - height).min() - air, (middle + height).max() + air
         right = max(starts[self.tree.depths[v]] + width for v, width in widths.items()) + air
         self.ax_ = new_axes(right, high - low) if ax is None else ax
-        self.figure_ = self.ax_.figure
         shrink = self._limits(right, low, high)
         self._draw_lines(y, starts, widths, fontsize)
         self.texts_ = {

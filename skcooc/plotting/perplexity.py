@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skcooc.inspection.names import check_has
-from skcooc.plotting.canvas import Display, framed_axes, require_matplotlib, text_width
+from skcooc.plotting.canvas import Display, framed_axes, text_width
 from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
@@ -79,8 +79,6 @@ class PerplexityDisplay(Display):
     >>> display.over, len(display.curves[0].x)
     ('beta', 7)
     """
-
-    lines_: list[Line2D]
 
     def __init__(self, curves: Sequence[Curve], *, over: str = "iterations") -> None:
         self.curves, self.over = curves, over
@@ -175,9 +173,8 @@ class PerplexityDisplay(Display):
 
     def plot(self, ax: Axes | None = None) -> PerplexityDisplay:
         """Draw; see :meth:`from_estimator` and :meth:`from_search`."""
-        require_matplotlib(self)
+        self._require_matplotlib()
         self.ax_ = _room_for([curve.name for curve in self.curves]) if ax is None else ax
-        self.figure_ = self.ax_.figure
         colours: dict[str, ColorType] = {}
         self.lines_ = [self._draw(curve, colours) for curve in self.curves]
         self._draw_axes()

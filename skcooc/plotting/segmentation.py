@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.names import check_has
-from skcooc.plotting.canvas import Display, draw_lines, new_axes, require_matplotlib
+from skcooc.plotting.canvas import Display, draw_lines, new_axes
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import LineCollection
     from matplotlib.colors import Colormap
-    from matplotlib.image import AxesImage
 
 SIDE, TINT = 320.0, 0.4  # points: longer side of a new picture; how strong colours are
 
@@ -56,10 +54,6 @@ class SegmentationDisplay(Display):
     >>> len(display.lines_.get_segments())
     3
     """
-
-    image_: AxesImage
-    tint_: AxesImage
-    lines_: LineCollection
 
     def __init__(self, image: Array, labels: Array, confidence: Array | None = None) -> None:
         self.image, self.labels, self.confidence = image, labels, confidence
@@ -122,7 +116,7 @@ class SegmentationDisplay(Display):
         self, ax: Axes | None = None, *, cmap: str | Colormap = "tab10"
     ) -> SegmentationDisplay:
         """Draw; see :meth:`from_estimator`."""
-        require_matplotlib(self)
+        self._require_matplotlib()
         from matplotlib import colormaps
 
         if self.image.ndim != 2 or self.image.shape != self.labels.shape:
@@ -133,7 +127,6 @@ class SegmentationDisplay(Display):
         height, width = self.labels.shape
         scale = SIDE / max(height, width)
         self.ax_ = new_axes(scale * width, scale * height) if ax is None else ax
-        self.figure_ = self.ax_.figure
         self.image_ = self.ax_.imshow(self.image, cmap="gray", interpolation="nearest")
         colours = colormaps.get_cmap(cmap)(self.labels)
         colours[..., 3] = TINT * (1.0 if self.confidence is None else self.confidence)

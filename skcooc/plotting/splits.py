@@ -3,44 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.hierarchy import Division, division
+from skcooc.hierarchy import division
 from skcooc.inspection.names import check_has, column_names, most_probable
-from skcooc.plotting.canvas import (
-    Display,
-    draw_lines,
-    framed_axes,
-    require_matplotlib,
-    size_in_points,
-    text_width,
-)
+from skcooc.plotting.canvas import Display, draw_lines, framed_axes, size_in_points, text_width
 from skcooc.plotting.layout import positions
 from skcooc.protocol import Array, Components
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import LineCollection
 
 ROW, WIDTH, FONT = 13.0, 330.0, 8.0  # points: height of a cluster, width of the axes, text
-
-
-class Split(Protocol):
-    """A phase transition, as in ``splits_``."""
-
-    @property
-    def beta(self) -> float:
-        """Where the parts were found apart."""
-
-    @property
-    def parts(self) -> tuple[tuple[int, ...], ...]:
-        """The clusters of each part."""
-
-
-Splits: TypeAlias = Sequence[Split]
 
 
 class SplitsDisplay(Display):
@@ -75,12 +52,10 @@ class SplitsDisplay(Display):
     [(0, 1, 2), (0, 2), (1,), (0,), (2,)]
     """
 
-    lines_: LineCollection
-    division_: Division
-
     def __init__(
-        self, splits: Splits, *, beta: float | None = None, labels: Sequence[str] | None = None
-    ) -> None:
+        self, splits: Sequence[Any], *,
+        beta: float | None = None, labels: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
         self.splits, self.beta, self.labels = splits, beta, labels
 
     @classmethod
@@ -122,7 +97,7 @@ class SplitsDisplay(Display):
 
     def plot(self, ax: Axes | None = None) -> SplitsDisplay:
         """Draw; see :meth:`from_estimator`."""
-        require_matplotlib(self)
+        self._require_matplotlib()
         if not len(self.splits):
             raise ValueError("There are no splits to draw: the model was not annealed.")
         self.division_ = division(self.splits)
@@ -132,7 +107,6 @@ class SplitsDisplay(Display):
             right = max(text_width(name, FONT) for name in names) * 1.04 + 14
             ax = framed_axes(WIDTH, (len(names) + 0.2) * ROW, 14.0, 38.0, right, 6.0)
         self.ax_ = ax
-        self.figure_ = self.ax_.figure
         first, last = np.nanmin(self.division_.betas), np.nanmax(self.division_.betas)
         stretch = (last / first) ** 0.08 * 1.02
         end = max(last * stretch, self.beta or 0)
@@ -178,7 +152,7 @@ class SplitsDisplay(Display):
 
 
 def _labels(
-    model: Components, splits: Splits, n_features: int, feature_names: ArrayLike | None
+    model: Components, splits: Sequence[Any], n_features: int, feature_names: ArrayLike | None
 ) -> list[str]:
     """The most probable columns of each cluster; the clusters of a hierarchy are its leaves."""
     components = model.components_
