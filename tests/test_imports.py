@@ -177,7 +177,7 @@ def test_what_is_underscored_stays_at_home():
     for path in itertools.chain(FILES, TESTS):
         assert not list(foreign_privates(read(path))), path
     assert list(foreign_privates("from skcooc.em.legs import _cut_short"))
-    assert list(foreign_privates("def f(model):\n    return model._state"))
+    assert list(foreign_privates("def f(model):\n    return model._chosen"))
 
 
 def is_an_estimator(source):
