@@ -127,10 +127,8 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self.estimator, self.n_estimators = estimator, n_estimators
+        self.n_jobs, self.random_state = n_jobs, random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -193,8 +191,8 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         rest, heldout = hold_out(X, *options.division)
         short = {"n_init": 1, "max_iter": options.short.max_iter}
 
-        def evaluate(**parameters: float) -> Validation:
-            members = self._members(rest, options.seeds, **parameters, **short)
+        def evaluate(beta: float, **prior: float) -> Validation:
+            members = self._members(rest, options.seeds, beta=beta, **prior, **short)
             return heldout.score(side_by_side(members))
 
         within = options.beta
@@ -204,11 +202,9 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
             warnings.simplefilter("ignore", ConvergenceWarning)
             if options.searches and priors is not None:
                 return search_with_prior(
-                    lambda beta, prior: evaluate(beta=beta, component_prior=prior),
-                    within,
-                    priors.within,
+                    lambda beta, prior: evaluate(beta, component_prior=prior), within, priors.within
                 )
-            return search(lambda beta: evaluate(beta=beta), within)
+            return search(evaluate, within)
 
     def _members(
         self, X: Block, seeds: Sequence[int], **parameters: object

@@ -14,7 +14,7 @@ from skcooc.cli.progress import Screen
 from skcooc.cli.reading import read
 from skcooc.cli.report import report
 from skcooc.cli.table import InputError
-from skcooc.cli.writing import prepare, write
+from skcooc.cli.writing import write
 
 __all__ = ["main"]
 
@@ -53,12 +53,12 @@ def _run(options: Options) -> None:
     table = read(options)
     for name in options.nearest:
         table.position(name)  # a wrong name shows before the long work
-    if options.output is not None:
-        prepare(options.output)
+    if options.output is not None:  # what is wrong with the folder shows at once
+        options.output.mkdir(parents=True, exist_ok=True)
     screen = Screen(options.progress)
     comparison = compare(table, options, screen)
     model = refit(table, comparison.chosen, screen)
-    screen.done()
+    screen.announce("")  # a blank line between the bars and what follows
     sys.stdout.write(report(table, comparison, model, options))
     if options.output is not None:
         written = write(options.output, table, comparison, model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -89,112 +90,55 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Options:
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="?", type=Path, metavar="DATA", help="see below")
-    pairs = parser.add_argument_group("pairs (.csv, .tsv)")
-    pairs.add_argument("--row", metavar="NAME", help="header of the rows (default: the first)")
-    pairs.add_argument(
-        "--column", metavar="NAME", help="header of the columns (default: the second)"
-    )
-    pairs.add_argument(
-        "--count",
-        metavar="NAME",
-        help='header of the counts (default: "count" if there is one; else each line counts once)',
-    )
-    matrices = parser.add_argument_group("matrices (.npz, .mtx)")
+    pairs = partial(parser.add_argument_group("pairs (.csv, .tsv)").add_argument, metavar="NAME")
+    pairs("--row", help="header of the rows (default: the first)")
+    pairs("--column", help="header of the columns (default: the second)")
+    what = 'header of the counts (default: "count" if there is one; else each line counts once)'
+    pairs("--count", help=what)
+    matrices = parser.add_argument_group("matrices (.npz, .mtx)").add_argument
     for side in ("row", "column"):
-        matrices.add_argument(
-            f"--{side}-names", type=Path, metavar="FILE", help=f"names of the {side}s, one a line"
-        )
-    texts = parser.add_argument_group("texts")
-    texts.add_argument(
-        "--stop-words",
-        choices=["english", "none"],
-        default="english",
-        help="words to leave out (default: english)",
+        what = f"names of the {side}s, one a line"
+        matrices(f"--{side}-names", type=Path, metavar="FILE", help=what)
+    texts = parser.add_argument_group("texts").add_argument
+    what = "words to leave out (default: english)"
+    texts("--stop-words", choices=["english", "none"], default="english", help=what)
+    limits = partial(texts, type=_document_frequency, metavar="N")
+    what = (
+        "drop words in fewer documents: a number, or a share below 1 "
+        "(default: 5; 2 below 1000 documents, 1 below 100)"
     )
-    texts.add_argument(
-        "--min-df",
-        type=_document_frequency,
-        metavar="N",
-        help="drop words in fewer documents: a number, or a share below 1 "
-        "(default: 5; 2 below 1000 documents, 1 below 100)",
-    )
-    texts.add_argument(
-        "--max-df",
-        type=_document_frequency,
-        metavar="N",
-        help="drop words in more documents (default: .1; .5 below 1000 documents)",
-    )
+    limits("--min-df", help=what)
+    limits("--max-df", help="drop words in more documents (default: .1; .5 below 1000 documents)")
 
 
 def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
-    group = parser.add_argument_group("model")
-    group.add_argument("--model", choices=models, default=models[0], help="default: %(default)s")
-    group.add_argument(
-        "-k",
-        "--components",
-        type=_positive,
-        default=32,
-        metavar="K",
-        help="number of aspects or clusters (default: %(default)s)",
-    )
-    group.add_argument(
-        "--beta",
-        type=_beta,
-        default="auto",
-        help='inverse temperature in (0, 1], or "auto" to choose it (default: auto)',
-    )
-    group.add_argument(
-        "--max-iter",
-        type=_positive,
-        default=500,
-        metavar="N",
-        help="largest number of EM iterations (default: 500)",
-    )
-    group.add_argument(
-        "--test-size",
-        type=_share,
-        default=0.1,
-        metavar="SHARE",
-        help="share of the observations held out, at most .5 (default: .1)",
-    )
-    group.add_argument(
-        "--seed",
-        type=_seed,
-        default=0,
-        metavar="N",
-        help="seed of what is held out and of all starts (default: 0)",
-    )
-    group.add_argument(
-        "--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)"
-    )
-    group.add_argument("--skip-lda", action="store_true", help="do not fit scikit-learn's LDA")
+    add = parser.add_argument_group("model").add_argument
+    add("--model", choices=models, default=models[0], help="default: %(default)s")
+    what = "number of aspects or clusters (default: %(default)s)"
+    add("-k", "--components", type=_positive, default=32, metavar="K", help=what)
+    what = 'inverse temperature in (0, 1], or "auto" to choose it (default: auto)'
+    add("--beta", type=_beta, default="auto", help=what)
+    what = "largest number of EM iterations (default: %(default)s)"
+    add("--max-iter", type=_positive, default=500, metavar="N", help=what)
+    what = "share of the observations held out, at most .5 (default: .1)"
+    add("--test-size", type=_share, default=0.1, metavar="SHARE", help=what)
+    what = "seed of what is held out and of all starts (default: %(default)s)"
+    add("--seed", type=_seed, default=0, metavar="N", help=what)
+    add("--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)")
+    add("--skip-lda", action="store_true", help="do not fit scikit-learn's LDA")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "--top", type=_positive, default=10, metavar="N", help="words of each (default: 10)"
-    )
-    group.add_argument(
-        "--nearest",
-        action="append",
-        default=[],
-        metavar="ROW",
-        help="show the nearest rows of this one; can be given several times",
-    )
-    group.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FOLDER",
-        help="write components.csv, embedding.csv, summary.json and model.joblib there",
-    )
-    group.add_argument(
-        "--no-progress", dest="progress", action="store_false", help="no progress bars"
-    )
+    add = parser.add_argument_group("output").add_argument
+    add("--top", type=_positive, default=10, metavar="N", help="words of each (default: 10)")
+    what = "show the nearest rows of this one; can be given several times"
+    add("--nearest", action="append", default=[], metavar="ROW", help=what)
+    what = "write components.csv, embedding.csv, summary.json and model.joblib there"
+    add("-o", "--output", type=Path, metavar="FOLDER", help=what)
+    add("--no-progress", dest="progress", action="store_false", help="no progress bars")
 
 
-def _number(name: str, what: str, kind: type, accept: Callable[[float], bool]) -> Callable:
+def _number(what: str, kind: type, accept: Callable[[float], bool]) -> Callable:
     """A type of argument: numbers that are accepted, or an error that says what is expected."""
 
     def convert(text: str) -> int | float:
@@ -206,16 +150,15 @@ def _number(name: str, what: str, kind: type, accept: Callable[[float], bool]) -
             raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
         return value
 
-    convert.__name__ = name
     return convert
 
 
-_positive = _number("positive", "a positive whole number", int, lambda n: n >= 1)
-_seed = _number("seed", "a whole number from 0 to 2^32 - 1", int, lambda n: 0 <= n < 2**32)
-_jobs = _number("jobs", "a whole number other than 0", int, lambda n: n != 0)
-_share = _number("share", "a number in (0, .5]", float, lambda s: 0 < s <= 0.5)
-_temperature = _number("beta", 'a number in (0, 1] or "auto"', float, lambda b: 0 < b <= 1)
-_frequency = _number("share", "a positive number or a share", float, lambda s: 0 < s <= 1)
+_positive = _number("a positive whole number", int, lambda n: n >= 1)
+_seed = _number("a whole number from 0 to 2^32 - 1", int, lambda n: 0 <= n < 2**32)
+_jobs = _number("a whole number other than 0", int, lambda n: n != 0)
+_share = _number("a number in (0, .5]", float, lambda s: 0 < s <= 0.5)
+_temperature = _number('a number in (0, 1] or "auto"', float, lambda b: 0 < b <= 1)
+_frequency = _number("a positive number or a share", float, lambda s: 0 < s <= 1)
 
 
 def _beta(text: str) -> float | str:

@@ -135,15 +135,8 @@ def _fitted(label: str, model: BaseEstimator, train: CSR, test: CSR) -> Entry:
     seconds, notes = _timed_fit(model, train)
     if model.early_stopping and _never_stopped(model):
         notes += ("it was not: the validation perplexity fell until EM ended",)
-    return Entry(
-        label,
-        model.perplexity(Dyads(test)),
-        seconds,
-        float(model.beta_),
-        float(model.smoothing_),
-        model.n_iter_,
-        notes,
-    )
+    found = float(model.beta_), float(model.smoothing_), model.n_iter_
+    return Entry(label, model.perplexity(Dyads(test)), seconds, *found, notes)
 
 
 def _never_stopped(model: BaseEstimator) -> bool:
@@ -169,13 +162,13 @@ def _timed_fit(model: BaseEstimator, X: CSR) -> tuple[float, tuple[str, ...]]:
         begin = time.perf_counter()
         model.fit(X)
         seconds = time.perf_counter() - begin
-    for warning in caught:
-        if not issubclass(warning.category, ConvergenceWarning):
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
-    notes = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
-    return seconds, tuple(notes)
+    notes: tuple[str, ...] = ()
+    for w in caught:
+        if issubclass(w.category, ConvergenceWarning):
+            notes += (str(w.message),)
+        else:
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    return seconds, notes
 
 
 def _warm_up(options: Options) -> float:

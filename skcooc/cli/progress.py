@@ -29,7 +29,3 @@ class Screen:
         if self._bars and hasattr(model, "set_callbacks"):
             model.set_callbacks(ProgressBar())
         return model
-
-    def done(self) -> None:
-        """Leave a blank line between the bars and what follows."""
-        self.announce("")

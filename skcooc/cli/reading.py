@@ -20,18 +20,8 @@ from skcooc.cli.arguments import Options
 from skcooc.cli.table import InputError, Table, checked
 
 # What the readers of NumPy and SciPy raise where a file is not what its name says.
-DAMAGED = (
-    ValueError,
-    TypeError,
-    KeyError,
-    AttributeError,
-    NotImplementedError,
-    OverflowError,
-    EOFError,
-    pickle.UnpicklingError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+MISREAD = (ValueError, TypeError, KeyError, AttributeError, NotImplementedError, OverflowError)
+DAMAGED = (*MISREAD, EOFError, pickle.UnpicklingError, zipfile.BadZipFile, zlib.error)
 
 
 def read(options: Options) -> Table:
@@ -89,10 +79,10 @@ def _pairs(path: Path, separator: str, options: Options) -> Table:
         raise InputError(f"{path}, line {lines.line_num}: {error}") from error
     if not cells:
         raise InputError(f"{path}: no pairs")
-    row_names, i = np.unique([cell[0] for cell in cells], return_inverse=True)
-    column_names, j = np.unique([cell[1] for cell in cells], return_inverse=True)
-    shape = len(row_names), len(column_names)
-    X = sp.coo_array(([cell[2] for cell in cells], (i, j)), shape=shape)
+    rows, columns, counts = zip(*cells, strict=True)
+    row_names, i = np.unique(rows, return_inverse=True)
+    column_names, j = np.unique(columns, return_inverse=True)
+    X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
     kinds = f"distinct {header[row]}", f"distinct {header[column]}"
     return Table(X, row_names.tolist(), column_names.tolist(), str(path), kinds)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, is_clusterer
 from skcooc.cli.arguments import Options
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.table import Table
+from skcooc.em.temperature import Probe
 from skcooc.inspection import export_text, nearest_rows, top_features
 from skcooc.inspection.names import TreeModel
 from skcooc.protocol import Array, FactorModel
@@ -52,8 +53,7 @@ def example_rows(table: Table, model: FactorModel, wanted: list[str]) -> list[in
 
 def shares(model: FactorModel) -> Array:
     """Share of the observations in each component, (K,)."""
-    observations: Array = model.row_distribution_ @ model.embedding_
-    return observations
+    return np.asarray(model.row_distribution_ @ model.embedding_)
 
 
 def has_tree(model: FactorModel) -> TypeGuard[TreeModel]:
@@ -72,8 +72,7 @@ def _data(table: Table, options: Options) -> Iterator[str]:
         f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} observations; "
         f"{options.test_size:.0%} of them held out"
     )
-    empty = int((table.X.sum(axis=1) == 0).sum())
-    if empty:
+    if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
 
 
@@ -102,35 +101,33 @@ def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:
-    def shown(value: float | None, form: str) -> str:
-        return "-" if value is None else format(value, form)
-
-    return (
-        entry.label,
-        shown(entry.beta, ".3f"),
-        shown(entry.smoothing, ".3f"),
-        shown(entry.n_iter, "d"),
-        shown(entry.perplexity, ",.1f"),
-        shown(entry.seconds, ".1f"),
+    values = entry.beta, entry.smoothing, entry.n_iter, entry.perplexity, entry.seconds
+    forms = ".3f", ".3f", "d", ",.1f", ".1f"
+    cells = (
+        "-" if value is None else format(value, form)
+        for value, form in zip(values, forms, strict=True)
     )
+    return entry.label, *cells
 
 
 def _temperature(chosen: BaseEstimator) -> Iterator[str]:
     if not chosen.temperature_search_:
         return
-    yield (
-        f"Temperature chosen: beta = {chosen.beta_:.3f}, on training observations that fit held out"
-    )
-    yield ""
-    probes = sorted(chosen.temperature_search_)
-    plain = [probe for probe in probes if not probe.prior]
-    yield "  beta        " + "".join(f"{probe.beta:9.3f}" for probe in plain)
-    yield "  perplexity  " + "".join(f"{probe.validation.perplexity:9.1f}" for probe in plain)
-    tried = sorted((probe for probe in probes if probe.prior), key=lambda probe: probe.prior)
+    beta = f"{chosen.beta_:.3f}"
+    yield f"Temperature chosen: beta = {beta}, on training observations that fit held out"
+    plain = sorted(probe for probe in chosen.temperature_search_ if not probe.prior)
+    yield from _probes("beta", (f"{probe.beta:9.3f}" for probe in plain), plain)
+    tried = [probe for probe in sorted(chosen.temperature_search_) if probe.prior]
     if tried:
-        yield ""
-        yield "  prior       " + "".join(f"{probe.prior:9.2g}" for probe in tried)
-        yield "  perplexity  " + "".join(f"{probe.validation.perplexity:9.1f}" for probe in tried)
+        tried.sort(key=lambda probe: probe.prior)
+        yield from _probes("prior", (f"{probe.prior:9.2g}" for probe in tried), tried)
+
+
+def _probes(name: str, values: Iterable[str], probes: list[Probe]) -> Iterator[str]:
+    """What was tried, and the perplexities below it."""
+    yield ""
+    yield f"  {name:12}" + "".join(values)
+    yield "  perplexity  " + "".join(f"{probe.validation.perplexity:9.1f}" for probe in probes)
 
 
 def _components(table: Table, model: FactorModel, options: Options) -> Iterator[str]:
@@ -169,9 +166,4 @@ def _neighbors(table: Table, model: FactorModel, rows: list[int]) -> Iterator[st
     for row, near, at in zip(rows, distances, known[neighbors], strict=True):
         yield ""
         yield f"  {table.row_names[row]}"
-        yield from _named(table, near, at)
-
-
-def _named(table: Table, distances: Array, rows: Array) -> Iterator[str]:
-    for distance, row in zip(distances, rows, strict=True):
-        yield f"    {distance:.2f}  {table.row_names[row]}"
+        yield from (f"    {d:.2f}  {table.row_names[i]}" for d, i in zip(near, at, strict=True))

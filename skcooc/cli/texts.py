@@ -25,21 +25,18 @@ EXAMPLES = (
 def docstrings(options: Options) -> Table:
     """The docstrings of the installed NumPy, SciPy and scikit-learn."""
     corpus = load_docstrings()
-    names = frozenset(corpus.names)
-    return _count(
-        corpus.data,
-        corpus.names,
-        corpus.DESCR.partition(".\n")[0],
-        options,
-        examples=[name for name in EXAMPLES if name in names],
-    )
+    title = corpus.DESCR.partition(".\n")[0]
+    examples = [name for name in EXAMPLES if name in corpus.names]
+    return _count(corpus.data, corpus.names, title, options, examples)
 
 
 def folder(path: Path, options: Options) -> Table:
     """The files of a folder and its subfolders, hidden ones left out, one document each."""
-    files = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file, path))
-    names = [str(file.relative_to(path)) for file in files]
-    return _count([decode(file) for file in files], names, str(path), options)
+    found = sorted(file.relative_to(path) for file in path.rglob("*") if file.is_file())
+    files = [file for file in found if not any(part.startswith(".") for part in file.parts)]
+    return _count(
+        [decode(path / file) for file in files], list(map(str, files)), str(path), options
+    )
 
 
 def lines(path: Path, options: Options) -> Table:
@@ -76,12 +73,10 @@ def _count(
 ) -> Table:
     if not texts:
         raise InputError(f"{title}: no documents")
+    stop_words = None if options.stop_words == "none" else options.stop_words
     min_df, max_df = _limits(len(texts), options)
     vectorizer = CountVectorizer(
-        stop_words=None if options.stop_words == "none" else options.stop_words,
-        token_pattern=WORD,
-        min_df=min_df,
-        max_df=max_df,
+        stop_words=stop_words, token_pattern=WORD, min_df=min_df, max_df=max_df
     )
     try:
         X = vectorizer.fit_transform(texts)
@@ -96,17 +91,9 @@ def _count(
 
 def _limits(n_documents: int, options: Options) -> tuple[int | float, int | float]:
     """In how many documents a word may be: rare words teach little, frequent ones tell little."""
-    many = n_documents >= 1000
-    min_df = 5 if many else 2 if n_documents >= 100 else 1
-    max_df = 0.1 if many else 0.5
-    return (
-        min_df if options.min_df is None else options.min_df,
-        max_df if options.max_df is None else options.max_df,
-    )
-
-
-def _hidden(file: Path, path: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(path).parts)
+    least, most = (5, 0.1) if n_documents >= 1000 else (2 if n_documents >= 100 else 1, 0.5)
+    min_df = least if options.min_df is None else options.min_df
+    return min_df, most if options.max_df is None else options.max_df
 
 
 def _excerpt(line: str) -> str:

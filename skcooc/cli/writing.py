@@ -19,13 +19,8 @@ from skcooc.inspection import export_dict, top_features
 from skcooc.protocol import Array
 
 
-def prepare(folder: Path) -> None:
-    """Make the folder before the long work, so that what is wrong with it shows at once."""
-    folder.mkdir(parents=True, exist_ok=True)
-
-
 def write(folder: Path, table: Table, comparison: Comparison, model: BaseEstimator) -> list[str]:
-    """Write the model, its parameters and the comparison; return the names of the files.
+    """Write the model, its parameters and the comparison into a folder; the names of the files.
 
     They are ``components.csv`` (one column a line, P(y given z)), ``embedding.csv`` (one row a
     line, P(z given x)), ``summary.json`` and ``model.joblib`` (with the vectorizer before it, where
@@ -36,7 +31,9 @@ def write(folder: Path, table: Table, comparison: Comparison, model: BaseEstimat
     _matrix(folder / "embedding.csv", aspects, table.row_names, model.embedding_)
     summary = json.dumps(_summary(table, comparison, model), indent=2, ensure_ascii=False)
     (folder / "summary.json").write_text(summary + "\n", encoding="utf-8")
-    joblib.dump(_with_vectorizer(table, model), folder / "model.joblib")
+    if table.vectorizer is not None:
+        model = Pipeline([("vectorizer", table.vectorizer), ("model", model)])
+    joblib.dump(model, folder / "model.joblib")
     return ["components.csv", "embedding.csv", "summary.json", "model.joblib"]
 
 
@@ -69,9 +66,3 @@ def _summary(table: Table, comparison: Comparison, model: BaseEstimator) -> dict
         "top_features": top_features(model, feature_names=table.column_names),
         **({"tree": export_dict(model, table.column_names)} if has_tree(model) else {}),
     }
-
-
-def _with_vectorizer(table: Table, model: BaseEstimator) -> BaseEstimator:
-    if table.vectorizer is None:
-        return model
-    return Pipeline([("vectorizer", table.vectorizer), ("model", model)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import NamedTuple, Protocol, TypeAlias
@@ -92,23 +92,25 @@ class ObservationFold:
         return float(last.score(dyads))
 
 
-def row_folds(
-    estimator: BaseEstimator, data: Data, cv: Folding, split_params: Params
-) -> list[RowFold]:
-    """Folds of rows, by any splitter of scikit-learn's."""
+def divided(
+    split: str, estimator: BaseEstimator, target: Target, data: Data, cv: Folding, params: Params
+) -> Sequence[Fold]:
+    """Folds of rows or of observations, by a splitter with its parameters, or by their number."""
+    cv = N_FOLDS if cv is None else cv
+    if split == "observations":
+        return _observation_folds(target, data, cv, params)
     if isinstance(data.X, Dyads):
         raise TypeError(
             "split='rows' divides the rows of a matrix, got Dyads, whose samples are observations. "
             "Use X.to_csr()."
         )
-    parts = check_cv(N_FOLDS if cv is None else cv).split(data.X, data.y, **split_params)
+    parts = check_cv(cv).split(data.X, data.y, **params)
     return [RowFold(estimator, data, *part) for part in parts]
 
 
-def observation_folds(
+def _observation_folds(
     target: Target, data: Data, cv: Folding, split_params: Params
 ) -> list[ObservationFold]:
-    """Folds of observations, by a number or by a splitter of Dyads."""
     X, params = data.X, data.params
     if isinstance(X, Dyads):
         if target.has_steps:
@@ -120,10 +122,7 @@ def observation_folds(
         X = X if weights is None else X.reweighted(weights)
     else:
         X = Dyads(X)
-    cv = N_FOLDS if cv is None else cv
     if isinstance(cv, Integral):
-        splitter = ObservationSplit(int(cv), random_state=SPLIT_SEED)
-    else:
-        splitter = check_cv(cv)
-    parts = splitter.split(X, None, **split_params)
+        cv = ObservationSplit(int(cv), random_state=SPLIT_SEED)
+    parts = check_cv(cv).split(X, None, **split_params)
     return [ObservationFold(target, X, params, *part) for part in parts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from time import perf_counter
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -21,18 +21,9 @@ from skcooc.protocol import Array
 CLEARLY = 0.01  # of log perplexity: by less, it may be for want of the data that a probe holds out
 RESOLUTION = 0.03  # of inverse temperatures; of their logarithms where these are searched
 
-Result = TypeVar("Result")
+Run = Callable[[Callable, Iterable[tuple]], list]  # function(*these) for these, side by side
 Fit = AbstractContextManager[BaseEstimator]  # in which an estimator is fitted
 Observed = Callable[[str, BaseEstimator], Fit]  # of a name and an estimator
-
-
-class Run(Protocol):
-    """Does work side by side."""
-
-    def __call__(
-        self, function: Callable[..., Result], arguments: Iterable[tuple[object, ...]]
-    ) -> list[Result]:
-        """function(*these) for these of the arguments."""
 
 
 class Trial(NamedTuple):
@@ -105,15 +96,9 @@ class GridPoint:
 
     def _fit(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
         """log perplexity of fits of (temperature, fold) on the part of the fold that is scored."""
-        fits = [
-            self._observed(
-                f"beta = {self.betas[candidate]:.3g}, fold {fold}", clone(self._estimator)
-            )
-            for candidate, fold in pairs
-        ]
-        found = self._run(
-            self._trial, [(*pair, fit) for pair, fit in zip(pairs, fits, strict=True)]
-        )
+        names = [f"beta = {self.betas[c]:.3g}, fold {fold}" for c, fold in pairs]
+        fits = [self._observed(name, clone(self._estimator)) for name in names]
+        found = self._run(self._trial, [(*p, fit) for p, fit in zip(pairs, fits, strict=True)])
         self.trials.update(zip(pairs, found, strict=True))
         return [-trial.score for trial in found]
 
@@ -133,7 +118,7 @@ class GridPoint:
         """What the probe has asked for; NaN where the estimator has its own."""
         last, _ = self._target.parts(self._estimator)
         if last.smoothing != "auto" or last.early_stopping:
-            return float("nan")
+            return np.nan
         return self._validation(candidate, fold).smoothing
 
 
@@ -141,9 +126,8 @@ def set_temperature(
     estimator: BaseEstimator, target: Target, beta: float, smoothing: float
 ) -> None:
     """Set the inverse temperature, and the smoothing unless it is NaN."""
-    estimator.set_params(**{target.name("beta"): beta})
-    if not np.isnan(smoothing):
-        estimator.set_params(**{target.name("smoothing"): smoothing})
+    found = {"beta": beta} if np.isnan(smoothing) else {"beta": beta, "smoothing": smoothing}
+    estimator.set_params(**{target.name(name): value for name, value in found.items()})
 
 
 def resolved(within: TemperatureRange) -> Array:

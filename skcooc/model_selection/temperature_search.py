@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar, Literal, TypeAlias, TypedDict, TypeVar, cast
+from typing import Any, ClassVar, Literal, TypeAlias, TypedDict, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,21 +24,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
-from skcooc.model_selection.folds import (
-    N_FOLDS,
-    Data,
-    Fold,
-    Folding,
-    Params,
-    observation_folds,
-    row_folds,
-)
+from skcooc.model_selection.folds import N_FOLDS, Data, Folding, Params, divided
 from skcooc.model_selection.grid_point import Fit, GridPoint, set_temperature
 from skcooc.model_selection.results import cv_results, tables
 from skcooc.model_selection.target import Target, check_temperature, find_target
 from skcooc.protocol import Array, TableLike
 
-Result = TypeVar("Result")
 Grid: TypeAlias = Mapping[str, Sequence[object]]  # values of parameters, by name
 Container: TypeAlias = Literal["default", "pandas", "polars"]
 
@@ -199,7 +190,7 @@ class TemperatureSearchCV(BaseSearchCV):
         target = find_target(self.estimator)
         betas, grid = self._checked_betas(), self._checked_grid(target)
         data, split_params = self._routed(X, y, params)
-        folds = self._folds(target, data, split_params)
+        folds = divided(self.split, self.estimator, target, data, self.cv, split_params)
         hooks = Hooks(estimator=self, X=data.X, y=data.y, metadata=data.params)
         root = self._init_callback_context(max_subtasks=1 + self.refit)
         root.call_on_fit_task_begin(**hooks)
@@ -212,7 +203,7 @@ class TemperatureSearchCV(BaseSearchCV):
         points = []
         with threads(1):  # throughout: by turns BLAS would have one thread, or several
             for others in grid:
-                estimator = clone(self.estimator).set_params(**clone(others, safe=False))
+                estimator = self._with(others)
                 point = GridPoint(estimator, target, folds, betas, self._run, observed)
                 point.search()
                 points.append((others, point))
@@ -242,7 +233,7 @@ class TemperatureSearchCV(BaseSearchCV):
     def _refit(
         self, target: Target, data: Data, smoothing: float, task: CallbackContext, hooks: Hooks
     ) -> None:
-        best = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+        best = self._with(self.best_params_)
         beta = cast(float, self.best_params_[target.name("beta")])
         set_temperature(best, target, beta, smoothing)
         began = perf_counter()
@@ -253,10 +244,7 @@ class TemperatureSearchCV(BaseSearchCV):
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
 
-    def _run(
-        self, function: Callable[..., Result], arguments: Iterable[tuple[object, ...]]
-    ) -> list[Result]:
-        """function(*these) for these of the arguments, side by side."""
+    def _run(self, function: Callable, arguments: Iterable[tuple]) -> list:
         parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem")
         return list(parallel(delayed(function)(*these) for these in arguments))
 
@@ -271,13 +259,13 @@ class TemperatureSearchCV(BaseSearchCV):
     def _checked_grid(self, target: Target) -> list[Params]:
         grid = list(ParameterGrid(self.param_grid or {}))
         for params in grid:
-            if target.name("beta") in params:
-                raise ValueError(
-                    f"param_grid has values of {target.name('beta')!r}: give them as betas."
-                )
-            estimator = clone(self.estimator).set_params(**clone(params, safe=False))
-            check_temperature(target.parts(estimator)[0])
+            if (beta := target.name("beta")) in params:
+                raise ValueError(f"param_grid has values of {beta!r}: give them as betas.")
+            check_temperature(target.parts(self._with(params))[0])
         return grid
+
+    def _with(self, params: Params) -> BaseEstimator:
+        return clone(self.estimator).set_params(**clone(params, safe=False))
 
     def _routed(self, X: TableLike, y: ArrayLike | None, params: Params) -> tuple[Data, Params]:
         """Data with the parameters of the estimator, and the parameters of the splitter."""
@@ -286,13 +274,8 @@ class TemperatureSearchCV(BaseSearchCV):
             routed = process_routing(self, "fit", **params)
             return Data(X, y, routed.estimator.fit), routed.splitter.split
         given = {name: value for name, value in params.items() if value is not None}
-        split = {name: given.pop(name) for name in ("groups",) if name in given}
+        split = {"groups": given.pop("groups")} if "groups" in given else {}
         return Data(X, y, given), split
-
-    def _folds(self, target: Target, data: Data, split_params: Params) -> Sequence[Fold]:
-        if self.split == "rows":
-            return row_folds(self.estimator, data, self.cv, split_params)
-        return observation_folds(target, data, self.cv, split_params)
 
     @available_if(_estimator_has("transform"))
     def fit_transform(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Array:

@@ -211,23 +211,19 @@ class AspectRetriever(BaseEstimator):
         table = check_table(self, X, reset=False)
         distances = np.empty((table.shape[0], n_neighbors), dtype=table.dtype)
         documents = np.empty(distances.shape, dtype=np.intp)
-        row_bytes = 8 * len(self.embedding_)
-        chunk = get_chunk_n_rows(row_bytes=row_bytes, max_n_rows=max(1, len(distances)))
+        chunk = get_chunk_n_rows(8 * len(self.embedding_), max_n_rows=max(1, len(distances)))
         for rows in gen_batches(len(distances), chunk):
-            similarity = self._similarity(table[rows])
-            nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :n_neighbors]
-            documents[rows] = nearest
-            distances[rows] = 1 - np.take_along_axis(similarity, nearest, axis=1)
+            documents[rows], similarity = _first(self._similarity(table[rows]), n_neighbors)
+            distances[rows] = 1 - similarity
         return (distances, documents) if return_distance else documents
 
     def _models(self, table: CSR, sizes: Sequence[int]) -> list[CooccurrenceEstimator]:
         """One fitted model for each number of aspects."""
         prototype = AspectModel(beta=0.75, tol=1e-4) if self.estimator is None else self.estimator
         seeds = check_random_state(self.random_state).randint(2**31, size=len(sizes)).tolist()
+        prototype = clone(prototype).set_params(n_jobs=self.n_jobs)
         return [
-            clone(prototype)
-            .set_params(n_components=K, random_state=seed, n_jobs=self.n_jobs)
-            .fit(table)
+            clone(prototype).set_params(n_components=K, random_state=seed).fit(table)
             for K, seed in zip(sizes, seeds, strict=True)
         ]
 
@@ -239,17 +235,22 @@ class AspectRetriever(BaseEstimator):
 
     def _expanded(self, queries: CSR, found: Array) -> CSR:
         """Queries and half the mean of the documents found first; none of similarity zero."""
-        first = np.argsort(-found, axis=1, kind="stable")[:, : self.n_feedback]
-        share = (np.take_along_axis(found, first, axis=1) > 0) * (0.5 / first.shape[1])
+        first, similarity = _first(found, self.n_feedback)
+        share = (similarity > 0) * (0.5 / first.shape[1])
         rows = np.repeat(np.arange(len(first)), first.shape[1])
         chosen = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
         return normalize(queries + sp.csr_array(chosen, shape=found.shape) @ self._index.tf_idf)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
         return tags
+
+
+def _first(similarity: Array, n: int) -> tuple[Array, Array]:
+    """Positions of the n most similar documents of each query, and their similarities."""
+    first = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
+    return first, np.take_along_axis(similarity, first, axis=1)
 
 
 def _side_by_side(mixtures: Sequence[Array], table: CSR) -> Array:
