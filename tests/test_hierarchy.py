@@ -30,9 +30,6 @@ every_tree = pytest.mark.parametrize(
 )
 
 
-# ---- any tree
-
-
 @every_tree
 def test_paths_depths_and_leaves_against_walking_up(tree):
     parents = tree.parents.tolist()
@@ -66,9 +63,6 @@ def test_in_preorder_every_node_is_followed_by_what_is_below_it(tree):
         assert sorted(children, key=position.get) == children
 
 
-# ---- binary trees
-
-
 @pytest.mark.parametrize("n_leaves", range(1, 21))
 def test_a_binary_tree_is_balanced(n_leaves):
     tree = binary_tree(n_leaves)
@@ -83,9 +77,6 @@ def test_a_binary_tree_is_balanced(n_leaves):
     n_below = tree.above.sum(axis=0)
     for children in map(tree.children, set(range(tree.n_nodes)) - set(tree.leaves)):
         assert n_below[children[0]] - n_below[children[1]] in (0, 1)
-
-
-# ---- explicit trees
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -12,8 +12,6 @@ from skcooc.equations.aspects import Aspects
 from skcooc.model_selection import split_observations
 from tests.tables import planted
 
-# ---- limits
-
 
 @pytest.mark.parametrize("tempering", ["joint", "likelihood"])
 def test_recovers_planted_aspects(tempering):
@@ -25,9 +23,6 @@ def test_recovers_planted_aspects(tempering):
     best = overlap.argmax(axis=1)
     errors = np.abs(model.embedding_ - truth.mixtures[:, best]).sum(axis=1)
     assert np.median(errors) < 0.15
-
-
-# ---- held-out quality
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")
@@ -44,9 +39,6 @@ def test_the_temperature_it_finds_beats_maximum_likelihood():
     assert 0.5 < auto.beta_ < 1
     assert auto.perplexity(Dyads(test)) < 0.9 * scores[1.0]
     assert auto.perplexity(Dyads(test)) < 1.03 * min(scores.values())
-
-
-# ---- the prior that it finds
 
 
 THIN = planted(8, 3000, n_rows=150, n_columns=300).X  # most pairs are seen once

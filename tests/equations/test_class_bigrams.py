@@ -32,9 +32,6 @@ def bigrams(n_objects=60, n_observations=6000, seed=0):
     return sp.csr_array(counts.astype(float)), classes
 
 
-# ---- the definition
-
-
 def path(X, n_iter=10, n_clusters=4, seed=0, weights=None):
     """Labels at the start and after every sweep, and the record of each."""
     labels = [np.random.default_rng(seed).integers(n_clusters, size=X.shape[0])]
@@ -103,9 +100,6 @@ def test_permuted_objects_take_their_clusters_along():
 def test_transposing_changes_nothing():
     X = noise(diagonal=2)
     np.testing.assert_array_equal(path(X)[0], path(sp.csr_array(X.T))[0])
-
-
-# ---- the estimator
 
 
 def tied(n_clusters=4, **options):

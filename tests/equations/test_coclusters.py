@@ -33,9 +33,6 @@ def test_the_objective_never_rises_where_clusters_run_empty():
         assert np.diff(energies(fit)).max() < 1e-12 * np.abs(energies(fit)).max()
 
 
-# ---- limits
-
-
 def difference_to_hard(factor):
     X, state = nearly_right(hard=True)
     hard = run(CoClusters(3, 3, hard=True), X, state, beta=1.0)
@@ -47,9 +44,6 @@ def difference_to_hard(factor):
 def test_hard_is_the_limit_of_soft():
     assert difference_to_hard(1e5) < 1e-9
     assert difference_to_hard(1) > 1e-3
-
-
-# ---- mutual information
 
 
 def test_the_hard_objective_is_the_mutual_information():
@@ -79,9 +73,6 @@ def test_mutual_information_is_that_of_the_labels_of_all_observations():
     assert 0.5 * information_of_table(X) < by_labels < information_of_table(X)
 
 
-# ---- recovery
-
-
 @pytest.mark.parametrize("options", [{"hard": True}, {"beta": 0.3}, {}], ids=repr)
 def test_recovers_planted_co_clusters(options):
     truth = planted(3, 20_000, 4, n_rows=60, n_columns=50, kind="coclusters", n_column_clusters=4)
@@ -98,9 +89,6 @@ def profiles(truth, model):
     yield truth.components, model.components_
     joint = np.eye(3)[truth.labels].T @ truth.X @ np.eye(4)[truth.column_labels]
     yield tuple(np.sort(table / table.sum(axis=0), axis=0).T for table in (joint, model.joint_))
-
-
-# ---- invariances
 
 
 def swapped(X, state):
@@ -130,9 +118,6 @@ def test_fixed_points_do_not_depend_on_which_side_is_called_rows(hard, proportio
 
 def test_those_of_a_broken_twin_do():
     assert unrest_of_the_transpose(ForgottenBeta(CoClusters(3, 3)))[0] > 0.01
-
-
-# ---- biclusters
 
 
 @pytest.fixture(scope="module")
@@ -171,9 +156,6 @@ def test_predictions_are_those_of_the_memo(fitted):
     literal = I @ model.association_ @ model.column_posteriors_.T * shares
     np.testing.assert_allclose(model.components_.sum(axis=1), 1)
     np.testing.assert_allclose(I @ model.components_, literal, rtol=1e-9)
-
-
-# ---- empty clusters
 
 
 def test_an_empty_cluster_is_associated_with_nothing():
@@ -224,9 +206,6 @@ def test_more_clusters_than_distinct_objects(options, sizes):
     assert model.mutual_information_ == pytest.approx(information_of_table(X), rel=0.01)
     assert len(set(model.row_labels_[:3])) == len(set(model.row_labels_[3:])) == 1
     np.testing.assert_allclose(model.components_.sum(axis=1), 1)
-
-
-# ---- bad input
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,6 @@ every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
 every_weights = pytest.mark.parametrize("object_weights", ["counts", "equal"])
 
 
-# ---- the critical temperature
-
-
 def uneven_table(n_clusters=2):
     """Rows and columns of very different size, an empty row and an empty column."""
     X = planted(n_clusters, 2000, kind="clusters", n_rows=30, n_columns=20).X.toarray()
@@ -98,9 +95,6 @@ def test_independent_rows_and_columns_never_split(axis):
     assert KINDS[axis](2).critical_beta(CSRCounts(X)) == np.inf
 
 
-# ---- empty clusters of hard models
-
-
 def overlapping(axis, empty_object):
     """A table of 40 objects in which a feature, and perhaps an object, has no observations."""
     n = planted(3, 3000, kind="clusters", n_rows=40, n_columns=30, concentration=0.5).X.toarray()
@@ -170,9 +164,6 @@ def test_rows_without_weight_do_not_occupy_a_cluster(column):
     model = KINDS["rows"](4, True)
     fit = run(model, X, start, weights=weights)
     assert (fit.rows[weights > 0] == 1).any(axis=0).all()
-
-
-# ---- where clusters are much alike and rows are long
 
 
 def alike(seed=0, n_words=1000):

@@ -37,9 +37,6 @@ def test_models_pass_all_checks(name):
     check_model(case.model, case.X, literal=case.literal, betas=case.betas, skip=case.skip)
 
 
-# ---- every model has a case
-
-
 def models(source):
     """The classes of a file that are models: they say both steps, or inherit what is missing."""
     for node in ast.parse(source).body:
@@ -70,9 +67,6 @@ def test_a_model_without_a_case_is_found():
     new = "class New(Equations):\n    def expect(self): ...\n    def maximize(self): ..."
     assert without_a_case([new]) == {"New"}
     assert without_a_case(["class More(Projections):\n    def expect(self): ..."]) == {"More"}
-
-
-# ---- broken models are found
 
 
 EQUAL, SLOPE, BOUND = "literal step", "literal slope", "bound falls"

@@ -72,9 +72,6 @@ def test_broken_twins_are_no_fixed_points():
         assert np.abs(again - r).max() > 4e-3
 
 
-# ---- limits
-
-
 def test_large_counts_are_plain_em():
     X = rich_table()
     plain = converged(Aspects(2), X, 0.9)
@@ -102,9 +99,6 @@ def test_the_objective_is_the_free_energy_of_what_is_left_out():
     fit = converged(model, X, beta)
     r = posteriors_of(model, X, fit, beta)
     assert fit.objective == pytest.approx(literal.free_energy(n, r, beta), rel=1e-4)
-
-
-# ---- the estimator
 
 
 def test_new_rows_are_folded_in_plainly():

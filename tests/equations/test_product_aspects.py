@@ -67,14 +67,8 @@ def test_components_without_observations_stay_as_they_are(tempering):
     np.testing.assert_allclose(fit.params.components[:, 0], shares_of(X))
 
 
-# ---- limits
-
-
 def shares_of(X):
     return np.asarray(X.sum(axis=0)) / X.sum()
-
-
-# ---- starts
 
 
 @pytest.mark.parametrize(("tempering", "concentration"), [("joint", 0.1), ("likelihood", 1.0)])
@@ -102,9 +96,6 @@ def test_starts_merge_the_aspects_that_are_alike():
     labels = A.argmax(axis=1).reshape(3, 8)
     assert (labels[:2] == labels[0, 0]).all()
     assert (labels[2] != labels[0, 0]).all()
-
-
-# ---- recovery
 
 
 @pytest.mark.parametrize("options", [{}, {"beta": 0.95, "tempering": "joint"}], ids=repr)
@@ -150,9 +141,6 @@ def test_predicts_as_well_as_an_aspect_model_with_as_many_components():
     assert pairs < 0.9 * independent
 
 
-# ---- invariances
-
-
 @both_temperings
 def test_transposing_interchanges_the_sides(tempering):
     X, *_ = blocks(n_rows=30, n_columns=20)
@@ -166,9 +154,6 @@ def test_transposing_interchanges_the_sides(tempering):
     its_pi, its_q, its_p = parameters(n.T, (back.params, back.rows))
     for mine, its in ((pi, its_pi.T), (p, its_p), (q, its_q)):
         np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-12)
-
-
-# ---- the estimator
 
 
 def test_components_are_those_of_the_columns_mixed():

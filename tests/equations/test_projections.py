@@ -121,9 +121,6 @@ def test_one_cluster_a_row_needs_no_square_array():
     assert peak < N * N  # bytes; a square array of float32 has four times as many
 
 
-# ---- new rows
-
-
 def fitted(**options):
     X = planted(5, 6000, n_rows=100, n_columns=30, concentration=0.5).X.astype(float)
     model = ClusteringProjection(4, 12, random_state=0, **{"beta": 1.0, "smoothing": 0.0} | options)
