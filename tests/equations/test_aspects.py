@@ -29,10 +29,9 @@ def test_recovers_planted_aspects(tempering):
 def test_the_temperature_it_finds_beats_maximum_likelihood():
     X = planted(6, 4000, n_rows=120, n_columns=100).X
     train, test = split_observations(X, random_state=0)
+    model = AspectModel(12, max_iter=100, tol=0, random_state=0)
     scores = {
-        beta: AspectModel(12, beta=beta, max_iter=100, tol=0, random_state=0)
-        .fit(train)
-        .perplexity(Dyads(test))
+        beta: model.set_params(beta=beta).fit(train).perplexity(Dyads(test))
         for beta in (1.0, 0.9, 0.8, 0.7)
     }
     auto = AspectModel(12, random_state=0).fit(train)
