@@ -30,9 +30,6 @@ every_tree = pytest.mark.parametrize(
 )
 
 
-# ---- any tree
-
-
 @every_tree
 def test_paths_depths_and_leaves_against_walking_up(tree):
     parents = tree.parents.tolist()
@@ -46,27 +43,18 @@ def test_paths_depths_and_leaves_against_walking_up(tree):
 
 
 @every_tree
-def test_children_are_the_inverse_of_parents(tree):
-    for node in range(tree.n_nodes):
-        children = tree.children(node)
-        assert (tree.parents[children] == node).all()
-        assert len(children) == (tree.parents == node).sum()
-        assert (len(children) == 0) == (node in tree.leaves)
-
-
-@every_tree
-def test_in_preorder_every_node_is_followed_by_what_is_below_it(tree):
+def test_children_are_the_inverse_of_parents_and_in_preorder_before_them_is_their_node(tree):
     position = {node: at for at, node in enumerate(tree.preorder.tolist())}
     assert sorted(position) == list(range(tree.n_nodes))
     for node in range(tree.n_nodes):
         below = {v for v in position if node in path_to_root(tree.parents, v)}
         start = position[node]
         assert set(tree.preorder[start : start + len(below)].tolist()) == below
-        children = tree.children(node).tolist()
-        assert sorted(children, key=position.get) == children
-
-
-# ---- binary trees
+        children = tree.children(node)
+        assert (tree.parents[children] == node).all()
+        assert len(children) == (tree.parents == node).sum()
+        assert (len(children) == 0) == (node in tree.leaves)
+        assert sorted(children.tolist(), key=position.get) == children.tolist()
 
 
 @pytest.mark.parametrize("n_leaves", range(1, 21))
@@ -85,9 +73,6 @@ def test_a_binary_tree_is_balanced(n_leaves):
         assert n_below[children[0]] - n_below[children[1]] in (0, 1)
 
 
-# ---- explicit trees
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_parents_may_be_in_any_order(seed):
     parents = random_parents(15, seed)
@@ -97,34 +82,25 @@ def test_parents_may_be_in_any_order(seed):
     np.testing.assert_array_equal(tree.parents, parents)
 
 
-@pytest.mark.parametrize("parents", [[-1], np.empty((0, 2), int)])
-def test_a_single_node(parents):
-    tree = explicit_tree(parents)
-    assert tree.leaves.tolist() == tree.preorder.tolist() == [0]
-    assert tree.above.tolist() == [[True]]
-
-
-def test_small_types_do_not_overflow():
-    parents = np.arange(-1, 120, dtype=np.int8)
-    tree = explicit_tree(parents)
+def test_a_single_node_and_very_many_in_a_small_type():
+    for parents in ([-1], np.empty((0, 2), int)):
+        tree = explicit_tree(parents)
+        assert tree.leaves.tolist() == tree.preorder.tolist() == [0]
+        assert tree.above.tolist() == [[True]]
+    tree = explicit_tree(np.arange(-1, 120, dtype=np.int8))
     assert tree.depths[-1] == 120
     assert tree.parents.dtype == int
 
 
-def test_the_tree_of_an_agglomerative_clustering():
+def test_the_trees_of_an_agglomerative_clustering_and_of_a_linkage():
     points = np.random.default_rng(0).normal(size=(9, 2))
-    joined = AgglomerativeClustering(compute_full_tree=True).fit(points).children_
-    tree = explicit_tree(joined)
-    assert tree.leaves.tolist() == list(range(9))
-    for node, pair in enumerate(joined, start=9):
-        assert tree.children(node).tolist() == sorted(pair)
-
-
-def test_the_tree_of_a_linkage():
-    points = np.random.default_rng(0).normal(size=(6, 2))
-    tree = explicit_tree(linkage(points)[:, :2].astype(int))
-    assert tree.leaves.tolist() == list(range(6))
-    assert tree.above[:, -1].all()
+    clustering = AgglomerativeClustering(compute_full_tree=True).fit(points).children_
+    for joined in (clustering, linkage(points)[:, :2].astype(int)):
+        tree = explicit_tree(joined)
+        assert tree.leaves.tolist() == list(range(9))
+        assert tree.above[:, -1].all()
+        for node, pair in enumerate(joined, start=9):
+            assert tree.children(node).tolist() == sorted(pair)
 
 
 @pytest.mark.parametrize(
@@ -147,8 +123,5 @@ def test_the_tree_of_a_linkage():
 def test_what_is_no_tree_is_refused(nodes, message):
     with pytest.raises(ValueError, match=message):
         explicit_tree(nodes)
-
-
-def test_no_leaves():
     with pytest.raises(ValueError, match="n_leaves=0 should be at least 1"):
         binary_tree(0)

@@ -49,6 +49,13 @@ every_streamer = pytest.mark.parametrize("estimator", STREAMERS, ids=repr)
 X = planted(n_rows=240, n_observations=12000).X.astype(float)
 
 
+@pytest.fixture(autouse=True)
+def short_streams(monkeypatch):
+    """Long enough for samples, and for steps of the temperature."""
+    monkeypatch.setattr("skcooc.em.adaptation.WHOLE", 40.0)
+    monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 60)
+
+
 def batches(X, size=40, shuffled=None):
     """So many rows each, in an order that a seed may shuffle."""
     X = X if shuffled is None else X[np.random.default_rng(shuffled).permutation(X.shape[0])]
@@ -176,22 +183,18 @@ def test_where_it_makes_no_sense_it_is_not_there(estimator, reason):
         estimator.fit(RowBlocks([X]))
 
 
-def test_what_it_cannot_go_on_from():
-    model = AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="Fit anew"):
-        clone(model).fit(X).set_params(n_components=4).partial_fit(X)
-    grouped = AsymmetricClustering(3, beta=0.2, coarsening=[np.arange(240) // 2]).fit(X)
-    with pytest.raises(ValueError, match="Fit anew"):
-        grouped.set_params(coarsening=None).partial_fit(X)
-
-
-def test_a_step_that_fails_leaves_the_model_as_it_was():
+def test_what_it_cannot_go_on_from_leaves_the_model_as_it_was():
     model = AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
     before = pickle.dumps(model)
     for bad in (X[:, :-1], -X, np.zeros((3, X.shape[1]))):
         with pytest.raises(ValueError, match=r"features|[Nn]egative|observation"):
             model.partial_fit(bad)
     assert pickle.dumps(model) == before
+    with pytest.raises(ValueError, match="Fit anew"):
+        clone(model).fit(X).set_params(n_components=4).partial_fit(X)
+    grouped = AsymmetricClustering(3, beta=0.2, coarsening=[np.arange(240) // 2]).fit(X)
+    with pytest.raises(ValueError, match="Fit anew"):
+        grouped.set_params(coarsening=None).partial_fit(X)
 
 
 def automatic(estimator):
@@ -204,12 +207,6 @@ def whole_fit(case):
     return automatic(STREAMERS[case]).fit(X[:200])
 
 
-@pytest.fixture
-def quick_steps(monkeypatch):
-    monkeypatch.setattr("skcooc.em.adaptation.WHOLE", 40.0)
-
-
-@pytest.mark.usefixtures("quick_steps")
 @every_streamer
 def test_the_temperature_follows_the_stream(estimator):
     first, *rest = batches(X[:200], 20, shuffled=1)
@@ -227,7 +224,6 @@ def test_the_temperature_follows_the_stream(estimator):
         assert model.smoothing_ != start.smoothing_
 
 
-@pytest.mark.usefixtures("quick_steps")
 def test_a_stream_that_begins_with_too_few_rows_finds_its_temperature(monkeypatch):
     """A broken twin keeps what it found first."""
     table = make_cooccurrences(1000, 300, 10, n_observations=80_000, random_state=0).X
@@ -243,10 +239,8 @@ def test_a_stream_that_begins_with_too_few_rows_finds_its_temperature(monkeypatc
 def test_what_is_held_out_does_not_depend_on_the_batch():
     whole = Batch(CSRCounts(X)).divided(0.1, 5)
     parts = [Batch(CSRCounts(block)).divided(0.1, 5) for block in batches(X)]
-    for of_whole, of_parts in [
-        (whole.X.table, [part.X.table for part in parts]),
-        (whole.heldout.table, [part.heldout.table for part in parts]),
-    ]:
+    for side in ("X", "heldout"):
+        of_whole, *of_parts = (getattr(batch, side).table for batch in (whole, *parts))
         np.testing.assert_array_equal(of_whole.toarray(), sp.vstack(of_parts).toarray())
     assert whole.observations == pytest.approx(0.1 * X.sum(), rel=0.1)
 
@@ -276,12 +270,6 @@ def test_a_batch_of_one_observation_and_a_smoothing_that_is_given_stays():
     assert np.isnan(model.history_[-1].validation_perplexity)
 
 
-@pytest.fixture
-def small_sample(monkeypatch):
-    monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 60)
-
-
-@pytest.mark.usefixtures("small_sample")
 @every_streamer
 def test_a_table_in_blocks_is_fitted_as_well(estimator):
     whole, model = whole_fit(STREAMERS.index(estimator)), automatic(estimator)
@@ -299,7 +287,6 @@ def test_a_table_in_blocks_is_fitted_as_well(estimator):
         assert last.validation_perplexity < 1.01 * before.validation_perplexity
 
 
-@pytest.mark.usefixtures("small_sample")
 @every_streamer
 def test_no_rows_are_kept_of_a_table_in_blocks(estimator):
     model = clone(estimator).fit(RowBlocks(batches(X)))
@@ -334,16 +321,6 @@ def test_weights_of_rows_in_blocks_are_repetitions(estimator, tmp_path):
     assert not np.allclose(one.components_, equal.components_, rtol=1e-3)
 
 
-def test_weights_that_do_not_fit_are_refused():
-    model = AspectModel(3, beta=0.9, max_iter=5, random_state=0)
-    for wrong in (np.ones(239), np.ones(241), -np.ones(240)):
-        with pytest.raises(ValueError, match=r"sample_weight|negative"):
-            model.fit(RowBlocks(batches(X)), sample_weight=wrong)
-    with pytest.raises(ValueError, match="non-zero"):
-        model.fit(RowBlocks(batches(X)), sample_weight=np.zeros(240))
-
-
-@pytest.mark.usefixtures("small_sample")
 def test_passes_end_and_go_on_with_a_warm_start(monkeypatch):
     monkeypatch.setattr("skcooc.fitting.stream.PASS_TOL", -1.0)
     table = batches(X, shuffled=0)
@@ -356,7 +333,6 @@ def test_passes_end_and_go_on_with_a_warm_start(monkeypatch):
     np.testing.assert_array_equal(two.embedding_, four.embedding_)
 
 
-@pytest.mark.usefixtures("small_sample")
 def test_blocks_of_any_kind(tmp_path):
     names = [f"w{j}" for j in range(X.shape[1])]
     frames = [pd.DataFrame(block.toarray(), columns=names) for block in batches(X, 50)]
@@ -370,12 +346,17 @@ def test_blocks_of_any_kind(tmp_path):
     np.testing.assert_allclose(disk.components_, lists.components_)
 
 
-def test_bad_blocks_are_found_before_the_fit():
+def test_bad_blocks_and_weights_are_found_before_the_fit():
     model = AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
     before = pickle.dumps(model)
     for bad in ([X, X[:, 1:]], [X, -X], [X * 0], []):
         with pytest.raises(ValueError, match=r"features|[Nn]egative|observation|no block"):
             model.fit(RowBlocks(bad))
+    for wrong in (np.ones(239), np.ones(241), -np.ones(240), np.zeros(240)):
+        with pytest.raises(
+            ValueError, match="sample_weight|negative" if wrong.any() else "non-zero"
+        ):
+            model.fit(RowBlocks(batches(X)), sample_weight=wrong)
     with pytest.raises(ValueError, match="early_stopping=True"):
         clone(model).set_params(early_stopping=True).fit(RowBlocks([X]))
     with pytest.raises(ValueError, match="cannot be read in blocks: columns are clustered"):
@@ -383,25 +364,17 @@ def test_bad_blocks_are_found_before_the_fit():
     assert pickle.dumps(model) == before
 
 
-class Generated:
-    """Blocks that are made when they are read."""
-
-    def __init__(self, n_blocks):
-        self.n_blocks = n_blocks
+class Generated(int):
+    """So many blocks, which are made when they are read."""
 
     def __iter__(self):
-        return (planted(n_rows=100, seed=seed).X.astype(float) for seed in range(self.n_blocks))
-
-
-def fit_of_generated(n_blocks):
-    AspectModel(3, beta=0.9, max_iter=1, random_state=0).fit(
-        RowBlocks(Generated(n_blocks), max_passes=2)
-    )
+        return (planted(n_rows=100, seed=seed).X.astype(float) for seed in range(self))
 
 
 def peak_memory(n_blocks):
+    model = AspectModel(3, beta=0.9, max_iter=1, random_state=0)
     tracemalloc.start()
-    fit_of_generated(n_blocks)
+    model.fit(RowBlocks(Generated(n_blocks), max_passes=2))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
@@ -409,7 +382,7 @@ def peak_memory(n_blocks):
 
 def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch):
     monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 50)
-    fit_of_generated(3)  # what is imported and compiled only once
+    peak_memory(3)  # what is imported and compiled only once
     few, many = peak_memory(4), peak_memory(14)
     assert many < 1.2 * few
     monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 1400)  # and that a twin is found out

@@ -68,14 +68,6 @@ def test_threads_give_bitwise_the_same(n_threads, monkeypatch):
     np.testing.assert_array_equal(squares, A * A)
 
 
-def test_little_work_is_not_divided():
-    def fail(function, ranges):
-        raise AssertionError
-
-    X = random_table()
-    CSRCounts(X).spread(2, fail).mixture(*factors(X))
-
-
 def test_ranges_cover_all_rows_and_balance_non_zeros():
     indptr = np.concatenate([[0], np.cumsum(np.random.default_rng(0).zipf(1.6, 500) % 90)])
     for n_ranges in (1, 2, 5, 900):
@@ -86,25 +78,24 @@ def test_ranges_cover_all_rows_and_balance_non_zeros():
         assert max(sizes) <= indptr[-1] / n_ranges + np.diff(indptr).max()
 
 
-def test_input_is_neither_copied_nor_changed():
+def test_little_work_is_not_divided_and_input_is_neither_copied_nor_changed():
+    def fail(function, ranges):
+        raise AssertionError
+
     X = random_table(dtype=np.float32)
     before = X.copy()
-    counts = CSRCounts(X)
+    counts = CSRCounts(X).spread(2, fail)
     counts.mixture(*factors(X))
     assert np.shares_memory(counts.data, X.data)
     np.testing.assert_array_equal(X.toarray(), before.toarray())
 
 
-def test_new_rows_contribute_nothing_to_columns():
+def test_new_rows_contribute_nothing_to_columns_and_can_be_taken_in_any_order():
     X = random_table()
     A, B = factors(X)
     mixture = NewRows(X).mixture(A, B)
     np.testing.assert_array_equal(mixture.rows, CSRCounts(X).mixture(A, B).rows)
     assert not mixture.columns.any()
-
-
-def test_take_keeps_rows_in_the_order_given():
-    X = random_table()
     taken = NewRows(X).take(np.array([5, 0]))
     assert isinstance(taken, NewRows)
     np.testing.assert_array_equal(taken.row_sums, X.toarray()[[5, 0]].sum(axis=1))

@@ -25,16 +25,11 @@ def test_threads_share_what_the_first_one_makes(monkeypatch):
     assert made == ["bands", "columns"]
 
 
-def test_counts_can_be_pickled_with_their_views():
+def test_counts_can_be_pickled_with_their_views_and_are_freed_at_once():
     counts, D = CSRCounts(random_table(30, 20)), np.ones((30, 2))
     counts.tdot(D)
     twin = pickle.loads(pickle.dumps(counts))
     np.testing.assert_array_equal(twin.tdot(D), counts.tdot(D))
-
-
-def test_counts_are_freed_at_once():
-    counts = CSRCounts(random_table(30, 20))
-    counts.tdot(np.ones((30, 2)))
     gone = weakref.ref(counts)
     gc.disable()
     try:

@@ -30,7 +30,7 @@ def test_a_weight_is_a_repetition_in_every_sum_over_rows(dtype):
     assert counts.observations.dtype == np.float64
 
 
-def test_row_weights_leave_the_rows_themselves_alone():
+def test_row_weights_leave_the_rows_alone_multiply_observations_and_travel_along():
     X = random_table()
     A, B = factors(X)
     plain, counts = CSRCounts(X), CSRCounts(X, weighted(X))
@@ -40,13 +40,13 @@ def test_row_weights_leave_the_rows_themselves_alone():
     np.testing.assert_array_equal(counts.mixture(A, B).rows, plain.mixture(A, B).rows)
     np.testing.assert_array_equal(counts.row_weights, weighted(X))
     np.testing.assert_array_equal(plain.row_weights, 1)
-
-
-def test_observations_are_counts_times_weights():
-    X, weights = random_table(), weighted(random_table())
+    weights = weighted(X)
     dense = X.toarray() * weights[:, None]
-    np.testing.assert_array_equal(CSRCounts(X, weights).observations, dense[X.toarray() > 0])
-    np.testing.assert_array_equal(CSRCounts(X).observations, X.data)
+    np.testing.assert_array_equal(counts.observations, dense[X.toarray() > 0])
+    np.testing.assert_array_equal(plain.observations, X.data)
+    np.testing.assert_array_equal(counts.take(np.array([5, 0])).row_weights, weights[[5, 0]])
+    np.testing.assert_array_equal(counts.spread(2, map).row_weights, weights)
+    np.testing.assert_array_equal(counts.spread(2, map).tdot(A), counts.tdot(A))
 
 
 def test_weights_that_are_all_zero_leave_nothing():
@@ -57,15 +57,6 @@ def test_weights_that_are_all_zero_leave_nothing():
     assert not counts.mixture(A, B).columns.any()
     assert counts.mixture(A, B).log_likelihood == 0
     assert not counts.observations.any()
-
-
-def test_weights_travel_with_rows_and_threads():
-    X, weights = random_table(), weighted(random_table())
-    counts = CSRCounts(X, weights)
-    np.testing.assert_array_equal(counts.take(np.array([5, 0])).row_weights, weights[[5, 0]])
-    np.testing.assert_array_equal(counts.spread(2, map).row_weights, weights)
-    A, _ = factors(X)
-    np.testing.assert_array_equal(counts.spread(2, map).tdot(A), counts.tdot(A))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

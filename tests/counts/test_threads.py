@@ -22,12 +22,9 @@ def test_every_tile_comes_after_its_neighbours(n_threads):
     with ThreadPoolExecutor(n_threads) as pool:
         pipelined(pool.map, tile, 6, 4)
     assert len(done) == 24
-
-
-def test_ranges_may_run_one_after_the_other():
-    done = []
-    pipelined(map, lambda *tile: done.append(tile), 2, 2)
-    assert done == [(0, 0), (1, 0), (0, 1), (1, 1)]
+    one_by_one = []
+    pipelined(map, lambda *tile: one_by_one.append(tile), 2, 2)
+    assert one_by_one == [(0, 0), (1, 0), (0, 1), (1, 1)]
 
 
 def test_a_failure_is_raised_and_keeps_nobody_waiting():

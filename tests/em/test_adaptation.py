@@ -29,37 +29,27 @@ def follow(now, n_batches, best, within=LINEAR, observations=WHOLE):
 
 
 @pytest.mark.parametrize("best", [0.6, 0.95])
-def test_it_finds_the_best_and_stays_there(best):
+def test_it_finds_the_best_and_stays_there_turning(best):
     step = 0.5 / N_STEPS
     for n_batches in (20, 21, 50):
         assert abs(follow(Temperature(0.7), n_batches, best).beta - best) <= step
+    for now, then in ((1, -1), (-1, 1)):
+        assert follow(Temperature(best, now), 1, best) == Temperature(best, then)
 
 
-def test_a_step_is_a_part_of_the_range_on_its_scale():
+def test_a_step_is_a_part_of_the_range_on_its_scale_and_less_of_few_observations():
     assert follow(Temperature(0.6), 1, 1.0).beta == pytest.approx(0.62)
     assert follow(Temperature(0.1), 1, 1.0, LOG).beta == pytest.approx(0.1 * 100 ** (1 / N_STEPS))
-
-
-def test_few_observations_move_it_as_little():
     few = follow(Temperature(0.6), 10, 1.0, observations=WHOLE / 10)
     assert few.beta == pytest.approx(follow(Temperature(0.6), 1, 1.0).beta)
     assert follow(Temperature(0.6), 1, 1.0, observations=10 * WHOLE).beta == pytest.approx(0.62)
 
 
-@pytest.mark.parametrize(("start", "best", "end"), [(0.9, 2.0, 1.0), (0.6, 0.0, 0.5)])
-def test_it_stays_in_the_range(start, best, end):
-    assert follow(Temperature(start), 30, best).beta == end
-
-
-def test_from_beyond_the_range_it_goes_back_and_not_away():
+def test_it_stays_in_the_range_and_from_beyond_goes_back_and_not_away():
+    assert follow(Temperature(0.9), 30, 2.0).beta == 1.0
+    assert follow(Temperature(0.6), 30, 0.0).beta == 0.5
     assert follow(Temperature(0.4), 5, 0.0).beta == 0.4
     assert follow(Temperature(0.4), 30, 0.8).beta == pytest.approx(0.8, abs=0.02)
-
-
-def test_it_turns_where_it_found_nothing_better():
-    now = follow(Temperature(0.8), 1, 0.8)
-    assert now == Temperature(0.8, -1)
-    assert follow(now, 1, 0.8) == Temperature(0.8, 1)
 
 
 def test_where_nothing_is_held_out_nothing_is_tried():

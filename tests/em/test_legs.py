@@ -59,6 +59,8 @@ def test_steps_follow_the_legs():
     assert [record.beta for record in result.history] == [1.0, 1.0, 0.5, 0.5, 0.5]
     assert result.params.x == pytest.approx(2 - (2 - 0.75) / 8)
     assert not result.converged
+    start = State(Point(0.5, np.ones(1)), np.ones((1, 1)))  # in place of the model's own
+    assert halved((1.0, 1), start=start).params.x == 0.75
 
 
 def test_stops_at_the_tolerance():
@@ -92,17 +94,10 @@ def test_observers_see_every_iteration_and_can_stop():
     assert not result.converged
 
 
-def test_start_replaces_the_models_own():
-    start = State(Point(0.5, np.ones(1)), np.ones((1, 1)))
-    assert halved((1.0, 1), start=start).params.x == 0.75
-
-
 def test_burn_in_takes_its_steps_from_the_leg():
-    leg = Leg(Halving(), HERE, 0.8, 100, 0.0)
-    steps = [(part.beta, part.max_iter) for part in leg.burned_in()]
-    assert steps == [(1.0, 8), (0.8, 92)]
-    short = Leg(Halving(), HERE, 0.8, 5, 0.0).burned_in()
-    assert [(part.beta, part.max_iter) for part in short] == [(1.0, 4), (0.8, 1)]
+    for n_iter, steps in ((100, [(1.0, 8), (0.8, 92)]), (5, [(1.0, 4), (0.8, 1)])):
+        parts = Leg(Halving(), HERE, 0.8, n_iter, 0.0).burned_in()
+        assert [(part.beta, part.max_iter) for part in parts] == steps
     hot = Leg(Halving(), HERE, 1.0, 9, 0.0)
     assert hot.burned_in() == [hot]
 
@@ -145,7 +140,7 @@ def test_a_relaxed_step_that_rises_is_undone():
     assert max(record.free_energy for record in result.history) < 100
 
 
-def test_validated_runs_return_their_best_parameters():
+def test_validated_runs_return_their_best_parameters_and_others_record_nan():
     X = CSRCounts(planted(n_observations=1500).X.astype(float))
     rest, heldout = hold_out(X, 0.2, 0, "auto")
     result = aspects_fit(rest.table, heldout=heldout, max_iter=200, beta=1.0)
@@ -155,7 +150,4 @@ def test_validated_runs_return_their_best_parameters():
     assert result.validation.perplexity == min(perplexities)
     again = heldout(Aspects(4), result.params, result.rows)
     assert again.perplexity == result.validation.perplexity
-
-
-def test_nothing_held_out_is_recorded_as_nan():
     assert np.isnan(aspects_fit(random_table(), max_iter=3).history[0].validation_perplexity)

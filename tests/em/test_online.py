@@ -71,6 +71,8 @@ def test_steps_follow_the_recursion(model):
         assert_equal(params, theirs)
     assert kept.n_batches == 4
     assert kept.observations == pytest.approx(X.sum())
+    later = kept._replace(observations=300.0, n_batches=3)
+    assert online.step_size(later, 100.0) == 0.5  # and not 100 / 400
 
 
 def blended_in(model, params, ends, step=online.blended):
@@ -102,11 +104,6 @@ def test_without_forgetting_batches_of_any_size_add_up(model, step, monkeypatch)
         for mine, its in zip(blended_in(model, params, [7, 10, 60, 80], step), whole, strict=True)
     )
     assert same == (step is online.blended)
-
-
-def test_later_batches_count_more():
-    kept = online.Averages(None, observations=300.0, n_batches=3)
-    assert online.step_size(kept, 100.0) == 0.5  # and not 100 / 400
 
 
 @pytest.mark.parametrize("model", [MODELS[0], *MODELS[2:]], ids=repr)

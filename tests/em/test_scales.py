@@ -39,7 +39,7 @@ def fitted(X, coarsening, model=None, seed=0, heldout=None):
     return fit(legs, np.random.default_rng(seed), OverRelaxation(1.0))
 
 
-def test_levels_of_nested_labels():
+def test_levels_of_nested_labels_and_of_none():
     X = sp.csr_array(np.arange(12.0).reshape(6, 2))
     fine, coarse = [7, -2, 7, 100, -2, 5], [0, 3, 0, 3, 3, 0]
     *levels, finest = scales(CSRCounts(X), [np.array(fine), np.array(coarse)])
@@ -53,11 +53,7 @@ def test_levels_of_nested_labels():
     np.testing.assert_array_equal(levels[1].members[levels[1].groups], levels[0].groups)
     assert levels[0].members is None
     assert finest.groups is None
-
-
-def test_nothing_is_tied_without_coarsening():
-    X = CSRCounts(image()[0])
-    assert scales(X, []) == [(X, None, None)]
+    assert scales(finest.X, []) == [(finest.X, None, None)]
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -174,8 +170,7 @@ def test_cooling_concerns_the_coarsest_groups():
     X, segments = image()
     options = {"beta": BETA, "coarsening": COARSENING, "relaxation": 1.0, "random_state": 0}
     model = AsymmetricClustering(K, cooling=1.5, **options).fit(X)
-    coarsest = scales(CSRCounts(X), COARSENING)[0].X
-    critical = RowClusters(K).critical_beta(coarsest)
+    critical = RowClusters(K).critical_beta(scales(CSRCounts(X), COARSENING)[0].X)
     betas = np.array([record.beta for record in model.history_])
     energies = np.array([record.free_energy for record in model.history_])
     assert betas[0] == pytest.approx(critical)

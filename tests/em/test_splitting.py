@@ -79,30 +79,22 @@ def annealed(betas=BETAS, n_iter=40, n_clusters=4, observe=None, **options):
     return model, fit(parts, np.random.default_rng(0), OverRelaxation(1.0), **observers)
 
 
-def test_splits_are_recorded_where_they_happen():
+def test_splits_are_recorded_where_they_happen_and_are_as_many_as_asked_for():
     _, fit = annealed()
     np.testing.assert_allclose(np.sort(fit.params.position), [-0.3, -0.1, 0.1, 0.3], atol=1e-2)
-    assert fit.splits == [
-        Split(0.35, ((0, 2), (1, 3))),
-        Split(0.7, ((0,), (2,))),
-        Split(0.7, ((1,), (3,))),
-    ]
+    assert [(split.beta, *split.parts) for split in fit.splits] == [
+        (0.35, (0, 2), (1, 3)), (0.7, (0,), (2,)), (0.7, (1,), (3,))
+    ]  # fmt: skip
     assert annealed(BETAS[:2])[1].splits == []
-
-
-def test_no_more_clusters_than_asked_for():
-    _, fit = annealed(n_clusters=3)
-    assert fit.splits == [Split(0.35, ((0, 2), (1,))), Split(0.7, ((0,), (2,)))]
+    three = annealed(n_clusters=3)[1]
+    assert three.splits == [Split(0.35, ((0, 2), (1,))), Split(0.7, ((0,), (2,)))]
     assert annealed(n_clusters=1)[1].splits == []
 
 
 def test_clusters_that_have_not_come_apart_are_there_repeatedly():
     _, fit = annealed(BETAS[:6], n_clusters=5)
-    assert [split.parts for split in fit.splits] == [
-        ((0, 2, 4), (1, 3)),
-        ((0, 4), (2,)),
-        ((1,), (3,)),
-    ]
+    parts = [((0, 2, 4), (1, 3)), ((0, 4), (2,)), ((1,), (3,))]
+    assert [split.parts for split in fit.splits] == parts
     assert fit.params.position[4] == fit.params.position[0]
     assert fit.rows.shape == (1, 5)
     assert annealed(BETAS[:2])[1].params.position == pytest.approx(np.zeros(4), abs=1e-2)
@@ -173,12 +165,13 @@ def test_at_the_last_temperature_everything_comes_apart():
     X = CSRCounts(planted(4, 3000, kind="clusters", n_rows=40, n_columns=30).X.astype(float))
     model = RowClusters(4)
     seen = []
-
-    def observe(record, state, run):
-        seen.append(state.rows.shape[1])
-
     parts = ends(model, X, [5 * model.critical_beta(X)], 60)[:1]
-    fit(parts, np.random.default_rng(0), OverRelaxation(1.0), observe)
+    fit(
+        parts,
+        np.random.default_rng(0),
+        OverRelaxation(1.0),
+        lambda record, state, run: seen.append(state.rows.shape[1]),
+    )
     assert seen == [2] * 60 + [4] * 120
 
 

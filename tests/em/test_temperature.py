@@ -22,16 +22,13 @@ def test_finds_the_minimum_of_a_unimodal_loss(scale, optimum):
     assert len(asked) == len(set(np.round(asked, 12))) == 12
 
 
-def test_of_equals_the_coldest_wins():
-    probes = search(lambda beta: Validation(1.0, 0.0), TemperatureRange(0.5, 1.0))
+def test_of_equals_the_coldest_wins_and_an_observer_ends_the_search():
+    def loss(beta):
+        return Validation(1.0, 0.0)
+
+    probes = search(loss, RANGE)
     assert best(probes).beta == max(probe.beta for probe in probes)
-
-
-def test_observer_ends_the_search():
-    probes = search(
-        lambda beta: Validation(beta, 0.0), TemperatureRange(0.5, 1.0), observe=lambda probe: True
-    )
-    assert len(probes) == 1
+    assert len(search(loss, RANGE, observe=lambda probe: True)) == 1
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
@@ -42,16 +39,13 @@ def test_a_range_of_length_zero_has_one_probe(scale):
         asked.append(beta)
         return Validation(2.0, 0.0)
 
-    def observe(probe):
-        observed.append(probe)
-        return False
-
-    probes = search(loss, TemperatureRange(0.7, 0.7, scale), observe=observe)
+    probes = search(loss, TemperatureRange(0.7, 0.7, scale), observe=observed.append)
     assert asked == [0.7]
     assert probes == observed == [best(probes)]
     assert probes[0].beta == 0.7
 
 
+RANGE = TemperatureRange(0.5, 1.0)
 PRIORS = TemperatureRange(1e-3, 1.0, "log")
 
 
@@ -62,7 +56,9 @@ def test_the_prior_is_looked_for_at_the_best_temperature():
         asked.append((beta, prior))
         return Validation(1 + (beta - 0.7) ** 2 + abs(np.log10(prior + 1e-4) + 1.5), 0.0)
 
-    probes = search_with_prior(loss, TemperatureRange(0.5, 1.0), PRIORS)
+    observed = []
+    probes = search_with_prior(loss, RANGE, PRIORS, observed.append)
+    assert observed == probes
     assert [(probe.beta, probe.prior) for probe in probes] == asked
     plain, tried = probes[:N_PROBES], probes[N_PROBES:]
     assert {probe.prior for probe in plain} == {0.0}
@@ -72,23 +68,10 @@ def test_the_prior_is_looked_for_at_the_best_temperature():
 
 
 def test_no_prior_where_every_prior_is_worse():
-    probes = search_with_prior(
-        lambda beta, prior: Validation(1 + (beta - 0.7) ** 2 + prior, 0.0),
-        TemperatureRange(0.5, 1.0),
-        PRIORS,
-    )
-    assert best(probes).prior == 0
+    def loss(beta, prior):
+        return Validation(1 + (beta - 0.7) ** 2 + prior, 0.0)
 
-
-def test_the_observer_sees_priors():
-    observed = []
-    probes = search_with_prior(
-        lambda beta, prior: Validation(beta, 0.0),
-        TemperatureRange(0.5, 1.0),
-        PRIORS,
-        lambda probe: bool(observed.append(probe)),
-    )
-    assert observed == probes
+    assert best(search_with_prior(loss, RANGE, PRIORS)).prior == 0
 
 
 @pytest.mark.parametrize(("gain", "prior"), [(0.005, 0.0), (0.02, 0.1)])

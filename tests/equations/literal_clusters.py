@@ -34,9 +34,8 @@ def factors(n, object_weights):
 def divergence(row, q):
     """n_i D[n_j|i || q_j|c] of one object and one cluster."""
     total = row.sum()
-    return sum(
-        count * (ln(count / total) - ln(p)) for count, p in zip(row, q, strict=True) if count
-    )
+    cells = zip(row, q, strict=True)
+    return sum(count * (ln(count / total) - ln(p)) for count, p in cells if count)
 
 
 def entropy(row):

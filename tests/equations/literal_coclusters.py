@@ -20,26 +20,19 @@ def joint_of(n, I, J):
 
 def association_of(pi):
     """c_cd: memo, eq. (42)."""
-    return np.array(
-        [
-            [pi[c, d] / (pi[c].sum() * pi[:, d].sum()) for d in range(pi.shape[1])]
-            for c in range(pi.shape[0])
-        ]
-    )
+    association = np.zeros(pi.shape)
+    for c, d in np.ndindex(pi.shape):
+        association[c, d] = pi[c, d] / (pi[c].sum() * pi[:, d].sum())
+    return association
 
 
 def posterior(n, J, association, rho, beta, hard):
     """I_ic: memo, eqs. (44) and (49), with a plus; an object that was never seen gets rho."""
     I = np.zeros((len(n), len(rho)))
     for i in range(len(n)):
-        h = [
-            sum(
-                n[i, j] * J[j, d] * np.log(association[c, d])
-                for j, d in product(np.flatnonzero(n[i]), range(J.shape[1]))
-            )
-            for c in range(len(rho))
-        ]
-        exponents = np.log(rho) + beta * np.array(h)
+        exponents = np.log(rho)
+        for c, j, d in product(range(len(rho)), np.flatnonzero(n[i]), range(J.shape[1])):
+            exponents[c] += beta * n[i, j] * J[j, d] * np.log(association[c, d])
         if not n[i].any():
             I[i] = rho
         elif hard:

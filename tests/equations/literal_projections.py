@@ -33,14 +33,8 @@ class Posterior(NamedTuple):
 
 def posterior_of(params):
     """The same from the parameters of the library."""
-    C = len(params.sizes)
-    return Posterior(
-        params.topics,
-        params.counts + params.lambda_,
-        params.sizes + params.alpha / C,
-        float(params.alpha),
-        params.lambda_,
-    )
+    topics, counts, sizes, alpha, lambda_, *_ = params
+    return Posterior(topics, counts + lambda_, sizes + alpha / len(sizes), float(alpha), lambda_)
 
 
 def normalised(scores):

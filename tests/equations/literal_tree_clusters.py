@@ -1,6 +1,7 @@
 """The cluster-abstraction model word for word, observation by observation: memo, eqs. (52)-(58)."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,9 +14,7 @@ TREE = binary_tree(3)  # 0 above 1 and 2; 1 above 3 and 4; the leaves 2, 3, 4 ar
 
 def paths(tree):
     """The slots of each leaf."""
-    return [
-        range(*pair) for pair in zip(tree.slots.indptr[:-1], tree.slots.indptr[1:], strict=True)
-    ]
+    return [range(*pair) for pair in pairwise(tree.slots.indptr)]
 
 
 def literal_step(n, q, tau, rho, R, beta, level, tempering, tree=TREE):

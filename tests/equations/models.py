@@ -16,25 +16,13 @@ from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import StructuredProjections
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.testing.twins import Twin
-from tests.equations import (
-    literal_coclusters,
-    literal_product_aspects,
-    literal_projections,
-    literal_tree_clusters,
-)
+from tests.equations import literal_clusters as of_clusters
+from tests.equations import literal_coclusters as of_coclusters
+from tests.equations import literal_product_aspects as of_products
+from tests.equations import literal_projections as of_projections
+from tests.equations import literal_tree_clusters as of_trees
 from tests.equations.literal_aspects import LiteralAspects
 from tests.equations.literal_class_bigrams import LiteralBigrams, state_of
-from tests.equations.literal_clusters import (
-    KINDS,
-    LiteralColumns,
-    LiteralRows,
-    random_posteriors,
-    start_of,
-)
-from tests.equations.literal_coclusters import LiteralCoClusters
-from tests.equations.literal_product_aspects import LiteralProducts
-from tests.equations.literal_projections import LiteralProjections
-from tests.equations.literal_tree_clusters import TREE, LiteralTree
 from tests.tables import planted
 
 
@@ -73,15 +61,9 @@ UNIGRAM = dict.fromkeys(
     "one component is the unigram, always",
 )
 NEWTON = {"literal step": "it has no Newton steps for the priors, which test_dirichlet tests"}
+AXES = "rows", "columns", "components"
 NEWTON |= dict.fromkeys(
-    (
-        "bound falls",
-        "row weights",
-        "order of rows",
-        "order of columns",
-        "order of components",
-        "blocks",
-    ),
+    ["bound falls", "row weights", "blocks", *(f"order of {axis}" for axis in AXES)],
     "Newton's steps for the priors end a little off, which rounding decides",
 )
 SQUARE = HERE | {
@@ -96,21 +78,20 @@ SQUARE = HERE | {
 def random_clusters(axis, k, X):
     rho = np.random.default_rng(1).dirichlet(np.full(k, 5.0))
     n_objects = X.shape[0 if axis == "rows" else 1]
-    return start_of(axis, X.toarray(), random_posteriors(n_objects, k), rho)
+    return of_clusters.start_of(axis, X.toarray(), of_clusters.random_posteriors(n_objects, k), rho)
 
 
 def clusters(axis, *options, betas=(1.0, 0.6)):
-    literal = LiteralRows if axis == "rows" else LiteralColumns
+    literal = of_clusters.LiteralRows if axis == "rows" else of_clusters.LiteralColumns
     hard = bool(options) and options[0]
-    begun = From(KINDS[axis](2, *options), partial(random_clusters, axis, 2))
+    begun = From(of_clusters.KINDS[axis](2, *options), partial(random_clusters, axis, 2))
     return ModelCase(begun, literal(*options), betas, skip=HERE | HARD if hard else HERE)
 
 
 def blurred():
     """Co-clusters that are hard to tell apart, so that posteriors stay soft; and their labels."""
-    truth = planted(
-        3, 300, n_rows=20, n_columns=15, kind="coclusters", concentration=0.3, dtype=float
-    )
+    sizes = {"n_rows": 20, "n_columns": 15}
+    truth = planted(3, 300, kind="coclusters", concentration=0.3, dtype=float, **sizes)
     return sp.csr_array(truth.X), truth.labels, truth.column_labels
 
 
@@ -119,7 +100,7 @@ def nearly_right(hard):
     X, labels, column_labels = blurred()
     labels[:5], column_labels[:5] = 0, 1
     sides = np.eye(3)[labels], np.eye(3)[column_labels]
-    return X, literal_coclusters.state_of(X, *(s if hard else s * 0.7 + 0.1 for s in sides))
+    return X, of_coclusters.state_of(X, *(s if hard else s * 0.7 + 0.1 for s in sides))
 
 
 def begun_nearly_right(hard, X):
@@ -128,20 +109,20 @@ def begun_nearly_right(hard, X):
         np.insert(P, len(P) // 2, 1 / 3, axis=0) if len(P) < size else P
         for P, size in zip((I, params.memberships), X.shape, strict=True)
     )
-    return literal_coclusters.state_of(X, I, J)
+    return of_coclusters.state_of(X, I, J)
 
 
 def coclusters(hard=False, proportions="uniform"):
     model = From(CoClusters(3, 3, hard, proportions), partial(begun_nearly_right, hard))
-    literal, X = LiteralCoClusters(hard, proportions), blurred()[0]
+    literal, X = of_coclusters.LiteralCoClusters(hard, proportions), blurred()[0]
     if hard:  # no pair of clusters is without observations
         return ModelCase(model, literal, (1.0,), X.toarray() + 0.05, HERE | HARD)
     return ModelCase(model, literal, (0.5, 0.4), X, HERE)
 
 
 def at_random(proportions, beta):
-    model = From(CoClusters(3, 2, False, proportions), literal_coclusters.random_state)
-    literal = LiteralCoClusters(False, proportions)
+    model = From(CoClusters(3, 2, False, proportions), of_coclusters.random_state)
+    literal = of_coclusters.LiteralCoClusters(False, proportions)
     return ModelCase(model, literal, (1.0, beta), skip=HERE | COLLAPSES)
 
 
@@ -162,9 +143,9 @@ def bigrams(X):
 
 
 def tree(level, tempering="path", proportions="uniform", betas=(1.0, 0.6)):
-    begin = partial(literal_tree_clusters.random_state, level=level)
-    model = From(Abstractions(TREE, level, tempering, proportions), begin)
-    return ModelCase(model, LiteralTree(level, tempering, proportions), betas, skip=TREES)
+    begin = partial(of_trees.random_state, level=level)
+    model = From(Abstractions(of_trees.TREE, level, tempering, proportions), begin)
+    return ModelCase(model, of_trees.LiteralTree(level, tempering, proportions), betas, skip=TREES)
 
 
 MANY = planted(3, 600, kind="clusters", n_rows=20, n_columns=8, concentration=2.0).X
@@ -174,17 +155,19 @@ def projections(
     model, n_clusters=4, topic_prior=0.0, betas=(1.0, 0.6), X=None, skip=HERE, **options
 ):
     structured = model is StructuredProjections
-    begin = partial(literal_projections.random_state, structured)
+    begin = partial(of_projections.random_state, structured)
     begun = From(model(3, n_clusters, topic_prior=topic_prior, **options), begin)
-    return ModelCase(begun, LiteralProjections(structured, topic_prior), betas, X, skip)
+    return ModelCase(
+        begun, of_projections.LiteralProjections(structured, topic_prior), betas, X, skip
+    )
 
 
 def product(sizes, tempering, betas=(1.0, 0.9), **options):
     def begin(X):
-        return literal_product_aspects.random_state(X.toarray(), sizes)
+        return of_products.random_state(X.toarray(), sizes)
 
     model = From(ProductAspects(*sizes, tempering), begin)
-    return ModelCase(model, LiteralProducts(tempering), betas, **options)
+    return ModelCase(model, of_products.LiteralProducts(tempering), betas, **options)
 
 
 CASES = {
@@ -201,7 +184,7 @@ CASES = {
     "product, joint": product((2, 4), "joint", (1.0, 0.95)),
     "product, one row component": product((1, 3), "likelihood", (0.7,), skip=UNIGRAM),
     "product, one column component": product((3, 1), "joint", (0.7,), skip=UNIGRAM),
-    "product, as it starts": ModelCase(ProductAspects(2, 3), LiteralProducts()),
+    "product, as it starts": ModelCase(ProductAspects(2, 3), of_products.LiteralProducts()),
     "rows": clusters("rows"),
     "rows, hard": clusters("rows", True, betas=(1.0,)),
     "rows, equal": clusters("rows", False, "equal"),
@@ -241,6 +224,6 @@ CASES = {
         FactorialProjections, update_priors=True, betas=(1.0,), X=MANY, skip=HERE | NEWTON
     ),
     "factorial, as it starts": ModelCase(
-        FactorialProjections(3), LiteralProjections(False), (0.8,), skip=HERE
+        FactorialProjections(3), of_projections.LiteralProjections(False), (0.8,), skip=HERE
     ),
 }

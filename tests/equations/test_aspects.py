@@ -12,8 +12,6 @@ from skcooc.equations.aspects import Aspects
 from skcooc.model_selection import split_observations
 from tests.tables import planted
 
-# ---- limits
-
 
 @pytest.mark.parametrize("tempering", ["joint", "likelihood"])
 def test_recovers_planted_aspects(tempering):
@@ -27,26 +25,19 @@ def test_recovers_planted_aspects(tempering):
     assert np.median(errors) < 0.15
 
 
-# ---- held-out quality
-
-
 @pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_the_temperature_it_finds_beats_maximum_likelihood():
     X = planted(6, 4000, n_rows=120, n_columns=100).X
     train, test = split_observations(X, random_state=0)
+    model = AspectModel(12, max_iter=100, tol=0, random_state=0)
     scores = {
-        beta: AspectModel(12, beta=beta, max_iter=100, tol=0, random_state=0)
-        .fit(train)
-        .perplexity(Dyads(test))
+        beta: model.set_params(beta=beta).fit(train).perplexity(Dyads(test))
         for beta in (1.0, 0.9, 0.8, 0.7)
     }
     auto = AspectModel(12, random_state=0).fit(train)
     assert 0.5 < auto.beta_ < 1
     assert auto.perplexity(Dyads(test)) < 0.9 * scores[1.0]
     assert auto.perplexity(Dyads(test)) < 1.03 * min(scores.values())
-
-
-# ---- the prior that it finds
 
 
 THIN = planted(8, 3000, n_rows=150, n_columns=300).X  # most pairs are seen once

@@ -32,9 +32,6 @@ def bigrams(n_objects=60, n_observations=6000, seed=0):
     return sp.csr_array(counts.astype(float)), classes
 
 
-# ---- the definition
-
-
 def path(X, n_iter=10, n_clusters=4, seed=0, weights=None):
     """Labels at the start and after every sweep, and the record of each."""
     labels = [np.random.default_rng(seed).integers(n_clusters, size=X.shape[0])]
@@ -62,7 +59,9 @@ def test_the_diagonal_matters():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_no_single_move_is_better_at_convergence(seed):
+def test_no_single_move_is_better_at_convergence_but_before(seed):
+    labels = path(TABLES[0], 1)[0][-1]
+    assert (literal_sweep(TABLES[0].toarray(), labels, 4) != labels).any()
     for X in TABLES:
         labels = path(X, 30, seed=seed)[0][-1]
         n, here = X.toarray(), information(X.toarray(), labels, 4)
@@ -73,14 +72,9 @@ def test_no_single_move_is_better_at_convergence(seed):
                 assert information(n, moved, 4) <= here + 1e-12
 
 
-def test_before_convergence_some_move_is():
-    X = TABLES[0]
-    labels = path(X, 1)[0][-1]
-    assert (literal_sweep(X.toarray(), labels, 4) != labels).any()
-
-
-def test_weights_of_rows_are_factors_of_their_counts():
+def test_weights_of_rows_are_factors_of_their_counts_and_transposing_changes_nothing():
     X = noise(diagonal=1)
+    np.testing.assert_array_equal(path(X)[0], path(sp.csr_array(X.T))[0])
     weights = np.random.default_rng(0).uniform(0, 3, X.shape[0])
     weighted, records = path(X, weights=weights)
     scaled, others = path(sp.csr_array(X.toarray() * weights[:, None]))
@@ -100,14 +94,6 @@ def test_permuted_objects_take_their_clusters_along():
     np.testing.assert_array_equal(counts.exchange(labels[order], 4), labels[order])
 
 
-def test_transposing_changes_nothing():
-    X = noise(diagonal=2)
-    np.testing.assert_array_equal(path(X)[0], path(sp.csr_array(X.T))[0])
-
-
-# ---- the estimator
-
-
 def tied(n_clusters=4, **options):
     options = {"hard": True, "tied": True, "random_state": 0} | options
     return SymmetricClustering(n_clusters, n_clusters, **options)
@@ -124,14 +110,9 @@ def test_recovers_classes_that_one_side_does_not_show(seed):
     assert adjusted_rand_score(classes, untied.row_labels_) < 0.8
 
 
-@pytest.fixture(scope="module")
-def fitted():
+def test_rows_and_columns_have_the_same_clusters_that_predict():
     X, _ = bigrams()
-    return tied(n_init=3).fit(X), X
-
-
-def test_rows_and_columns_have_the_same_clusters(fitted):
-    model, X = fitted
+    model = tied(n_init=3).fit(X)
     np.testing.assert_array_equal(model.row_labels_, model.column_labels_)
     np.testing.assert_array_equal(model.embedding_, model.column_posteriors_)
     i, j = (np.repeat(side, X.tocoo().data.astype(int)) for side in X.tocoo().coords)
@@ -140,32 +121,19 @@ def test_rows_and_columns_have_the_same_clusters(fitted):
     assert model.mutual_information_ < information_of_table(X)
     assert model.objective_ == pytest.approx(-X.sum() * by_labels)
     assert model.converged_
-
-
-def test_predicts_by_classes(fitted):
-    """P(y given x) = P(y given its class) P(class given class)."""
-    model, X = fitted
+    # P(y given x) = P(y given its class) P(class given class)
     I, shares = model.embedding_, np.asarray(X.sum(axis=0)) / X.sum()
     given_class = model.joint_ / model.joint_.sum(axis=1, keepdims=True)
     within = I * shares[:, None] / (shares @ I)
     np.testing.assert_allclose(I @ model.components_, I @ given_class @ within.T)
-
-
-def test_new_rows_go_to_the_cluster_that_explains_what_follows(fitted):
-    model, X = fitted
     new = X[:20] + X[20:40]
     scores = new @ model.column_posteriors_ @ np.log(model.association_).T
     np.testing.assert_array_equal(model.predict(new), scores.argmax(axis=1))
     np.testing.assert_array_equal(model.transform(new), np.eye(4)[scores.argmax(axis=1)])
-
-
-def test_scores_of_dyads_and_of_new_rows(fitted):
-    model, X = fitted
     held_out = bigrams(n_observations=1000)[0]
-    shares = np.asarray(X.sum(axis=0)) / X.sum()
     unigram = np.log(shares) @ np.asarray(held_out.sum(axis=0)) / held_out.sum()
-    assert unigram + 0.3 < model.score(Dyads(held_out)) < 0
-    assert unigram + 0.3 < model.score(X) < 0
+    for dyads_or_rows in (Dyads(held_out), X):
+        assert unigram + 0.3 < model.score(dyads_or_rows) < 0
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")

@@ -33,39 +33,26 @@ def test_the_objective_never_rises_where_clusters_run_empty():
         assert np.diff(energies(fit)).max() < 1e-12 * np.abs(energies(fit)).max()
 
 
-# ---- limits
-
-
-def difference_to_hard(factor):
-    X, state = nearly_right(hard=True)
-    hard = run(CoClusters(3, 3, hard=True), X, state, beta=1.0)
-    soft = run(CoClusters(3, 3), X * factor, state, beta=1.0)
-    J = hard.params.memberships, soft.params.memberships
-    return max(distance((hard.rows, soft.rows)), distance(J))
-
-
 def test_hard_is_the_limit_of_soft():
-    assert difference_to_hard(1e5) < 1e-9
-    assert difference_to_hard(1) > 1e-3
-
-
-# ---- mutual information
-
-
-def test_the_hard_objective_is_the_mutual_information():
     X, state = nearly_right(hard=True)
-    fit = run(CoClusters(3, 3, hard=True), X, state, beta=1.0, n_iter=20)
-    assert fit.objective == pytest.approx(-X.sum() * mutual_information(fit.params.joint))
+    hard, far, limit = (
+        run(CoClusters(3, 3, hard), X * factor, state)
+        for hard, factor in ((True, 1), (False, 1), (False, 1e5))
+    )
+    for side in (lambda fit: fit.rows, lambda fit: fit.params.memberships):
+        assert distance((side(hard), side(limit))) < 1e-9
+    assert distance((hard.rows, far.rows)) > 1e-3
 
 
-def test_hard_steps_raise_the_mutual_information():
+def test_hard_steps_raise_the_mutual_information_which_is_the_objective():
     X, state = nearly_right(hard=True)
     path = [mutual_information(state.params.joint)]
 
     def observe(record, state, run):
         path.append(mutual_information(state.params.joint))
 
-    run(CoClusters(3, 3, hard=True), X, state, observe=observe)
+    fit = run(CoClusters(3, 3, hard=True), X, state, observe=observe)
+    assert fit.objective == pytest.approx(-X.sum() * mutual_information(fit.params.joint))
     assert (np.diff(path) >= -1e-12).all()
     assert path[-1] > 1.1 * path[0]
 
@@ -77,9 +64,6 @@ def test_mutual_information_is_that_of_the_labels_of_all_observations():
     by_labels = mutual_info_score(model.row_labels_[i], model.column_labels_[j])
     assert model.mutual_information_ == pytest.approx(by_labels)
     assert 0.5 * information_of_table(X) < by_labels < information_of_table(X)
-
-
-# ---- recovery
 
 
 @pytest.mark.parametrize("options", [{"hard": True}, {"beta": 0.3}, {}], ids=repr)
@@ -98,9 +82,6 @@ def profiles(truth, model):
     yield truth.components, model.components_
     joint = np.eye(3)[truth.labels].T @ truth.X @ np.eye(4)[truth.column_labels]
     yield tuple(np.sort(table / table.sum(axis=0), axis=0).T for table in (joint, model.joint_))
-
-
-# ---- invariances
 
 
 def swapped(X, state):
@@ -122,28 +103,16 @@ def unrest_of_the_transpose(model, hard=False):
 
 @pytest.mark.parametrize("proportions", ["uniform", "estimated"])
 @pytest.mark.parametrize("hard", [False, True])
-def test_fixed_points_do_not_depend_on_which_side_is_called_rows(hard, proportions):
+def test_fixed_points_do_not_depend_on_which_side_is_called_rows_but_of_a_twin(hard, proportions):
     unrest, joint = unrest_of_the_transpose(CoClusters(3, 3, hard, proportions), hard)
     assert unrest < 1e-6
     assert np.abs(joint).max() < 1e-6
-
-
-def test_those_of_a_broken_twin_do():
     assert unrest_of_the_transpose(ForgottenBeta(CoClusters(3, 3)))[0] > 0.01
 
 
-# ---- biclusters
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    truth = planted(3, 4000, kind="coclusters", n_column_clusters=4)
-    model = SymmetricClustering(3, 4, beta=0.2, random_state=0)
-    return model.fit(truth.X), truth.X
-
-
-def test_biclusters_are_pairs_of_clusters(fitted):
-    model, X = fitted
+def test_biclusters_are_pairs_of_clusters_and_predictions_those_of_the_memo():
+    X = planted(3, 4000, kind="coclusters", n_column_clusters=4).X
+    model = SymmetricClustering(3, 4, beta=0.2, random_state=0).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.row_labels_)
     cells = model.rows_.astype(int).T @ model.columns_.astype(int)
     np.testing.assert_array_equal(cells, np.ones(X.shape))
@@ -154,26 +123,14 @@ def test_biclusters_are_pairs_of_clusters(fitted):
         assert model.get_shape(index) == (len(rows), len(columns))
         block = model.get_submatrix(index, X)
         np.testing.assert_array_equal(block.toarray(), X.toarray()[np.ix_(rows, columns)])
-
-
-def test_association_is_joint_by_its_margins(fitted):
-    model, X = fitted
-    literal = association_of(model.joint_)
-    np.testing.assert_allclose(model.association_, literal)
+    np.testing.assert_allclose(model.association_, association_of(model.joint_))
     direct = model.embedding_.T @ X @ model.column_posteriors_ / X.sum()
     np.testing.assert_allclose(model.joint_, direct, atol=1e-3)
-
-
-def test_predictions_are_those_of_the_memo(fitted):
-    """Eq. (47), given the row: sum_cd I_ic c_cd J_jd P(y_j)."""
-    model, X = fitted
+    # eq. (47), given the row: sum_cd I_ic c_cd J_jd P(y_j)
     I, shares = model.transform(X), np.asarray(X.sum(axis=0)) / X.sum()
     literal = I @ model.association_ @ model.column_posteriors_.T * shares
     np.testing.assert_allclose(model.components_.sum(axis=1), 1)
     np.testing.assert_allclose(I @ model.components_, literal, rtol=1e-9)
-
-
-# ---- empty clusters
 
 
 def test_an_empty_cluster_is_associated_with_nothing():
@@ -224,9 +181,6 @@ def test_more_clusters_than_distinct_objects(options, sizes):
     assert model.mutual_information_ == pytest.approx(information_of_table(X), rel=0.01)
     assert len(set(model.row_labels_[:3])) == len(set(model.row_labels_[3:])) == 1
     np.testing.assert_allclose(model.components_.sum(axis=1), 1)
-
-
-# ---- bad input
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from skcooc.equations.growth import grow
 from skcooc.heldout import HeldOut, Validation
 from skcooc.hierarchy import division
 from tests.tables import planted
+from tests.watching import Watcher
 
 
 def grown(X, heldout=None):
@@ -51,12 +52,10 @@ def test_planted_topologies_are_found(K):
 def test_splits_are_those_of_the_tree_and_nodes_are_means_of_what_is_below():
     X = CSRCounts(hierarchy().X.astype(float))
     tree, nodes, splits, _ = grown(X)
-    assert {frozenset(part) for split in splits for part in split.parts} == groups(tree) - {
-        frozenset(range(4))
-    }
-    assert [tuple(sorted(group)) for group in division(splits).groups] == [
-        tuple(np.flatnonzero(tree.above[:, v])) for v in range(tree.n_nodes)
-    ]
+    parts = {frozenset(part) for split in splits for part in split.parts}
+    assert parts == groups(tree) - {frozenset(range(4))}
+    above = [np.flatnonzero(of_node).tolist() for of_node in tree.above.T]
+    assert [sorted(group) for group in division(splits).groups] == above
     betas = [split.beta for split in splits]
     assert betas == sorted(betas)
     assert nodes.shape == (600, tree.n_nodes)
@@ -132,10 +131,7 @@ def test_held_out_observations_do_not_shape_the_tree(monkeypatch):
 
 
 def test_a_tree_that_is_stopped_is_not_said_to_be_without_reason():
-    class Stop:
-        def setup(self, estimator, context): ...
-        def teardown(self, estimator, context): ...
-        def on_fit_task_begin(self, *arguments, **named): ...
+    class Stop(Watcher):
         def on_fit_task_end(self, *arguments, **named):
             return True
 
@@ -146,15 +142,11 @@ def test_a_tree_that_is_stopped_is_not_said_to_be_without_reason():
     assert model.n_clusters_ >= 1
 
 
-def test_a_warm_start_from_another_tree_is_refused():
-    X = hierarchy().X
-    model = ClusterAbstraction(4, beta=0.1, random_state=0, warm_start=True).fit(X)
-    with pytest.raises(ValueError, match="tree is another one"):
-        model.set_params(tree="annealed").fit(X)
-
-
 def test_a_warm_start_keeps_the_tree():
     data = hierarchy()
+    given = ClusterAbstraction(4, beta=0.1, random_state=0, warm_start=True).fit(data.X)
+    with pytest.raises(ValueError, match="tree is another one"):
+        given.set_params(tree="annealed").fit(data.X)
     model = ClusterAbstraction(4, tree="annealed", max_iter=40, random_state=0, warm_start=True)
     with pytest.warns(match="converge"):
         model.set_params(tol=0.0).fit(data.X)

@@ -17,9 +17,6 @@ every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
 every_weights = pytest.mark.parametrize("object_weights", ["counts", "equal"])
 
 
-# ---- the critical temperature
-
-
 def uneven_table(n_clusters=2):
     """Rows and columns of very different size, an empty row and an empty column."""
     X = planted(n_clusters, 2000, kind="clusters", n_rows=30, n_columns=20).X.toarray()
@@ -45,22 +42,14 @@ def literal_critical_beta(n, object_weights):
 
 @every_axis
 @every_weights
-def test_critical_beta_is_that_of_a_dense_computation(axis, object_weights):
-    X = uneven_table()
+def test_critical_beta_is_that_of_a_dense_computation_and_of_repeated_rows(axis, object_weights):
+    X, weights = uneven_table(), np.random.default_rng(0).integers(0, 4, 30)
     n = X.toarray() if axis == "rows" else X.toarray().T
     expected = literal_critical_beta(n, object_weights)
     model = KINDS[axis](2, object_weights=object_weights)
     assert model.critical_beta(CSRCounts(X)) == pytest.approx(expected, rel=1e-3)
-    assert literal_critical_beta(n, "counts") != pytest.approx(
-        literal_critical_beta(n, "equal"), rel=0.1
-    )
-
-
-@every_axis
-@every_weights
-def test_critical_beta_counts_rows_by_their_weights(axis, object_weights):
-    X, weights = uneven_table(), np.random.default_rng(0).integers(0, 4, 30)
-    model = KINDS[axis](2, object_weights=object_weights)
+    counts, equal = (literal_critical_beta(n, weighting) for weighting in ("counts", "equal"))
+    assert counts != pytest.approx(equal, rel=0.1)
     weighted = model.critical_beta(CSRCounts(X, weights.astype(float)))
     repeated = model.critical_beta(CSRCounts(X[np.repeat(np.arange(30), weights)]))
     assert weighted == pytest.approx(repeated, rel=1e-3)
@@ -96,9 +85,6 @@ def test_small_differences_decay_above_the_critical_temperature_and_grow_below(
 def test_independent_rows_and_columns_never_split(axis):
     X = sp.csr_array(np.outer([1.0, 2.0, 3.0], [4.0, 1.0, 2.0, 2.0]))
     assert KINDS[axis](2).critical_beta(CSRCounts(X)) == np.inf
-
-
-# ---- empty clusters of hard models
 
 
 def overlapping(axis, empty_object):
@@ -167,12 +153,8 @@ def test_rows_without_weight_do_not_occupy_a_cluster(column):
     n[7] = 1000 * (np.arange(30) == column)  # alone in the first cluster, or badly explained in any
     X, weights = sp.csr_array(n), (np.arange(40) != 7).astype(float)
     start = start_with_an_empty_cluster("rows", X, 4)
-    model = KINDS["rows"](4, True)
-    fit = run(model, X, start, weights=weights)
+    fit = run(KINDS["rows"](4, True), X, start, weights=weights)
     assert (fit.rows[weights > 0] == 1).any(axis=0).all()
-
-
-# ---- where clusters are much alike and rows are long
 
 
 def alike(seed=0, n_words=1000):
@@ -215,8 +197,7 @@ def test_single_precision_tells_long_rows_apart_in_a_tree():
     X = sp.csr_array(X.astype(float)) * 1000
     model, rng = Abstractions(binary_tree(4)), np.random.default_rng(0)
     params, _ = model.start(CSRCounts(X), rng)
-    noise = rng.uniform(1 - 1e-3, 1 + 1e-3, params.nodes.shape)
-    nodes = X.sum(axis=0)[:, None] / X.sum() * noise
+    nodes = X.sum(axis=0)[:, None] * rng.uniform(1 - 1e-3, 1 + 1e-3, params.nodes.shape)
     params = params._replace(nodes=(nodes / nodes.sum(axis=0)).astype(np.float32))
     (rows, _), (rounded, _) = (
         model.expect(CSRCounts(X.astype(dtype)), params, None, 0.1)

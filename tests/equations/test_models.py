@@ -37,9 +37,6 @@ def test_models_pass_all_checks(name):
     check_model(case.model, case.X, literal=case.literal, betas=case.betas, skip=case.skip)
 
 
-# ---- every model has a case
-
-
 def models(source):
     """The classes of a file that are models: they say both steps, or inherit what is missing."""
     for node in ast.parse(source).body:
@@ -64,15 +61,9 @@ def test_every_model_has_a_case():
     sources = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
     assert not without_a_case(sources)
     assert len({name for source in sources for name in models(source)}) >= 10
-
-
-def test_a_model_without_a_case_is_found():
     new = "class New(Equations):\n    def expect(self): ...\n    def maximize(self): ..."
     assert without_a_case([new]) == {"New"}
     assert without_a_case(["class More(Projections):\n    def expect(self): ..."]) == {"More"}
-
-
-# ---- broken models are found
 
 
 EQUAL, SLOPE, BOUND = "literal step", "literal slope", "bound falls"
@@ -123,12 +114,14 @@ def test_broken_models_do_not_pass(name, twin):
         check_model(twin(Aspects(3)), skip=set(CHECKS) - {name}, **options)
 
 
-def test_a_check_that_cannot_fail_is_none(monkeypatch):
+def test_a_check_that_cannot_fail_is_none_and_unknown_ones_are_refused(monkeypatch):
     for name, check in CHECKS.items():
         monkeypatch.setitem(CHECKS, name, check._replace(run=lambda case, model: None))
         with pytest.raises(AssertionError, match=f"{name}: the broken twin .* passes"):
             check_model(Aspects(3), literal=LiteralAspects(), betas=(0.8,))
         monkeypatch.undo()
+    with pytest.raises(ValueError, match=r"no check \['slope'\]: they are \['bound falls'"):
+        check_model(Aspects(3), skip=["slope"])
 
 
 def test_half_a_step_climbs_and_needs_the_equations_to_be_found():
@@ -137,11 +130,6 @@ def test_half_a_step_climbs_and_needs_the_equations_to_be_found():
     CHECKS["blocks"].run(case, half)
     with pytest.raises(AssertionError, match="components"):
         CHECKS["literal step"].run(case, half)
-
-
-def test_unknown_checks_are_refused():
-    with pytest.raises(ValueError, match=r"no check \['slope'\]: they are \['bound falls'"):
-        check_model(Aspects(3), skip=["slope"])
 
 
 def test_tables_get_an_empty_row_and_column():

@@ -50,11 +50,13 @@ def test_converges_to_a_fixed_point_of_the_literal_equations(tempering, prior, b
     np.testing.assert_allclose(again, r, atol=2e-4)
 
 
-def test_the_literal_iteration_arrives_there_too():
+def test_the_literal_iteration_arrives_there_too_with_the_free_energy_of_what_is_left_out():
     X, beta = rich_table(), 0.9
     n, model = X.toarray(), PredictiveAspects(Aspects(2))
     fit = converged(model, X, beta)
-    r = posteriors_of(model, X, fit, beta) + 0.05 * (n > 0)[:, :, None]
+    r = posteriors_of(model, X, fit, beta)
+    assert fit.objective == pytest.approx(literal.free_energy(n, r, beta), rel=1e-4)
+    r += 0.05 * (n > 0)[:, :, None]
     r /= r.sum(axis=2, keepdims=True).clip(1e-300)
     for _ in range(200):
         r = literal.posterior(n, r, beta)
@@ -70,9 +72,6 @@ def test_broken_twins_are_no_fixed_points():
         r = posteriors_of(model, X, fit, beta)
         again = literal.posterior(X.toarray(), r, beta)
         assert np.abs(again - r).max() > 4e-3
-
-
-# ---- limits
 
 
 def test_large_counts_are_plain_em():
@@ -96,24 +95,12 @@ def test_where_nothing_is_left_the_posterior_is_uniform():
     np.testing.assert_allclose(stats.components[0], 1 / 3)
 
 
-def test_the_objective_is_the_free_energy_of_what_is_left_out():
-    X, beta = rich_table(), 0.8
-    n, model = X.toarray(), PredictiveAspects(Aspects(2))
-    fit = converged(model, X, beta)
-    r = posteriors_of(model, X, fit, beta)
-    assert fit.objective == pytest.approx(literal.free_energy(n, r, beta), rel=1e-4)
-
-
-# ---- the estimator
-
-
 def test_new_rows_are_folded_in_plainly():
     X = planted().X
     model = AspectModel(3, beta=0.8, leave_one_out=True, random_state=0).fit(X)
-    plain = Aspects(3).expect(
-        CSRCounts(X.astype(float)), model._state.params, model.transform(X), 0.8
-    )
-    np.testing.assert_allclose(plain[0], model.transform(X), atol=1e-3)
+    counts, rows = CSRCounts(X.astype(float)), model.transform(X)
+    plain, _ = Aspects(3).expect(counts, model._state.params, rows, 0.8)
+    np.testing.assert_allclose(plain, rows, atol=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")

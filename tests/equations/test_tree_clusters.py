@@ -37,9 +37,8 @@ def test_leaves_that_are_passed_over_change_little(tempering, beta):
 
 def staged(model, n_iter=30, observe=ignore):
     X = CSRCounts(planted().X.astype(float))
-    legs = [
-        Leg(stage, X, 0.5, min(limit or n_iter, n_iter), -np.inf) for stage, limit in model.stages
-    ]
+    stages = ((stage, min(limit or n_iter, n_iter)) for stage, limit in model.stages)
+    legs = [Leg(stage, X, 0.5, most, -np.inf) for stage, most in stages]
     return fit(legs, np.random.default_rng(0), solver(1.0), observe)
 
 
@@ -90,8 +89,7 @@ def test_trees_of_any_shape(level):
 
 
 def test_trees_that_do_not_fit_are_refused():
-    X = planted().X
-    with pytest.raises(ValueError, match="tree has 2 leaves, but n_clusters=3"):
-        ClusterAbstraction(3, tree=[-1, 0, 0]).fit(X)
-    with pytest.raises(ValueError, match="one root"):
-        ClusterAbstraction(2, tree=[-1, -1, 0]).fit(X)
+    refused = (3, [-1, 0, 0], "tree has 2 leaves, but n_clusters=3"), (2, [-1, -1, 0], "one root")
+    for n_clusters, tree, message in refused:
+        with pytest.raises(ValueError, match=message):
+            ClusterAbstraction(n_clusters, tree=tree).fit(planted().X)
