@@ -22,14 +22,18 @@ def small_corpus():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "name", ["plot_aggregate_markov", "plot_adjectives_and_nouns", "plot_class_bigrams"]
+    ("name", "data"),
+    [
+        ("plot_aggregate_markov", "bible"),
+        ("plot_adjectives_and_nouns", "brown_pairs"),
+        ("plot_class_bigrams", "bible"),
+    ],
 )
-def test_language(name, monkeypatch, capsys):
+def test_language(name, data, monkeypatch, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     import matplotlib.pyplot as plt
 
-    for data in ("bible", "brown_pairs"):
-        monkeypatch.setattr(corpora, data, small_corpus)
+    monkeypatch.setattr(corpora, data, small_corpus)
     runpy.run_path(str(EXAMPLES / f"{name}.py"))
     assert plt.get_fignums()
     plt.close("all")

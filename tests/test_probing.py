@@ -31,6 +31,7 @@ def test_probes_are_those_of_a_fit():
     for beta, validation in [probe[:2] for probe in model.temperature_search_ if not probe.prior]:
         assert probes(beta) == validation
     estimator = clone(estimator)
+    assert not hasattr(estimator, "_state")
     before = dict(vars(estimator))
     estimator._probes(X, np.ones(X.shape[0]))
     assert vars(estimator) == before
