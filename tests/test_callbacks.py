@@ -110,13 +110,17 @@ def test_speed_that_is_forgotten_is_found_out(relaxation, tmp_path, monkeypatch)
         assert_same(half.fit(X), whole)
 
 
-def test_a_warm_start_goes_on_too(tmp_path):
+def test_warm_starts_go_on_too_and_what_ended_is_over(tmp_path):
     begun = AspectModel(3, max_iter=12, random_state=0).fit(X)
     warm = {"warm_start": True, "max_iter": 30, "tol": 0}
     whole = pickle.loads(pickle.dumps(begun)).set_params(**warm).fit(X)
     half = interrupted(begun.set_params(**warm), X, tmp_path / "model", at=11)
     assert_same(half.fit(X), whole)
     assert len(half.temperature_search_) > 6
+    estimator = AspectModel(3, beta=0.9, max_iter=10, random_state=0)
+    half = interrupted(clone(estimator), X, tmp_path / "model", at=5)
+    one, two = half.fit(X), clone(estimator).fit(X)
+    assert_same(one.fit(X), two.set_params(warm_start=True).fit(X))
 
 
 def test_the_seeds_of_a_generator_are_kept(tmp_path):
@@ -124,14 +128,6 @@ def test_the_seeds_of_a_generator_are_kept(tmp_path):
     whole = clone(estimator).set_params(random_state=np.random.RandomState(1)).fit(X)
     model = clone(estimator).set_params(random_state=np.random.RandomState(1))
     assert_same(interrupted(model, X, tmp_path / "model", at=13).fit(X), whole)
-
-
-def test_what_ended_is_over(tmp_path):
-    """A warm start after a resumed fit is like any other."""
-    estimator = AspectModel(3, beta=0.9, max_iter=10, random_state=0)
-    half = interrupted(clone(estimator), X, tmp_path / "model", at=5)
-    one, two = half.fit(X), clone(estimator).fit(X)
-    assert_same(one.fit(X), two.set_params(warm_start=True).fit(X))
 
 
 def test_a_fit_goes_on_only_as_it_was(tmp_path):
@@ -198,7 +194,7 @@ def test_a_write_that_is_interrupted_leaves_the_old_file(call, tmp_path, monkeyp
 
 
 def test_callbacks_are_not_written(tmp_path):
-    estimator = AspectModel(3, beta=0.9, max_iter=30, random_state=0)
-    model = clone(estimator).set_callbacks(Checkpoint(tmp_path / "model")).fit(X)
+    model = AspectModel(3, beta=0.9, max_iter=30, random_state=0)
+    model.set_callbacks(Checkpoint(tmp_path / "model")).fit(X)
     assert not [name for name in vars(read_checkpoint(tmp_path / "model")) if "callback" in name]
     assert model._skl_callbacks

@@ -214,15 +214,12 @@ def test_transform_is_lazy(workers):
     np.testing.assert_allclose(fitted.compute(), model.transform(X), atol=1e-4)
 
 
-def test_a_fit_goes_on_from_a_checkpoint(workers, tmp_path):
+def test_a_fit_goes_on_from_a_checkpoint_or_a_warm_start(workers, tmp_path):
     table = in_blocks(X, 100)
     whole = clone(ASPECTS).set_callbacks(Checkpoint(tmp_path / "model", every=7)).fit(table)
     resumed = read_checkpoint(tmp_path / "model").set_params(warm_start=True).fit(table)
     assert_same(resumed, whole, 0)
     assert resumed.partial_fit(X[:50]).embedding_.shape == (50, 3)
-
-
-def test_a_warm_start_begins_with_the_states_of_the_rows(workers):
     models = [clone(ASPECTS).set_params(warm_start=True).fit(X) for _ in range(2)]
     for model, table in zip(models, (X, in_blocks(X, 100)), strict=True):
         model.set_params(max_iter=2).fit(table)

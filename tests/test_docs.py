@@ -61,12 +61,9 @@ def test_public_modules_say_what_is_public(name):
             assert inspect.getdoc(getattr(module, public))
 
 
-def test_all_pages_are_reached():
+def test_all_pages_are_reached_and_one_that_is_not_is_found():
     assert len(list(pages())) > 15
     assert not orphans(list(pages()))
-
-
-def test_a_page_that_is_not_reached_is_found():
     page = ("howto/lost", "# Lost")
     assert orphans([*pages(), page]) == {"howto/lost"}
 
@@ -123,15 +120,12 @@ def forbidden(page):
     return {room: names - allowed.get(room, allowed["aspect"]) for room, names in imports().items()}
 
 
-def test_the_table_of_floors_is_true():
+def test_the_table_of_floors_is_true_and_an_import_beside_it_is_found():
     assert set(rooms(ARCHITECTURE)) <= set(imports())
     assert {
         path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()
     } - ANYTHING <= set(rooms(ARCHITECTURE))
     assert not any(forbidden(ARCHITECTURE).values())
-
-
-def test_an_import_that_no_floor_allows_is_found():
     page = ARCHITECTURE.replace(
         "stepwise EM | `heldout` `protocol` |", "stepwise EM | `protocol` |"
     )

@@ -29,6 +29,9 @@ def test_indexing_keeps_the_table():
         np.testing.assert_array_equal(part.rows, dyads.rows[key])
         np.testing.assert_array_equal(np.asarray(part), np.asarray(dyads)[key])
     assert dyads[3] == (dyads.rows[3], dyads.columns[3])
+    assert len(dyads[[]]) == 0
+    with pytest.raises(IndexError, match="see rows and columns"):
+        dyads[:, 0]
 
 
 def test_scikit_learn_splits_observations():
@@ -50,9 +53,6 @@ def test_pairs_and_frames():
         assert dyads.same_table(expected)
         np.testing.assert_array_equal(np.asarray(dyads), np.asarray(expected))
     assert len(Dyads.from_frame(pairs, "adjective", "noun")) == 3
-
-
-def test_pairs_keep_their_order():
     dyads = Dyads.from_pairs(["b", "a", "b"], ["x", "y", "w"], [1, 2, 1])
     assert [dyads.row_names[i] for i in dyads.rows] == ["b", "a", "a", "b"]
     assert [dyads.column_names[j] for j in dyads.columns] == ["x", "y", "y", "w"]
@@ -60,23 +60,13 @@ def test_pairs_keep_their_order():
         Dyads.from_pairs(["a"], ["b"], [-1])
 
 
-def test_odd_indices():
-    dyads = Dyads(COUNTS)
-    assert len(dyads[[]]) == 0
-    with pytest.raises(IndexError, match="see rows and columns"):
-        dyads[:, 0]
-
-
-def test_fractional_counts_keep_their_weight():
+def test_weights_and_dtypes_are_kept():
     table = np.array([[2.5, 0.0], [0.25, 3.0]])
     dyads = Dyads(table)
     assert len(dyads) == 7
     np.testing.assert_allclose(dyads.to_csr().toarray(), table)
     half = dyads.reweighted(np.full(7, 0.5))
     np.testing.assert_allclose(half.to_csr().toarray(), table / 2)
-
-
-def test_float32_stays_float32():
     assert Dyads(COUNTS.astype(np.float32))[:5].to_csr().dtype == np.float32
     assert Dyads(COUNTS.astype(np.int64))[:5].to_csr().dtype == np.float64
 
@@ -101,7 +91,4 @@ def test_tables_are_told_apart():
 def test_bad_input_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_repr():
     assert repr(Dyads([[2, 1]])) == "<Dyads: 3 observations of a table of shape (1, 2)>"

@@ -51,6 +51,10 @@ def test_members_differ_and_are_those_of_their_seeds(model):
     assert np.abs(first.components_ - second.components_).max() > 1e-3
     alone = clone(first).set_params(random_state=second.random_state).fit(X)
     np.testing.assert_array_equal(alone.components_, second.components_)
+    estimator = ProductSpaceMixture(2, 2, beta=0.95, max_iter=5, random_state=7)
+    average(estimator, 2).fit(X)
+    assert estimator.random_state == 7
+    assert not hasattr(estimator, "components_")
 
 
 def test_the_mean_beats_its_members():
@@ -101,17 +105,20 @@ def test_scores_are_log_likelihoods_of_the_smoothed_mean(model):
     assert model.perplexity(Dyads(test)) == pytest.approx(np.exp(-expected))
     assert model.score_samples(X).shape == (X.shape[0],)
     assert np.isfinite(model.score(X))
+    heldout = HeldOut(CSRCounts(test), model.unigram_, model.smoothing_)
+    predicted = Factors(model.embedding_, model.components_.T)
+    assert heldout.score(predicted).perplexity == pytest.approx(model.perplexity(Dyads(test)))
 
 
-@pytest.mark.parametrize("n_jobs", [2, 7])
-def test_results_do_not_depend_on_n_jobs(model, n_jobs, monkeypatch):
+def test_results_do_not_depend_on_n_jobs(model, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
     monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
-    other = average(n_jobs=n_jobs).fit(X)
-    np.testing.assert_array_equal(model.components_, other.components_)
-    np.testing.assert_array_equal(model.embedding_, other.embedding_)
-    np.testing.assert_array_equal(model.transform(X), other.transform(X))
-    assert (model.beta_, model.smoothing_) == (other.beta_, other.smoothing_)
+    for n_jobs in (2, 7):
+        other = average(n_jobs=n_jobs).fit(X)
+        np.testing.assert_array_equal(model.components_, other.components_)
+        np.testing.assert_array_equal(model.embedding_, other.embedding_)
+        np.testing.assert_array_equal(model.transform(X), other.transform(X))
+        assert (model.beta_, model.smoothing_) == (other.beta_, other.smoothing_)
 
 
 def test_it_joins_searches_and_pipelines():
@@ -139,17 +146,3 @@ def test_it_joins_searches_and_pipelines():
 def test_bad_parameters_are_refused(mean, message):
     with pytest.raises(ValueError, match=message):
         mean.fit(X)
-
-
-def test_the_estimator_given_is_left_as_it_is():
-    estimator = ProductSpaceMixture(2, 2, beta=0.95, max_iter=5, random_state=7)
-    average(estimator, 2).fit(X)
-    assert estimator.random_state == 7
-    assert not hasattr(estimator, "components_")
-
-
-def test_heldout_scores_products_as_it_scores_models(model):
-    test = split_observations(X, random_state=0)[1]
-    heldout = HeldOut(CSRCounts(test), model.unigram_, model.smoothing_)
-    predicted = Factors(model.embedding_, model.components_.T)
-    assert heldout.score(predicted).perplexity == pytest.approx(model.perplexity(Dyads(test)))

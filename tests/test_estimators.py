@@ -28,8 +28,6 @@ def impossible(estimator):
 
 
 ROW_CLUSTERERS = [estimator for estimator in ESTIMATORS if hasattr(estimator, "predict_proba")]
-
-
 QUICK = [clone(estimator).set_params(max_iter=10) for estimator in FORMS]
 
 

@@ -81,12 +81,8 @@ def test_feedback_adds_half_the_mean_of_the_first_documents(share):
     expanded[3] = 0  # the empty query
     differences = np.abs(model.similarity(QUERIES) - Index(plain, X).match(sp.csr_array(expanded)))
     assert (differences.max() < 1e-12) == (share == 0.5)
-
-
-def test_more_feedback_than_documents_takes_them_all():
-    model = retriever(n_feedback=30).fit(X)
-    more = retriever(n_feedback=100).fit(X)
-    np.testing.assert_array_equal(more.similarity(QUERIES), model.similarity(QUERIES))
+    all_of_them, more = (retriever(n_feedback=n).fit(X).similarity(QUERIES) for n in (30, 100))
+    np.testing.assert_array_equal(more, all_of_them)
 
 
 def test_without_aspects_it_is_the_tf_idf_cosine_of_scikit_learn():
@@ -106,7 +102,9 @@ def test_neighbours_are_the_most_similar_documents(model):
     np.testing.assert_array_equal(model.kneighbors(QUERIES, 4, return_distance=False), order)
 
 
-def test_chunks_of_queries_change_nothing(model, monkeypatch):
+def test_chunks_and_companions_change_nothing(model, monkeypatch):
+    alone = [model.similarity(QUERIES[[i]])[0] for i in range(QUERIES.shape[0])]
+    np.testing.assert_allclose(model.similarity(QUERIES), alone, atol=1e-12)
     expected = model.kneighbors(QUERIES, 3)
     monkeypatch.setattr(retrieval, "get_chunk_n_rows", lambda **options: 2)
     for ours, theirs in zip(model.kneighbors(QUERIES, 3), expected, strict=True):
@@ -138,11 +136,6 @@ def test_words_may_come_in_any_order(model):
     queries = tf_idf(QUERIES[:, order], permuted.idf_)
     ours = Index(permuted, X[:, order]).match(queries)
     np.testing.assert_allclose(ours, model.similarity(QUERIES), atol=1e-6)
-
-
-def test_each_query_and_document_stands_for_itself(model):
-    alone = [model.similarity(QUERIES[[i]])[0] for i in range(QUERIES.shape[0])]
-    np.testing.assert_allclose(model.similarity(QUERIES), alone, atol=1e-12)
 
 
 def test_empty_queries_and_documents_are_like_nothing(model):

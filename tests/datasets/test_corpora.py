@@ -64,14 +64,10 @@ def test_textures_are_grey_and_differ():
 
 
 @requires_data
-def test_brown_keeps_null_as_a_word():
+def test_brown_keeps_null_and_bible_rows_are_the_preceding_words():
     corpus = corpora.brown_pairs()
     assert "null" in corpus.rows
     assert "" not in corpus.rows
-
-
-@requires_data
-def test_bible_rows_are_the_preceding_words():
     X, rows, _, columns = corpora.bible()
     index = {word: i for i, word in enumerate(columns)}
     assert X[index["in"], index["the"]] > X[index["the"], index["in"]]

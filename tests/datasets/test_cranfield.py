@@ -72,8 +72,11 @@ def test_contents(source, tmp_path):
     assert "-1" in data.DESCR
 
 
-def test_downloads_once(source, tmp_path):
+def test_downloads_once_and_not_at_all_where_that_is_not_wanted(source, tmp_path):
     _, requests = source
+    with pytest.raises(OSError, match="Data not found and `download_if_missing` is False"):
+        fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
+    assert requests == []
     first = fetch_cranfield(data_home=tmp_path / "home")
     assert sorted(requests) == ["/cran.qry.json", "/cranfield_data.json", "/cranqrel.json"]
     again = fetch_cranfield(data_home=tmp_path / "home")
@@ -82,14 +85,7 @@ def test_downloads_once(source, tmp_path):
     assert first.data == again.data == offline.data
 
 
-def test_missing(source, tmp_path):
-    _, requests = source
-    with pytest.raises(OSError, match="Data not found and `download_if_missing` is False"):
-        fetch_cranfield(data_home=tmp_path / "home", download_if_missing=False)
-    assert requests == []
-
-
-@pytest.mark.parametrize("name", ["cranfield_data.json", "cran.qry.json", "cranqrel.json"])
+@pytest.mark.parametrize("name", cranfield.CHECKSUMS)
 def test_wrong_file_at_the_source(source, tmp_path, name):
     folder, _ = source
     (folder / name).write_text("[]")
@@ -108,8 +104,5 @@ def test_damaged_local_file(source, tmp_path):
         repaired = fetch_cranfield(data_home=tmp_path / "home")
     assert requests[3:] == ["/cranqrel.json"]
     assert repaired.relevance.tolist() == good.relevance.tolist()
-
-
-def test_bad_parameters():
     with pytest.raises(ValueError, match="The 'n_retries' parameter of fetch_cranfield must be"):
         fetch_cranfield(n_retries=0)

@@ -80,6 +80,9 @@ def test_second_call_reads_the_cache(corpus, home, monkeypatch):
     for name in ("data", "names", "target_names"):
         assert again[name] == corpus[name]
     np.testing.assert_array_equal(again.target, corpus.target)
+    X, y = load_docstrings(return_X_y=True, data_home=home)
+    assert corpus.data == X
+    np.testing.assert_array_equal(y, corpus.target)
 
 
 def test_another_process_gives_the_same(corpus, tmp_path):
@@ -98,12 +101,6 @@ def test_another_process_gives_the_same(corpus, tmp_path):
     assert documents["names"] == corpus.names
     for there, here in zip(documents["data"], corpus.data, strict=True):
         assert sorted(re.findall(r"\w+", there)) == sorted(re.findall(r"\w+", here))
-
-
-def test_return_X_y(corpus, home):
-    X, y = load_docstrings(return_X_y=True, data_home=home)
-    assert corpus.data == X
-    np.testing.assert_array_equal(y, corpus.target)
 
 
 def test_new_versions_get_a_new_file(home, monkeypatch):
@@ -156,12 +153,9 @@ def test_optional_dependency_is_skipped(monkeypatch):
     assert "sklearn.tree" in modules
 
 
-def test_stripped_docstrings(tmp_path, monkeypatch):
+def test_bad_parameters_and_stripped_docstrings(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="The 'return_X_y' parameter of load_docstrings must be"):
+        load_docstrings(return_X_y="yes")
     monkeypatch.setattr(docstrings.sys, "flags", SimpleNamespace(optimize=2))
     with pytest.raises(RuntimeError, match="-OO"):
         load_docstrings(data_home=tmp_path)
-
-
-def test_bad_parameters():
-    with pytest.raises(ValueError, match="The 'return_X_y' parameter of load_docstrings must be"):
-        load_docstrings(return_X_y="yes")

@@ -43,14 +43,11 @@ def test_counts_follow_the_planted_model(kind):
     assert abs(chi2 - degrees) < 5 * np.sqrt(2 * degrees)
 
 
-@pytest.mark.parametrize("kind", ["clusters", "coclusters"])
-def test_clusters_are_one_hot_and_balanced(kind):
-    data = make_cooccurrences(32, 40, 5, kind=kind, random_state=0)
-    np.testing.assert_array_equal(data.mixtures, np.eye(5)[data.labels])
-    assert sorted(np.bincount(data.labels)) == [6, 6, 6, 7, 7]
-
-
-def test_the_label_of_a_row_is_its_most_probable_aspect():
+def test_clusters_are_one_hot_and_balanced_and_aspects_labelled_by_the_most_probable():
+    for kind in ("clusters", "coclusters"):
+        data = make_cooccurrences(32, 40, 5, kind=kind, random_state=0)
+        np.testing.assert_array_equal(data.mixtures, np.eye(5)[data.labels])
+        assert sorted(np.bincount(data.labels)) == [6, 6, 6, 7, 7]
     data = make_cooccurrences(30, 40, 4, random_state=0)
     np.testing.assert_array_equal(data.labels, data.mixtures.argmax(axis=1))
 
@@ -71,13 +68,16 @@ def test_hierarchy_uses_the_nodes_on_the_path_of_a_row_equally(n_components):
         np.testing.assert_allclose(mixture, expected)
 
 
-def test_nodes_of_a_hierarchy_are_apart_where_the_concentration_is_small():
+def test_small_and_large_concentration():
     far, near = (
         make_cooccurrences(10, 2000, kind="hierarchy", concentration=c, random_state=0).components
         for c in (0.01, 10.0)
     )
     assert pdist(far, "cityblock").min() / 2 > 0.9
     assert pdist(near, "cityblock").max() / 2 < 0.3
+    peaked, flat = (make_cooccurrences(concentration=c, random_state=0) for c in (0.01, 100.0))
+    assert peaked.mixtures.max(axis=1).mean() > 0.9
+    assert flat.mixtures.max(axis=1).mean() < 0.3
 
 
 def test_coclusters_have_block_structure():
@@ -91,9 +91,6 @@ def test_coclusters_have_block_structure():
     ratio = data.components / data.blocks[:, data.column_labels]
     np.testing.assert_allclose(ratio, np.broadcast_to(ratio[0], ratio.shape))
     np.testing.assert_array_equal(data.blocks.argmax(axis=1), np.arange(4))
-
-
-def test_more_row_clusters_than_column_clusters():
     data = make_cooccurrences(30, 50, 5, kind="coclusters", n_column_clusters=2, random_state=0)
     np.testing.assert_array_equal(data.blocks.argmax(axis=1), [0, 1, 0, 1, 0])
 
@@ -127,20 +124,12 @@ def test_extreme_concentration(kind, concentration):
     assert np.isfinite(data.components).all()
 
 
-def test_concentration_spreads():
-    peaked, flat = (make_cooccurrences(concentration=c, random_state=0) for c in (0.01, 100.0))
-    assert peaked.mixtures.max(axis=1).mean() > 0.9
-    assert flat.mixtures.max(axis=1).mean() < 0.3
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-def test_dtype(dtype):
-    data = make_cooccurrences(dtype=dtype, random_state=0)
-    assert data.X.dtype == dtype
-    assert data.X.sum() == 10_000
-
-
-def test_dtype_too_small():
+def test_dtypes_of_counts_and_of_indices():
+    for dtype in (np.int64, np.float32, np.float64, np.int32):
+        X = make_cooccurrences(dtype=dtype, random_state=0).X
+        assert X.dtype == dtype
+        assert X.sum() == 10_000
+        assert X.indices.dtype == X.indptr.dtype == np.int32  # those that scikit-learn takes
     with pytest.raises(ValueError, match="does not fit into dtype=int8"):
         make_cooccurrences(1, 1, 1, n_observations=128, dtype=np.int8)
     assert make_cooccurrences(1, 1, 1, n_observations=127, dtype=np.int8).X.sum() == 127
@@ -171,8 +160,3 @@ def test_large_tables_stay_sparse():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         make_cooccurrences(**parameters)
-
-
-def test_indices_are_those_that_scikit_learn_takes():
-    X = make_cooccurrences(random_state=0).X
-    assert X.indices.dtype == X.indptr.dtype == np.int32

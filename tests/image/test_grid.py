@@ -3,30 +3,17 @@ import pytest
 
 from skcooc.image import grid_coarsening
 
-SHAPES = [(1, 1), (1, 9), (8, 8), (7, 5), (12, 31), (33, 2)]
 
-
-def most_levels(shape):
-    return int(np.ceil(np.log2(max(shape))))
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_two_sites_share_a_group_where_they_share_a_block(shape):
-    height, width = shape
-    sites = [(y, x) for y in range(height) for x in range(width)]
-    for level, labels in enumerate(grid_coarsening(shape, most_levels(shape))):
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (8, 8), (7, 5), (12, 31), (33, 2)])
+def test_groups_are_blocks_without_gaps_and_are_nested(shape):
+    sites = list(np.ndindex(shape))
+    finer = np.arange(len(sites))
+    for level, labels in enumerate(grid_coarsening(shape, int(np.ceil(np.log2(max(shape)))))):
         size = 2 ** (level + 1)
         blocks = [(y // size, x // size) for y, x in sites]
         names = dict(zip(blocks, labels, strict=True))
         assert labels.tolist() == [names[block] for block in blocks]
         assert len(set(names.values())) == len(names)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_groups_have_no_gaps_and_are_nested(shape):
-    levels = grid_coarsening(shape, most_levels(shape))
-    finer = np.arange(shape[0] * shape[1])
-    for labels in levels:
         assert labels.shape == finer.shape
         assert np.unique(labels).tolist() == list(range(labels.max() + 1))
         assert labels.max() < finer.max()
@@ -40,6 +27,7 @@ def test_blocks_are_counted_along_the_lines():
     labels = grid_coarsening((4, 6), 1)[0]
     expected = [[0, 0, 1, 1, 2, 2]] * 2 + [[3, 3, 4, 4, 5, 5]] * 2
     np.testing.assert_array_equal(labels.reshape(4, 6), expected)
+    assert grid_coarsening((8, 8), 0) == []
 
 
 @pytest.mark.parametrize(
@@ -53,10 +41,6 @@ def test_blocks_are_counted_along_the_lines():
 )
 def test_as_many_levels_by_default_as_leave_64_blocks(shape, sizes):
     assert [labels.max() + 1 for labels in grid_coarsening(shape)] == sizes
-
-
-def test_no_levels():
-    assert grid_coarsening((8, 8), 0) == []
 
 
 @pytest.mark.parametrize(

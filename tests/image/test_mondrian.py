@@ -17,21 +17,15 @@ def test_every_texture_fills_a_rectangle(n, seed):
         assert len(y) == (np.ptp(y) + 1) * (np.ptp(x) + 1)
 
 
-def test_parts_are_whole():
+def test_parts_are_whole_small_textures_repeat_themselves_and_seeds_count():
     image, labels = make_mondrian([COORDINATES, COORDINATES + 10_000], (50, 70), 0)
     for k in range(2):
         y, x = np.nonzero(labels == k)
         part = image[y.min() : y.max() + 1, x.min() : x.max() + 1]
         assert (np.diff(part, axis=1) == 1).all()
         assert (np.diff(part, axis=0) == 80).all()
-
-
-def test_a_small_texture_repeats_itself():
     image, _ = make_mondrian([np.arange(12).reshape(3, 4)], (9, 12))
     np.testing.assert_array_equal(image, np.tile(image[:3, :4], (3, 3)))
-
-
-def test_seeds():
     draw = [make_mondrian([COORDINATES, -COORDINATES], (30, 30), seed) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(draw[0].image, draw[1].image)
     assert not np.array_equal(draw[0].labels, draw[2].labels)

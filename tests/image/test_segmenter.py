@@ -30,7 +30,7 @@ def test_tying_neighbours_is_what_helps(fitted):
     assert agreement(untied.labels_) < agreement(fitted.labels_) - 0.04
 
 
-def test_attributes(fitted):
+def test_attributes_and_repetition(fitted):
     assert fitted.labels_.shape == IMAGE.shape
     assert fitted.posteriors_.shape == (*IMAGE.shape, 3)
     np.testing.assert_allclose(fitted.posteriors_.sum(axis=2), 1, rtol=1e-5)
@@ -39,9 +39,6 @@ def test_attributes(fitted):
     np.testing.assert_allclose(fitted.components_.sum(axis=1), 1, rtol=1e-5)
     assert fitted.clustering_.components_.shape[0] == 7
     assert np.isfinite(fitted.objective_)
-
-
-def test_results_repeat(fitted):
     again = TextureSegmenter(3, n_jobs=2, random_state=0).fit(IMAGE)
     np.testing.assert_array_equal(again.posteriors_, fitted.posteriors_)
 
@@ -69,8 +66,5 @@ def test_pixels_have_the_posteriors_of_their_blocks():
 def test_bad_parameters_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
         TextureSegmenter(**params).fit(IMAGE)
-
-
-def test_colours_are_refused():
     with pytest.raises(ValueError, match="dim 3"):
         TextureSegmenter().fit(np.zeros((8, 8, 3)))

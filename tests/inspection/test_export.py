@@ -20,7 +20,7 @@ def nodes_of(root):
         yield from nodes_of(child)
 
 
-def test_text_of_a_small_tree():
+def test_text_of_a_small_and_of_a_deep_tree():
     model = stand_in(
         binary_tree(3),
         n_rows=4,
@@ -38,6 +38,13 @@ def test_text_of_a_small_tree():
         "|   |   |--- cluster 2: wine (10.0%, 1 row)",
         "|   |--- cluster 0: bread (7.5%, 2 rows)",
     ]
+    n = 1500
+    tree = explicit_tree(np.arange(-1, n - 1))
+    model = stand_in(
+        tree, n_rows=2, node_weights_=np.full(n, 1 / n), components_=np.ones((n, 2)) / 2
+    )
+    assert len(export_text(model).splitlines()) == n
+    assert export_dict(model)["weight"] == 1 / n
 
 
 @every_tree
@@ -62,15 +69,10 @@ def test_dictionaries_are_the_tree(model):
         for feature in node["features"]:
             j = int(feature["name"].removeprefix("x"))
             assert feature["probability"] == model.components_[v, j]
-
-
-@every_tree
-def test_leaves_have_the_cluster_and_its_number_of_rows(model):
-    for node in nodes_of(export_dict(model)):
         is_leaf = not node["children"]
         assert ("cluster" in node) == ("n_rows" in node) == is_leaf
         if is_leaf:
-            assert model.tree_.leaves[node["cluster"]] == node["node"]
+            assert tree.leaves[node["cluster"]] == v
             assert node["n_rows"] == (model.labels_ == node["cluster"]).sum()
 
 
@@ -82,15 +84,12 @@ def test_json(dtype):
     assert json.loads(json.dumps(root)) == root
 
 
-@pytest.mark.parametrize("n_features", [0, 2, 99])
-def test_features_are_the_most_probable_first(n_features):
+def test_features_are_the_most_probable_first_those_of_the_same_name_too():
     model = hierarchy_model(4)
-    names = node_top_features(model, n_features)
-    for node in nodes_of(export_dict(model, n_features=n_features)):
-        assert [feature["name"] for feature in node["features"]] == names[node["node"]]
-
-
-def test_columns_of_the_same_name_are_both_there():
+    for n_features in (0, 2, 99):
+        names = node_top_features(model, n_features)
+        for node in nodes_of(export_dict(model, n_features=n_features)):
+            assert [feature["name"] for feature in node["features"]] == names[node["node"]]
     model = hierarchy_model(2, n_columns=3)
     assert len(export_dict(model, ["same", "same", "other"])["features"]) == 3
 
@@ -100,13 +99,3 @@ def test_an_empty_cluster_has_no_rows():
     assert "40 rows" in export_text(model).splitlines()[1]
     assert "0 rows" in export_text(model).splitlines()[2]
     assert [leaf["n_rows"] for leaf in export_dict(model)["children"]] == [40, 0]
-
-
-def test_a_deep_tree():
-    n = 1500
-    tree = explicit_tree(np.arange(-1, n - 1))
-    model = stand_in(
-        tree, n_rows=2, node_weights_=np.full(n, 1 / n), components_=np.ones((n, 2)) / 2
-    )
-    assert len(export_text(model).splitlines()) == n
-    assert export_dict(model)["weight"] == 1 / n

@@ -14,15 +14,15 @@ MODEL = AspectModel(3, beta=1, random_state=0, tol=1e-3).fit(X)
 def test_top_features_are_in_decreasing_order_of_probability():
     for q, names in zip(MODEL.components_, top_features(MODEL, 4), strict=True):
         columns = [int(name.removeprefix("x")) for name in names]
-        probabilities = q[columns]
         assert len(columns) == 4
-        assert (np.diff(probabilities) <= 0).all()
-        rest = np.delete(q, columns)
-        assert probabilities.min() >= rest.max()
-
-
-def test_top_features_are_all_features_where_there_are_no_more():
+        assert (np.diff(q[columns]) <= 0).all()
+        assert q[columns].min() >= np.delete(q, columns).max()
     assert [sorted(names) for names in top_features(MODEL, 99)] == [[f"x{j}" for j in range(7)]] * 3
+    lda = LatentDirichletAllocation(2, max_iter=1, random_state=0).fit(X)
+    assert top_features(lda, 1, list("abcdefg"))[0] == ["abcdefg"[lda.components_[0].argmax()]]
+    model = hierarchy_model(4)
+    expected = [[f"x{j}" for j in np.argsort(-q)[:3]] for q in model.components_]
+    assert node_top_features(model, 3) == top_features(model, 3) == expected
 
 
 def test_names_seen_in_fit_are_used_unless_others_are_given():
@@ -31,17 +31,10 @@ def test_names_seen_in_fit_are_used_unless_others_are_given():
     model = AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(dyads)
     assert set(top_features(model, 7)[0]) == set(seen)
     assert set(top_features(model, 7, given)[0]) == set(given)
-
-
-def test_a_model_of_another_library_will_do():
-    lda = LatentDirichletAllocation(2, max_iter=1, random_state=0).fit(X)
-    assert top_features(lda, 1, list("abcdefg"))[0] == ["abcdefg"[lda.components_[0].argmax()]]
-
-
-def test_node_top_features_are_those_of_every_node():
-    model = hierarchy_model(4)
-    expected = [[f"x{j}" for j in np.argsort(-q)[:3]] for q in model.components_]
-    assert node_top_features(model, 3) == top_features(model, 3) == expected
+    model = stand_in(n_columns=4)
+    assert set(node_top_features(model, 1, list("abcd"))[0]) <= set("abcd")
+    model.feature_names_in_ = np.array(list("ABCD"), dtype=object)
+    assert set(characteristic_features(model)[0]) <= set("ABCD")
 
 
 def _shannon_parts(q, reference):
@@ -67,20 +60,10 @@ def test_characteristic_features_against_the_definition(model):
         assert names[node] == [f"x{j}" for j in order if parts[j] > 0]
 
 
-def test_a_column_of_the_parent_is_not_characteristic():
+def test_what_is_rare_or_of_the_parent_is_not_characteristic():
     q = np.array([[0.6, 0.4, 0.0], [0.5, 0.0, 0.5], [0.6, 0.4, 0.0]])
     model = stand_in(binary_tree(2), n_columns=3, components_=q)
     assert characteristic_features(model)[1:] == [["x2"], []]
-
-
-def test_a_rare_column_that_the_parent_never_generates_does_not_win():
     q = np.array([[0.98, 0.02, 0.0], [0.19, 0.8, 0.01], [1.0, 0.0, 0.0]])
     model = stand_in(binary_tree(2), n_columns=3, components_=q)
     assert characteristic_features(model)[1] == ["x1", "x2"]
-
-
-def test_names_of_the_columns_of_a_hierarchy():
-    model = stand_in(n_columns=4)
-    assert set(node_top_features(model, 1, list("abcd"))[0]) <= set("abcd")
-    model.feature_names_in_ = np.array(list("ABCD"), dtype=object)
-    assert set(characteristic_features(model)[0]) <= set("ABCD")

@@ -41,6 +41,9 @@ def test_rows_are_distributions_also_of_float32_and_of_other_libraries(X):
         for name in ("topic_term_dists", "doc_topic_dists"):
             assert arguments[name].dtype == np.float64
             np.testing.assert_allclose(arguments[name].sum(axis=1), 1, rtol=1e-12)
+    model = hierarchy_model()
+    arguments = to_pyldavis(model, np.ones((3, 30)))
+    assert arguments["doc_topic_dists"].shape == (3, model.tree_.n_nodes)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -65,9 +68,3 @@ def test_the_page_of_pyldavis(estimator, X):
     words = X.sum(axis=1) @ estimator.transform(X) / X.sum()
     np.testing.assert_allclose(np.array(data["mdsDat"]["Freq"]) / 100, words, rtol=1e-6)
     assert "<script" in pyLDAvis.prepared_data_to_html(prepared)
-
-
-def test_a_hierarchy():
-    model = hierarchy_model()
-    arguments = to_pyldavis(model, np.ones((3, 30)))
-    assert arguments["doc_topic_dists"].shape == (3, model.tree_.n_nodes)

@@ -24,6 +24,8 @@ from tests.inspection.planted import hierarchy_model
 X = np.random.default_rng(0).poisson(2.0, (20, 7))
 MODEL = AspectModel(2, beta=1, random_state=0, tol=1e-2).fit(X)
 LDA = LatentDirichletAllocation(2, max_iter=1).fit([[1, 2], [2, 1]])
+OF_TREES = node_top_features, export_dict, export_text
+OF_COMPONENTS = top_features, characteristic_features, representative_rows, describe
 TREE, NEW, FEW = hierarchy_model(), AspectModel(), ["a", "b"]
 
 
@@ -42,15 +44,9 @@ TREE, NEW, FEW = hierarchy_model(), AspectModel(), ["a", "b"]
         (describe, (MODEL, list("abcdefg"), FEW), ValueError, "20 rows"),
         (nearest_rows, (np.eye(3), [0], 0), ValueError, "n_neighbors"),
         (nearest_rows, (np.eye(3), [0], 3), ValueError, "n_neighbors"),
-        (node_top_features, (MODEL,), TypeError, "AspectModel has no tree_"),
-        (export_dict, (MODEL,), TypeError, "AspectModel has no tree_"),
-        (export_text, (MODEL,), TypeError, "AspectModel has no tree_"),
+        *((function, (MODEL,), TypeError, "AspectModel has no tree_") for function in OF_TREES),
+        *((function, (NEW,), NotFittedError, None) for function in (*OF_TREES, *OF_COMPONENTS)),
         (representative_rows, (LDA,), TypeError, "LatentDirichletAllocation has no embedding_"),
-        (top_features, (NEW,), NotFittedError, None),
-        (node_top_features, (NEW,), NotFittedError, None),
-        (characteristic_features, (NEW,), NotFittedError, None),
-        (representative_rows, (NEW,), NotFittedError, None),
-        (describe, (NEW,), NotFittedError, None),
         (to_pyldavis, (NEW, X), NotFittedError, None),
     ],
 )

@@ -43,6 +43,10 @@ def test_the_weight_is_not_the_prior(X):
     weights = describe(model)["weight"]
     np.testing.assert_allclose(weights, X.sum(axis=1) @ model.embedding_ / X.sum())
     assert not np.allclose(weights, model.weights_)
+    model = hierarchy_model(4)
+    table = describe(model)
+    assert len(table) == model.tree_.n_nodes
+    np.testing.assert_allclose(table["weight"], model.node_weights_)
 
 
 @pytest.mark.parametrize(
@@ -66,25 +70,15 @@ def test_a_line_for_each_feature(model, backend):
     np.testing.assert_allclose(np.array(long["probabilities"], dtype=float), expected)
 
 
-def test_names(model):
+def test_names_given_or_seen_in_fit(model, X):
     features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
     table = describe(model, features, rows)
     assert {len(names) for names in table["features"]} == {7}
     assert set(table["features"][0]) == set(features)
     assert set(table.explode("rows")["rows"]) <= set(rows)
-
-
-def test_names_seen_in_fit(X):
     model = AspectModel(2, beta=1, tol=1e-2, random_state=0)
     table = describe(model.fit(Dyads(X, column_names=list("abcdefg"))))
     assert set(table["features"][0]) == set("abcdefg")
-
-
-def test_nodes_of_a_hierarchy():
-    model = hierarchy_model(4)
-    table = describe(model)
-    assert len(table) == model.tree_.n_nodes
-    np.testing.assert_allclose(table["weight"], model.node_weights_)
 
 
 def test_float32_is_read_as_it_is(X):

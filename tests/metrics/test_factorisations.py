@@ -15,18 +15,18 @@ def test_perplexity_is_the_definition():
     n, P = X.toarray(), 0.9 * A @ B + 0.1 * b
     expected = np.exp(-(n * np.log(P)).sum() / n.sum())
     assert metrics.perplexity(X, A, B, background=b, smoothing=0.1) == pytest.approx(expected)
+    b = metrics.unigram(np.ones((5, 8)))
+    assert metrics.perplexity(np.ones((5, 8)), np.ones((5, 1)), [b]) == pytest.approx(8)
+    X = sp.csr_array(([2.0, 0.0], ([0, 0], [0, 1])), shape=(1, 2))
+    assert metrics.perplexity(X, [[1.0]], [[1.0, 0.0]]) == 1
 
 
-def test_agrees_with_the_estimators_own_score():
+def test_agrees_with_the_estimators_own_score_and_best_smoothing_is_best():
     train, test = split_observations(planted().X, random_state=0)
     model = AspectModel(3, random_state=0).fit(train)
     options = {"background": metrics.unigram(train), "smoothing": model.smoothing_}
     ours = metrics.perplexity(test, model.embedding_, model.components_, **options)
     assert ours == pytest.approx(model.perplexity(Dyads(test)))
-
-
-def test_best_smoothing_is_best():
-    train, test = split_observations(planted().X, random_state=0)
     model = AspectModel(5, beta=1.0, random_state=0).fit(train)
     b, factors = metrics.unigram(train), (model.embedding_, model.components_)
     s = metrics.best_smoothing(test, *factors, b)
@@ -36,30 +36,14 @@ def test_best_smoothing_is_best():
     assert at[0] == min(at)
 
 
-def test_unigram_of_uniform_columns_has_the_perplexity_of_their_number():
-    b = metrics.unigram(np.ones((5, 8)))
-    assert metrics.perplexity(np.ones((5, 8)), np.ones((5, 1)), [b]) == pytest.approx(8)
-
-
 def test_impossible_observations_and_wrong_shapes():
     assert metrics.perplexity([[1, 1]], [[1.0]], [[1.0, 0.0]]) == np.inf
     with pytest.raises(ValueError, match="does not match"):
         metrics.perplexity([[1, 1]], [[1.0]], [[0.5, 0.25, 0.25]])
-
-
-def test_stored_zeros_are_no_observations():
-    X = sp.csr_array(([2.0, 0.0], ([0, 0], [0, 1])), shape=(1, 2))
-    assert metrics.perplexity(X, [[1.0]], [[1.0, 0.0]]) == 1
-
-
-@pytest.mark.parametrize(
-    ("X", "smoothing", "message"),
-    [
+    for X, smoothing, message in (
         ([[0, 0]], 0.0, "no observations"),
         ([[-1, 2]], 0.0, "Negative"),
         ([[1, 1]], 7, "smoothing=7"),
-    ],
-)
-def test_bad_input_is_refused(X, smoothing, message):
-    with pytest.raises(ValueError, match=message):
-        metrics.perplexity(X, [[1.0]], [[0.5, 0.5]], smoothing=smoothing)
+    ):
+        with pytest.raises(ValueError, match=message):
+            metrics.perplexity(X, [[1.0]], [[0.5, 0.5]], smoothing=smoothing)

@@ -25,12 +25,7 @@ def test_it_is_the_definition_and_scikit_learn_agrees_without_ties():
     assert ours.mean() == pytest.approx(label_ranking_average_precision_score(RELEVANCE, SCORES))
 
 
-def test_ties_go_by_the_order_of_the_documents():
-    np.testing.assert_allclose(average_precision_by_query([[0, 1, 0, 1]], [[1, 1, 1, 1]]), 0.5)
-    np.testing.assert_allclose(average_precision_by_query([[1, 0, 0, 0]], [[1, 1, 1, 1]]), 1)
-
-
-def test_only_the_ranking_counts_and_the_best_one_is_one():
+def test_only_the_ranking_counts_ties_go_by_the_order_and_the_best_one_is_one():
     ours = average_precision_by_query(RELEVANCE, SCORES)
     np.testing.assert_allclose(average_precision_by_query(RELEVANCE, np.exp(SCORES)), ours)
     assert (average_precision_by_query(RELEVANCE, -SCORES) != ours).any()
@@ -38,17 +33,16 @@ def test_only_the_ranking_counts_and_the_best_one_is_one():
     order = RNG.permutation(30)
     permuted = average_precision_by_query(RELEVANCE[:, order], SCORES[:, order])
     np.testing.assert_allclose(permuted, ours)
+    np.testing.assert_allclose(average_precision_by_query([[0, 1, 0, 1]], [[1, 1, 1, 1]]), 0.5)
+    np.testing.assert_allclose(average_precision_by_query([[1, 0, 0, 0]], [[1, 1, 1, 1]]), 1)
 
 
-def test_sparse_relevance_any_weight_and_queries_without_any():
+def test_sparse_relevance_any_weight_queries_without_any_and_bad_input():
     relevance = RELEVANCE.copy()
     relevance[2] = 0
     ours = average_precision_by_query(sp.csr_array(3 * relevance), SCORES)
     np.testing.assert_allclose(ours, average_precision_by_query(relevance, SCORES))
     assert np.flatnonzero(np.isnan(ours)).tolist() == [2]
-
-
-def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="does not match"):
         average_precision_by_query(RELEVANCE, SCORES[:, 1:])
     with pytest.raises(ValueError, match="NaN"):

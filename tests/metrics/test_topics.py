@@ -112,14 +112,8 @@ def test_diversity_against_the_definition(components):
         tops = [np.argsort(-q)[:n] for q in components]
         expected = len(set(np.concatenate(tops).tolist())) / sum(map(len, tops))
         assert topic_diversity(components, n) == expected
-
-
-def test_diversity_of_equal_and_of_disjoint_topics():
     assert topic_diversity(np.tile([0.6, 0.3, 0.1], (5, 1)), 2) == pytest.approx(1 / 5)
     assert topic_diversity(np.eye(4), 1) == 1
-
-
-def test_diversity_of_names():
     X = np.random.default_rng(0).poisson(1.0, (20, 9))
     model = AspectModel(3, beta=1, tol=1e-2, random_state=0).fit(X)
     assert topic_diversity(top_features(model, 4)) == topic_diversity(model.components_, 4)

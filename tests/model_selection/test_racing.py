@@ -47,9 +47,6 @@ def test_clearly_worse_candidates_are_dropped_and_close_ones_are_not():
     assert np.isnan(race.losses).sum(axis=1).tolist() == [5, 0, 0, 2]
     assert race.best == 1
     assert race.visited.tolist() == [0, 1, 2, 3]
-
-
-def test_a_later_candidate_is_held_against_the_best():
     losses = valley(3, 0, n_folds=6)
     race = race_of(losses)
     race.visit([0])
@@ -58,16 +55,6 @@ def test_a_later_candidate_is_held_against_the_best():
     losses.table[1] = losses.table[0] - 0.1
     race.visit([1])
     assert race.best == 1
-
-
-@pytest.mark.parametrize("n_folds", [1, 2, 3])
-def test_few_folds_are_all_visited(n_folds):
-    race = race_of(valley(4, 2, n_folds))
-    race.visit(range(4))
-    assert not np.isnan(race.losses).any()
-
-
-def test_infinite_losses_are_no_obstacle():
     losses = valley(5, 2, n_folds=4)
     losses.table[0] = np.inf
     race = race_of(losses)
@@ -76,23 +63,32 @@ def test_infinite_losses_are_no_obstacle():
     assert may_win(losses.table[0], losses.table[2])
 
 
-def test_around_goes_on_until_the_best_is_passed():
+def test_few_folds_are_all_visited():
+    for n_folds in (1, 2, 3):
+        race = race_of(valley(4, 2, n_folds))
+        race.visit(range(4))
+        assert not np.isnan(race.losses).any()
+
+
+def test_around_goes_on_until_the_best_is_passed_for_it_descends():
     race = race_of(valley(12, least=9))
     around(race, 5)
     assert race.best == 9
     assert race.visited.tolist() == [4, 5, 6, 7, 8, 9, 10]
+    race = race_of(valley(12, least=9))
+    race.visit([4, 5, 6])
+    assert race.best == 6
+    descend(race)
+    assert race.best == 9
 
 
-def test_to_lose_by_little_is_not_to_lose_clearly():
+def test_what_loses_clearly_may_be_ruled_out_and_is_not_visited():
     race = Race(valley(12, least=5), 12, 5)
     zoom(race)
     means = race.losses.mean(axis=1)
     gap = means[4] - means[5]
     assert 4 in race.lost_by(0.5 * gap)
     assert 4 not in race.lost_by(2 * gap)
-
-
-def test_what_is_ruled_out_is_not_visited():
     losses = valley(12, least=5)
     first = race_of(losses)
     zoom(first)
@@ -102,15 +98,6 @@ def test_what_is_ruled_out_is_not_visited():
     around(race, 5)
     assert race.best == 4
     assert race.visited.tolist() == [3, 4, 5]
-
-
-def test_without_descent_the_best_is_missed():
-    """The test above can fail."""
-    race = race_of(valley(12, least=9))
-    race.visit([4, 5, 6])
-    assert race.best == 6
-    descend(race)
-    assert race.best == 9
 
 
 def test_noise_costs_little():

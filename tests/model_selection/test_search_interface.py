@@ -76,20 +76,34 @@ def test_pipelines_of_counts_divide_observations():
     assert np.isfinite(search_of(weights).fit(X).best_score_)
 
 
-def test_a_search_is_a_step_of_a_pipeline():
+def test_steps_of_pipelines_output_and_tags():
     pipeline = make_pipeline(CountVectorizer(), search_of())
     assert pipeline.fit(TEXTS).transform(TEXTS[:3]).shape == (3, 3)
     names = [f"aspectmodel{k}" for k in range(3)]
     assert list(pipeline.get_feature_names_out()) == names
     assert np.isfinite(pipeline.score(TEXTS))
+    frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(X.shape[1])])
+    search = search_of(clone(MODEL)).set_output(transform="pandas").fit(frame)
+    assert list(search.transform(frame).columns) == list(search.get_feature_names_out())
+    search.set_output(transform="default")
+    assert isinstance(search.transform(frame), np.ndarray)
+    assert get_tags(search).input_tags.positive_only
+    assert get_tags(search_of(AsymmetricClustering())).estimator_type == "clusterer"
+    assert "AspectModel" in search._repr_html_()
 
 
-def test_weights_reach_the_step_that_is_fitted():
+def test_weights_reach_the_step_that_is_fitted_and_are_routed():
     weights = np.random.default_rng(0).uniform(0.5, 2, X.shape[0])
     plain = search_of().fit(X, sample_weight=weights)
     piped = search_of(make_pipeline(MODEL)).fit(X, aspectmodel__sample_weight=weights)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = search_of(clone(MODEL).set_fit_request(sample_weight=True))
+        routed.fit(X, sample_weight=weights)
+        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
+            search_of().fit(X, sample_weight=weights)
     for name in ("split0_test_score", "split0_validation_score"):
-        np.testing.assert_array_equal(plain.cv_results_[name], piped.cv_results_[name])
+        for other in (piped, routed):
+            np.testing.assert_array_equal(plain.cv_results_[name], other.cv_results_[name])
 
 
 def test_methods_are_those_of_the_estimator():
@@ -104,17 +118,6 @@ def test_methods_are_those_of_the_estimator():
     assert not hasattr(search_of(refit=False).fit(X), "best_estimator_")
     with pytest.raises(AttributeError, match="has no attribute 'transform'"):
         search_of(refit=False).fit(X).transform(X)
-
-
-def test_output_and_tags():
-    frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(X.shape[1])])
-    search = search_of(clone(MODEL)).set_output(transform="pandas").fit(frame)
-    assert list(search.transform(frame).columns) == list(search.get_feature_names_out())
-    search.set_output(transform="default")
-    assert isinstance(search.transform(frame), np.ndarray)
-    assert get_tags(search).input_tags.positive_only
-    assert get_tags(search_of(AsymmetricClustering())).estimator_type == "clusterer"
-    assert "AspectModel" in search._repr_html_()
 
 
 class Watch(Watcher):
@@ -141,28 +144,15 @@ def test_fits_are_tasks_of_callbacks(capsys):
     assert "TemperatureSearchCV" in capsys.readouterr().out
 
 
-def test_metadata_routing():
-    weights = np.random.default_rng(0).uniform(0.5, 2, X.shape[0])
-    plain = search_of().fit(X, sample_weight=weights)
-    with sklearn.config_context(enable_metadata_routing=True):
-        routed = search_of(clone(MODEL).set_fit_request(sample_weight=True))
-        routed.fit(X, sample_weight=weights)
-        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
-            search_of().fit(X, sample_weight=weights)
-    np.testing.assert_array_equal(
-        plain.cv_results_["split0_test_score"], routed.cv_results_["split0_test_score"]
-    )
-
-
 @pytest.mark.parametrize(
     ("search", "error", "message"),
     [
         (search_of(LogisticRegression()), TypeError, "needs an estimator of skcooc"),
         (search_of(AsymmetricClustering(hard=True)), ValueError, "has no temperature"),
-        (search_of(betas=[0.0, 0.5]), ValueError, r"numbers in \(0, 1\]"),
-        (search_of(betas=[0.5, 1.5]), ValueError, r"numbers in \(0, 1\]"),
-        (search_of(betas=[]), ValueError, r"numbers in \(0, 1\]"),
-        (search_of(betas=[0.5, np.nan]), ValueError, r"numbers in \(0, 1\]"),
+        *(
+            (search_of(betas=betas), ValueError, r"numbers in \(0, 1\]")
+            for betas in ([0.0, 0.5], [0.5, 1.5], [], [0.5, np.nan])
+        ),
         (search_of(betas="best"), ValueError, "The 'betas' parameter"),
         (search_of(split="cells"), ValueError, "The 'split' parameter"),
         (search_of(cv=1), ValueError, "greater than 1|at least 2|'cv' parameter"),
@@ -177,9 +167,8 @@ def test_bad_parameters_are_refused(search, error, message):
 
 
 def test_bad_data_are_refused():
-    with pytest.raises(TypeError, match=r"Use X.to_csr\(\)"):
-        search_of(split="rows").fit(Dyads(X))
-    with pytest.raises(TypeError, match=r"Use X.to_csr\(\)"):
-        search_of(make_pipeline(VarianceThreshold(), MODEL)).fit(Dyads(X))
+    for search in (search_of(split="rows"), search_of(make_pipeline(VarianceThreshold(), MODEL))):
+        with pytest.raises(TypeError, match=r"Use X.to_csr\(\)"):
+            search.fit(Dyads(X))
     with pytest.raises(ValueError, match="Negative values"):
         search_of().fit(-X)

@@ -14,30 +14,38 @@ def test_shares_are_those_of_the_nodes_given_the_word():
     joint = model.node_weights_ * model.components_[:, 3]
     np.testing.assert_allclose(display.shares, joint / joint.sum())
     assert display.name == display.ax_.get_title() == "x3"
+    for feature in ("tea", 1, np.int64(1), -2):
+        model, names = hierarchy_model(2, n_columns=3), ["cup", "tea", "wine"]
+        assert AbstractionDisplay.from_estimator(model, feature, names).name == "tea"
+    figure, axes = plt.subplots(1, 2)
+    display = AbstractionDisplay.from_estimator(hierarchy_model(), 0, ax=axes[1], cmap="Reds")
+    assert display.ax_ is axes[1]
+    assert display.figure_ is figure
+    assert display.circles_.get_cmap().name == "Reds"
 
 
-def test_areas_and_colours_are_proportional_to_the_shares():
-    shares = np.array([0.5, 0.3, 0.2, 0.0, 0.0])
+def test_areas_and_colours_are_the_shares_and_large_ones_are_written():
+    shares = np.array([0.55, 0.3, 0.08, 0.07, 0.0])
     display = AbstractionDisplay(binary_tree(3), shares, "tea").plot()
     sizes = display.circles_.get_sizes()
     np.testing.assert_allclose(sizes / sizes.sum(), shares)
     np.testing.assert_array_equal(display.circles_.get_array(), shares)
+    assert {v: text.get_text() for v, text in display.texts_.items()} == {0: "55%", 1: "30%"}
+    assert set(display.plot(label_from=0.07).texts_) == {0, 1, 2, 3}
+    assert display.plot(label_from=2).texts_ == {}
 
 
-def test_the_root_is_at_the_top_and_the_leaves_above_their_numbers():
+def test_the_root_is_at_the_top_the_leaves_above_their_numbers_and_lines_between():
     tree = explicit_tree(EXPLICIT)
     display = AbstractionDisplay(tree, np.full(7, 1 / 7), "tea").plot()
     x, y = np.transpose(display.circles_.get_offsets())
     np.testing.assert_array_equal(y, -tree.depths)
     ticks = dict(zip(display.ax_.get_xticks(), display.ax_.get_xticklabels(), strict=True))
     assert [ticks[x[leaf]].get_text() for leaf in tree.leaves] == ["0", "1", "2", "3", "4"]
-
-
-@pytest.mark.parametrize("feature", ["tea", 1, np.int64(1), -2])
-def test_the_word_by_name_or_position(feature):
-    model = hierarchy_model(2, n_columns=3)
-    display = AbstractionDisplay.from_estimator(model, feature, ["cup", "tea", "wine"])
-    assert display.name == "tea"
+    display = AbstractionDisplay(binary_tree(5), np.full(9, 1 / 9), "tea").plot()
+    places, parents = np.array(display.circles_.get_offsets()), binary_tree(5).parents
+    for node, segment in zip(range(1, 9), display.lines_.get_segments(), strict=True):
+        np.testing.assert_allclose(segment[[0, -1]], places[[parents[node], node]])
 
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 5, 8, 32])
@@ -52,28 +60,3 @@ def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
     display = AbstractionDisplay(tree, shares, "word").plot(ax)
     assert len(display.texts_) == (shares >= 0.1).sum()
     assert overlaps(display.figure_) == outside(display.figure_) == []
-
-
-def test_large_shares_are_written():
-    shares = np.array([0.55, 0.3, 0.08, 0.07, 0.0])
-    display = AbstractionDisplay(binary_tree(3), shares, "tea").plot()
-    assert {v: text.get_text() for v, text in display.texts_.items()} == {0: "55%", 1: "30%"}
-    assert set(display.plot(label_from=0.07).texts_) == {0, 1, 2, 3}
-    assert display.plot(label_from=2).texts_ == {}
-
-
-def test_lines_join_all_nodes_but_the_root_to_their_parents():
-    tree = binary_tree(5)
-    display = AbstractionDisplay(tree, np.full(9, 1 / 9), "tea").plot()
-    x = np.array(display.circles_.get_offsets())
-    segments = display.lines_.get_segments()
-    for node, segment in zip(range(1, 9), segments, strict=True):
-        np.testing.assert_allclose(segment[[0, -1]], x[[tree.parents[node], node]])
-
-
-def test_axes_that_are_given():
-    figure, axes = plt.subplots(1, 2)
-    display = AbstractionDisplay.from_estimator(hierarchy_model(), 0, ax=axes[1], cmap="Reds")
-    assert display.ax_ is axes[1]
-    assert display.figure_ is figure
-    assert display.circles_.get_cmap().name == "Reds"

@@ -28,6 +28,11 @@ def cells(display):
     return np.asarray(display.image_.get_array()).reshape(len(display.row_order_), -1)
 
 
+def log_associations(model):
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log2(model.association_), -LIMIT, LIMIT)
+
+
 def at(display, x, y):
     """Value of the colour at a point."""
     corners = display.image_.get_coordinates()
@@ -36,35 +41,34 @@ def at(display, x, y):
     return cells(display)[row, column]
 
 
-def test_colours_are_the_associations(model):
+def test_colours_are_the_associations_and_masses_shares(model, data):
     display = AssociationDisplay.from_estimator(model)
-    with np.errstate(divide="ignore"):
-        log2 = np.clip(np.log2(model.association_), -LIMIT, LIMIT)
-    expected = log2[display.row_order_][:, display.column_order_]
+    expected = log_associations(model)[display.row_order_][:, display.column_order_]
     np.testing.assert_allclose(cells(display), expected, atol=1e-6)
     assert display.image_.get_clim() == (-LIMIT, LIMIT)
+    np.testing.assert_allclose(display.columns.masses, data.X.sum(axis=0) / data.X.sum(), rtol=1e-4)
 
 
-def test_every_dot_is_in_the_block_of_its_clusters(model, data):
+def test_every_dot_is_in_the_block_of_its_clusters_its_area_the_count(model, data):
     display = AssociationDisplay.from_estimator(model, data.X)
     X = sp.coo_array(data.X)
     points = display.dots_.get_offsets()
     assert len(points) == X.nnz
     i, j, _ = display.pairs
-    with np.errstate(divide="ignore"):
-        log2 = np.clip(np.log2(model.association_), -LIMIT, LIMIT)
+    log2 = log_associations(model)
     found = [at(display, *point) for point in points]
     expected = log2[model.row_labels_[i], model.column_labels_[j]]
     np.testing.assert_allclose(found, expected, atol=1e-6)
     # A twin that forgets the labels of the columns is found out.
     wrong = log2[model.row_labels_[i], model.column_labels_[::-1][j]]
     assert not np.allclose(found, wrong, atol=1e-6)
-
-
-def test_areas_of_dots_are_in_proportion_to_the_counts(model, data):
-    display = AssociationDisplay.from_estimator(model, data.X)
     areas, counts = display.dots_.get_sizes(), display.pairs[2]
     np.testing.assert_allclose(areas / counts, areas[0] / counts[0])
+    before = cells(display)
+    figure, ax = plt.subplots()
+    assert display.plot(ax, scale="objects") is display
+    assert display.figure_ is figure
+    np.testing.assert_array_equal(cells(display), before)
 
 
 def test_sizes_of_blocks(model):
@@ -76,20 +80,13 @@ def test_sizes_of_blocks(model):
         np.testing.assert_allclose(heights, sizes[display.row_order_], atol=1e-6)
 
 
-def test_masses_of_columns_are_their_shares_of_the_observations(model, data):
-    display = AssociationDisplay.from_estimator(model)
-    np.testing.assert_allclose(display.columns.masses, data.X.sum(axis=0) / data.X.sum(), rtol=1e-4)
-
-
 def test_words_are_the_most_frequent_members(data):
     model = SymmetricClustering(4, 5, hard=True, random_state=0).fit(data.X)
     rows, columns = [f"r{i}" for i in range(60)], [f"c{j}" for j in range(40)]
     display = AssociationDisplay.from_estimator(model, None, columns, rows, 3)
-    sides = (
-        (display.rows, model.row_labels_, 1, "r"),
-        (display.columns, model.column_labels_, 0, "c"),
-    )
-    for side, labels, axis, letter in sides:
+    sides = (display.rows, display.columns)
+    labellings = (model.row_labels_, model.column_labels_)
+    for side, labels, axis, letter in zip(sides, labellings, (1, 0), "rc", strict=True):
         totals = data.X.sum(axis=axis)
         for k, words in enumerate(side.words):
             members = np.flatnonzero(labels == k)
@@ -135,12 +132,3 @@ def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
     ax = None if size is None else plt.subplots(figsize=size)[1]
     display = AssociationDisplay(joint, *sides).plot(ax)
     assert overlaps(display.figure_) == outside(display.figure_) == []
-
-
-def test_plotting_again_on_other_axes(model, data):
-    display = AssociationDisplay.from_estimator(model, data.X)
-    before = cells(display)
-    figure, ax = plt.subplots()
-    assert display.plot(ax, scale="objects") is display
-    assert display.figure_ is figure
-    np.testing.assert_array_equal(cells(display), before)

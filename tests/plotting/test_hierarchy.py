@@ -8,14 +8,8 @@ from skcooc.plotting import HierarchyDisplay
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.boxes import outside, overlaps
 
-WORDS = np.array(
-    ["algorithm", "word", "i", "classification", "Jäger", "WWW", "gyp", "$x$", "0", "of"]
-)
+WORDS = ["algorithm", "word", "i", "classification", "Jäger", "WWW", "gyp", "$x$", "0", "of"]
 NAMES = [f"{WORDS[j % 10]}{j // 10}" for j in range(30)]
-
-
-def words_of(text):
-    return text.get_text().partition(": ")[2].replace("\n", " ").split(", ")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +47,7 @@ def test_a_chain_and_nodes_with_many_children():
         assert overlaps(figure) == outside(figure) == []
 
 
-def test_every_node_has_its_words():
+def test_every_node_has_its_words_and_leaves_their_numbers_at_the_right():
     model = hierarchy_model(6)
     display = HierarchyDisplay.from_estimator(model, NAMES, 4)
     expected = node_top_features(model, 4, NAMES)
@@ -61,11 +55,6 @@ def test_every_node_has_its_words():
     for node, text in display.texts_.items():
         shown = text.get_text().replace("\n", " ")
         assert shown.endswith(", ".join(expected[node]))
-
-
-def test_leaves_are_at_the_right_after_their_numbers():
-    model = hierarchy_model(8)
-    display = HierarchyDisplay.from_estimator(model)
     for cluster, leaf in enumerate(model.tree_.leaves):
         text = display.texts_[leaf]
         assert text.get_text().startswith(f"{cluster}: ")
@@ -73,14 +62,11 @@ def test_leaves_are_at_the_right_after_their_numbers():
         assert text.get_position()[0] > parent.get_position()[0]
 
 
-def test_lines_join_nodes_to_their_children():
+def test_lines_join_nodes_to_their_children_and_cross_no_text():
     display = HierarchyDisplay.from_estimator(hierarchy_model(4))
     ends = {round(segment[-1, 1], 6) for segment in display.lines_.get_segments()}
     heights = [display.texts_[v].get_position()[1] for v in range(7)]
     assert {round(y, 6) for y in heights} <= ends
-
-
-def test_lines_cross_no_text():
     display = HierarchyDisplay.from_estimator(hierarchy_model(16), NAMES)
     display.figure_.draw_without_rendering()
     inverse = display.ax_.transData.inverted()
@@ -92,13 +78,18 @@ def test_lines_cross_no_text():
             assert apart_x or apart_y
 
 
-def test_the_figure_grows_with_the_tree():
+def test_the_figure_grows_with_the_tree_and_is_drawn_again():
     sizes = [
         HierarchyDisplay.from_estimator(hierarchy_model(k)).figure_.get_size_inches()
         for k in (2, 8, 32)
     ]
     assert (np.diff(sizes, axis=0) > 0).all()
     assert (sizes[-1] < 15).all()
+    display = HierarchyDisplay.from_estimator(hierarchy_model(4))
+    first = display.ax_
+    assert display.plot(fontsize=12) is display
+    assert display.ax_ is not first
+    assert display.texts_[0].get_fontsize() == 12
 
 
 @pytest.mark.parametrize("max_depth", [0, 1, 2, 3, 9])
@@ -111,11 +102,3 @@ def test_the_upper_part(max_depth):
         cut = model.tree_.depths[node] == max_depth and node not in model.tree_.leaves
         assert text.get_text().endswith("…") == cut
     assert overlaps(display.figure_) == outside(display.figure_) == []
-
-
-def test_a_display_can_be_drawn_again():
-    display = HierarchyDisplay.from_estimator(hierarchy_model(4))
-    first = display.ax_
-    assert display.plot(fontsize=12) is display
-    assert display.ax_ is not first
-    assert display.texts_[0].get_fontsize() == 12

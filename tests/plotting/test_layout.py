@@ -6,22 +6,16 @@ from skcooc.plotting.canvas import text_width, wrap
 from skcooc.plotting.layout import is_end, positions
 
 TREES = [binary_tree(1), binary_tree(7), explicit_tree([6, 6, 5, 5, 5, 6, -1])]
-every_tree = pytest.mark.parametrize("tree", TREES, ids=lambda tree: str(tree.n_nodes))
 
 
-@every_tree
-def test_leaves_have_places_of_their_own_in_an_order_without_crossings(tree):
+@pytest.mark.parametrize("tree", TREES, ids=lambda tree: str(tree.n_nodes))
+def test_leaves_have_places_of_their_own_and_others_are_above_without_crossings(tree):
     places = positions(tree)
     assert sorted(places[tree.leaves]) == list(range(len(tree.leaves)))
     for node in range(tree.n_nodes):
         below = np.sort(places[tree.leaves[tree.above[:, node]]])
         assert (np.diff(below) == 1).all()
         assert below[0] <= places[node] <= below[-1]
-
-
-@every_tree
-def test_a_node_is_in_the_middle_of_its_children(tree):
-    places = positions(tree)
     for node in np.setdiff1d(np.arange(tree.n_nodes), tree.leaves):
         children = places[tree.children(node)]
         assert places[node] == (children.min() + children.max()) / 2
@@ -39,18 +33,11 @@ def test_what_is_below_the_largest_depth_is_not_drawn():
 WORDS = ["a", "long", "word", "and", "short", "ones"]
 
 
-@pytest.mark.parametrize("n_lines", range(1, 8))
-def test_wrapped_words_are_all_there_in_order(n_lines):
-    lines = wrap(WORDS, n_lines, 8)
-    assert len(lines) == min(n_lines, len(WORDS))
-    assert " ".join(lines) == ", ".join(WORDS)
-
-
-def test_more_lines_are_narrower():
-    widths = [max(text_width(line, 8) for line in wrap(WORDS, n, 8)) for n in range(1, 7)]
+def test_wrapped_words_are_all_there_in_order_and_more_lines_are_narrower():
+    wrapped = [wrap(WORDS, n_lines, 8) for n_lines in range(1, 8)]
+    assert [len(lines) for lines in wrapped] == [1, 2, 3, 4, 5, 6, 6]
+    assert {" ".join(lines) for lines in wrapped} == {", ".join(WORDS)}
+    widths = [max(text_width(line, 8) for line in lines) for lines in wrapped[:6]]
     assert (np.diff(widths) <= 0).all()
     assert widths[1] < 0.7 * widths[0]
-
-
-def test_no_words():
     assert wrap([], 3, 8) == [""]

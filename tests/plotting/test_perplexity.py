@@ -58,13 +58,10 @@ def test_temperatures_and_priors_that_were_tried():
     assert PerplexityDisplay.from_estimator(average).over == "beta"
 
 
-def test_the_least_held_out_perplexity_is_marked():
+def test_the_least_held_out_perplexity_is_marked_and_fits_share_axes():
     display = PerplexityDisplay([CURVE, CURVE._replace(name="two", held_out=False)]).plot()
     marks = [line for line in display.ax_.lines if line.get_marker() == "o"]
     assert [(mark.get_xdata()[0], mark.get_ydata()[0]) for mark in marks] == [(2.0, 20.0)]
-
-
-def test_fits_share_axes():
     first = PerplexityDisplay([CURVE]).plot()
     assert legend(first) == []
     second = PerplexityDisplay([CURVE._replace(name="two")]).plot(first.ax_)
@@ -80,17 +77,9 @@ def test_a_search_over_temperatures():
     (line,) = display.lines_
     np.testing.assert_allclose(line.get_xdata(), [0.7, 0.8, 0.9])
     np.testing.assert_allclose(line.get_ydata(), [30, 20, 40])
-    np.testing.assert_allclose(
-        display.curves[0].low, [30 / np.exp(0.1), 20 / np.exp(0.1), 40 / np.exp(0.1)]
-    )
-    np.testing.assert_allclose(
-        display.curves[0].high, [30 * np.exp(0.1), 20 * np.exp(0.1), 40 * np.exp(0.1)]
-    )
-
-
-def test_what_was_not_visited_is_not_drawn():
-    params = [{"beta": beta} for beta in (0.7, 0.8, 0.9)]
-    display = PerplexityDisplay.from_search(results(params, [30, np.nan, 40]))
+    np.testing.assert_allclose(display.curves[0].low, np.array([30, 20, 40]) / np.exp(0.1))
+    np.testing.assert_allclose(display.curves[0].high, np.array([30, 20, 40]) * np.exp(0.1))
+    display = PerplexityDisplay.from_search(results(params, [40, 30, np.nan]))  # not visited
     np.testing.assert_allclose(display.lines_[0].get_xdata(), [0.7, 0.9])
 
 

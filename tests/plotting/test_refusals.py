@@ -65,20 +65,14 @@ def test_of_estimators(display, arguments, error, message):
         display.from_estimator(*arguments[: len(arguments) - bool(options)], **options)
 
 
-@pytest.mark.parametrize(
-    ("betas", "over", "message"),
-    [
+def test_of_searches_and_images():
+    for betas, over, message in (
         ([0.8, 0.8], None, "does not vary"),
         ([0.8, 0.9], "max_iter", "does not vary"),
         ([0.8, "auto"], "beta", "not numbers"),
-    ],
-)
-def test_of_searches(betas, over, message):
-    with pytest.raises(ValueError, match=message):
-        PerplexityDisplay.from_search(results([{"beta": b} for b in betas], [20, 30]), over)
-
-
-def test_of_images():
+    ):
+        with pytest.raises(ValueError, match=message):
+            PerplexityDisplay.from_search(results([{"beta": b} for b in betas], [20, 30]), over)
     with pytest.raises(ValueError, match=r"shape \(3, 2\)"):
         SegmentationDisplay.from_labels(IMAGE.T, LABELS)
 

@@ -38,9 +38,9 @@ def test_groups_are_divided_where_the_splits_say():
     assert groups == [(0, 1, 2, 3, 4), (0, 2, 3, 4), (1,), (0, 4), (2, 3), (2,), (3,)]
     assert tree.parents.tolist() == [-1, 0, 0, 1, 1, 4, 4]
     np.testing.assert_array_equal(betas, [0.02, 0.03, np.nan, np.nan, 0.08, np.nan, np.nan])
-
-
-def test_clusters_that_meet_again_stay_apart():
+    tree, groups, _ = division([Split(0.1, ((0,), (1,), (2,)))])
+    assert groups[1:] == [(0,), (1,), (2,)]
+    assert tree.parents.tolist() == [-1, 0, 0, 0]
     splits = [Split(0.1, ((0, 1), (2,))), Split(0.2, ((0,), (1, 2))), Split(0.3, ((1,), (2,)))]
     tree, groups, betas = division(splits)
     assert groups == [(0, 1, 2), (0, 1), (2,), (0,), (1,)]
@@ -48,13 +48,7 @@ def test_clusters_that_meet_again_stay_apart():
     assert len(tree.leaves) == 3
 
 
-def test_a_split_may_have_many_parts():
-    tree, groups, _ = division([Split(0.1, ((0,), (1,), (2,)))])
-    assert groups[1:] == [(0,), (1,), (2,)]
-    assert tree.parents.tolist() == [-1, 0, 0, 0]
-
-
-def test_lines_are_at_the_inverse_temperatures_of_the_splits():
+def test_lines_are_at_the_inverse_temperatures_of_the_splits_or_shared():
     display = SplitsDisplay(SPLITS, beta=0.2).plot()
     segments = np.array([np.asarray(s) for s in display.lines_.get_segments()])
     vertical = segments[segments[:, 0, 0] == segments[:, 1, 0]]
@@ -64,10 +58,7 @@ def test_lines_are_at_the_inverse_temperatures_of_the_splits():
     assert (horizontal[:, 1, 0] == 0.2).sum() == 4  # clusters go on to the end
     assert horizontal[:, 0, 0].min() < 0.02
     assert display.ax_.get_xscale() == "log"
-
-
-def test_clusters_that_never_part_share_a_line():
-    assert leaf_names(SplitsDisplay(SPLITS).plot()) == ["1", "0, 4", "2", "3"]
+    assert leaf_names(display) == ["1", "0, 4", "2", "3"]
 
 
 def test_the_words_of_clusters_are_those_of_leaves():
