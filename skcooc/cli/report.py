@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, is_clusterer
 from skcooc.cli.arguments import Options
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.table import Table
-from skcooc.em.temperature import Probe
 from skcooc.inspection import export_text, nearest_rows, top_features
 from skcooc.inspection.names import TreeModel
 from skcooc.protocol import Array, FactorModel
@@ -116,18 +115,20 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
     beta = f"{chosen.beta_:.3f}"
     yield f"Temperature chosen: beta = {beta}, on training observations that fit held out"
     plain = sorted(probe for probe in chosen.temperature_search_ if not probe.prior)
-    yield from _probes("beta", (f"{probe.beta:9.3f}" for probe in plain), plain)
+    found = (probe.validation.perplexity for probe in plain)
+    yield from _tried("beta", (f"{probe.beta:9.3f}" for probe in plain), found)
     tried = [probe for probe in sorted(chosen.temperature_search_) if probe.prior]
     if tried:
         tried.sort(key=lambda probe: probe.prior)
-        yield from _probes("prior", (f"{probe.prior:9.2g}" for probe in tried), tried)
+        found = (probe.validation.perplexity for probe in tried)
+        yield from _tried("prior", (f"{probe.prior:9.2g}" for probe in tried), found)
 
 
-def _probes(name: str, values: Iterable[str], probes: list[Probe]) -> Iterator[str]:
+def _tried(name: str, values: Iterable[str], perplexities: Iterable[float]) -> Iterator[str]:
     """What was tried, and the perplexities below it."""
     yield ""
     yield f"  {name:12}" + "".join(values)
-    yield "  perplexity  " + "".join(f"{probe.validation.perplexity:9.1f}" for probe in probes)
+    yield "  perplexity  " + "".join(f"{perplexity:9.1f}" for perplexity in perplexities)
 
 
 def _components(table: Table, model: FactorModel, options: Options) -> Iterator[str]:
