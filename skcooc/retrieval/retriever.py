@@ -211,7 +211,8 @@ class AspectRetriever(BaseEstimator):
         table = check_table(self, X, reset=False)
         distances = np.empty((table.shape[0], n_neighbors), dtype=table.dtype)
         documents = np.empty(distances.shape, dtype=np.intp)
-        chunk = get_chunk_n_rows(8 * len(self.embedding_), max_n_rows=max(1, len(distances)))
+        row_bytes = 8 * len(self.embedding_)
+        chunk = get_chunk_n_rows(row_bytes=row_bytes, max_n_rows=max(1, len(distances)))
         for rows in gen_batches(len(distances), chunk):
             documents[rows], similarity = _first(self._similarity(table[rows]), n_neighbors)
             distances[rows] = 1 - similarity
