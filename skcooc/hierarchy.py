@@ -60,7 +60,7 @@ class Tree:
     @cached_property
     def slots(self) -> Slots:
         """The pairs of a leaf and a node on its path, leaf by leaf."""
-        leaves, nodes = np.nonzero(self.above)
+        leaves, nodes = map(np.ascontiguousarray, np.nonzero(self.above))
         return Slots(np.searchsorted(leaves, np.arange(len(self.leaves) + 1)), leaves, nodes)
 
     @cached_property

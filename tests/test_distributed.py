@@ -38,7 +38,7 @@ cluster_of = pytest.importorskip("distributed")
 counts_on_workers = pytest.importorskip("skcooc.counts.dask")
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
-SHORT = {"max_iter": 4, "tol": 0.0, "random_state": 0}
+SHORT = {"max_iter": 3, "tol": 0.0, "random_state": 0}
 ASPECTS = AspectModel(3, beta=0.9, max_iter=13, tol=0.0, random_state=0)
 ESTIMATORS = [
     AspectModel(3, beta=0.9, component_prior=0.01, tempering="likelihood", relaxation=1.8, **SHORT),
@@ -90,9 +90,9 @@ def workers(client):
 
 @pytest.fixture(autouse=True)
 def short_starts(monkeypatch):
-    monkeypatch.setattr(memberships, "START_ITERATIONS", 3)
-    monkeypatch.setattr(memberships, "POWER_ITERATIONS", 5)
-    monkeypatch.setattr(product_aspects, "START_ITERATIONS", 3)
+    monkeypatch.setattr(memberships, "START_ITERATIONS", 2)
+    monkeypatch.setattr(memberships, "POWER_ITERATIONS", 2)
+    monkeypatch.setattr(product_aspects, "START_ITERATIONS", 2)
 
 
 def blocks_of(X, *ends):

@@ -6,7 +6,7 @@ from sklearn.base import clone, is_clusterer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.cases import AVERAGE, ESTIMATORS, FORMS
+from tests.cases import AVERAGE, CLASSES, ESTIMATORS
 from tests.tables import planted
 
 PREDICT_PROBA = "takes every estimator with predict_proba and sparse input for a classifier"
@@ -28,7 +28,7 @@ def impossible(estimator):
 
 
 ROW_CLUSTERERS = [estimator for estimator in ESTIMATORS if hasattr(estimator, "predict_proba")]
-QUICK = [clone(estimator).set_params(max_iter=10) for estimator in FORMS]
+QUICK = [clone(estimator).set_params(max_iter=4) for estimator in CLASSES]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -130,6 +130,7 @@ class Bands:
 
     def add_columns(self, runs: Array, D: Array, products: Array) -> None:
         """Add the product of the transposed data with D (n, k), over runs (n_bands, 2)."""
+        runs = np.ascontiguousarray(runs)
         view = self.rows, self.data, self.columns, self.runs, runs, self.height
         for some in pieces(D.shape[1]):
             wide = lanes(some.stop - some.start, D.dtype)

@@ -30,10 +30,10 @@ N_PARTS = 8  # of the rows, whatever the number of threads
 class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
     """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 
-    X is not copied and never written to; its indices need not be sorted, entries may be zero. Sums
-    over rows count each as often as its weight, or once. A pass is cut into a range for each of
-    ``n_threads``, and ``map``, such as that of a thread pool, runs them side by side. Results are
-    bitwise the same for any number of threads and any map.
+    X is never written to, and not copied but for indices of 64 bits where 32 do; they need not be
+    sorted, entries may be zero. Sums over rows count each as often as its weight, or once. A pass
+    is cut into a range for each of ``n_threads``, and ``map``, such as that of a thread pool, runs
+    them side by side. Results are bitwise the same for any number of threads and any map.
     """
 
     def __init__(
@@ -45,7 +45,11 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         map: Map = serial_map,
     ) -> None:
         self.shape: tuple[int, int] = X.shape
-        self.indptr, self.indices, self.data = X.indptr, X.indices, X.data
+        # Loops are compiled for each type: one of them, unless there are 2^31 non-zeros.
+        index = np.int32 if max(X.data.size, *X.shape) < 2**31 else np.int64
+        self.indptr = X.indptr.astype(index, copy=False)
+        self.indices = X.indices.astype(index, copy=False)
+        self.data = X.data
         self.weights = row_weights
         self.n_threads = n_threads
         self.map_ranges = map
@@ -99,9 +103,10 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         """
         # In C order, whatever the arrays have: so that no product has to copy it.
         out = lined_up(arrays[0].shape, arrays[0].dtype) if out is None else out
-        n_ranges = self.n_ranges_of(out.size)
-        ranges = [np.array_split(array, n_ranges) for array in (*arrays, out)]
-        self._each(function, list(zip(*ranges, strict=True)), out.size)
+        n_rows, n_ranges = len(out), self.n_ranges_of(out.size)
+        ends = [n_rows * r // n_ranges for r in range(n_ranges + 1)]
+        ranges = [tuple(array[i:j] for array in (*arrays, out)) for i, j in pairwise(ends)]
+        self._each(function, ranges, out.size)
         return out
 
     def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:

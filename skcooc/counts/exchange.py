@@ -35,14 +35,32 @@ def gain(b, to, back, own, n, m, joint, first, second):  # type: ignore[no-untyp
 
 
 @compiled
-def exchange_sweep(indptr, indices, data, column_indptr, column_indices, order, labels, joint):  # type: ignore[no-untyped-def]
-    """Move every object once; ``labels`` and the counts ``joint`` of cluster pairs follow."""
-    n_clusters = joint.shape[0]
-    first, second = joint.sum(axis=1), joint.sum(axis=0)
-    least = 1e-12 * first.sum()  # no move for what is rounding
+def add(b, sign, to, back, own, n, m, joint, first, second):  # type: ignore[no-untyped-def]
+    """Put an object into cluster b, where sign is 1, or take it out, where it is -1."""
+    for d in range(len(to)):
+        joint[b, d] += sign * to[d]
+    for d in range(len(to)):
+        joint[d, b] += sign * back[d]
+    joint[b, b] += sign * own
+    first[b] += sign * n
+    second[b] += sign * m
+
+
+@compiled
+def exchange_sweep(  # type: ignore[no-untyped-def]
+    indptr, indices, data, column_indptr, column_indices, order, labels, joint, first, second
+):
+    """Move every object once; ``labels``, counts of cluster pairs and their sums follow."""
+    n_clusters = len(first)
+    total = 0.0
+    for b in range(n_clusters):
+        total += first[b]
+    least = 1e-12 * total  # no move for what is rounding
     to, back = np.empty(n_clusters), np.empty(n_clusters)
     for i in range(len(labels)):
-        to[:], back[:], own = 0, 0, 0.0
+        own = n = m = 0.0
+        for b in range(n_clusters):
+            to[b] = back[b] = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] == i:
                 own += data[p]
@@ -51,12 +69,11 @@ def exchange_sweep(indptr, indices, data, column_indptr, column_indices, order, 
         for p in range(column_indptr[i], column_indptr[i + 1]):
             if column_indices[p] != i:
                 back[labels[column_indices[p]]] += data[order[p]]
-        n, m, home = to.sum() + own, back.sum() + own, labels[i]
-        joint[home] -= to
-        joint[:, home] -= back
-        joint[home, home] -= own
-        first[home] -= n
-        second[home] -= m
+        for b in range(n_clusters):
+            n += to[b]
+            m += back[b]
+        n, m, home = n + own, m + own, labels[i]
+        add(home, -1, to, back, own, n, m, joint, first, second)
         best, most = home, gain(home, to, back, own, n, m, joint, first, second)
         for b in range(n_clusters):
             if b != home:
@@ -64,11 +81,7 @@ def exchange_sweep(indptr, indices, data, column_indptr, column_indices, order, 
                 if this > most + least:
                     best, most = b, this
         labels[i] = best
-        joint[best] += to
-        joint[:, best] += back
-        joint[best, best] += own
-        first[best] += n
-        second[best] += m
+        add(best, 1, to, back, own, n, m, joint, first, second)
 
 
 class ExchangeMoves(Stored):
@@ -83,5 +96,6 @@ class ExchangeMoves(Stored):
         joint = np.zeros((n_clusters, n_clusters))
         np.add.at(joint, (np.repeat(labels, np.diff(self.indptr)), labels[self.indices]), counts)
         structure = self.views.columns.structure
-        exchange_sweep(self.indptr, self.indices, counts, *structure, labels, joint)
+        sums = joint.sum(axis=1), joint.sum(axis=0)
+        exchange_sweep(self.indptr, self.indices, counts, *structure, labels, joint, *sums)
         return labels

@@ -11,6 +11,7 @@ Loops are compiled for the number and width of the vectors, which the types of a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -71,9 +72,9 @@ def lined_up(
     Where the length of a row is a multiple of a line, each of its vectors then fills one line, not
     two in part. Arrays that are read and written side by side should have different shifts.
     """
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    size = math.prod(shape) * np.dtype(dtype).itemsize
     memory = make(size + 2 * PAGE, dtype=np.uint8)
-    start = -memory.ctypes.data % PAGE + shift * LINE
+    start = -memory.__array_interface__["data"][0] % PAGE + shift * LINE
     return memory[start : start + size].view(dtype).reshape(shape)
 
 

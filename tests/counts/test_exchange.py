@@ -13,12 +13,11 @@ from skcooc.metrics import mutual_information
 
 def swept(X, labels, n_clusters):
     """Labels and counts of cluster pairs after one call of the compiled loop."""
-    X, labels = sp.csr_array(X, dtype=float), np.array(labels)
-    joint = counted(X, labels, n_clusters)
-    places = np.arange(X.nnz, dtype=np.int32)  # of the type that CSRCounts has
-    order = sp.csr_array((places, X.indices, X.indptr), shape=X.shape).tocsc()
-    columns = order.indptr, order.indices, order.data
-    exchange_sweep(X.indptr, X.indices, X.data, *columns, labels, joint)
+    X, labels = CSRCounts(sp.csr_array(X, dtype=float)), np.array(labels)
+    joint = counted(X.table, labels, n_clusters)
+    columns = X.views.columns.structure
+    sums = joint.sum(axis=1), joint.sum(axis=0)
+    exchange_sweep(X.indptr, X.indices, X.data, *columns, labels, joint, *sums)
     return labels, joint
 
 

@@ -21,7 +21,7 @@ def combine(wide, w, A, B, out):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_components", [1, 3, 7, 8, 9, 15, 16, 17, 31, 32, 40, 100])
+@pytest.mark.parametrize("n_components", [1, 3, 8, 9, 16, 31, 40])
 def test_rows_of_any_width_equal_numpy(dtype, n_components):
     rng = np.random.default_rng(n_components)
     A, B = (rng.standard_normal((5, n_components)).astype(dtype) for _ in range(2))

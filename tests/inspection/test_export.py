@@ -7,11 +7,12 @@ from skcooc.hierarchy import binary_tree, explicit_tree
 from skcooc.inspection import export_dict, export_text, node_top_features
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 
-every_tree = pytest.mark.parametrize(
-    "model",
-    [hierarchy_model(1), hierarchy_model(5), hierarchy_model(5, tree=EXPLICIT)],
-    ids=["one node", "binary", "any"],
-)
+TREES = {"one node": (1,), "binary": (5,), "any": (5, 40, 30, EXPLICIT)}
+
+
+@pytest.fixture(params=TREES)
+def model(request):
+    return hierarchy_model(*TREES[request.param])
 
 
 def nodes_of(root):
@@ -47,7 +48,6 @@ def test_text_of_a_small_and_of_a_deep_tree():
     assert export_dict(model)["weight"] == 1 / n
 
 
-@every_tree
 def test_every_node_has_a_line_with_its_words_and_its_depth(model):
     lines = export_text(model, n_features=3).splitlines()
     tree, names = model.tree_, node_top_features(model, 3)
@@ -58,7 +58,6 @@ def test_every_node_has_a_line_with_its_words_and_its_depth(model):
         assert f"({model.node_weights_[node]:.1%}" in line
 
 
-@every_tree
 def test_dictionaries_are_the_tree(model):
     root, tree = export_dict(model), model.tree_
     nodes = {node["node"]: node for node in nodes_of(root)}

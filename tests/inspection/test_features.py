@@ -1,3 +1,5 @@
+from functools import cache, partial
+
 import numpy as np
 import pytest
 from sklearn.decomposition import LatentDirichletAllocation
@@ -8,16 +10,21 @@ from skcooc.inspection import characteristic_features, node_top_features, top_fe
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 
 X = np.random.default_rng(0).poisson(2.0, (20, 7))
-MODEL = AspectModel(3, beta=1, random_state=0, tol=1e-3).fit(X)
+
+
+@cache
+def aspects():
+    return AspectModel(3, beta=1, random_state=0, tol=1e-3).fit(X)
 
 
 def test_top_features_are_in_decreasing_order_of_probability():
-    for q, names in zip(MODEL.components_, top_features(MODEL, 4), strict=True):
+    model = aspects()
+    for q, names in zip(model.components_, top_features(model, 4), strict=True):
         columns = [int(name.removeprefix("x")) for name in names]
         assert len(columns) == 4
         assert (np.diff(q[columns]) <= 0).all()
         assert q[columns].min() >= np.delete(q, columns).max()
-    assert [sorted(names) for names in top_features(MODEL, 99)] == [[f"x{j}" for j in range(7)]] * 3
+    assert [sorted(names) for names in top_features(model, 99)] == [[f"x{j}" for j in range(7)]] * 3
     lda = LatentDirichletAllocation(2, max_iter=1, random_state=0).fit(X)
     assert top_features(lda, 1, list("abcdefg"))[0] == ["abcdefg"[lda.components_[0].argmax()]]
     model = hierarchy_model(4)
@@ -44,12 +51,13 @@ def _shannon_parts(q, reference):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [hierarchy_model(5), hierarchy_model(5, tree=EXPLICIT), MODEL],
+    "fitted",
+    [partial(hierarchy_model, 5), partial(hierarchy_model, 5, tree=EXPLICIT), aspects],
     ids=["binary", "any", "no tree"],
 )
-def test_characteristic_features_against_the_definition(model):
+def test_characteristic_features_against_the_definition(fitted):
     """Nodes are compared to their parents; the root, and what has no tree, to the unigram."""
+    model = fitted()
     unigram = model.row_distribution_ @ (model.embedding_ @ model.components_)
     parents = model.tree_.parents if hasattr(model, "tree_") else [-1] * len(model.components_)
     names = characteristic_features(model, 30)

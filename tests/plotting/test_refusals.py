@@ -1,6 +1,7 @@
 """What displays refuse, and that they say what is missing without matplotlib."""
 
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,33 +25,49 @@ from tests.plotting.test_splits import SPLITS
 from tests.tables import planted
 
 X = planted(n_rows=60, n_columns=40, n_observations=3000).X
-TREE = hierarchy_model()
-BLOCKS = SymmetricClustering(4, 5, hard=True, random_state=0).fit(X)
-ASPECTS = AspectModel(1, beta=1).fit([[1, 2], [2, 1]])
-SEARCHED = AspectModel(2, tol=1e-2, random_state=0).fit(X[:9])
 NEVER_X1 = stand_in(binary_tree(2), n_columns=2, components_=np.array([[1.0, 0.0]] * 3))
+
+
+@cache
+def blocks():
+    return SymmetricClustering(4, 5, hard=True, random_state=0).fit(X)
+
+
+@cache
+def aspects():
+    return AspectModel(1, beta=1).fit([[1, 2], [2, 1]])
+
+
+@cache
+def searched():
+    return AspectModel(2, tol=1e-2, random_state=0).fit(X[:9])
 
 
 @pytest.mark.parametrize(
     ("display", "arguments", "error", "message"),
     [
         *(
-            (AbstractionDisplay, (TREE, feature), ValueError, "none of the 30 columns")
+            (AbstractionDisplay, (hierarchy_model, feature), ValueError, "none of the 30 columns")
             for feature in ("x99", 30, -31, 1.5, None)
         ),
         (AbstractionDisplay, (NEVER_X1, "x1"), ValueError, "'x1'"),
-        (AbstractionDisplay, (ASPECTS, 0), TypeError, "AspectModel has no tree_"),
-        (AssociationDisplay, (BLOCKS, X[:, :39]), ValueError, r"X has shape \(60, 39\)"),
-        (AssociationDisplay, (BLOCKS, None, ["a"]), ValueError, "40 columns"),
-        (AssociationDisplay, (BLOCKS, None, None, ["a"]), ValueError, "60 rows"),
-        (AssociationDisplay, (BLOCKS, {"scale": "area"}), ValueError, "scale='area'"),
+        (AbstractionDisplay, (aspects, 0), TypeError, "AspectModel has no tree_"),
+        (AssociationDisplay, (blocks, X[:, :39]), ValueError, r"X has shape \(60, 39\)"),
+        (AssociationDisplay, (blocks, None, ["a"]), ValueError, "40 columns"),
+        (AssociationDisplay, (blocks, None, None, ["a"]), ValueError, "60 rows"),
+        (AssociationDisplay, (blocks, {"scale": "area"}), ValueError, "scale='area'"),
         (AssociationDisplay, (SymmetricClustering(),), NotFittedError, None),
-        (AssociationDisplay, (ASPECTS,), TypeError, "AspectModel has no joint_"),
-        (HierarchyDisplay, (TREE, ["a"]), ValueError, "30 columns"),
-        (HierarchyDisplay, (TREE, {"max_depth": -1}), ValueError, "max_depth=-1 should be at l"),
-        (HierarchyDisplay, (ASPECTS,), TypeError, "AspectModel has no tree_"),
-        (PerplexityDisplay, (ASPECTS,), ValueError, "validated nothing"),
-        (PerplexityDisplay, (SEARCHED, {"over": "iterations"}), ValueError, "nothing to draw over"),
+        (AssociationDisplay, (aspects,), TypeError, "AspectModel has no joint_"),
+        (HierarchyDisplay, (hierarchy_model, ["a"]), ValueError, "30 columns"),
+        (
+            HierarchyDisplay,
+            (hierarchy_model, {"max_depth": -1}),
+            ValueError,
+            "max_depth=-1 should be at l",
+        ),
+        (HierarchyDisplay, (aspects,), TypeError, "AspectModel has no tree_"),
+        (PerplexityDisplay, (aspects,), ValueError, "validated nothing"),
+        (PerplexityDisplay, (searched, {"over": "iterations"}), ValueError, "nothing to draw over"),
         (PerplexityDisplay, (AspectModel(),), NotFittedError, None),
         (SegmentationDisplay, (TextureSegmenter(), IMAGE), NotFittedError, None),
         (SplitsDisplay, (stand_in(),), ValueError, "was not annealed"),
@@ -61,8 +78,10 @@ NEVER_X1 = stand_in(binary_tree(2), n_columns=2, components_=np.array([[1.0, 0.0
 )
 def test_of_estimators(display, arguments, error, message):
     options = arguments[-1] if isinstance(arguments[-1], dict) else {}
+    given = arguments[: len(arguments) - bool(options)]
+    made = [one() if callable(one) else one for one in given]
     with pytest.raises(error, match=message):
-        display.from_estimator(*arguments[: len(arguments) - bool(options)], **options)
+        display.from_estimator(*made, **options)
 
 
 def test_of_searches_and_images():
@@ -80,9 +99,9 @@ def test_of_searches_and_images():
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: AbstractionDisplay.from_estimator(TREE, 0),
-        lambda: AssociationDisplay.from_estimator(BLOCKS),
-        lambda: HierarchyDisplay.from_estimator(TREE),
+        lambda: AbstractionDisplay.from_estimator(hierarchy_model(), 0),
+        lambda: AssociationDisplay.from_estimator(blocks()),
+        lambda: HierarchyDisplay.from_estimator(hierarchy_model()),
         lambda: PerplexityDisplay([CURVE]).plot(),
         lambda: SegmentationDisplay.from_labels(IMAGE, LABELS),
         lambda: SplitsDisplay(SPLITS).plot(),
