@@ -18,11 +18,12 @@ def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None =
     array([[0.25, 0.75],
            [0.5 , 0.5 ]])
     """
-    mass = np.expand_dims(sums(P, axis), axis)
+    mass = sums(P, axis)[None] if axis == 0 else sums(P, axis)[:, None]
     void = mass <= 0
+    if not void.any():
+        return np.divide(P, mass, out=out)
     result = np.divide(P, np.where(void, 1, mass), out=out)
-    if void.any():
-        np.copyto(result, otherwise, where=void, casting="same_kind")
+    np.copyto(result, otherwise, where=void, casting="same_kind")
     return result
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from builtins import map as serial_map
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import Lock
@@ -113,5 +112,6 @@ class Stored:
         self, function: Callable[..., T], arguments: Sequence[tuple[object, ...]], work: int
     ) -> list[T]:
         """function(*these) for these of the arguments, side by side where threads are worth it."""
-        run = self.map_ranges if self.n_ranges_of(work) > 1 else serial_map
-        return list(run(lambda these: function(*these), arguments))
+        if self.n_ranges_of(work) == 1:
+            return [function(*these) for these in arguments]
+        return list(self.map_ranges(lambda these: function(*these), arguments))

@@ -101,6 +101,6 @@ def balanced_ranges(indptr: Array, n_ranges: int) -> list[tuple[int, int]]:
     [(0, 1), (1, 4)]
     """
     n_rows = len(indptr) - 1
-    goals = np.arange(1, n_ranges) * (float(indptr[-1]) / n_ranges)
-    limits = [0, *np.searchsorted(indptr, goals).tolist(), n_rows]
+    goals = [float(indptr[-1]) / n_ranges * r for r in range(1, n_ranges)]
+    limits = [0, *(np.searchsorted(indptr, goals).tolist() if goals else ()), n_rows]
     return [(start, stop) for start, stop in pairwise(limits) if start < stop]
