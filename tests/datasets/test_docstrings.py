@@ -110,32 +110,40 @@ def test_new_versions_get_a_new_file(home, monkeypatch):
     assert docstrings.cache_path(home) != path
 
 
+@pytest.fixture
+def few(monkeypatch, tmp_path_factory):
+    """NumPy's alone, and where they are kept."""
+    monkeypatch.setattr(docstrings, "PACKAGES", (np,))
+    home = tmp_path_factory.mktemp("few")
+    return SimpleNamespace(data=load_docstrings(data_home=home).data, home=home)
+
+
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-20], lambda b: b"", lambda b: gzip.compress(b"[")]
 )
-def test_damaged_cache_is_replaced(corpus, home, tmp_path, damage):
+def test_damaged_cache_is_replaced(few, tmp_path, damage):
     path = docstrings.cache_path(tmp_path)
-    good = docstrings.cache_path(home).read_bytes()
+    good = docstrings.cache_path(few.home).read_bytes()
     path.write_bytes(damage(good))
-    assert load_docstrings(data_home=tmp_path).data == corpus.data
+    assert load_docstrings(data_home=tmp_path).data == few.data
     assert path.read_bytes() == good
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_no_data_folder_possible(corpus, tmp_path):
+def test_no_data_folder_possible(few, tmp_path):
     file = tmp_path / "file"
     file.touch()
-    assert load_docstrings(data_home=file / "below").data == corpus.data
+    assert load_docstrings(data_home=file / "below").data == few.data
 
 
 @pytest.mark.parametrize("function", ["TemporaryDirectory", "replace"])
-def test_unwritable_data_folder(corpus, tmp_path, monkeypatch, function):
+def test_unwritable_data_folder(few, tmp_path, monkeypatch, function):
     def refuse(*args, **kwargs):
         raise PermissionError("read-only")
 
     owner = docstrings.os if function == "replace" else docstrings.tempfile
     monkeypatch.setattr(owner, function, refuse)
-    assert load_docstrings(data_home=tmp_path).data == corpus.data
+    assert load_docstrings(data_home=tmp_path).data == few.data
     assert list((tmp_path / "skcooc").iterdir()) == []
 
 
