@@ -1,6 +1,5 @@
 """What every estimator promises, whatever its model (DESIGN, section 3)."""
 
-import pickle
 import warnings
 from functools import cache
 
@@ -58,10 +57,7 @@ def fitted(estimator, X=X, **params):
     return quick(estimator, **params).fit(X)
 
 
-@cache
-def shared(estimator):
-    """Fitted once, for all tests that leave it as it is."""
-    return fitted(estimator)
+shared = cache(fitted)  # once, for all tests that leave it as it is
 
 
 def quick(estimator, **params):
@@ -190,14 +186,6 @@ def test_sample_draws_from_the_model(estimator):
     P = model.row_distribution_[:, None] * (model.embedding_ @ model.components_)
     np.testing.assert_allclose(table.sum(axis=1), P.sum(axis=1), atol=4e-3)
     assert np.abs(table - P).sum() < 0.2
-
-
-@averages_too
-def test_pickling(estimator):
-    model = shared(estimator)
-    again = pickle.loads(pickle.dumps(model))
-    assert_same_fit(model, again)
-    np.testing.assert_array_equal(model.transform(X), again.transform(X))
 
 
 @averages_too

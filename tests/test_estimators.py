@@ -10,7 +10,6 @@ from tests.cases import AVERAGE, CLASSES, ESTIMATORS
 from tests.tables import planted
 
 PREDICT_PROBA = "takes every estimator with predict_proba and sparse input for a classifier"
-ONE_EACH = "begins with one cluster for every row, so that two equal rows are not one of weight two"
 NEGATIVE = "fits negative values; see test_clusters_as_check_clustering_does"
 
 
@@ -21,9 +20,6 @@ def impossible(estimator):
     if hasattr(estimator, "predict_proba"):
         checks["check_estimator_sparse_array"] = PREDICT_PROBA
         checks["check_estimator_sparse_matrix"] = PREDICT_PROBA
-    if getattr(estimator, "n_clusters", 1) is None:
-        checks["check_sample_weight_equivalence_on_dense_data"] = ONE_EACH
-        checks["check_sample_weight_equivalence_on_sparse_data"] = ONE_EACH
     return checks
 
 

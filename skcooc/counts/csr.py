@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from skcooc.counts import kernels
 from skcooc.counts.exchange import ExchangeMoves
+from skcooc.counts.kernels import compiled
 from skcooc.counts.lanes import lined_up
 from skcooc.counts.layout import Views
 from skcooc.counts.left_out import LeftOutProducts
@@ -25,6 +25,14 @@ from skcooc.protocol import CSR, EVERYTHING, Array, FoldIn, Map, P, Rows, S, T
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
+
+
+@compiled
+def column_sums(indptr, indices, data, row_weights, sums):  # type: ignore[no-untyped-def]
+    """Add the sums of the columns, rows counted by their weights, to ``sums``."""
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            sums[indices[p]] += row_weights[i] * data[p]
 
 
 class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
@@ -83,7 +91,7 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
     def column_sums(self) -> Array:
         """Number of observations of each column, rows by their weights, (M,), in float64."""
         sums = np.zeros(self.shape[1])
-        kernels.column_sums(self.indptr, self.indices, self.data, self.row_weights, sums)
+        column_sums(self.indptr, self.indices, self.data, self.row_weights, sums)
         return sums
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:

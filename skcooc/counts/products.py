@@ -7,13 +7,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.counts import kernels
-from skcooc.counts.lanes import lanes, lined_up, pieces
+from skcooc.counts.kernels import U, compiled
+from skcooc.counts.lanes import dot, lanes, lined_up, load, pieces, plus, store
 from skcooc.counts.layout import Stored
 from skcooc.counts.threads import pipelined
 from skcooc.protocol import Array
 
 APART = 8  # lines of the cache, by which sums are shifted against the factors they are made of
+
+
+@compiled
+def row_products(lanes, indptr, indices, data, D, start, stop, products):  # type: ignore[no-untyped-def]
+    """Add X @ D to rows start..stop of the products."""
+    for i in range(U(start), U(stop)):
+        product = load(lanes, products, i)
+        for p in range(U(indptr[i]), U(indptr[i + U(1)])):
+            product = plus(product, data[p], load(lanes, D, U(indices[p])))
+        store(product, products, i)
+
+
+@compiled
+def cell_products(lanes, indptr, indices, A, B, start, stop, cells):  # type: ignore[no-untyped-def]
+    """A[i] @ B[j] at the non-zeros of rows start..stop."""
+    for i in range(U(start), U(stop)):
+        a = load(lanes, A, i)
+        for p in range(U(indptr[i]), U(indptr[i + U(1)])):
+            cells[p] = dot(a, load(lanes, B, U(indices[p])))
 
 
 class Mixture(NamedTuple):
@@ -34,7 +53,7 @@ class FactorProducts(Stored):
 
         def multiply(start: int, stop: int) -> None:
             for some in pieces(D.shape[1]):
-                kernels.row_products(
+                row_products(
                     lanes(some.stop - some.start, self.dtype),
                     self.indptr,
                     self.indices,
@@ -95,7 +114,7 @@ class FactorProducts(Stored):
         self._over(
             self.indptr,
             A.shape[1],
-            lambda start, stop: kernels.cell_products(
+            lambda start, stop: cell_products(
                 wide, self.indptr, self.indices, A, B, start, stop, cells
             ),
         )

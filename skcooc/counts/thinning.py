@@ -6,8 +6,31 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import binom
 
-from skcooc.counts.kernels import content_uniforms
+from skcooc.counts.kernels import compiled
 from skcooc.protocol import CSR, Array
+
+
+@compiled
+def scramble(key):  # type: ignore[no-untyped-def]
+    """Map a 64-bit key to a well mixed one (the finaliser of SplitMix64, Steele et al. 2014)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
+
+
+@compiled
+def content_uniforms(indptr, indices, data, seed, uniforms):  # type: ignore[no-untyped-def]
+    """One number in [0, 1) for each non-zero, a function of the seed and of its row's content."""
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    for i in range(indptr.shape[0] - 1):
+        row_key = np.uint64(seed)
+        for p in range(indptr[i], indptr[i + 1]):
+            if data[p] > 0:
+                count = np.uint64(min(data[p], 2.0**40) * 2.0**20)
+                row_key += scramble(np.uint64(indices[p]) * golden + scramble(count))
+        for p in range(indptr[i], indptr[i + 1]):
+            key = scramble(scramble(row_key) + np.uint64(indices[p]) * golden)
+            uniforms[p] = np.float64(key >> np.uint64(40)) * 2.0**-24
 
 
 def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple[CSR, CSR]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skcooc.counts import kernels
+from skcooc.counts.thinning import content_uniforms
 from tests.tables import random_table
 
 
@@ -24,8 +25,8 @@ def test_loops_compile_without_a_cache_folder(monkeypatch):
 def test_uniforms_depend_on_the_values_not_on_their_type(dtype):
     X, reference = random_table(dtype=dtype), random_table()
     uniforms, expected = np.empty((2, X.nnz), dtype=np.float32)
-    kernels.content_uniforms(X.indptr, X.indices, X.data, np.uint64(7), uniforms)
+    content_uniforms(X.indptr, X.indices, X.data, np.uint64(7), uniforms)
     args = reference.indptr, reference.indices, reference.data
-    kernels.content_uniforms(*args, np.uint64(7), expected)
+    content_uniforms(*args, np.uint64(7), expected)
     np.testing.assert_array_equal(uniforms, expected)
     assert ((uniforms >= 0) & (uniforms < 1)).all()

@@ -10,11 +10,7 @@ from skcooc.inspection import characteristic_features, node_top_features, top_fe
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 
 X = np.random.default_rng(0).poisson(2.0, (20, 7))
-
-
-@cache
-def aspects():
-    return AspectModel(3, beta=1, random_state=0, tol=1e-3).fit(X)
+aspects = cache(lambda: AspectModel(3, beta=1, random_state=0, tol=1e-3).fit(X))
 
 
 def test_top_features_are_in_decreasing_order_of_probability():

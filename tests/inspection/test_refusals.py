@@ -27,11 +27,7 @@ LDA = LatentDirichletAllocation(2, max_iter=1).fit([[1, 2], [2, 1]])
 OF_TREES = node_top_features, export_dict, export_text
 OF_COMPONENTS = top_features, characteristic_features, representative_rows, describe
 NEW, FEW = AspectModel(), ["a", "b"]
-
-
-@cache
-def aspects():
-    return AspectModel(2, beta=1, random_state=0, tol=1e-2).fit(X)
+aspects = cache(lambda: AspectModel(2, beta=1, random_state=0, tol=1e-2).fit(X))
 
 
 @pytest.mark.parametrize(

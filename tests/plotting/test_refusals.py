@@ -26,21 +26,9 @@ from tests.tables import planted
 
 X = planted(n_rows=60, n_columns=40, n_observations=3000).X
 NEVER_X1 = stand_in(binary_tree(2), n_columns=2, components_=np.array([[1.0, 0.0]] * 3))
-
-
-@cache
-def blocks():
-    return SymmetricClustering(4, 5, hard=True, random_state=0).fit(X)
-
-
-@cache
-def aspects():
-    return AspectModel(1, beta=1).fit([[1, 2], [2, 1]])
-
-
-@cache
-def searched():
-    return AspectModel(2, tol=1e-2, random_state=0).fit(X[:9])
+blocks = cache(lambda: SymmetricClustering(4, 5, hard=True, random_state=0).fit(X))
+aspects = cache(lambda: AspectModel(1, beta=1).fit([[1, 2], [2, 1]]))
+searched = cache(lambda: AspectModel(2, tol=1e-2, random_state=0).fit(X[:9]))
 
 
 @pytest.mark.parametrize(
