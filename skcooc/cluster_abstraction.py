@@ -53,7 +53,8 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     tempering : {"path", "joint"}, default="path"
         What beta is the exponent of: the likelihood of a row, in which the nodes on the path are
-        summed, or, as in the memo, that of an observation with its node, before they are summed.
+        summed, or, as in the memo's equation (65), the probability of a column at a node, before
+        they are summed.
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta estimated ones starve clusters.

@@ -48,8 +48,11 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     path, at inverse temperature beta
 
         path:   P(c given x_i) ~ rho_c [prod_j P_ic(y_j)^n_ij]^beta,   P(v given y, c) ~ tau_v q_yv
-        joint:  P(c given x_i) ~ rho_c prod_j [sum_v (tau_v q_jv)^beta]^n_ij,
-                P(v given y, c) ~ (tau_v q_yv)^beta                    (memo, eq. 65)
+        joint:  P(c given x_i) ~ rho_c prod_j [sum_v tau_v q_jv^beta]^n_ij,
+                P(v given y, c) ~ tau_v q_yv^beta                      (memo, eq. 65)
+
+    Vertical weights are a prior of nodes, which no temperature changes: so a node is the same as
+    two equal ones that share its weight.
 
     Vertical weights tau are the same for all nodes ("constant"), those of a leaf ("cluster"), or
     those of a leaf and a row ("object", eq. (58)). The state of a row is P(c given x_i), or, in the
@@ -106,7 +109,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
             return self._expect_objects(X, params, rows, beta)
         leaves = self.tree.slots.leaves
         q = self._tempered(params.nodes, beta)
-        paths = self._paths(self._tempered(params.abstraction, beta))
+        paths = self._paths(params.abstraction)
         P = q @ paths.T
         # Relative to a single cluster, so that differences of clusters do not drown in rounding.
         shared = log(P @ params.proportions)[:, None]
@@ -170,9 +173,9 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         own = np.tile(params.abstraction, (X.shape[0], 1))
         if self._has_slots(rows):
             own = np.where(X.row_sums[:, None] > 0, self._within(rows, own), own)
-        tau, q = self._tempered(own, beta), self._tempered(params.nodes, beta)
-        I, energy = self._leaves(X, X.path_scores(tau, q, indptr, nodes), params, beta)
-        of_slots, of_nodes = X.path_mixture(tau, q, indptr, nodes, I)
+        q = self._tempered(params.nodes, beta)
+        I, energy = self._leaves(X, X.path_scores(own, q, indptr, nodes), params, beta)
+        of_slots, of_nodes = X.path_mixture(own, q, indptr, nodes, I)
         weights = X.row_weights[:, None].astype(X.dtype)
         on_paths = sums(of_slots * (I * weights)[:, leaves], axis=0)
         rows = I[:, leaves] * self._within(of_slots, own)
@@ -193,8 +196,8 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         mass = self._summed(slots)[:, self.tree.slots.leaves]
         return np.where(mass > LEAST, slots / np.maximum(mass, LEAST), otherwise)
 
-    def _tempered(self, P: Array, beta: float) -> Array:
-        return P if self.tempering == "path" else P**beta
+    def _tempered(self, nodes: Array, beta: float) -> Array:
+        return nodes if self.tempering == "path" else nodes**beta
 
     def _paths(self, slots: Array) -> Any:
         """What is in the slots as a sparse matrix of leaves and nodes, (K, V)."""

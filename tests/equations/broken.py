@@ -10,6 +10,7 @@ from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import column_posteriors, posteriors
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.tree_clusters import Abstractions
 from skcooc.testing.twins import Twin
 
 
@@ -53,6 +54,17 @@ class OtherPairs(Twin):
         right = self.right.maximize(stats, params, beta)
         joint = np.outer(right.joint.sum(axis=1), right.joint.sum(axis=0))
         return right._replace(joint=joint)
+
+
+class TemperedLevels(Twin):
+    """The weights of nodes are raised to beta as well as their columns."""
+
+    of = Abstractions
+
+    def expect(self, X, params, rows, beta):
+        tempered = params._replace(abstraction=params.abstraction**beta)
+        rows, stats = self.right.expect(X, tempered, rows, beta)
+        return rows, stats
 
 
 class RowsThatForgetProportions(Twin):

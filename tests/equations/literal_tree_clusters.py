@@ -32,7 +32,7 @@ def literal_step(n, q, tau, rho, R, beta, level, tempering, tree=TREE):
         scores = np.log(rho)
         for c, slots in enumerate(paths(tree)):
             for j in np.flatnonzero(n[i]):
-                terms = np.array([(own[i, s] * q[j, nodes[s]]) ** power for s in slots])
+                terms = np.array([own[i, s] * q[j, nodes[s]] ** power for s in slots])
                 scores[c] += (beta / power) * n[i, j] * np.log(max(terms.sum(), 1e-300))
                 posterior[i, j, slots] = terms / max(terms.sum(), 1e-300)
         energy -= np.logaddexp.reduce(scores) / beta

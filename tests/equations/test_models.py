@@ -84,6 +84,7 @@ FOUND = [
     ("coclusters", 0, 0.4, broken.LateAssociation, [EQUAL]),
     ("coclusters", 0, 0.4, broken.ForgottenBeta, [EQUAL, SLOPE]),
     ("coclusters", 0, 0.4, broken.FirstAssociation, [EQUAL, SLOPE, BOUND]),
+    ("tree, cluster and joint", 0, 0.6, broken.TemperedLevels, [EQUAL]),
     ("factorial", 0, 1.0, broken.NoPriorOfCenters, [EQUAL, SLOPE, BOUND]),
 ]  # fmt: skip
 

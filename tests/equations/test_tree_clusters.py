@@ -10,7 +10,9 @@ from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, fit, solver
 from skcooc.em.legs import ignore
-from skcooc.equations.tree_clusters import Abstractions
+from skcooc.equations.tree_clusters import Abstractions, Params
+from skcooc.hierarchy import explicit_tree
+from tests.equations.broken import TemperedLevels
 from tests.equations.literal_tree_clusters import TREE, LiteralTree, random_state
 from tests.equations.running import energies, step
 from tests.tables import planted, random_table
@@ -33,6 +35,31 @@ def test_leaves_that_are_passed_over_change_little(tempering, beta):
         np.testing.assert_allclose(state.params.nodes, expected[0].nodes, **close)
         np.testing.assert_allclose(state.params.abstraction, expected[0].abstraction, **close)
         np.testing.assert_allclose(state.rows.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("kind", [Abstractions, lambda *of: TemperedLevels(Abstractions(*of))])
+@pytest.mark.parametrize("level", ["constant", "cluster", "object"])
+def test_two_equal_nodes_are_one(level, kind):
+    """The root above three leaves, and the same with a twin below it; a broken twin disagrees."""
+    X, beta = CSRCounts(random_table()), 0.4
+    one, two = explicit_tree([-1, 0, 0, 0]), explicit_tree([-1, 0, 1, 1, 1])
+    (q, *_), rows = random_state(X.table, "cluster", one)
+    tau = np.full(6, 0.5)
+    params = Params(q, tau, rows[0], rows[0])
+    split = Params(q[:, [0, 0, 1, 2, 3]], np.tile([0.2, 0.3, 0.5], 3), rows[0], rows[0])
+    (I, stats), (its, other) = (
+        kind(tree, level, "joint").expect(X, these, rows, beta)
+        for tree, these in ((one, params), (two, split))
+    )
+    if level == "object":
+        I, its = (
+            np.add.reduceat(R, range(0, R.shape[1], R.shape[1] // 3), axis=1) for R in (I, its)
+        )
+    nodes = np.delete(other.nodes, 1, axis=1)
+    nodes[:, 0] += other.nodes[:, 1]
+    same = np.allclose(I, its) and np.allclose(nodes, stats.nodes, rtol=1e-4)
+    same &= np.isclose(stats.free_energy, other.free_energy)
+    assert same == (kind is Abstractions)
 
 
 def staged(model, n_iter=30, observe=ignore):
