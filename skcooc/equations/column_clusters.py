@@ -105,7 +105,7 @@ class ColumnClusters(Annealable[Params, Statistics]):
         return rows, Statistics(X.tdot(log_p), X.column_sums, own, -float(likelihood))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """Posteriors of the columns and proportions: memo, eqs. (29), (30)."""
+        """Posteriors of the columns and proportions: memo, eqs. (29), (31)."""
         totals = stats.totals.astype(params.totals.dtype)
         scores = stats.scores * self._factors(totals)
         J = column_posteriors((1.0 if self.hard else beta) * scores, params.proportions, self.hard)

@@ -41,7 +41,7 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics]):
-    """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(30).
+    """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(31).
 
     All observations of a row come from one cluster. At inverse temperature beta
 
@@ -108,7 +108,7 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
         return rows, Statistics(expected, sizes, spare, *mass, -float(energy))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """Centroids and proportions: memo, eqs. (24), (30). An empty cluster gets the spare row."""
+        """Centroids and proportions: memo, eqs. (24), (31). An empty cluster gets the spare row."""
         expected, weights = stats.components, params.weights
         empty = np.flatnonzero(sums(expected, axis=0) <= 0)[:1]
         if empty.size and stats.spare.any():
