@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal
@@ -13,10 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base.clusters import check_proportions
 from skcooc.base.trees import TreeMixin
 from skcooc.em.legs import Observe
 from skcooc.equations.growth import grow
-from skcooc.equations.memberships import temperatures
+from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.fitting import Grown, Options, Plan
 from skcooc.heldout import HeldOut
@@ -58,6 +60,14 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta estimated ones starve clusters.
+
+    hard : bool, default=False
+        Whether each row belongs wholly to its most probable leaf; observations choose their nodes
+        softly all the same. This is independent of beta. A leaf can stay without rows.
+
+    coarsening : sequence of (N,) arrays of int or None, default=None
+        Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
+        EM begins with the rows of a group tied to one posterior, and reaches the single rows last.
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. The best value is the smaller the more observations a row has; for
@@ -135,6 +145,8 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     tempering: Literal["path", "joint"] = "path"
     proportions: Literal["uniform", "estimated"] = "uniform"
     object_iter: int = 10
+    hard: bool = False
+    coarsening: Sequence[ArrayLike] | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
@@ -144,16 +156,22 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         "tempering": [StrOptions({"path", "joint"})],
         "proportions": [StrOptions({"uniform", "estimated"})],
         "object_iter": [Interval(Integral, 1, None, closed="left")],
+        "hard": ["boolean"],
+        "coarsening": [list, tuple, None],
     }
 
     def _plan(self) -> Plan:
+        check_proportions(self.hard, self.proportions)
         model = self._equations()
         annealed = "tree='annealed' is grown on all rows; give a tree, or tree='binary'"
         return Plan(
             model,
-            lambda X: temperatures(model, X),
+            no_temperature if self.hard else lambda X: temperatures(model, X),
             shape={"n_clusters": self.n_clusters},
             stages=lambda model: model.stages,
+            coarsening=self.coarsening,
+            costly_start=self.hard,
+            plain_steps=self.hard,
             grow=self._grow if self._is_annealed else None,
             more_needs={"all rows": annealed} if self._is_annealed else {},
             check=self._check_tree,
@@ -161,7 +179,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     def _equations(self) -> Abstractions:
         options = self.abstraction, self.tempering, self.proportions, self.object_iter
-        return Abstractions(self._topology(), *options)
+        return Abstractions(self._topology(), *options, hard=self.hard)
 
     @property
     def _is_annealed(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.equations.memberships import posteriors, relative
+from skcooc.equations.memberships import posteriors, relative, soft_start
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Block, Clustering, Counts, Need, OnlineModel, Rows
@@ -57,7 +57,8 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     Vertical weights tau are the same for all nodes ("constant"), those of a leaf ("cluster"), or
     those of a leaf and a row ("object", eq. (58)). The state of a row is P(c given x_i), or, in the
     last case, P(c, v given x_i) over the slots. Without weights of rows the sums need two sparse
-    products.
+    products. The hard model takes the leaf with the largest likelihood alone, as eq. (23) does; the
+    nodes of observations are chosen softly in both.
     """
 
     tree: Tree
@@ -66,6 +67,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     proportions: Literal["uniform", "estimated"] = "uniform"
     object_iter: int = 10
     origin: Array | None = None  # (M, V): nodes to start from
+    hard: bool = False
 
     @property
     def needs(self) -> Mapping[Need, str]:
@@ -86,7 +88,13 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return [first, second] if self.abstraction == "cluster" else [first, second, third]
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Nodes that are random or near to the origin; all have the same weight on a path."""
+        """Nodes that are random or near to the origin; all have the same weight on a path.
+
+        A hard model begins with a few steps of the soft one.
+        """
+        if self.hard:
+            soft = soft_start(replace(self, hard=False), X, rng)
+            return soft.params, soft.rows
         n_columns, dtype = X.shape[1], X.dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.tree.n_nodes)).astype(dtype)
         nodes = noise if self.origin is None else noise * self._origin(X)
@@ -105,6 +113,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of leaves and nodes: memo, eqs. (53), (55)."""
+        beta = 1.0 if self.hard else beta
         if self.abstraction == "object":
             return self._expect_objects(X, params, rows, beta)
         leaves = self.tree.slots.leaves
@@ -123,8 +132,13 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return I, Statistics(expected, on_paths, sizes, energy)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """Nodes, vertical weights and proportions: memo, eqs. (56)-(58)."""
-        nodes = normalise(stats.nodes, axis=0, otherwise=params.nodes)
+        """Nodes, vertical weights and proportions: memo, eqs. (56)-(58).
+
+        A node without observations becomes the unigram, so that no row seeks what is only noise.
+        """
+        total = stats.nodes.sum(axis=1, keepdims=True)
+        unigram = normalise(total, axis=0, otherwise=0.0)
+        nodes = normalise(stats.nodes, axis=0, otherwise=unigram)
         tau, rho = params.abstraction, params.proportions
         if self.abstraction != "constant":
             tau = self._within(stats.abstraction[None], tau)[0]
@@ -184,7 +198,9 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     def _leaves(self, X: Block, scores: Array, params: Params, beta: float) -> tuple[Array, float]:
         """Posteriors of the leaves, and the block's part of the free energy."""
         factors = np.full((X.shape[0], 1), self._power(beta), dtype=X.dtype)
-        I, evidence = posteriors(X, scores, factors, params.proportions, hard=False)
+        I, evidence = posteriors(X, scores, factors, params.proportions, self.hard)
+        if self.hard:
+            I[X.row_sums == 0], evidence[X.row_sums == 0] = params.proportions, 0
         return I, -float(np.sum(X.row_weights * evidence)) / beta
 
     def _power(self, beta: float) -> float:

@@ -142,10 +142,11 @@ def bigrams(X):
     return ModelCase(model, LiteralBigrams(), (1.0,), X, SQUARE | HARD)
 
 
-def tree(level, tempering="path", proportions="uniform", betas=(1.0, 0.6)):
-    begin = partial(of_trees.random_state, level=level)
-    model = From(Abstractions(of_trees.TREE, level, tempering, proportions), begin)
-    return ModelCase(model, of_trees.LiteralTree(level, tempering, proportions), betas, skip=TREES)
+def tree(level, tempering="path", proportions="uniform", betas=(1.0, 0.6), hard=False):
+    begin, options = partial(of_trees.random_state, level=level), (level, tempering, proportions)
+    model = From(Abstractions(of_trees.TREE, *options, hard=hard), begin)
+    literal = of_trees.LiteralTree(*options, hard=hard)
+    return ModelCase(model, literal, betas, skip=TREES | HARD if hard else TREES)
 
 
 MANY = planted(3, 600, kind="clusters", n_rows=20, n_columns=8, concentration=2.0).X
@@ -211,6 +212,8 @@ CASES = {
     "tree, constant and joint": tree("constant", "joint", betas=(1.0, 0.9)),
     "tree, cluster": tree("cluster"),
     "tree, cluster and joint": tree("cluster", "joint", "estimated"),
+    "tree, hard": tree("cluster", betas=(1.0,), hard=True),
+    "tree, hard and object": tree("object", betas=(1.0,), hard=True),
     "tree, object": tree("object", betas=(0.8, 0.5)),
     "tree, object and joint": tree("object", "joint", betas=(0.7, 0.6)),
     "structured": projections(StructuredProjections),

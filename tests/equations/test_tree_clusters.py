@@ -120,3 +120,37 @@ def test_trees_that_do_not_fit_are_refused():
     for n_clusters, tree, message in refused:
         with pytest.raises(ValueError, match=message):
             ClusterAbstraction(n_clusters, tree=tree).fit(planted().X)
+
+
+def test_hard_clusters_do_not_depend_on_beta_and_find_planted_ones():
+    data = planted(4, 30_000, kind="hierarchy", n_rows=120, n_columns=600)
+    hard, cold = (
+        ClusterAbstraction(4, hard=True, beta=beta, random_state=0).fit(data.X)
+        for beta in ("auto", 0.3)
+    )
+    np.testing.assert_array_equal(hard.components_, cold.components_)
+    assert set(np.unique(hard.posteriors_)) == {0, 1}
+    assert adjusted_rand_score(data.labels, hard.labels_) > 0.9
+    with pytest.raises(ValueError, match="it needs proportions='uniform'"):
+        ClusterAbstraction(4, hard=True, proportions="estimated").fit(data.X)
+
+
+def test_leaves_without_rows_are_the_unigram():
+    """Three rows for eight leaves; were they left as they began, new rows would go there."""
+    X = np.kron(np.eye(3), [[6.0, 3.0]])
+    model = ClusterAbstraction(8, hard=True, smoothing=0.0, random_state=0).fit(X)
+    leaves = model.components_[model.tree_.leaves]
+    vacant = np.setdiff1d(np.arange(8), model.labels_)
+    np.testing.assert_allclose(leaves[vacant], np.tile(X.sum(axis=0) / X.sum(), (5, 1)))
+
+
+@pytest.mark.parametrize("abstraction", ["cluster", "object"])
+def test_tied_rows_come_first(abstraction):
+    X = planted(4, 6000, kind="hierarchy", n_rows=60, n_columns=80).X
+    pairs = np.arange(60) // 2
+    options = {"abstraction": abstraction, "beta": 0.3, "random_state": 0}
+    plain, tied = (ClusterAbstraction(4, coarsening=c, **options).fit(X) for c in (None, [pairs]))
+    assert tied.history_[0].free_energy != plain.history_[0].free_energy
+    assert tied.objective_ < 1.02 * plain.objective_
+    with pytest.raises(ValueError, match="coarsening has a grouping of 60 rows"):
+        tied.fit(X[:50])
