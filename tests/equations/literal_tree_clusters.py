@@ -83,6 +83,34 @@ class LiteralTree:
         return self._step(n, params, rows, beta)[0]
 
 
+class LiteralSplitting:
+    """The same with weights of paths as a table, (K, V)."""
+
+    def _step(self, n, params, beta):
+        q, paths, rho = params
+        I, of_nodes, of_paths, energy = [], np.zeros(q.shape), np.zeros(paths.shape), 0.0
+        for row in n:
+            P = q @ paths.T
+            logs = np.array([m * np.log(np.maximum(p, 1e-30)) for m, p in zip(row, P, strict=True)])
+            scores = np.log(rho) + beta * logs.sum(axis=0)
+            energy -= np.logaddexp.reduce(scores) / beta
+            I.append(np.exp(scores - np.logaddexp.reduce(scores)))
+            for j, c, v in np.ndindex(len(row), *paths.shape):
+                if row[j] and P[j, c]:
+                    expected = row[j] * I[-1][c] * paths[c, v] * q[j, v] / P[j, c]
+                    of_nodes[j, v] += expected
+                    of_paths[c, v] += expected
+        return energy, np.array(I), of_nodes, of_paths
+
+    def step(self, n, params, rows, beta):
+        _, I, of_nodes, of_paths = self._step(n, params, beta)
+        q, paths = of_nodes / of_nodes.sum(axis=0), of_paths / of_paths.sum(axis=1, keepdims=True)
+        return params._replace(nodes=q, paths=paths), I
+
+    def objective(self, n, params, rows, beta):
+        return self._step(n, params, beta)[0]
+
+
 def random_state(X, level, tree=TREE, seed=0):
     """Random nodes, vertical weights and row states."""
     rng = np.random.default_rng(seed)
