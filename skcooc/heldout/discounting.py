@@ -43,7 +43,7 @@ class Discounted:
     modelling, Computer Speech and Language 8, 1-38, 1994.
 
     S. F. Chen and J. Goodman, An empirical study of smoothing techniques for language modeling,
-    Computer Speech and Language 13, 359-394, 1999, sections 2.6 and 2.7.
+    Computer Speech and Language 13, 359-394, 1999.
 
     Examples
     --------

@@ -138,13 +138,15 @@ class SimilarRows:
     def cells(self, X: Block) -> Array:
         """P(y_j given x_i) at the non-zeros of further counts of these rows, (nnz,), float64."""
         P, weights = distributions(self.known), self._weights()
-        table, alone = X.table, weights.sum(axis=1) == 0
-        cells = np.where(alone[rows_of(table)], frequencies_of(self.known)[X.indices], 0.0)
-        for start in range(0, table.shape[0], BLOCK):
-            some = slice(start, min(start + BLOCK, table.shape[0]))
+        ends, rows = X.table.indptr, rows_of(X.table)
+        alone = weights.sum(axis=1) == 0
+        cells = np.where(alone[rows], frequencies_of(self.known)[X.indices], 0.0)
+        asked = np.flatnonzero(np.diff(ends))
+        for start in range(0, len(asked), BLOCK):
+            some = asked[start : start + BLOCK]
+            part = slice(ends[some[0]], ends[some[-1] + 1])
             dense = (weights[some] @ P).toarray()
-            part = slice(table.indptr[some.start], table.indptr[some.stop])
-            cells[part] += dense[rows_of(table[some]), X.indices[part]]
+            cells[part] += dense[np.searchsorted(some, rows[part]), X.indices[part]]
         return cells
 
     def _weights(self) -> CSR:
