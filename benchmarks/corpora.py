@@ -20,6 +20,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
 FILES = (
     "bible_bigrams.npz",
+    "bible_kjv.tsv.gz",
     "bible_vocab.txt.gz",
     "brown_adj_noun.tsv.gz",
     "classic3_counts.npz",
@@ -39,6 +40,7 @@ FILES = (
 
 TOKEN = re.compile(r"[a-z]+(?:[-'][a-z]+)*")
 WORD = re.compile(r"[a-z]+")
+WORD_OR_MARK = re.compile(r"[a-z]+(?:['-][a-z]+)*'?|[^a-z\s]")
 LONGER_WORD = re.compile(r"[a-z]{2,}")
 
 
@@ -183,6 +185,16 @@ def bible() -> Corpus:
     """Read the word bigrams of the King James Bible, one column empty: N=M=12842, L=913309."""
     words = _words("bible_vocab.txt.gz")
     return Corpus(_counts("bible_bigrams.npz"), words, None, words)
+
+
+def bible_text() -> list[np.ndarray]:
+    """Read the King James Bible, book by book: words and marks as numbers of columns of `bible`."""
+    number = {word: j for j, word in enumerate(_words("bible_vocab.txt.gz"))}
+    books: dict[str, list[int]] = {}
+    for verse in _table("bible_kjv.tsv.gz"):
+        words = WORD_OR_MARK.findall(verse["text"].lower())
+        books.setdefault(verse["book"], []).extend(number[word] for word in words)
+    return [np.array(words) for words in books.values()]
 
 
 def _stemmed(texts: Iterable[str], token: re.Pattern[str]) -> tuple[sp.csr_array, np.ndarray]:

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from benchmarks import corpora
 from tests.data import requires_data
 
+PAST, NEXT = slice(-1), slice(1, None)
 NEWS = {f"rec.{name}": 1000 for name in ("autos", "motorcycles", "sport.baseball", "sport.hockey")}
 REUTERS = {"acq": 2126, "grain": 494, "interest": 221, "money-fx": 432, "ship": 243}
 
@@ -74,12 +76,20 @@ def test_brown_keeps_null_and_bible_rows_are_the_preceding_words():
     assert rows is columns
 
 
+@requires_data
+def test_the_text_of_the_bible_has_its_bigrams():
+    X, books = corpora.bible().X, corpora.bible_text()
+    first, second = (np.concatenate([words[some] for words in books]) for some in (PAST, NEXT))
+    assert len(books) == 66
+    assert abs(X - sp.csr_array((np.ones(len(first)), (first, second)), shape=X.shape)).sum() == 0
+
+
 def test_token_pattern_keeps_hyphenated_words_whole():
     found = corpora.TOKEN.findall("boundary-layer's flow - 3-d re2")
     assert found == ["boundary-layer's", "flow", "d", "re"]
 
 
-NAMES = "cranfield classic3 brown_pairs newsgroups4 newsgroups20 reuters5 bible textures"
+NAMES = "cranfield classic3 brown_pairs newsgroups4 newsgroups20 reuters5 bible bible_text textures"
 
 
 @pytest.mark.parametrize("name", NAMES.split())
