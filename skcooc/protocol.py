@@ -250,6 +250,11 @@ class OnlineModel(Equations[P, S], Protocol[P, S]):
 class Clustering(Equations[P, S], Protocol[P, S]):
     """A model of clusters, whose best temperature depends on the size of the objects clustered."""
 
+    @property
+    def largest_beta(self) -> float:
+        """1 where beta is the exponent of a likelihood; infinite where it is of a divergence."""
+        return 1.0
+
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of an object."""
 

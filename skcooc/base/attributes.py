@@ -118,7 +118,7 @@ def at_iteration(
     return attributes
 
 
-def warn_about(estimator: BaseEstimator, stopped: bool) -> None:
+def warn_about(estimator: BaseEstimator, plan: Plan, stopped: bool) -> None:
     """Warn where a fit ended in the unigram, or, unless stopped, before it converged."""
     if not (estimator.converged_ or stopped):
         _warn(
@@ -127,7 +127,7 @@ def warn_about(estimator: BaseEstimator, stopped: bool) -> None:
         )
     if collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
         remedy = "Use a larger beta, or beta='auto'."
-        if estimator.beta_ == 1 or estimator.temperature_search_:
+        if plan.largest_beta == 1 and (estimator.beta_ == 1 or estimator.temperature_search_):
             remedy = "Give counts in larger units, if they are not numbers of observations."
         _warn(
             f"All {len(estimator.components_)} components are the unigram: at "

@@ -125,7 +125,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             with self._all_or_nothing():
                 self._fit_blocks(plan, table.sample, table.blocks, known)
             stopped = True  # there is no need to converge
-        attributes.warn_about(self, stopped)
+        attributes.warn_about(self, plan, stopped)
         return self
 
     def _fit_table(

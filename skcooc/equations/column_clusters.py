@@ -138,6 +138,11 @@ class ColumnClusters(Annealable[Params, Statistics]):
         """P(c given object), of the columns."""
         return params.memberships
 
+    @property
+    def largest_beta(self) -> float:
+        """None of the exponent of a divergence, eq. (25), which does not grow with the object."""
+        return 1.0 if self.object_weights == "counts" else np.inf
+
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of the columns that have any."""
         return float(_mean_positive(X.column_sums))
