@@ -229,6 +229,10 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
     def log_prior(self, params: P, beta: float) -> float:
         """Terms of the objective in the parameters alone; free energy minus it never rises."""
 
+    def free_parameters(self, params: P, n_rows: int) -> int:
+        """How many numbers are free in P(y given x) of so many rows; see ``base/criteria.py``."""
+        raise NotImplementedError
+
     def folding(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
         """What new rows are folded in by: equations, and the parameters that they need.
 

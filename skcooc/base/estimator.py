@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags
 
-from skcooc.base import attributes
+from skcooc.base import attributes, criteria
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
 from skcooc.base.streams import Streams
 from skcooc.em import OverRelaxation, State, TemperatureRange, solver
@@ -53,6 +53,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     random_state: RandomState = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
+
+    n_parameters_ = property(criteria.n_parameters)
+    aic = criteria.aic
+    bic = criteria.bic
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)

@@ -123,6 +123,15 @@ class ColumnClusters(Annealable[Params, Statistics]):
         J, weights = params.memberships, params.proportions
         return 0.0 if self.hard else column_prior(J, weights, beta)
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """P(y), mixtures of the rows, and proportions; the clusters of columns are hidden.
+
+        With P(x) they are P(y), P(x given c), and proportions.
+        """
+        M, K = params.memberships.shape
+        free = M - 1 + (K - 1) * (n_rows - 1)
+        return free + (K - 1 if self.proportions == "estimated" else 0)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The posteriors of these columns alone."""
         return params._replace(

@@ -129,6 +129,11 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
         """Parameters of which every component is, in this share, the distribution."""
         return params._replace(components=diluted(params.components, distribution, share))
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Centroids, and proportions that are estimated; the clusters of rows are hidden."""
+        M, K = params.components.shape
+        return K * (M - 1) + (K - 1 if self.proportions == "estimated" else 0)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""
         return params._replace(components=params.components[columns])
