@@ -86,6 +86,10 @@ class Counts(Protocol):
         """Observations of each column, rows by their weights, (M,)."""
 
     @property
+    def grain(self) -> float:
+        """What an observation weighs on average, if n_ij stands for ceil(n_ij); 1 of counts."""
+
+    @property
     def row_weights(self) -> Array:
         """How many rows each row stands for, (N,)."""
 

@@ -106,7 +106,8 @@ def at_iteration(
         state = State(state.params, np.asarray(state.rows))
         probes, splits = unfinished.probes, unfinished.grown.splits
         s = chosen_smoothing(smoothing, best(probes).validation if probes else None)
-        unigram, mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
+        unigram = add_one_unigram(X.column_sums, X.grain)
+        mass = X.row_sums * X.row_weights
         return {
             **({} if splits is None else {"splits_": splits}),
             **usable(model, state, record.beta, s, unigram, mass),

@@ -152,7 +152,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         progress.end()
         if attributes.lacking(plan) is None:
             seed, mass = attributes.seeds(self.random_state, 1)[0], float(fitted.row_mass.sum())
-            known["_stream"] = Begun(fitted.fit.stats, mass, X.column_sums, seed)
+            known["_stream"] = Begun(fitted.fit.stats, mass, X.column_sums, X.grain, seed)
         attributes.become(self, attributes.of_fit(fitted) | known)
         return fitted.fit.stopped
 
@@ -223,7 +223,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """The fit that a warm start is to end; None where the last one has come to its end."""
         if not self._goes_on() or self._unfinished is None:
             return None
-        unigram, mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
+        unigram = add_one_unigram(X.column_sums, X.grain)
+        mass = X.row_sums * X.row_weights
         same_rows = np.array_equal(mass / mass.sum(), self.row_distribution_)
         self._check_as_before(same_rows and np.array_equal(unigram, self.unigram_))
         return self._unfinished

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from skcooc import AspectModel, AsymmetricClustering
+from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.row_clusters import RowClusters
@@ -93,6 +93,14 @@ def test_the_same_temperatures_are_looked_for(axis):
     for betas in tried:
         assert 2 <= betas[0] < betas[-1] <= 20
     assert {round(beta, 6) for beta in tried[0]} & {round(beta, 6) for beta in tried[1]}
+
+
+def test_both_forms_predict_the_same_observations_alike():
+    train, test = CSRCounts(COUNTS).divide(0.1, seed=0)
+    n = train.table
+    rows = sp.csr_array(conditional(n.toarray()))
+    perplexities = [fitted(X).perplexity(Dyads(test.table)) for X in (n, rows)]
+    assert perplexities[0] == pytest.approx(perplexities[1], rel=0.02)
 
 
 def test_rows_and_columns_that_are_independent_have_a_finite_temperature():
