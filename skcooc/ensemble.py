@@ -176,7 +176,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
                 "embedding_": factors.A,
                 "row_distribution_": members[0].row_distribution_,
-                "unigram_": add_one_unigram(counts.column_sums),
+                "unigram_": add_one_unigram(counts.column_sums, counts.grain),
                 "beta_": found["beta"],
                 "smoothing_": chosen_smoothing(options.smoothing, chosen and chosen.validation),
                 "temperature_search_": probes if options.searches else [],

@@ -73,6 +73,8 @@ discards.""",
     "objective_ : float": "Free energy, less the log prior, at the last E-step, in nats.",
     "history_ : list of Record": """\
 ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.""",
+    "n_parameters_ : int": """\
+Number of free parameters of P(x, y), with those that rows have of their own.""",
     "n_features_in_ : int": "Number M of columns.",
     "feature_names_in_ : (M,) array of str": """\
 Names of the columns, where the data has names that are strings.""",

@@ -71,6 +71,10 @@ class ClassBigrams(Equations[Params, Statistics]):
         """None: maximum likelihood."""
         return 0.0
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Those of two clusterings that may differ: clusters are hidden."""
+        return self.untied.free_parameters(params, n_rows)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The memberships of these columns alone."""
         return self.untied.restrict(params, columns)

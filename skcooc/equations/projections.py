@@ -155,6 +155,11 @@ class Projections(OnlineModel[Params, Statistics]):
         """Parameters of which every topic is, in this share, the distribution."""
         return params._replace(topics=diluted(params.topics, distribution, share))
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Topics, and means of the centers and weights of clusters that are alive."""
+        (M, K), C = params.topics.shape, int(np.count_nonzero(params.sizes))
+        return K * (M - 1) + C * (K - 1) + max(C - 1, 0)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The topics at these columns alone, not normalised anew."""
         return params._replace(topics=params.topics[columns])

@@ -49,7 +49,8 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
 
     and the hard model takes the largest term alone: eqs. (23), (24). Where objects have equal
     weights, n_ij is replaced by n_ij / n_i times the mean number of observations of a row:
-    distributional clustering, eq. (25).
+    distributional clustering, eq. (25). beta times this mean is then the exponent of a divergence,
+    which may be as large as it likes; of rows that sum to one it is beta.
     """
 
     n_clusters: int
@@ -128,6 +129,11 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
         """Parameters of which every component is, in this share, the distribution."""
         return params._replace(components=diluted(params.components, distribution, share))
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Centroids, and proportions that are estimated; the clusters of rows are hidden."""
+        M, K = params.components.shape
+        return K * (M - 1) + (K - 1 if self.proportions == "estimated" else 0)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""
         return params._replace(components=params.components[columns])
@@ -139,6 +145,11 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
     def posteriors(self, params: Params, rows: Rows) -> Array:
         """P(c given object), of the rows."""
         return rows
+
+    @property
+    def largest_beta(self) -> float:
+        """None of the exponent of a divergence, eq. (25), which does not grow with the object."""
+        return 1.0 if self.object_weights == "counts" else np.inf
 
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of the rows that have any."""

@@ -155,6 +155,12 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         """Parameters of which every node is, in this share, the distribution."""
         return params._replace(nodes=diluted(params.nodes, distribution, share))
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Nodes, vertical weights, and proportions if estimated; leaves of rows are hidden."""
+        (M, V), S, K = params.nodes.shape, len(params.abstraction), len(params.proportions)
+        of_weights = {"constant": 0, "cluster": 1, "object": n_rows}[self.abstraction] * (S - K)
+        return V * (M - 1) + of_weights + (K - 1 if self.proportions == "estimated" else 0)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The nodes at these columns alone, not normalised anew."""
         return params._replace(nodes=params.nodes[columns])

@@ -87,6 +87,15 @@ class RowsThatForgetTheirWeights(Twin):
         return rows, stats._replace(components=X.tdot(rows))
 
 
+class DivergencesLikeLikelihoods(Twin):
+    """Temperatures end at one, as if they were exponents of a likelihood."""
+
+    of = RowClusters
+
+    def expect(self, X, params, rows, beta):
+        return self.right.expect(X, params, rows, min(beta, 1.0))
+
+
 class ColumnsThatForgetProportions(Twin):
     """Posteriors under a uniform prior, though another one is estimated."""
 

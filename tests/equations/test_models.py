@@ -76,6 +76,7 @@ FOUND = [
     (ROWS, 0, 0.6, twins.OtherPower, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetProportions, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetTheirWeights, [EQUAL, SLOPE]),
+    ("rows, of distributions", 0, 6.0, broken.DivergencesLikeLikelihoods, [EQUAL]),
     (COLUMNS, 0, 0.7, twins.Flat, [EQUAL, SLOPE, BOUND]),
     (COLUMNS, 0, 0.7, twins.OtherPower, [EQUAL, SLOPE]),
     (COLUMNS, 0, 0.7, broken.ColumnsThatForgetProportions, [EQUAL, SLOPE]),
