@@ -116,7 +116,7 @@ def continuations(known: CSR) -> Array:
     >>> continuations(sp.csr_array([[8.0, 1.0], [0.0, 1.0]])).tolist()
     [0.4, 0.6]
     """
-    return add_one_unigram(np.bincount(known.indices[known.data > 0], minlength=known.shape[1]))
+    return add_one_unigram(np.bincount(known.indices[known.data > 0], minlength=known.shape[1]), 1)
 
 
 def best_back_off(known: CSR, lower: Sequence[Predictor], X: Block) -> Discounted:
