@@ -10,7 +10,15 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from skcooc import AspectModel, AsymmetricClustering, ClusteringProjection, Dyads, RowBlocks
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    ClusteringProjection,
+    Dyads,
+    RowBlocks,
+    SymmetricClustering,
+)
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.whole_rows import log_likelihoods
 from skcooc.tables import as_counts
@@ -21,8 +29,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:Al
 FORMS = [
     *CLASSES,
     AsymmetricClustering(3, axis="columns", beta=0.2),
-    CLASSES[2].__class__(3, 3, hard=True),
-    CLASSES[3].__class__(3, beta=0.2, abstraction="object", object_iter=2),
+    SymmetricClustering(3, 3, hard=True),
+    ClusterAbstraction(3, beta=0.2, abstraction="object", object_iter=2),
     ClusteringProjection(3, beta=0.8),
     AVERAGE,
 ]
@@ -171,6 +179,8 @@ def test_whole_rows_are_those_of_the_literal_sum(estimator, monkeypatch):
     expected = [np.log(literal_likelihood(model, row)) for row in new]
     np.testing.assert_allclose(model.row_log_likelihood(new), expected, rtol=1e-9)
     np.testing.assert_allclose(model.row_log_likelihood(Dyads(new)), expected, rtol=1e-9)
+    without_powers = [np.log(literal_likelihood(model, np.minimum(row, 1))) for row in new]
+    assert (np.abs(np.subtract(without_powers, expected)) > 0.1).any()
     order = [3, 0, 4]
     rows = model.row_log_likelihood(new[order])
     np.testing.assert_allclose(rows, np.array(expected)[order], rtol=1e-9)
@@ -189,6 +199,14 @@ def test_it_is_a_distribution_over_rows_and_one_that_knows_the_row_is_not(estima
     P = model.transform(COUNTED) @ model.components_
     told = np.exp((COUNTED * np.log(np.maximum(P, 1e-30))).sum(axis=1)).sum()
     assert told > 1.001
+
+
+def test_class_bigrams_have_the_prior_of_clusters():
+    square = sp.csr_array(np.random.default_rng(1).poisson(1.5, (6, 6)).astype(float))
+    model = SymmetricClustering(2, 2, hard=True, tied=True, **FAST).fit(square)
+    expected = [np.log(literal_likelihood(model, row)) for row in COUNTED[:20]]
+    np.testing.assert_allclose(model.row_log_likelihood(COUNTED[:20]), expected)
+    assert np.exp(model.row_log_likelihood(COUNTED)).sum() == pytest.approx(1)
 
 
 def test_a_row_of_weight_two_is_the_row_twice():
@@ -246,6 +264,7 @@ def test_of_a_table_in_blocks_no_rows_are_left():
         with pytest.raises(ValueError, match="in blocks none are kept"):
             ask()
     assert not hasattr(aspects, "column_embedding_")
+    assert "unigram_" in aspects._repr_html_()  # which asks for all attributes
 
 
 @pytest.mark.parametrize("estimator", [*CLASSES, AVERAGE], ids=repr)

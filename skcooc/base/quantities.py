@@ -125,7 +125,8 @@ def row_log_likelihood(self: Found, X: TableLike) -> Array:
     the cluster centers, these are taken at their means, and `ClusterAbstraction` takes the weights
     of the nodes at each leaf. Mixtures of aspects, or of clusters of columns, and averages of
     models have no prior: there it is the one that the table itself shows, the mixtures
-    ``embedding_`` of the rows fitted, each with its P(x_i). No temperature is in it.
+    ``embedding_`` of the rows fitted, each with its P(x_i); of the last batch after
+    ``partial_fit``. No temperature is in it.
 
     ``score_samples`` is another quantity: half of a row is folded in, and the other half is scored
     given the first. Here nothing of the row is known before, so that a row which is like no row
