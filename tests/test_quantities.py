@@ -30,6 +30,7 @@ FORMS = [
     *CLASSES,
     AsymmetricClustering(3, axis="columns", beta=0.2),
     SymmetricClustering(3, 3, hard=True),
+    ClusterAbstraction(3, hard=True),
     ClusterAbstraction(3, beta=0.2, abstraction="object", object_iter=2),
     ClusteringProjection(3, beta=0.8),
     AVERAGE,
