@@ -244,6 +244,13 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         """
         return self, params
 
+    def mixing(self, params: P) -> tuple[Array, Array] | None:
+        """The prior of the mixture of a row: weights (a,) and A (a, k); see ``factors``.
+
+        None where there is none: a mixture is then a parameter of its row.
+        """
+        return None
+
 
 Model: TypeAlias = Equations[Any, Any]
 

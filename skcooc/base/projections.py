@@ -117,6 +117,9 @@ class ProjectionMixin(ClusterMixin):
         clusters are summed out, and the bound is never less: it compares with no mean field, such
         as LDA's. Topics are smoothed as all that is scored is.
 
+        Weights and centers of the clusters are uncertain here, which costs something;
+        ``row_log_likelihood`` takes them at their means, and is never less.
+
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads

@@ -83,6 +83,10 @@ class ClassBigrams(Equations[Params, Statistics]):
         """P(c given x) and P(y given c)."""
         return self.untied.factors(params, rows)
 
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        """One mixture for each cluster."""
+        return self.untied.mixing(params)
+
     def _params(self, profiles: Array, memberships: Array) -> Params:
         joint, totals = profiles.T @ memberships, profiles.sum(axis=1)
         uniform = np.full(self.n_clusters, 1 / self.n_clusters, dtype=profiles.dtype)

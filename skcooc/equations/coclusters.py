@@ -137,6 +137,10 @@ class CoClusters(Clustering[Params, Statistics]):
         blocks = normalise(params.joint, axis=1, otherwise=of_columns)
         return rows, normalise(columns @ blocks.T, axis=0, otherwise=params.shares[:, None])
 
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        """One mixture for each cluster, which is sure of it."""
+        return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
+
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of the rows, or of the columns, whichever have fewer."""
         rows, columns = RowClusters(self.n_row_clusters), ColumnClusters(self.n_column_clusters)

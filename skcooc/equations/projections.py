@@ -147,6 +147,11 @@ class Projections(OnlineModel[Params, Statistics]):
         """At the means of the clusters that are alive, with topics summed out."""
         return Collapsed(), at_centers.Params(params.topics, *clusters_of(params)[1:])
 
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        """The centers of the clusters that are alive, and their weights, at their means."""
+        clusters = clusters_of(params)
+        return clusters.weights, clusters.centers
+
     def memberships(self, params: Params, rows: Rows) -> Iterator[tuple[slice, Array]]:
         """P(c given x) over the clusters that are alive, some rows at a time."""
         raise NotImplementedError

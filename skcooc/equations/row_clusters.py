@@ -142,6 +142,10 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
         """P(c given x) and P(y given c)."""
         return rows, params.components
 
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        """One mixture for each cluster, which is sure of it."""
+        return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
+
     def posteriors(self, params: Params, rows: Rows) -> Array:
         """P(c given object), of the rows."""
         return rows

@@ -173,6 +173,10 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         merge = (np.ones(S, dtype=rows.dtype), (np.arange(S), self.tree.slots.nodes))
         return rows @ sp.csr_array(merge, shape=(S, self.tree.n_nodes)), params.nodes
 
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        """The path of each leaf; rows with weights of their own begin with those of the leaf."""
+        return params.proportions, self._paths(params.abstraction).toarray()
+
     def leaves(self, rows: Rows) -> Array:
         """P(c given x), (n, K)."""
         return self._summed(rows) if self._has_slots(rows) else rows

@@ -109,6 +109,15 @@ def smoothed(predictor: Predictor, background: Array, s: float) -> Predictor:
     return Interpolated((predictor, Unigram(background)), (1 - s, s))
 
 
+def with_background(factors: Factors, background: Array, s: float) -> Factors:
+    """The same as ``smoothed``, where the background is one component more."""
+    A, B = factors
+    known = np.full((len(A), 1), s, dtype=A.dtype)
+    return Factors(
+        np.hstack([(1 - s) * A, known]), np.hstack([B, background[:, None].astype(B.dtype)])
+    )
+
+
 def log_cells(predictor: Predictor, X: Block) -> Array:
     """log P(y_j given x_i) at the non-zeros, (nnz,), nats; -inf where it is impossible."""
     with np.errstate(divide="ignore"):
