@@ -25,7 +25,14 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "examples", "tutorial", "auto_tutorial/index.rst", "**/sg_execution*"]
+exclude_patterns = [
+    "_build",
+    "auto_tutorial/index.rst",
+    "examples",
+    "papers_index.md",  # a part of papers.md
+    "tutorial",
+    "**/sg_execution*",
+]
 templates_path = ["templates"]
 default_role = "autolink"
 nitpicky = True

@@ -21,6 +21,9 @@ SOURCES = ("examples", "tutorial", "templates", "static")
 TOCTREE = r"```\{toctree\}\n(.*?)```|\.\. (?:toctree|autosummary)::\n(.*?)(?=\n\S|\Z)"
 
 
+INCLUDED = r"```\{include\} (\S+)\.md\n"
+
+
 def entries(text):
     """What the toctrees and autosummaries of a page list, without their options."""
     for block in re.findall(TOCTREE, text, re.DOTALL):
@@ -37,9 +40,11 @@ def pages():
 
 
 def orphans(pages):
-    """Pages to which no toctree leads."""
+    """Pages to which no toctree leads, and that are part of no other."""
     listed = [
-        (Path(name).parent / entry).as_posix() for name, text in pages for entry in entries(text)
+        (Path(name).parent / entry).as_posix()
+        for name, text in pages
+        for entry in (*entries(text), *re.findall(INCLUDED, text))
     ]
     return {
         name

@@ -114,6 +114,9 @@ MACHINE = """\
 {cpu}, {cores} cores, {memory_gib} GiB; Python {python}, {packages}. Seconds are those of the clock;
 fits ran side by side in {jobs} processes of one thread each, the start of which is part of "seconds
 in all". {folds} of ten folds."""
+INDEX = """\
+```{include} papers_index.md
+```"""
 
 
 def page(results: Mapping[str, Any]) -> str:
@@ -132,7 +135,7 @@ def page(results: Mapping[str, Any]) -> str:
             heading, caption = CAPTIONS[name]
             parts += [f"### {heading}", f"![{heading}]({name}.png)", caption]
             parts.append(_least(panels, results["curves"]))
-    return "\n\n".join([part.strip() for part in (*parts, _machine(results))]) + "\n"
+    return "\n\n".join([part.strip() for part in (*parts, _machine(results), INDEX)]) + "\n"
 
 
 def _table(rows: Sequence[Row], data: str) -> str:
