@@ -10,13 +10,18 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+
+from skcooc import Triads
 
 FILES = (
     "bible_bigrams.npz",
@@ -39,6 +44,8 @@ FILES = (
 
 TOKEN = re.compile(r"[a-z]+(?:[-'][a-z]+)*")
 WORD = re.compile(r"[a-z]+")
+BIBLE_TOKEN = re.compile(r"[a-z]+(?:['-][a-z]+)*'?|[^\sa-z]")
+ADJECTIVES, NOUNS = {"jj", "jjr", "jjs", "jjt"}, {"nn", "nns"}  # tags
 LONGER_WORD = re.compile(r"[a-z]{2,}")
 
 
@@ -131,6 +138,45 @@ def brown_pairs() -> Corpus:
     return Corpus(X, rows, None, columns)
 
 
+def brown_triples() -> Triads:
+    """Read (category, adjective, noun) of the Brown corpus, from ``brown.zip`` of nltk_data.
+
+    The file lies in the folder of the data sets, but is not one of those that are asked for
+    elsewhere. A triple is the category of a text (15), and in it an adjective directly followed by
+    a common noun in one sentence; lower case, letters with inner marks, words as they stand.
+    Adjectives and nouns seen three times or more.
+    """
+    found: list[tuple[str, str, str]] = []
+    with zipfile.ZipFile(_path("brown.zip")) as archive:
+        texts = [line.split() for line in archive.read("brown/cats.txt").decode().splitlines()]
+        for name, category in texts:
+            sentences = archive.read(f"brown/{name}").decode().splitlines()
+            for adjective, noun in (pair for line in sentences for pair in _described(line)):
+                found.append((category, adjective, noun))
+    frequent = [Counter(triple[way] for triple in found) for way in range(3)]
+    kept = [t for t in found if min(frequent[1][t[1]], frequent[2][t[2]]) >= 3]
+    return Triads.from_triples(*zip(*kept, strict=True))
+
+
+def bible_trigrams() -> Triads:
+    """Read the word trigrams of the King James Bible: 913243 of 12842 words and marks.
+
+    Tokens as in ``bible``: words in lower case with inner hyphens and apostrophes, every other mark
+    by itself; trigrams cross verses, but not books.
+    """
+    books: dict[str, list[str]] = {}
+    for verse in _table("bible_kjv.tsv.gz"):
+        books.setdefault(verse["book"], []).extend(BIBLE_TOKEN.findall(verse["text"].lower()))
+    words, ids = np.unique(np.concatenate(list(books.values())), return_inverse=True)
+    texts = np.split(ids, np.cumsum([len(text) for text in books.values()])[:-1])
+    first, second, third = (
+        np.concatenate([text[start : len(text) - 2 + start] for text in texts])
+        for start in range(3)
+    )
+    shape = (len(words),) * 3
+    return Triads(first, second, third, shape=shape, names=(words,) * 3)
+
+
 def newsgroups20() -> Corpus:
     """Read the 20 newsgroups, labelled by group, three rows empty: N=19997, M=29954, L=2508129."""
     table = _table("newsgroups20_labels.tsv.gz")
@@ -183,6 +229,15 @@ def bible() -> Corpus:
     """Read the word bigrams of the King James Bible, one column empty: N=M=12842, L=913309."""
     words = _words("bible_vocab.txt.gz")
     return Corpus(_counts("bible_bigrams.npz"), words, None, words)
+
+
+def _described(sentence: str) -> Iterator[tuple[str, str]]:
+    """Adjectives and the common nouns that follow them, of words with the tags of Brown."""
+    tokens = [token.lower().rpartition("/")[::2] for token in sentence.split()]
+    for (word, tag), (following, its_tag) in pairwise(tokens):
+        tagged = tag.split("-")[0] in ADJECTIVES and its_tag.split("-")[0] in NOUNS
+        if tagged and TOKEN.fullmatch(word) and TOKEN.fullmatch(following):
+            yield word, following
 
 
 def _stemmed(texts: Iterable[str], token: re.Pattern[str]) -> tuple[sp.csr_array, np.ndarray]:
