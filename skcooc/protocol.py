@@ -211,6 +211,10 @@ class Triples(Counts, Protocol):
     def sizes(self) -> tuple[int, int]:
         """Of the index between, M, and number of columns, L."""
 
+    @property
+    def middle_sums(self) -> Array:
+        """Observations of each value of the index between, (M,)."""
+
 
 class FoldIn(Protocol[P, S_co]):
     """How rows are folded into parameters, as pure functions: no argument is changed, nor self."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,9 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes
 from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.em import State
+from skcooc.fitting import Plan
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
-from skcooc.protocol import Array, Block
+from skcooc.protocol import Array, Block, Counts, Triples
 from skcooc.tables import Triads, check_same_triads, read_new_triads
 
 
@@ -137,6 +139,16 @@ class TriadEstimator(CooccurrenceEstimator):
         """P(y_j given z_k), (K, M)."""
         components: Array = self._state.params.middle.T
         return components
+
+    def _continued(self, plan: Plan, X: Counts) -> State:
+        """Where a warm start goes on, where it has the values of the second way."""
+        observed, known = cast(Triples, X).middle_sums, self.middle_components_.any(axis=0)
+        if len(observed) != len(known) or ((observed > 0) & ~known).any():
+            raise ValueError(
+                "warm_start=True goes on from a model in which values of the second way of X have "
+                "probability zero, or are not. Set warm_start=False to start anew."
+            )
+        return super()._continued(plan, X)
 
     def _checked(self, X: Triads) -> Block:
         check_is_fitted(self)

@@ -22,7 +22,8 @@ from skcooc.protocol import CSR, Array, Map, Need
 def sums_of_rows(lanes, none, indptr, middle, last, data, A, B, C, start, stop, cells, sums):  # type: ignore[no-untyped-def]
     """sum_k A[i] B[j] C[l] at the non-zeros of rows start..stop, and what their ratios sum to.
 
-    Neighbours that share j share two of the factors; ``none`` (1, k) are zeros.
+    It is one where a non-zero is zero. Neighbours that share j share two of the factors; ``none``
+    (1, k) are zeros.
     """
     for i in range(U(start), U(stop)):
         a, total = load(lanes, A, i), load(lanes, none, U(0))
@@ -32,9 +33,10 @@ def sums_of_rows(lanes, none, indptr, middle, last, data, A, B, C, start, stop, 
             b, inner = load(lanes, B, U(j)), load(lanes, none, U(0))
             product = times(a, b)
             while p < end and middle[p] == j:
-                c = load(lanes, C, U(last[p]))
-                cells[p] = dot(product, c)
-                if data[p] > 0:  # what is held out leaves zeros, perhaps where nothing is possible
+                cells[p] = 1  # what is held out leaves zeros, perhaps where nothing is possible
+                if data[p] > 0:
+                    c = load(lanes, C, U(last[p]))
+                    cells[p] = dot(product, c)
                     inner = plus(inner, data[p] / cells[p], c)
                 p += U(1)
             total = plus(total, 1, times(b, inner))
@@ -100,6 +102,11 @@ class TripleCounts(CSRCounts):
         arrays = self.data, columns, self.indptr.astype(np.int64)
         return sp.csr_array(arrays, shape=(self.shape[0], self.sizes[0] * self.sizes[1]))
 
+    @property
+    def middle_sums(self) -> Array:
+        """Number of observations of each j, (M,), in float64."""
+        return np.bincount(self.middle, weights=self.data, minlength=self.sizes[0])
+
     def mixture(self, A: Array, B: Array) -> Mixture:
         """Products of w_ijl = n_ijl / sum_k A[i] A[N + j] B[l]; A is (N + M, k), B (L, k).
 
@@ -116,10 +123,8 @@ class TripleCounts(CSRCounts):
             sums_of_rows(wide, none, *table, first, middle, last, start, stop, cells, rows[:N])
 
         self._over(self.indptr, B.shape[1], mix)
-        observed = self.data > 0
-        ratios = np.divide(self.data, cells, out=np.zeros_like(cells), where=observed)
-        logs = np.log(cells, out=cells, where=observed)
-        log_likelihood = float(np.sum(self.data * logs, where=observed, dtype=np.float64))
+        ratios = self.data / cells
+        log_likelihood = float((self.data * np.log(cells, out=cells)).sum(dtype=np.float64))
         columns = self._other_sums(ratios, first, middle, last, rows[N:])
         return Mixture(rows, columns, log_likelihood)
 

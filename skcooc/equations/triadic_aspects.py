@@ -34,8 +34,8 @@ class TriadicAspects(Equations[Params, Statistics]):
     """Equations of the aspect model of observations (x_i, y_j, w_l).
 
     P(x_i, y_j, w_l) = sum_k P(z_k) P(x_i given z_k) P(y_j given z_k) P(w_l given z_k): the memo's
-    eqs. (1)-(11) with one factor more, which its introduction announces. At inverse temperature
-    beta an observation has the posterior
+    eqs. (1)-(11) with one factor more, for the co-occurrences of higher order that its section 1
+    speaks of. At inverse temperature beta an observation has the posterior
 
         r_ijlk ~ [P(z_k given x_i) P(y_j given z_k) P(w_l given z_k)]^beta
 

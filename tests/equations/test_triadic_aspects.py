@@ -258,9 +258,12 @@ def test_new_rows_are_folded_in_and_what_is_drawn_is_of_the_table():
     assert drawn.same_table(SMALL)
     assert model.perplexity(drawn) < 12
     assert pickle.loads(pickle.dumps(model)).score(SMALL) == model.score(SMALL)
-    warm = clone(model).set_params(warm_start=True, max_iter=3, tol=1).fit(SMALL)
+    warm = clone(model).set_params(warm_start=True, tol=1).fit(SMALL).set_params(max_iter=3)
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         warm.set_params(tol=0).fit(SMALL)
+    new = Triads([0], [12], [0], shape=(12, 13, 12))
+    with pytest.raises(ValueError, match="values of the second way"):
+        warm.fit(new)
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")
