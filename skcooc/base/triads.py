@@ -142,7 +142,8 @@ class TriadEstimator(CooccurrenceEstimator):
 
     def _continued(self, plan: Plan, X: Counts) -> State:
         """Where a warm start goes on, where it has the values of the second way."""
-        observed, known = cast(Triples, X).middle_sums, self.middle_components_.any(axis=0)
+        observed = cast(Triples, X).middle_sums
+        known: Array = np.asarray(self.middle_components_.any(axis=0))
         if len(observed) != len(known) or ((observed > 0) & ~known).any():
             raise ValueError(
                 "warm_start=True goes on from a model in which values of the second way of X have "
