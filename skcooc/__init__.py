@@ -3,6 +3,7 @@
 from skcooc import (
     callbacks,
     datasets,
+    heldout,
     image,
     inspection,
     metrics,
@@ -39,6 +40,7 @@ __all__ = [
     "callbacks",
     "datasets",
     "delayed_rows",
+    "heldout",
     "image",
     "inspection",
     "metrics",

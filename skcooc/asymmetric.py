@@ -45,19 +45,24 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     object_weights : {"counts", "equal"}, default="counts"
         Whether an object counts by its observations, which is maximum likelihood, or all objects
-        count the same: distributional clustering.
+        count the same: distributional clustering (memo, equation 25). It takes of an object no more
+        than its distribution, so that counts, and the same rows divided by their sums, have the
+        same clusters; beta then may be above 1.
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta estimated ones starve clusters. Hard
         clusterings have none: they need "uniform".
 
-    beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature. Since the likelihood of an object is a product over all its
-        observations, the best value is the smaller the more it has; for abstracts it is about .1 or
-        less. "auto" chooses it on observations held out inside ``fit``, on a logarithmic scale,
-        above the critical value below which all clusters are the same. Counts must be in units of
-        observations, which need not be whole: rows divided by their sums are too small for any
-        beta.
+    beta : float > 0 or "auto", default="auto"
+        Inverse temperature, at most 1 where ``object_weights="counts"``. Since the likelihood of an
+        object is a product over all its observations, the best value is the smaller the more it
+        has; for abstracts it is about .1 or less. "auto" chooses it on observations held out inside
+        ``fit``, on a logarithmic scale, above the critical value below which all clusters are the
+        same. Counts must be in units of observations, which need not be whole: rows divided by
+        their sums are too small for any beta. Not so where all objects count the same: beta times
+        the mean sum of an object is then what a unit (nat) of its Kullback-Leibler divergence from
+        a cluster is multiplied by. For rows that sum to one it is beta itself; clusters never come
+        apart where it is below 1, and on abstracts it is best between 5 and 7.
 
     cooling : float > 1 or None, default=None
         Where a number is given, EM starts at the critical temperature with a single cluster, and
@@ -124,6 +129,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
+        "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "hard": ["boolean"],
         "axis": [StrOptions({"rows", "columns"})],
@@ -146,9 +152,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         return first_largest(self.posteriors_)
 
     def _plan(self) -> Plan:
-        self._check_combinations()
         kind = RowClusters if self.axis == "rows" else ColumnClusters
         model = kind(self.n_clusters, self.hard, self.object_weights, self.proportions)
+        self._check_combinations(model.largest_beta)
 
         def path(X: Counts, beta: float) -> list[float]:
             return rising(model.critical_beta(X), beta, cast(float, self.cooling))
@@ -157,13 +163,20 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             model,
             no_temperature if self.hard else lambda X: temperatures(model, X),
             shape={"n_clusters": self.n_clusters, "axis": self.axis},
+            largest_beta=model.largest_beta,
             cooling=None if self.cooling is None else path,
             costly_start=self.hard,
             plain_steps=self.hard,
             coarsening=self.coarsening,
         )
 
-    def _check_combinations(self) -> None:
+    def _check_combinations(self, largest_beta: float) -> None:
+        if not isinstance(self.beta, str) and self.beta > largest_beta:
+            raise ValueError(
+                f"The 'beta' parameter of {type(self).__name__} must be a float in the range "
+                f"(0.0, {largest_beta}] where object_weights={self.object_weights!r}. Got "
+                f"{self.beta} instead."
+            )
         check_proportions(self.hard, self.proportions)
         if self.coarsening is not None and self.axis == "columns":
             raise ValueError("coarsening groups the rows that are clustered: it needs axis='rows'.")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base.clusters import check_proportions
 from skcooc.base.trees import TreeMixin
 from skcooc.em.legs import Observe
-from skcooc.equations.growth import grow
-from skcooc.equations.memberships import temperatures
+from skcooc.equations.growth import KINDS, grow
+from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.fitting import Grown, Options, Plan
 from skcooc.heldout import HeldOut
@@ -37,11 +39,12 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     n_clusters : int, default=8
         Number K of leaves.
 
-    tree : "binary", "annealed", or array-like of int, default="binary"
+    tree : "binary", "annealed", "grown", or array-like of int, default="binary"
         The topology. "binary": divided in two, as evenly as can be. "annealed": clusters of rows
-        are fitted to falling temperatures, and the tree is how they split; it has at most
-        ``n_clusters`` leaves, and fewer where observations are held out in ``fit``, for
-        ``beta="auto"`` or early stopping, and more leaves do not predict them better. An array
+        without a tree are fitted to falling temperatures, and the tree is how they split. "grown":
+        so is this model itself, from the root on; a leaf that splits stays above its parts. Both
+        have at most ``n_clusters`` leaves, and fewer where observations are held out in ``fit``,
+        for ``beta="auto"`` or early stopping, and more leaves do not predict them better. An array
         holds the parent of each node, -1 for the root, or, of shape (K - 1, 2), the nodes that are
         joined, as ``children_`` of scikit-learn's AgglomerativeClustering; it needs ``n_clusters``
         leaves.
@@ -53,10 +56,19 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     tempering : {"path", "joint"}, default="path"
         What beta is the exponent of: the likelihood of a row, in which the nodes on the path are
-        summed, or, as in the memo, that of an observation with its node, before they are summed.
+        summed, or, as in the memo's equation (65), the probability of a column at a node, before
+        they are summed.
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta estimated ones starve clusters.
+
+    hard : bool, default=False
+        Whether each row belongs wholly to its most probable leaf; observations choose their nodes
+        softly all the same. This is independent of beta. A leaf can stay without rows.
+
+    coarsening : sequence of (N,) arrays of int or None, default=None
+        Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
+        EM begins with the rows of a group tied to one posterior, and reaches the single rows last.
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. The best value is the smaller the more observations a row has; for
@@ -74,20 +86,20 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     n_init : int, default=1
         Number of random starts; the one with the least free energy is kept, or with the least
-        validation perplexity where ``early_stopping=True``. An annealed tree grows only once.
+        validation perplexity where ``early_stopping=True``. A tree that grows does so only once.
 
     warm_start : bool, default=False
         Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
-        an earlier call found, once, without further random starts. An annealed tree stays.
+        an earlier call found, once, without further random starts. A tree that has grown stays.
 
     Attributes
     ----------
     tree_ : skcooc.hierarchy.Tree
         Parents, depths, leaves and paths of the nodes.
     n_clusters_ : int
-        Number of its leaves, K; an annealed tree can have fewer than ``n_clusters``.
+        Number of its leaves, K; a tree that grows can have fewer than ``n_clusters``.
     splits_ : list of Split
-        Only of an annealed tree: ``beta`` of each split, which may be above ``beta_``, and
+        Only of a tree that has grown: ``beta`` of each split, which may be above ``beta_``, and
         ``parts``, the clusters in each of the two parts.
     labels_ : (N,) array
         Most probable cluster of each row; cluster k is the leaf ``tree_.leaves[k]``.
@@ -129,46 +141,54 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     n_clusters: int = 8
     _: KW_ONLY
-    tree: Literal["annealed", "binary"] | ArrayLike = "binary"
+    tree: Literal["annealed", "binary", "grown"] | ArrayLike = "binary"
     abstraction: Literal["constant", "cluster", "object"] = "cluster"
     tempering: Literal["path", "joint"] = "path"
     proportions: Literal["uniform", "estimated"] = "uniform"
     object_iter: int = 10
+    hard: bool = False
+    coarsening: Sequence[ArrayLike] | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "tree": [StrOptions({"annealed", "binary"}), "array-like"],
+        "tree": [StrOptions({"annealed", "binary", "grown"}), "array-like"],
         "abstraction": [StrOptions({"constant", "cluster", "object"})],
         "tempering": [StrOptions({"path", "joint"})],
         "proportions": [StrOptions({"uniform", "estimated"})],
         "object_iter": [Interval(Integral, 1, None, closed="left")],
+        "hard": ["boolean"],
+        "coarsening": [list, tuple, None],
     }
 
     def _plan(self) -> Plan:
+        check_proportions(self.hard, self.proportions)
         model = self._equations()
-        annealed = "tree='annealed' is grown on all rows; give a tree, or tree='binary'"
+        growing = f"tree={self.tree!r} is grown on all rows; give a tree, or tree='binary'"
         return Plan(
             model,
-            lambda X: temperatures(model, X),
+            no_temperature if self.hard else lambda X: temperatures(model, X),
             shape={"n_clusters": self.n_clusters},
             stages=lambda model: model.stages,
-            grow=self._grow if self._is_annealed else None,
-            more_needs={"all rows": annealed} if self._is_annealed else {},
+            coarsening=self.coarsening,
+            costly_start=self.hard,
+            plain_steps=self.hard,
+            grow=self._grow if self._grows else None,
+            more_needs={"all rows": growing} if self._grows else {},
             check=self._check_tree,
         )
 
     def _equations(self) -> Abstractions:
         options = self.abstraction, self.tempering, self.proportions, self.object_iter
-        return Abstractions(self._topology(), *options)
+        return Abstractions(self._topology(), *options, hard=self.hard)
 
     @property
-    def _is_annealed(self) -> bool:
-        return isinstance(self.tree, str) and self.tree == "annealed"
+    def _grows(self) -> bool:
+        return isinstance(self.tree, str) and self.tree in KINDS
 
     def _topology(self) -> Tree:
-        """The tree at the start of a fit; an annealed one is a root that will grow."""
-        if self._is_annealed:
+        """The tree at the start of a fit; it may be a root that will grow."""
+        if self._grows:
             return self.tree_ if self._goes_on() and hasattr(self, "splits_") else binary_tree(1)
         if isinstance(self.tree, str):
             return binary_tree(self.n_clusters)
@@ -187,12 +207,13 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         heldout: HeldOut | None,
         observe: Observe,
     ) -> Grown:
-        """The model on an annealed tree; a warm start keeps that which is there."""
+        """The model on a tree that has grown; a warm start keeps that which is there."""
         model = self._equations()
         if self._goes_on():
             return Grown(model, model, self.splits_)
         em = options.max_iter, options.tol, options.solver
-        growth = grow(X, self.n_clusters, *em, rng, heldout, observe)
+        kind = KINDS[cast(str, self.tree)]
+        growth = grow(X, kind, self.n_clusters, *em, rng, heldout, observe)
         if growth.failed:
             warnings.warn(
                 "The tree has not grown: no clusters came apart that predict better. Rows and "

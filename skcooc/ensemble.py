@@ -71,6 +71,12 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         P(z_k given x_i) of the rows fitted, divided by S.
     row_distribution_ : (N,) array
         P(x_i).
+    component_distribution_ : (S K,) array
+        P(z_k) = sum_i P(x_i) P(z_k given x_i).
+    column_embedding_ : (M, S K) array
+        P(z_k given y_j).
+    row_components_ : (S K, N) array
+        P(x_i given z_k).
     unigram_ : (M,) array
         Add-one distribution of the columns, used for smoothing.
     beta_ : float
@@ -176,7 +182,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
                 "embedding_": factors.A,
                 "row_distribution_": members[0].row_distribution_,
-                "unigram_": add_one_unigram(counts.column_sums),
+                "unigram_": add_one_unigram(counts.column_sums, counts.grain),
                 "beta_": found["beta"],
                 "smoothing_": chosen_smoothing(options.smoothing, chosen and chosen.validation),
                 "temperature_search_": probes if options.searches else [],
@@ -225,6 +231,10 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         members = [(member,) for member in self.estimators_]
         folded = in_threads(lambda member: member._fold_in(X), members, n_outer)
         return np.hstack(folded) / len(folded)
+
+    def _mixing(self) -> tuple[Array, Array]:
+        """The rows fitted, whose mixtures are those of all members."""
+        return self.row_distribution_, self.embedding_
 
     def __sklearn_tags__(self) -> Tags:
         return attributes.tagged(super().__sklearn_tags__())

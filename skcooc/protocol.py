@@ -87,6 +87,10 @@ class Counts(Protocol):
         """Observations of each column, rows by their weights, (M,)."""
 
     @property
+    def grain(self) -> float:
+        """What an observation weighs on average, if n_ij stands for ceil(n_ij); 1 of counts."""
+
+    @property
     def row_weights(self) -> Array:
         """How many rows each row stands for, (N,)."""
 
@@ -245,12 +249,23 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
     def log_prior(self, params: P, beta: float) -> float:
         """Terms of the objective in the parameters alone; free energy minus it never rises."""
 
+    def free_parameters(self, params: P, n_rows: int) -> int:
+        """How many numbers are free in P(y given x) of so many rows; see ``base/criteria.py``."""
+        raise NotImplementedError
+
     def folding(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
         """What new rows are folded in by: equations, and the parameters that they need.
 
         These, unless a model says otherwise.
         """
         return self, params
+
+    def mixing(self, params: P) -> tuple[Array, Array] | None:
+        """The prior of the mixture of a row: weights (a,) and A (a, k); see ``factors``.
+
+        None where there is none: a mixture is then a parameter of its row.
+        """
+        return None
 
 
 Model: TypeAlias = Equations[Any, Any]
@@ -265,6 +280,11 @@ class OnlineModel(Equations[P, S], Protocol[P, S]):
 
 class Clustering(Equations[P, S], Protocol[P, S]):
     """A model of clusters, whose best temperature depends on the size of the objects clustered."""
+
+    @property
+    def largest_beta(self) -> float:
+        """1 where beta is the exponent of a likelihood; infinite where it is of a divergence."""
+        return 1.0
 
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of an object."""

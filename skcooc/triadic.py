@@ -59,7 +59,7 @@ class TriadicAspectModel(TriadEstimator):
         P(w_l given z_k), of the third way.
     middle_components_ : (K, M) array
         P(y_j given z_k), of the second way.
-    first_components_ : (K, N) array
+    row_components_ : (K, N) array
         P(x_i given z_k), of the first way.
     weights_ : (K,) array
         P(z_k).
@@ -68,6 +68,8 @@ class TriadicAspectModel(TriadEstimator):
     embedding_ : (N, K) array
         P(z_k given x_i) of the rows fitted, the first way, as EM left them; ``transform`` of the
         same observations folds them in anew and agrees but for tolerances.
+    column_embedding_ : (L, K) array
+        P(z_k given w_l).
     unigram_ : (L,) array
         Add-one distribution of the third index, used for smoothing.
     n_features_in_ : int
@@ -93,7 +95,7 @@ class TriadicAspectModel(TriadEstimator):
     >>> z = rng.integers(2, size=2000)
     >>> x, y, w = (rng.integers(5, size=2000) + 5 * z for _ in range(3))
     >>> model = TriadicAspectModel(2, random_state=0).fit(Triads(x, y, w))
-    >>> model.components_.shape, model.middle_components_.shape, model.first_components_.shape
+    >>> model.components_.shape, model.middle_components_.shape, model.row_components_.shape
     ((2, 10), (2, 10), (2, 10))
     >>> print(f"{model.perplexity(Triads([0, 9], [1, 8], [2, 7], shape=(10, 10, 10))):.0f}")
     5

@@ -32,6 +32,7 @@ ESTIMATORS = [
     ClusterAbstraction(3, beta=0.2, abstraction="object", object_iter=3),
     ClusterAbstraction(3, beta=0.4, tempering="joint", abstraction="constant"),
     ClusterAbstraction(3, tree="annealed"),
+    ClusterAbstraction(3, hard=True),
     ClusteringProjection(3),
     ClusteringProjection(3, 4, beta=0.3, inference="variational"),
     ClusteringProjection(3, 5, beta=0.8, posterior="factorial", topic_prior=0.0),

@@ -117,6 +117,12 @@ def test_without_a_client_there_is_an_error():
         clone(ASPECTS).fit(in_blocks(X))
 
 
+def test_shares_of_observations_are_smoothed_as_in_memory(workers):
+    shares = X / 7
+    model = clone(ASPECTS).fit(in_blocks(shares, 30))
+    np.testing.assert_allclose(model.unigram_, clone(ASPECTS).fit(shares).unigram_)
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_it_is_the_fit_in_memory(workers, estimator):
     model = clone(estimator).fit(in_blocks(X, 30, 30, 131))

@@ -1,11 +1,16 @@
 """The examples on language run, on small tables in place of the data sets."""
 
+import re
 import runpy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn import decomposition, ensemble
 
+import skcooc
 from benchmarks import corpora
 from skcooc.datasets import make_cooccurrences
 
@@ -38,3 +43,30 @@ def test_language(name, data, monkeypatch, capsys):
     assert plt.get_fignums()
     plt.close("all")
     assert "word" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_strange_documents(monkeypatch, capsys):
+    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib.pyplot as plt
+
+    usual, strange = (
+        make_cooccurrences(n, 40, 3, n_observations=60 * n, random_state=n).X for n in (150, 30)
+    )
+    titles = np.array([f"title{i}" for i in range(180)])
+    labels, words = np.repeat([0, 1], [150, 30]), np.arange(40).astype(str)
+    corpus = corpora.Corpus(sp.csr_array(sp.vstack([usual, strange])), titles, labels, words)
+    monkeypatch.setattr(corpora, "cranfield_and_neurips", lambda: corpus)
+    for room, name, few in (
+        (decomposition, "LatentDirichletAllocation", {"max_iter": 1}),
+        (ensemble, "IsolationForest", {"n_estimators": 5}),
+        (skcooc, "AspectModel", {"beta": 0.9}),
+    ):
+        monkeypatch.setattr(room, name, partial(getattr(room, name), **few))
+    runpy.run_path(str(EXAMPLES / "plot_strange_documents.py"))
+    assert plt.get_fignums()
+    plt.close("all")
+    found = capsys.readouterr().out
+    assert "strange, but least so: title" in found
+    clean = found.split("some are fitted")[0]
+    assert float(re.search(r"aspects, whole row +([\d.]+)", clean)[1]) > 0.9

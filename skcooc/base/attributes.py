@@ -106,7 +106,8 @@ def at_iteration(
         state = State(state.params, np.asarray(state.rows))
         probes, splits = unfinished.probes, unfinished.grown.splits
         s = chosen_smoothing(smoothing, best(probes).validation if probes else None)
-        unigram, mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
+        unigram = add_one_unigram(X.column_sums, X.grain)
+        mass = X.row_sums * X.row_weights
         return {
             **({} if splits is None else {"splits_": splits}),
             **usable(model, state, record.beta, s, unigram, mass),
@@ -118,7 +119,7 @@ def at_iteration(
     return attributes
 
 
-def warn_about(estimator: BaseEstimator, stopped: bool) -> None:
+def warn_about(estimator: BaseEstimator, plan: Plan, stopped: bool) -> None:
     """Warn where a fit ended in the unigram, or, unless stopped, before it converged."""
     if not (estimator.converged_ or stopped):
         _warn(
@@ -127,7 +128,7 @@ def warn_about(estimator: BaseEstimator, stopped: bool) -> None:
         )
     if collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
         remedy = "Use a larger beta, or beta='auto'."
-        if estimator.beta_ == 1 or estimator.temperature_search_:
+        if plan.largest_beta == 1 and (estimator.beta_ == 1 or estimator.temperature_search_):
             remedy = "Give counts in larger units, if they are not numbers of observations."
         _warn(
             f"All {len(estimator.components_)} components are the unigram: at "

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags
 
-from skcooc.base import attributes
+from skcooc.base import attributes, criteria
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
 from skcooc.base.streams import Streams
 from skcooc.em import OverRelaxation, State, TemperatureRange, solver
@@ -53,6 +53,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     random_state: RandomState = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
+
+    n_parameters_ = property(criteria.n_parameters)
+    aic = criteria.aic
+    bic = criteria.bic
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -125,7 +129,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             with self._all_or_nothing():
                 self._fit_blocks(plan, table.sample, table.blocks, known)
             stopped = True  # there is no need to converge
-        attributes.warn_about(self, stopped)
+        attributes.warn_about(self, plan, stopped)
         return self
 
     def _fit_table(
@@ -148,7 +152,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         progress.end()
         if attributes.lacking(plan) is None:
             seed, mass = attributes.seeds(self.random_state, 1)[0], float(fitted.row_mass.sum())
-            known["_stream"] = Begun(fitted.fit.stats, mass, X.column_sums, seed)
+            known["_stream"] = Begun(fitted.fit.stats, mass, X.column_sums, X.grain, seed)
         attributes.become(self, attributes.of_fit(fitted) | known)
         return fitted.fit.stopped
 
@@ -219,7 +223,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """The fit that a warm start is to end; None where the last one has come to its end."""
         if not self._goes_on() or self._unfinished is None:
             return None
-        unigram, mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
+        unigram = add_one_unigram(X.column_sums, X.grain)
+        mass = X.row_sums * X.row_weights
         same_rows = np.array_equal(mass / mass.sum(), self.row_distribution_)
         self._check_as_before(same_rows and np.array_equal(unigram, self.unigram_))
         return self._unfinished

@@ -60,6 +60,16 @@ Seed of the starts and of the division into training and held-out observations."
 
 ATTRIBUTES = {
     "row_distribution_ : (N,) array": "P(x_i).",
+    "component_distribution_ : (K,) array": """\
+P(z_k) = sum_i P(x_i) P(z_k given x_i): share of the observations. ``weights_``, of a row without
+observations, can differ.""",
+    "column_embedding_ : (M, K) array": """\
+P(z_k given y_j), which is to columns what ``embedding_`` is to rows: by Bayes' rule proportional to
+``component_distribution_[k] * components_[k, j]``, and ``component_distribution_`` where a column
+was never seen.""",
+    "row_components_ : (K, N) array": """\
+P(x_i given z_k), which is to rows what ``components_`` is to columns; ``row_distribution_`` where a
+component has no observations.""",
     "unigram_ : (M,) array": "Add-one distribution of the columns, used for smoothing.",
     "beta_ : float": "Inverse temperature used.",
     "smoothing_ : float": "Smoothing used.",
@@ -73,6 +83,8 @@ discards.""",
     "objective_ : float": "Free energy, less the log prior, at the last E-step, in nats.",
     "history_ : list of Record": """\
 ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.""",
+    "n_parameters_ : int": """\
+Number of free parameters of P(x, y), with those that rows have of their own.""",
     "n_features_in_ : int": "Number M of columns.",
     "feature_names_in_ : (M,) array of str": """\
 Names of the columns, where the data has names that are strings.""",

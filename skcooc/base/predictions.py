@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import attributes
+from skcooc.base import attributes, quantities
 from skcooc.em import Record, State
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import fold_in, over_rows
@@ -60,6 +60,12 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _stream: Begun | Stream | None
     _passes: Passes | None
 
+    component_distribution_ = property(quantities.component_distribution)
+    column_embedding_ = property(quantities.column_embedding)
+    row_components_ = property(quantities.row_components)
+    joint_distribution = quantities.joint_distribution
+    row_log_likelihood = quantities.row_log_likelihood
+
     def transform(self, X: TableLike) -> Array:
         """Fold rows into the fitted model.
 
@@ -102,6 +108,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def score_samples(self, X: TableLike) -> Array:
         """Log-likelihood of held-out observations, in nats for each.
+
+        For that of whole new rows see ``row_log_likelihood``.
 
         Parameters
         ----------
@@ -201,6 +209,11 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _folding(self) -> tuple[FoldIn[Params, Statistics], Params]:
         """The equations by which new rows are folded in, and their parameters."""
         return self._fitted_model.folding(self._state.params)
+
+    def _mixing(self) -> tuple[Array, Array]:
+        """The prior of the mixture of a new row: that of the model, or else the rows fitted."""
+        prior = self._fitted_model.mixing(self._state.params)
+        return (self.row_distribution_, self.embedding_) if prior is None else prior
 
     def _row_states(self, X: Block) -> Array:
         """The states that the model gives to checked rows."""

@@ -110,10 +110,15 @@ class ProjectionMixin(ClusterMixin):
         return self._over_rows(lambda counts: projections(counts, params, psi), rows)
 
     def bound(self, X: TableLike) -> Array:
-        """Lower bounds of the log-likelihoods of whole new rows, eq. (5), at the clusters fitted.
+        """Lower bounds of the log-likelihoods of whole new rows, at the clusters fitted.
 
-        exp(-bound(X).sum() / X.sum()) is the perplexity that the authors report, with all
-        observations of a row known. Topics are smoothed as all that is scored is.
+        With ``inference="variational"`` that of eq. (5), a mean field of clusters and topics:
+        exp(-bound(X).sum() / X.sum()) is then the perplexity that the authors report. Otherwise
+        clusters are summed out, and the bound is never less: it compares with no mean field, such
+        as LDA's. Topics are smoothed as all that is scored is.
+
+        Weights and centers of the clusters are uncertain here, which costs something;
+        ``row_log_likelihood`` takes them at their means, and is never less.
 
         Parameters
         ----------

@@ -186,7 +186,8 @@ class Streams(Predictions):
     ) -> None:
         """Make attributes of a step, or of a pass, and of rows with so many observations."""
         params, rows, beta, smoothing, stream = now
-        state, unigram = State(params, rows[: len(row_mass)]), add_one_unigram(stream.column_sums)
+        unigram = add_one_unigram(stream.column_sums, stream.grain)
+        state = State(params, rows[: len(row_mass)])
         model = self._fitted_model
         usable = attributes.usable(model, state, beta, smoothing, unigram, row_mass)
         objective = tally.free_energy - model.log_prior(params, beta)

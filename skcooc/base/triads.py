@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self, cast
+from typing import NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +18,21 @@ from skcooc.protocol import Array, Block, Counts, Triples
 from skcooc.tables import Triads, check_same_triads, read_new_triads
 
 
+def _of_two(name: str) -> property:
+    """A method that is not there where there are three ways."""
+
+    def missing(self: TriadEstimator) -> NoReturn:
+        raise AttributeError(f"There is no {name} of observations of three indices.")
+
+    return property(missing)
+
+
 class TriadEstimator(CooccurrenceEstimator):
     """Base class of estimators that are fitted to Triads, and predict the third way."""
+
+    aic = _of_two("aic")
+    bic = _of_two("bic")
+    row_log_likelihood = _of_two("row_log_likelihood")
 
     def fit(self, X: Triads, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -126,13 +139,6 @@ class TriadEstimator(CooccurrenceEstimator):
             scoring.draw_given(z, P, rng) for P in (self.middle_components_, self.components_)
         )
         return Triads.of(self._frame, rows, second, third)
-
-    @property
-    def first_components_(self) -> Array:
-        """P(x_i given z_k), (K, N)."""
-        joint = self.embedding_.T * self.row_distribution_.astype(self.embedding_.dtype)
-        mass = joint.sum(axis=1, keepdims=True)
-        return joint / np.where(mass > 0, mass, 1)
 
     @property
     def middle_components_(self) -> Array:

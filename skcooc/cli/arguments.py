@@ -29,7 +29,7 @@ chosen model is fitted once more, to all observations.
 examples
   python -m skcooc
   python -m skcooc reviews/ --components 16 --output result
-  python -m skcooc ratings.csv --row user --column film --count stars
+  python -m skcooc plays.csv --row listener --column song --count times
   python -m skcooc counts.npz --column-names vocabulary.txt --beta 0.8"""
 
 

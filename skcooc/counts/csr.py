@@ -35,6 +35,11 @@ def column_sums(indptr, indices, data, row_weights, sums):  # type: ignore[no-un
             sums[indices[p]] += row_weights[i] * data[p]
 
 
+def mean_weight(total: float, n_observations: float) -> float:
+    """Weight of an observation where so many weigh this in all; one where there are none."""
+    return total / n_observations if n_observations else 1.0
+
+
 class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
     """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 
@@ -69,6 +74,16 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
     def row_sums(self) -> Array:
         """Number of observations of each row, (n,), in float64."""
         return self.summed(self.data)
+
+    @cached_property
+    def grain(self) -> float:
+        """What an observation weighs on average, if n_ij stands for ceil(n_ij); 1 of counts."""
+        return mean_weight(float(np.sum(self.row_sums * self.row_weights)), self.n_observations)
+
+    @property
+    def n_observations(self) -> float:
+        """sum_ij ceil(n_ij), rows by their weights."""
+        return float(np.sum(self.summed(np.ceil(self.data)) * self.row_weights))
 
     def summed(self, cells: Array) -> Array:
         """Sums over each row of what stands at the non-zeros, (n,), in float64."""

@@ -18,7 +18,7 @@ from distributed import Client, Future
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 
-from skcooc.counts.csr import CSRCounts
+from skcooc.counts.csr import CSRCounts, mean_weight
 from skcooc.counts.tasks import add_statistics, begun, call, gathered, once, reduced, task
 from skcooc.counts.threads import threads
 from skcooc.protocol import CSR, Array, FoldIn, Map, Need, P, Rows, S, TableLike
@@ -50,6 +50,8 @@ class DaskCounts:
         self.sizes = [len(fact.row_sums) for fact in facts]
         self.row_sums = np.concatenate([fact.row_sums for fact in facts])
         self.row_weights = np.ones_like(self.row_sums)
+        n_observations = sum(fact.n_observations for fact in facts)
+        self.grain = mean_weight(float(self.row_sums.sum()), n_observations)
         self.column_sums, self.dtype = column_sums, facts[0].dtype
         self.shape = len(self.row_sums), len(column_sums)
         self.alive: WeakSet[States] = WeakSet()
@@ -163,6 +165,7 @@ class Facts(NamedTuple):
     """What is known here of a block."""
 
     row_sums: Array
+    n_observations: float
     dtype: np.dtype
     n_columns: int
 
@@ -217,7 +220,7 @@ def _checked(block: TableLike, name: str) -> CSRCounts:
 
 
 def _facts(X: CSRCounts) -> Facts:
-    return Facts(X.row_sums, X.dtype, X.shape[1])
+    return Facts(X.row_sums, X.n_observations, X.dtype, X.shape[1])
 
 
 def _column_sums(X: CSRCounts) -> Array:

@@ -8,7 +8,7 @@ the same result. No loop allocates anything of the size of the non-zeros.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
@@ -23,7 +23,9 @@ def compiled(function: Callable[..., Result]) -> Callable[..., Result]:
     numba raises RuntimeError at once where neither the package folder nor the user's cache folder
     is writable; the loop is then compiled anew in each process.
     """
+    # No function pointers for C are made, which would take a sixth of the time to compile.
+    options: dict[str, Any] = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True}
     try:
-        return njit(nogil=True, fastmath=True, cache=True)(function)
+        return njit(**options, cache=True)(function)
     except RuntimeError:
-        return njit(nogil=True, fastmath=True)(function)
+        return njit(**options)(function)

@@ -85,6 +85,11 @@ class Aspects(OnlineModel[Params, Statistics]):
         """Parameters of which every component is, in this share, the distribution."""
         return params._replace(components=diluted(params.components, distribution, share))
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Components, and mixtures of the rows: with P(x), memo, section 2.1."""
+        M, K = params.components.shape
+        return K * (M - 1) + n_rows * (K - 1)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""
         return params._replace(components=params.components[columns])

@@ -71,6 +71,10 @@ class ClassBigrams(Equations[Params, Statistics]):
         """None: maximum likelihood."""
         return 0.0
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Those of two clusterings that may differ: clusters are hidden."""
+        return self.untied.free_parameters(params, n_rows)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The memberships of these columns alone."""
         return self.untied.restrict(params, columns)
@@ -78,6 +82,10 @@ class ClassBigrams(Equations[Params, Statistics]):
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(c given x) and P(y given c)."""
         return self.untied.factors(params, rows)
+
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        """One mixture for each cluster."""
+        return self.untied.mixing(params)
 
     def _params(self, profiles: Array, memberships: Array) -> Params:
         joint, totals = profiles.T @ memberships, profiles.sum(axis=1)

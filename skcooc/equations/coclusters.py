@@ -115,6 +115,15 @@ class CoClusters(Clustering[Params, Statistics]):
         J, weights = params.memberships, params.column_weights
         return 0.0 if self.hard else column_prior(J, weights, beta)
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """P(y), associations, and proportions that are estimated; the clusters are hidden.
+
+        Of the C D associations C + D - 1 are bound by the margins: memo, section 3.3.
+        """
+        (M, D), C = params.memberships.shape, len(params.joint)
+        free = M - 1 + (C - 1) * (D - 1)
+        return free + (C + D - 2 if self.proportions == "estimated" else 0)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The posteriors of these columns alone."""
         return params._replace(
@@ -127,6 +136,10 @@ class CoClusters(Clustering[Params, Statistics]):
         columns = params.memberships * params.shares[:, None] * reciprocals(of_columns)
         blocks = normalise(params.joint, axis=1, otherwise=of_columns)
         return rows, normalise(columns @ blocks.T, axis=0, otherwise=params.shares[:, None])
+
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        """One mixture for each cluster, which is sure of it."""
+        return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
 
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of the rows, or of the columns, whichever have fewer."""

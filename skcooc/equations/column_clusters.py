@@ -105,7 +105,7 @@ class ColumnClusters(Annealable[Params, Statistics]):
         return rows, Statistics(X.tdot(log_p), X.column_sums, own, -float(likelihood))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """Posteriors of the columns and proportions: memo, eqs. (29), (30)."""
+        """Posteriors of the columns and proportions: memo, eqs. (29), (31)."""
         totals = stats.totals.astype(params.totals.dtype)
         scores = stats.scores * self._factors(totals)
         J = column_posteriors((1.0 if self.hard else beta) * scores, params.proportions, self.hard)
@@ -123,6 +123,15 @@ class ColumnClusters(Annealable[Params, Statistics]):
         J, weights = params.memberships, params.proportions
         return 0.0 if self.hard else column_prior(J, weights, beta)
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """P(y), mixtures of the rows, and proportions; the clusters of columns are hidden.
+
+        With P(x) they are P(y), P(x given c), and proportions.
+        """
+        M, K = params.memberships.shape
+        free = M - 1 + (K - 1) * (n_rows - 1)
+        return free + (K - 1 if self.proportions == "estimated" else 0)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The posteriors of these columns alone."""
         return params._replace(
@@ -137,6 +146,11 @@ class ColumnClusters(Annealable[Params, Statistics]):
     def posteriors(self, params: Params, rows: Rows) -> Array:
         """P(c given object), of the columns."""
         return params.memberships
+
+    @property
+    def largest_beta(self) -> float:
+        """None of the exponent of a divergence, eq. (25), which does not grow with the object."""
+        return 1.0 if self.object_weights == "counts" else np.inf
 
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of the columns that have any."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from skcooc.em import Fit, Leg, OverRelaxation, TemperatureRange, fit
@@ -114,8 +116,8 @@ def soft_start(soft: Clustering[Params, Statistics], X: Counts, rng: np.random.G
 
     A hard model that starts at random keeps most of what chance has put together.
     """
-    usual = USUAL / soft.object_size(X), USUAL_CRITICAL * soft.critical_beta(X)
-    leg = Leg(soft, X, min(1.0, max(usual)), START_ITERATIONS, START_TOL)
+    (beta,) = _inverse_temperatures(soft, X, (USUAL,), (USUAL_CRITICAL,))
+    leg = Leg(soft, X, beta, START_ITERATIONS, START_TOL)
     return fit([leg], rng, OverRelaxation(1.0))
 
 
@@ -130,10 +132,22 @@ def temperatures(
     ``within`` is a range, times the mean number of observations of an object; ``critical`` holds
     the least lower and upper end, over the critical inverse temperature.
     """
-    size, collapse = model.object_size(X), model.critical_beta(X)
-    ends = (max(a / size, b * collapse) for a, b in zip(within, critical, strict=True))
-    low, high = (min(1.0, end) for end in ends)
+    low, high = _inverse_temperatures(model, X, within, critical)
     return TemperatureRange(min(low, high / 2), high, "log")
+
+
+def _inverse_temperatures(
+    model: Clustering[Params, Statistics],
+    X: Counts,
+    of_size: Sequence[float],
+    of_critical: Sequence[float],
+) -> list[float]:
+    """By the mean size of an object or over the critical one, whichever is larger, if it may be."""
+    size, collapse, largest = model.object_size(X), model.critical_beta(X), model.largest_beta
+    if np.isinf(min(collapse, largest)):
+        collapse = 0.0  # nothing tells objects apart, at any temperature
+    pairs = zip(of_size, of_critical, strict=True)
+    return [min(largest, max(a / size, b * collapse)) for a, b in pairs]
 
 
 def no_temperature(X: Counts) -> TemperatureRange:

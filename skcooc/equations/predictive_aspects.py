@@ -82,6 +82,10 @@ class PredictiveAspects(Equations[Params, Statistics]):
         """That of the aspect model."""
         return self.aspects.log_prior(_plain(params), beta)
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Those of the aspect model."""
+        return self.aspects.free_parameters(_plain(params), n_rows)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""
         return params._replace(components=params.components[columns])

@@ -100,6 +100,11 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         """Parameters of which every component is, in this share, the distribution."""
         return params._replace(components=diluted(params.components, distribution, share))
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Components, P(d given c), and mixtures of the rows: with P(x), memo, eq. (17)."""
+        (M, D), C = params.components.shape, len(params.joint)
+        return D * (M - 1) + C * (D - 1) + n_rows * (C - 1)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""
         return params._replace(components=params.components[columns])

@@ -147,6 +147,11 @@ class Projections(OnlineModel[Params, Statistics]):
         """At the means of the clusters that are alive, with topics summed out."""
         return Collapsed(), at_centers.Params(params.topics, *clusters_of(params)[1:])
 
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        """The centers of the clusters that are alive, and their weights, at their means."""
+        clusters = clusters_of(params)
+        return clusters.weights, clusters.centers
+
     def memberships(self, params: Params, rows: Rows) -> Iterator[tuple[slice, Array]]:
         """P(c given x) over the clusters that are alive, some rows at a time."""
         raise NotImplementedError
@@ -154,6 +159,11 @@ class Projections(OnlineModel[Params, Statistics]):
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
         """Parameters of which every topic is, in this share, the distribution."""
         return params._replace(topics=diluted(params.topics, distribution, share))
+
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Topics, and means of the centers and weights of clusters that are alive."""
+        (M, K), C = params.topics.shape, int(np.count_nonzero(params.sizes))
+        return K * (M - 1) + C * (K - 1) + max(C - 1, 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The topics at these columns alone, not normalised anew."""

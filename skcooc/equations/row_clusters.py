@@ -41,7 +41,7 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics]):
-    """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(30).
+    """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(31).
 
     All observations of a row come from one cluster. At inverse temperature beta
 
@@ -49,7 +49,8 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
 
     and the hard model takes the largest term alone: eqs. (23), (24). Where objects have equal
     weights, n_ij is replaced by n_ij / n_i times the mean number of observations of a row:
-    distributional clustering, eq. (25).
+    distributional clustering, eq. (25). beta times this mean is then the exponent of a divergence,
+    which may be as large as it likes; of rows that sum to one it is beta.
     """
 
     n_clusters: int
@@ -108,7 +109,7 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
         return rows, Statistics(expected, sizes, spare, *mass, -float(energy))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """Centroids and proportions: memo, eqs. (24), (30). An empty cluster gets the spare row."""
+        """Centroids and proportions: memo, eqs. (24), (31). An empty cluster gets the spare row."""
         expected, weights = stats.components, params.weights
         empty = np.flatnonzero(sums(expected, axis=0) <= 0)[:1]
         if empty.size and stats.spare.any():
@@ -128,6 +129,11 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
         """Parameters of which every component is, in this share, the distribution."""
         return params._replace(components=diluted(params.components, distribution, share))
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Centroids, and proportions that are estimated; the clusters of rows are hidden."""
+        M, K = params.components.shape
+        return K * (M - 1) + (K - 1 if self.proportions == "estimated" else 0)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""
         return params._replace(components=params.components[columns])
@@ -136,9 +142,18 @@ class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics
         """P(c given x) and P(y given c)."""
         return rows, params.components
 
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        """One mixture for each cluster, which is sure of it."""
+        return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
+
     def posteriors(self, params: Params, rows: Rows) -> Array:
         """P(c given object), of the rows."""
         return rows
+
+    @property
+    def largest_beta(self) -> float:
+        """None of the exponent of a divergence, eq. (25), which does not grow with the object."""
+        return 1.0 if self.object_weights == "counts" else np.inf
 
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of the rows that have any."""

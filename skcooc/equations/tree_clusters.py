@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.equations.memberships import posteriors, relative
+from skcooc.equations.memberships import posteriors, relative, soft_start
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Block, Clustering, Counts, Need, OnlineModel, Rows
@@ -48,13 +48,17 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     path, at inverse temperature beta
 
         path:   P(c given x_i) ~ rho_c [prod_j P_ic(y_j)^n_ij]^beta,   P(v given y, c) ~ tau_v q_yv
-        joint:  P(c given x_i) ~ rho_c prod_j [sum_v (tau_v q_jv)^beta]^n_ij,
-                P(v given y, c) ~ (tau_v q_yv)^beta                    (memo, eq. 65)
+        joint:  P(c given x_i) ~ rho_c prod_j [sum_v tau_v q_jv^beta]^n_ij,
+                P(v given y, c) ~ tau_v q_yv^beta                      (memo, eq. 65)
+
+    Vertical weights are a prior of nodes, which no temperature changes: so a node is the same as
+    two equal ones that share its weight.
 
     Vertical weights tau are the same for all nodes ("constant"), those of a leaf ("cluster"), or
     those of a leaf and a row ("object", eq. (58)). The state of a row is P(c given x_i), or, in the
     last case, P(c, v given x_i) over the slots. Without weights of rows the sums need two sparse
-    products.
+    products. The hard model takes the leaf with the largest likelihood alone, as eq. (23) does; the
+    nodes of observations are chosen softly in both.
     """
 
     tree: Tree
@@ -63,6 +67,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     proportions: Literal["uniform", "estimated"] = "uniform"
     object_iter: int = 10
     origin: Array | None = None  # (M, V): nodes to start from
+    hard: bool = False
 
     @property
     def needs(self) -> Mapping[Need, str]:
@@ -83,7 +88,13 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return [first, second] if self.abstraction == "cluster" else [first, second, third]
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Nodes that are random or near to the origin; all have the same weight on a path."""
+        """Nodes that are random or near to the origin; all have the same weight on a path.
+
+        A hard model begins with a few steps of the soft one.
+        """
+        if self.hard:
+            soft = soft_start(replace(self, hard=False), X, rng)
+            return soft.params, soft.rows
         n_columns, dtype = X.shape[1], X.dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.tree.n_nodes)).astype(dtype)
         nodes = noise if self.origin is None else noise * self._origin(X)
@@ -102,11 +113,12 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of leaves and nodes: memo, eqs. (53), (55)."""
+        beta = 1.0 if self.hard else beta
         if self.abstraction == "object":
             return self._expect_objects(X, params, rows, beta)
         leaves = self.tree.slots.leaves
         q = self._tempered(params.nodes, beta)
-        paths = self._paths(self._tempered(params.abstraction, beta))
+        paths = self._paths(params.abstraction)
         P = q @ paths.T
         # Relative to a single cluster, so that differences of clusters do not drown in rounding.
         shared = log(P @ params.proportions)[:, None]
@@ -120,8 +132,13 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return I, Statistics(expected, on_paths, sizes, energy)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """Nodes, vertical weights and proportions: memo, eqs. (56)-(58)."""
-        nodes = normalise(stats.nodes, axis=0, otherwise=params.nodes)
+        """Nodes, vertical weights and proportions: memo, eqs. (56)-(58).
+
+        A node without observations becomes the unigram, so that no row seeks what is only noise.
+        """
+        total = stats.nodes.sum(axis=1, keepdims=True)
+        unigram = normalise(total, axis=0, otherwise=0.0)
+        nodes = normalise(stats.nodes, axis=0, otherwise=unigram)
         tau, rho = params.abstraction, params.proportions
         if self.abstraction != "constant":
             tau = self._within(stats.abstraction[None], tau)[0]
@@ -138,6 +155,12 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         """Parameters of which every node is, in this share, the distribution."""
         return params._replace(nodes=diluted(params.nodes, distribution, share))
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Nodes, vertical weights, and proportions if estimated; leaves of rows are hidden."""
+        (M, V), S, K = params.nodes.shape, len(params.abstraction), len(params.proportions)
+        of_weights = {"constant": 0, "cluster": 1, "object": n_rows}[self.abstraction] * (S - K)
+        return V * (M - 1) + of_weights + (K - 1 if self.proportions == "estimated" else 0)
+
     def restrict(self, params: Params, columns: Array) -> Params:
         """The nodes at these columns alone, not normalised anew."""
         return params._replace(nodes=params.nodes[columns])
@@ -149,6 +172,10 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         S = rows.shape[1]
         merge = (np.ones(S, dtype=rows.dtype), (np.arange(S), self.tree.slots.nodes))
         return rows @ sp.csr_array(merge, shape=(S, self.tree.n_nodes)), params.nodes
+
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        """The path of each leaf; rows with weights of their own begin with those of the leaf."""
+        return params.proportions, self._paths(params.abstraction).toarray()
 
     def leaves(self, rows: Rows) -> Array:
         """P(c given x), (n, K)."""
@@ -170,9 +197,9 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         own = np.tile(params.abstraction, (X.shape[0], 1))
         if self._has_slots(rows):
             own = np.where(X.row_sums[:, None] > 0, self._within(rows, own), own)
-        tau, q = self._tempered(own, beta), self._tempered(params.nodes, beta)
-        I, energy = self._leaves(X, X.path_scores(tau, q, indptr, nodes), params, beta)
-        of_slots, of_nodes = X.path_mixture(tau, q, indptr, nodes, I)
+        q = self._tempered(params.nodes, beta)
+        I, energy = self._leaves(X, X.path_scores(own, q, indptr, nodes), params, beta)
+        of_slots, of_nodes = X.path_mixture(own, q, indptr, nodes, I)
         weights = X.row_weights[:, None].astype(X.dtype)
         on_paths = sums(of_slots * (I * weights)[:, leaves], axis=0)
         rows = I[:, leaves] * self._within(of_slots, own)
@@ -181,7 +208,9 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     def _leaves(self, X: Block, scores: Array, params: Params, beta: float) -> tuple[Array, float]:
         """Posteriors of the leaves, and the block's part of the free energy."""
         factors = np.full((X.shape[0], 1), self._power(beta), dtype=X.dtype)
-        I, evidence = posteriors(X, scores, factors, params.proportions, hard=False)
+        I, evidence = posteriors(X, scores, factors, params.proportions, self.hard)
+        if self.hard:
+            I[X.row_sums == 0], evidence[X.row_sums == 0] = params.proportions, 0
         return I, -float(np.sum(X.row_weights * evidence)) / beta
 
     def _power(self, beta: float) -> float:
@@ -193,8 +222,8 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         mass = self._summed(slots)[:, self.tree.slots.leaves]
         return np.where(mass > LEAST, slots / np.maximum(mass, LEAST), otherwise)
 
-    def _tempered(self, P: Array, beta: float) -> Array:
-        return P if self.tempering == "path" else P**beta
+    def _tempered(self, nodes: Array, beta: float) -> Array:
+        return nodes if self.tempering == "path" else nodes**beta
 
     def _paths(self, slots: Array) -> Any:
         """What is in the slots as a sparse matrix of leaves and nodes, (K, V)."""

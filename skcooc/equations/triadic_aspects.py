@@ -92,6 +92,11 @@ class TriadicAspects(Equations[Params, Statistics]):
         with np.errstate(divide="ignore"):  # a warm start may begin with zeros
             return sum(c * float(np.log(P).sum(dtype=np.float64)) for c, P in pairs)
 
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Those of the mixtures of so many rows, and of the components of both indices."""
+        K = self.n_components
+        return n_rows * (K - 1) + sum(K * (len(P) - 1) for P in (params.components, params.middle))
+
     def _pseudo_counts(self, params: Params) -> tuple[float, float]:
         """Of every w, and of every y."""
         c = self.component_prior

@@ -91,6 +91,7 @@ class Plan:
     equations: Model
     temperatures: Callable[[Block], TemperatureRange]  # where the best one is looked for
     shape: Mapping[str, object]  # parameters that a warm start and a stream may not change
+    largest_beta: float = 1.0  # infinite where it is no exponent of a likelihood
     stages: Callable[[Any], Stages] = alone  # ever less constrained models, fitted in turn
     burn_in: int = 0  # iterations at beta = 1 with which a random start begins
     # To beta, rising inverse temperatures at which clusters split.

@@ -27,6 +27,7 @@ class Stream(NamedTuple):
 
     averages: online.Averages
     column_sums: Array  # (M,): observations of each column
+    grain: float  # what one of them weighs, in the first batch
     seed: int  # of the observations held out of its batches
     direction: int = 1  # in which the next temperature is tried
 
@@ -42,13 +43,14 @@ class Begun(NamedTuple):
     stats: Statistics
     observations: float
     column_sums: Array  # (M,)
+    grain: float
     seed: int
 
     @property
     def begun(self) -> Stream:
         """The stream after one batch."""
         averages = online.averages(self.stats, self.observations)
-        return Stream(averages, self.column_sums, self.seed)
+        return Stream(averages, self.column_sums, self.grain, self.seed)
 
 
 class Passes(NamedTuple):
@@ -177,7 +179,7 @@ class Follower:
         if folded.validation is not None and self.smoothing == "auto":
             weight = online.step_size(kept, float(learnt.column_sums.sum()))
             smoothing += weight * (folded.validation.smoothing - smoothing)
-        stream = Stream(step.averages, totals, stream.seed, temperature.direction)
+        stream = Stream(step.averages, totals, stream.grain, stream.seed, temperature.direction)
         return Position(step.params, step.rows, beta, smoothing, stream)
 
     def go_through(

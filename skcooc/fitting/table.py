@@ -64,7 +64,8 @@ def fit(
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
     found = best(probes).validation if probes else None
     smoothing = chosen_smoothing(options.smoothing, fit.validation or found)
-    unigram, row_mass = add_one_unigram(X.column_sums), X.row_sums * X.row_weights
+    unigram = add_one_unigram(X.column_sums, X.grain)
+    row_mass = X.row_sums * X.row_weights
     return Fitted(fit, grown.model, beta, smoothing, unigram, row_mass, probes)
 
 

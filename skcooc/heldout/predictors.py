@@ -6,18 +6,29 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from skcooc.heldout.lookup import rows_of, values_at
 from skcooc.protocol import Array, Block, Predictor
 
 LEAST_SMOOTHING, LARGEST_SMOOTHING = 1e-3, 0.95  # between which smoothing is estimated
 BISECTIONS = 16
+EM_STEPS, EM_TOLERANCE = 1000, 1e-9  # of weights: at most, and the gain that ends it, nats
 
 
 class Factors(NamedTuple):
-    """P(y_j given x_i) = A[i] @ B[j]."""
+    """P(y_j given x_i) = A[i] @ B[j]: what every fitted model predicts.
 
-    A: Array  # (n, k)
-    B: Array  # (M, k)
+    Parameters
+    ----------
+    A : (N, K) array
+        P(z given x) of the rows, such as ``embedding_``.
+    B : (M, K) array
+        P(y given z), such as ``components_.T``.
+    """
+
+    A: Array
+    B: Array
 
     def cells(self, X: Block) -> Array:
         """Products of the factors."""
@@ -25,9 +36,15 @@ class Factors(NamedTuple):
 
 
 class Unigram(NamedTuple):
-    """The same distribution for every row."""
+    """The same distribution for every row.
 
-    distribution: Array  # (M,)
+    Parameters
+    ----------
+    distribution : (M,) array
+        Such as that of :func:`skcooc.metrics.unigram`.
+    """
+
+    distribution: Array
 
     def cells(self, X: Block) -> Array:
         """The probability of each column."""
@@ -45,10 +62,18 @@ class Known(NamedTuple):
 
 
 class Interpolated(NamedTuple):
-    """The mean of several predictions."""
+    """The mean of several predictions.
+
+    Parameters
+    ----------
+    predictors : sequence of predictors
+        Of the same rows.
+    weights : sequence of float
+        They sum to one; the best are found by :func:`skcooc.metrics.best_weights`.
+    """
 
     predictors: Sequence[Predictor]
-    weights: Sequence[float]  # they sum to one
+    weights: Sequence[float]
 
     def cells(self, X: Block) -> Array:
         """The weighted mean of the probabilities."""
@@ -57,9 +82,40 @@ class Interpolated(NamedTuple):
         return sum(others, start=first)
 
 
+class Grouped(NamedTuple):
+    """Predictions of rows by their groups: of a context of several words by its last one.
+
+    Parameters
+    ----------
+    predictor : predictor
+        Its rows are the groups.
+    groups : (n,) array of int
+        The group of each row.
+    """
+
+    predictor: Predictor
+    groups: Array
+
+    def cells(self, X: Block) -> Array:
+        """What is predicted of the group of each row."""
+        tied = X.coarsen(self.groups)
+        cells = self.predictor.cells(tied), tied.indices, tied.table.indptr
+        table = sp.csr_array(cells, shape=tied.shape)
+        return values_at(table, self.groups[rows_of(X.table)], X.indices)
+
+
 def smoothed(predictor: Predictor, background: Array, s: float) -> Predictor:
     """(1 - s) P + s b with the distribution b of the columns, (M,)."""
     return Interpolated((predictor, Unigram(background)), (1 - s, s))
+
+
+def with_background(factors: Factors, background: Array, s: float) -> Factors:
+    """The same as ``smoothed``, where the background is one component more."""
+    A, B = factors
+    known = np.full((len(A), 1), s, dtype=A.dtype)
+    return Factors(
+        np.hstack([(1 - s) * A, known]), np.hstack([B, background[:, None].astype(B.dtype)])
+    )
 
 
 def log_cells(predictor: Predictor, X: Block) -> Array:
@@ -82,3 +138,26 @@ def best_smoothing(predictor: Predictor, background: Array, X: Block) -> float:
         slope = (n * ((b - P) / ((1 - s) * P + s * b))).sum()
         low, high = (s, high) if slope > 0 else (low, s)
     return (low + high) / 2
+
+
+def best_weights(predictors: Sequence[Predictor], X: Block) -> Array:
+    """The weights, (n,), with which the mean of predictions is best on held-out counts, by EM.
+
+    Maximises sum n_ij log(sum_k w_k P_k(y_j given x_i)), which is concave in w, from equal weights
+    (Jelinek and Mercer 1980). Observations that none of them holds possible do not count.
+    ValueError where there are no others.
+    """
+    n, cells = X.observations, [predictor.cells(X) for predictor in predictors]
+    possible = (n > 0) & (sum(cells) > 0)
+    if not possible.any():
+        raise ValueError("X holds no observations that any of the predictors gives a probability.")
+    n, cells = n[possible] / n[possible].sum(), [P[possible] for P in cells]
+    weights, before = np.full(len(cells), 1 / len(cells)), -np.inf
+    for _ in range(EM_STEPS):
+        mean = sum(w * P for w, P in zip(weights, cells, strict=True))
+        objective = (n * np.log(mean)).sum()
+        if objective - before < EM_TOLERANCE:
+            break
+        before = objective
+        weights = weights * [(n * (P / mean)).sum() for P in cells]
+    return weights

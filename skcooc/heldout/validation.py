@@ -59,7 +59,9 @@ def hold_out(
             f"few to hold out validation_fraction={fraction} of them for beta='auto' or "
             "early_stopping=True. Give beta a number, or change validation_fraction."
         )
-    return rest, HeldOut(drawn, add_one_unigram(rest.column_sums), judged_with(smoothing))
+    return rest, HeldOut(
+        drawn, add_one_unigram(rest.column_sums, rest.grain), judged_with(smoothing)
+    )
 
 
 def judged_with(asked: float | Literal["auto"]) -> float | None:
@@ -77,6 +79,10 @@ def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | No
     return DEFAULT_SMOOTHING if validation is None else validation.smoothing
 
 
-def add_one_unigram(column_sums: Array) -> Array:
-    """The distribution (m_j + 1) / (L + M) of the columns, (M,), of how often each was observed."""
-    return (column_sums + 1) / (column_sums.sum() + len(column_sums))
+def add_one_unigram(column_sums: Array, grain: float) -> Array:
+    """The distribution (m_j + g) / (L + M g) of the columns, (M,), of how often each was observed.
+
+    One observation more of each weighs what others do: g is 1 of counts, and little where shares
+    of rows are given, of which a row has but one in all.
+    """
+    return (column_sums + grain) / (column_sums.sum() + grain * len(column_sums))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -59,19 +61,20 @@ class TiedSites:
 
     def fit(self, posteriors: Array, max_iter: int, tol: float) -> Segments:
         """EM from these posteriors, (n, K), until F falls by less than tol relative to its size."""
-        current = self.weighed(posteriors)
-        for _ in range(max_iter):
-            new = self.weighed(distributions(current.scores))
-            gain = current.free_energy - new.free_energy
-            current = new
-            if gain < tol * abs(new.free_energy):
-                break
-        return current
+        return _descended(self.weighed, posteriors, max_iter, tol)
+
+    def assigned(self, posteriors: Array, components: Array, max_iter: int, tol: float) -> Segments:
+        """The same with components, (M, K), that stay as they are: those of another image."""
+        step = partial(self.at, components=components)
+        return _descended(step, posteriors, max_iter, tol)
 
     def weighed(self, posteriors: Array) -> Segments:
         """The best components for these posteriors, the free energy, and the next scores."""
         expected = self.counts.T @ posteriors + posteriors.dtype.type(PRIOR)
-        components = normalise(expected, axis=0, otherwise=0.0)
+        return self.at(posteriors, normalise(expected, axis=0, otherwise=0.0))
+
+    def at(self, posteriors: Array, components: Array) -> Segments:
+        """The free energy at posteriors and components, and the next scores."""
         log_components = log(components)
         likelihoods = self.counts @ log_components
         field = self.coupling * self.neighbours(posteriors)
@@ -122,6 +125,20 @@ class TiedSites:
             loss = information(own) - information(shared) - contact[a, b]
             losses[a, b] = losses[b, a] = loss
         return losses, expected.sum(axis=1)
+
+
+def _descended(
+    step: Callable[[Array], Segments], posteriors: Array, max_iter: int, tol: float
+) -> Segments:
+    """Steps from these posteriors until F falls by less than tol relative to its size."""
+    current = step(posteriors)
+    for _ in range(max_iter):
+        new = step(distributions(current.scores))
+        gain = current.free_energy - new.free_energy
+        current = new
+        if gain < tol * abs(new.free_energy):
+            break
+    return current
 
 
 def information(counts: Array) -> float:

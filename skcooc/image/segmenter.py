@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted
 
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.image.grid import grid_coarsening, n_blocks
 from skcooc.image.histograms import GaborHistograms, block_counts, check_image
-from skcooc.image.potts import Segments, TiedSites
+from skcooc.image.potts import Segments, TiedSites, distributions
 from skcooc.protocol import CSR, Array, RandomState
-from skcooc.simplex import first_largest
+from skcooc.simplex import first_largest, log
 
 LARGEST_SEED = np.iinfo(np.int32).max
 
@@ -165,6 +166,45 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         self.components_ = segments.components.T
         self.objective_ = segments.free_energy
         return self
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Find the segments of the image fitted in another one.
+
+        Parameters
+        ----------
+        X : array-like of shape (H, W)
+            Grey levels, on the scale of the image fitted. It need not be of its size.
+
+        Returns
+        -------
+        labels : (H, W) array of int
+            Most probable segment of each pixel.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        ValueError
+            Where the image is empty or has colours.
+        """
+        return self.predict_proba(X).argmax(axis=2)
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """P(segment given pixel) of another image, (H, W, K), as :meth:`predict` finds them.
+
+        The components stay as they are; pixels begin with what the windows around their blocks say,
+        and are tied to their neighbours as in ``fit``.
+        """
+        check_is_fitted(self)
+        image, features = check_image(X), self.features_
+        bins, components = features.bins(image), self.components_.T
+        scores = self.beta * features.histograms(bins) @ log(components)
+        tied = self._tied(bins, features.step, features.n_features_out_)
+        em = components, self.max_iter, self.tol
+        blocks = tied.assigned(distributions(scores), *em).posteriors
+        start = prolonged(blocks, tied.grid, image.shape, features.step)
+        pixels = self._tied(bins, 1, features.n_features_out_).assigned(start, *em)
+        return pixels.posteriors.reshape(*image.shape, -1)
 
     def _start(
         self, counts: CSR, tied: TiedSites, seed: int

@@ -3,6 +3,7 @@ and hand it to other tools."""
 
 from skcooc.inspection.export import export_dict, export_text
 from skcooc.inspection.features import characteristic_features, node_top_features, top_features
+from skcooc.inspection.linkage import to_linkage
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
 from skcooc.inspection.tables import describe
@@ -15,6 +16,7 @@ __all__ = [
     "nearest_rows",
     "node_top_features",
     "representative_rows",
+    "to_linkage",
     "to_pyldavis",
     "top_features",
 ]

@@ -11,18 +11,22 @@ from skcooc.metrics.coclustering import (
     mutual_information_kept,
 )
 from skcooc.metrics.factorisations import best_smoothing, perplexity, unigram
+from skcooc.metrics.predictions import best_back_off, best_weights, perplexity_of
 from skcooc.metrics.ranking import average_precision_by_query
 from skcooc.metrics.topics import npmi_coherence, topic_diversity
 
 __all__ = [
     "average_precision_by_query",
+    "best_back_off",
     "best_smoothing",
+    "best_weights",
     "clustering_accuracy",
     "coclustering_adjusted_rand",
     "mutual_information",
     "mutual_information_kept",
     "npmi_coherence",
     "perplexity",
+    "perplexity_of",
     "topic_diversity",
     "unigram",
 ]

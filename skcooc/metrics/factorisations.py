@@ -18,6 +18,9 @@ from skcooc.tables import as_counts
 def unigram(X: TableLike) -> Array:
     """Add-one distribution of the columns, (m_j + 1) / (L + M).
 
+    Where entries are no integers, what is added weighs as much as an observation does on average,
+    if an entry n is taken for ceil(n) of them.
+
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
@@ -33,7 +36,8 @@ def unigram(X: TableLike) -> Array:
     >>> unigram([[2, 0], [1, 0]])
     array([0.8, 0.2])
     """
-    return add_one_unigram(as_counts(check_counts(X)).column_sums)
+    counts = as_counts(check_counts(X))
+    return add_one_unigram(counts.column_sums, counts.grain)
 
 
 def perplexity(

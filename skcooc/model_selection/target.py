@@ -60,10 +60,15 @@ def find_target(estimator: BaseEstimator) -> Target:
     return target
 
 
-def check_temperature(estimator: BaseEstimator) -> None:
-    """Raise ValueError where a model does not depend on the temperature."""
+def check_temperatures(estimator: BaseEstimator, betas: Array | None) -> None:
+    """Raise ValueError where a model does not depend on the temperature, or has none of these."""
     if getattr(estimator, "hard", False):
         raise ValueError(
             f"{type(estimator).__name__} with hard=True has no temperature: its results are the "
             "same for every beta. Use GridSearchCV for its other parameters, or hard=False."
         )
+    largest = estimator._plan().largest_beta
+    if betas is None:
+        return
+    if not (betas.size and np.isfinite(betas).all() and betas[0] > 0 and betas[-1] <= largest):
+        raise ValueError(f"betas should be numbers in (0, {largest:g}], got {betas.tolist()}.")

@@ -27,7 +27,7 @@ from skcooc.counts.threads import threads
 from skcooc.model_selection.folds import N_FOLDS, Data, Folding, Params, divided
 from skcooc.model_selection.grid_point import Fit, GridPoint, set_temperature
 from skcooc.model_selection.results import cv_results, tables
-from skcooc.model_selection.target import Target, check_temperature, find_target
+from skcooc.model_selection.target import Target, check_temperatures, find_target
 from skcooc.protocol import Array, TableLike
 
 Grid: TypeAlias = Mapping[str, Sequence[object]]  # values of parameters, by name
@@ -71,8 +71,9 @@ class TemperatureSearchCV(BaseSearchCV):
         An estimator of skcooc, or a pipeline with one as its last step. Clones of it are fitted.
 
     betas : array-like of float in (0, 1] or "auto", default="auto"
-        Inverse temperatures. "auto" takes the range in which the estimator itself would look, in
-        steps of at most .03, relative ones where its scale is logarithmic.
+        Inverse temperatures; where the estimator takes larger ones, these, too. "auto" takes the
+        range in which the estimator itself would look, in steps of at most .03, relative ones where
+        its scale is logarithmic.
 
     param_grid : dict or list of dict, default=None
         Values of other parameters, all combinations of which are searched; as for `GridSearchCV`.
@@ -188,7 +189,8 @@ class TemperatureSearchCV(BaseSearchCV):
         self : object
         """
         target = find_target(self.estimator)
-        betas, grid = self._checked_betas(), self._checked_grid(target)
+        betas = self._checked_betas()
+        grid = self._checked_grid(target, betas)
         data, split_params = self._routed(X, y, params)
         folds = divided(self.split, self.estimator, target, data, self.cv, split_params)
         hooks = Hooks(estimator=self, X=data.X, y=data.y, metadata=data.params)
@@ -251,17 +253,14 @@ class TemperatureSearchCV(BaseSearchCV):
     def _checked_betas(self) -> Array | None:
         if isinstance(self.betas, str):
             return None
-        betas: Array = np.unique(column_or_1d(self.betas, dtype=np.float64))
-        if not (betas.size and betas[0] > 0 and betas[-1] <= 1):
-            raise ValueError(f"betas should be numbers in (0, 1], got {self.betas!r}.")
-        return betas
+        return np.unique(column_or_1d(self.betas, dtype=np.float64))
 
-    def _checked_grid(self, target: Target) -> list[Params]:
+    def _checked_grid(self, target: Target, betas: Array | None) -> list[Params]:
         grid = list(ParameterGrid(self.param_grid or {}))
         for params in grid:
             if (beta := target.name("beta")) in params:
                 raise ValueError(f"param_grid has values of {beta!r}: give them as betas.")
-            check_temperature(target.parts(self._with(params))[0])
+            check_temperatures(target.parts(self._with(params))[0], betas)
         return grid
 
     def _with(self, params: Params) -> BaseEstimator:

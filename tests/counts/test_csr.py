@@ -37,6 +37,15 @@ def test_products_equal_dense_arithmetic(dtype, index_type, container):
     assert {mixture.rows.dtype, mixture.columns.dtype, counts.dot(B).dtype} == {np.dtype(dtype)}
 
 
+def test_an_observation_weighs_one_unless_entries_are_no_counts():
+    X, weights = random_table(), np.random.default_rng(0).random(12)
+    for counts in (CSRCounts(X), CSRCounts(X, weights), CSRCounts(X * 1e9), CSRCounts(X[:0])):
+        assert counts.grain == 1.0
+    fractions = 0.37 * X.toarray()
+    literal = (fractions.T @ weights).sum() / (np.ceil(fractions).T @ weights).sum()
+    assert CSRCounts(sp.csr_array(fractions), weights).grain == pytest.approx(literal)
+
+
 def test_unsorted_duplicate_and_zero_entries_count_as_they_are():
     X = sp.csr_array(([1.0, 2.0, 3.0, 0.0], [2, 0, 2, 1], [0, 3, 4]), shape=(2, 3))
     A, B = factors(X)

@@ -1,11 +1,15 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from benchmarks import corpora
 from tests.data import requires_data
 
+PAST, NEXT = slice(-1), slice(1, None)
 NEWS = {f"rec.{name}": 1000 for name in ("autos", "motorcycles", "sport.baseball", "sport.hockey")}
 REUTERS = {"acq": 2126, "grain": 494, "interest": 221, "money-fx": 432, "ship": 243}
+
+STEMMED = {"cranfield", "cranfield_and_neurips", "newsgroups4", "reuters5"}
 
 
 @requires_data
@@ -19,13 +23,14 @@ REUTERS = {"acq": 2126, "grain": 494, "interest": 221, "money-fx": 432, "ship": 
         ("bible", (12_842, 12_842), 913_309, 142_028, None),
         ("reuters5", (3516, 3824), 306_729, 188_472, REUTERS),
         ("newsgroups4", (4000, 7675), 403_019, 279_879, NEWS),
+        ("cranfield_and_neurips", (7759, 1728), 472_270, None, [1400, 6359]),
         (["cluster"], (157, 491), 10_442, 7038, None),
         (["neural", "network"], (855, 1557), 74_111, 51_884, None),
     ],
 )
 def test_documented_figures(name, shape, total, nnz, classes):
     """Of corpora by their names, or of abstracts by words of their titles."""
-    if name in ("cranfield", "reuters5", "newsgroups4") or isinstance(name, list):
+    if isinstance(name, list) or name in STEMMED:
         pytest.importorskip("snowballstemmer")
     words = name if isinstance(name, list) else []
     X, rows, labels, columns = corpora.neurips(words) if words else getattr(corpora, name)()
@@ -74,12 +79,20 @@ def test_brown_keeps_null_and_bible_rows_are_the_preceding_words():
     assert rows is columns
 
 
+@requires_data
+def test_the_text_of_the_bible_has_its_bigrams():
+    X, books = corpora.bible().X, corpora.bible_text()
+    first, second = (np.concatenate([words[some] for words in books]) for some in (PAST, NEXT))
+    assert len(books) == 66
+    assert abs(X - sp.csr_array((np.ones(len(first)), (first, second)), shape=X.shape)).sum() == 0
+
+
 def test_token_pattern_keeps_hyphenated_words_whole():
     found = corpora.TOKEN.findall("boundary-layer's flow - 3-d re2")
     assert found == ["boundary-layer's", "flow", "d", "re"]
 
 
-NAMES = "cranfield classic3 brown_pairs newsgroups4 newsgroups20 reuters5 bible textures"
+NAMES = "cranfield classic3 brown_pairs newsgroups4 newsgroups20 reuters5 bible bible_text textures"
 
 
 @pytest.mark.parametrize("name", NAMES.split())

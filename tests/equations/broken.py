@@ -10,6 +10,7 @@ from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import column_posteriors, posteriors
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.tree_clusters import Abstractions
 from skcooc.testing.twins import Twin
 
 
@@ -55,6 +56,17 @@ class OtherPairs(Twin):
         return right._replace(joint=joint)
 
 
+class TemperedLevels(Twin):
+    """The weights of nodes are raised to beta as well as their columns."""
+
+    of = Abstractions
+
+    def expect(self, X, params, rows, beta):
+        tempered = params._replace(abstraction=params.abstraction**beta)
+        rows, stats = self.right.expect(X, tempered, rows, beta)
+        return rows, stats
+
+
 class RowsThatForgetProportions(Twin):
     """Posteriors under a uniform prior, though another one is estimated."""
 
@@ -73,6 +85,15 @@ class RowsThatForgetTheirWeights(Twin):
     def expect(self, X, params, rows, beta):
         rows, stats = self.right.expect(X, params, rows, beta)
         return rows, stats._replace(components=X.tdot(rows))
+
+
+class DivergencesLikeLikelihoods(Twin):
+    """Temperatures end at one, as if they were exponents of a likelihood."""
+
+    of = RowClusters
+
+    def expect(self, X, params, rows, beta):
+        return self.right.expect(X, params, rows, min(beta, 1.0))
 
 
 class ColumnsThatForgetProportions(Twin):

@@ -17,26 +17,28 @@ def paths(tree):
     return [range(*pair) for pair in pairwise(tree.slots.indptr)]
 
 
-def literal_step(n, q, tau, rho, R, beta, level, tempering, tree=TREE):
+def literal_step(n, q, tau, rho, R, beta, level, tempering, tree=TREE, hard=False):
     """One E-step and M-step: free energy, P(leaf|x), P(c, v|x), and the next q and tau."""
     N, V, K, nodes = len(n), tree.n_nodes, len(tree.leaves), tree.slots.nodes
     own = np.tile(tau, (N, 1))
     for i in range(N if level == "object" else 0):
         for slots in paths(tree):
-            if n[i].any():
+            if n[i].any() and R[i, slots].any():  # a hard row has weights of its own leaf alone
                 own[i, slots] = R[i, slots] / R[i, slots].sum()
     power = 1.0 if tempering == "path" else beta
     energy, I = 0.0, np.zeros((N, K))
     posterior = np.zeros((N, n.shape[1], len(nodes)))  # of the slots of a leaf, given the leaf
     for i in range(N):
-        scores = np.log(rho)
+        scores = np.zeros(K) if hard else np.log(rho)
         for c, slots in enumerate(paths(tree)):
             for j in np.flatnonzero(n[i]):
-                terms = np.array([(own[i, s] * q[j, nodes[s]]) ** power for s in slots])
+                terms = np.array([own[i, s] * q[j, nodes[s]] ** power for s in slots])
                 scores[c] += (beta / power) * n[i, j] * np.log(max(terms.sum(), 1e-300))
                 posterior[i, j, slots] = terms / max(terms.sum(), 1e-300)
-        energy -= np.logaddexp.reduce(scores) / beta
+        energy -= (scores.max() if hard else np.logaddexp.reduce(scores)) / beta
         I[i] = np.exp(scores - np.logaddexp.reduce(scores))
+        if hard:
+            I[i] = np.arange(K) == scores.argmax() if n[i].any() else rho
     counts = n[:, :, None] * posterior * I[:, tree.slots.leaves][:, None, :]
     new_q = np.zeros((n.shape[1], V))
     for s, v in enumerate(nodes):
@@ -44,14 +46,17 @@ def literal_step(n, q, tau, rho, R, beta, level, tempering, tree=TREE):
     new_tau, mixtures = tau.copy(), own.copy()
     within = (n[:, :, None] * posterior).sum(axis=1)
     for slots in paths(tree):
-        if level != "constant":
+        if level != "constant" and counts[:, :, slots].any():
             new_tau[slots] = counts[:, :, slots].sum(axis=(0, 1)) / counts[:, :, slots].sum()
         occupied = n.any(axis=1)
         of_row = within[:, slots] / within[:, slots].sum(axis=1, keepdims=True).clip(1e-300)
         mixtures[:, slots] = np.where(occupied[:, None], of_row, own[:, slots])
     if level != "object":
         mixtures = own
-    return energy, I, I[:, tree.slots.leaves] * mixtures, new_q / new_q.sum(axis=0), new_tau
+    unigram = new_q.sum(axis=1) / new_q.sum()  # what a node without rows becomes
+    for v in range(V):
+        new_q[:, v] = new_q[:, v] / new_q[:, v].sum() if new_q[:, v].any() else unigram
+    return energy, I, I[:, tree.slots.leaves] * mixtures, new_q, new_tau
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +65,12 @@ class LiteralTree:
     tempering: str = "path"
     proportions: str = "uniform"
     tree: Tree = TREE
+    hard: bool = False
 
     def _step(self, n, params, rows, beta):
         q, tau, rho, _ = params
-        return literal_step(n, q, tau, rho, rows, beta, self.level, self.tempering, self.tree)
+        how = self.level, self.tempering, self.tree, self.hard
+        return literal_step(n, q, tau, rho, rows, 1.0 if self.hard else beta, *how)
 
     def step(self, n, params, rows, beta):
         _, I, R, q, tau = self._step(n, params, rows, beta)
@@ -74,6 +81,34 @@ class LiteralTree:
 
     def objective(self, n, params, rows, beta):
         return self._step(n, params, rows, beta)[0]
+
+
+class LiteralSplitting:
+    """The same with weights of paths as a table, (K, V)."""
+
+    def _step(self, n, params, beta):
+        q, paths, rho = params
+        I, of_nodes, of_paths, energy = [], np.zeros(q.shape), np.zeros(paths.shape), 0.0
+        for row in n:
+            P = q @ paths.T
+            logs = np.array([m * np.log(np.maximum(p, 1e-30)) for m, p in zip(row, P, strict=True)])
+            scores = np.log(rho) + beta * logs.sum(axis=0)
+            energy -= np.logaddexp.reduce(scores) / beta
+            I.append(np.exp(scores - np.logaddexp.reduce(scores)))
+            for j, c, v in np.ndindex(len(row), *paths.shape):
+                if row[j] and P[j, c]:
+                    expected = row[j] * I[-1][c] * paths[c, v] * q[j, v] / P[j, c]
+                    of_nodes[j, v] += expected
+                    of_paths[c, v] += expected
+        return energy, np.array(I), of_nodes, of_paths
+
+    def step(self, n, params, rows, beta):
+        _, I, of_nodes, of_paths = self._step(n, params, beta)
+        q, paths = of_nodes / of_nodes.sum(axis=0), of_paths / of_paths.sum(axis=1, keepdims=True)
+        return params._replace(nodes=q, paths=paths), I
+
+    def objective(self, n, params, rows, beta):
+        return self._step(n, params, beta)[0]
 
 
 def random_state(X, level, tree=TREE, seed=0):

@@ -14,6 +14,8 @@ from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import StructuredProjections
+from skcooc.equations.splitting_trees import Params as Splitting
+from skcooc.equations.splitting_trees import SplittingTrees
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.testing.twins import Twin
 from tests.equations import literal_clusters as of_clusters
@@ -142,10 +144,23 @@ def bigrams(X):
     return ModelCase(model, LiteralBigrams(), (1.0,), X, SQUARE | HARD)
 
 
-def tree(level, tempering="path", proportions="uniform", betas=(1.0, 0.6)):
-    begin = partial(of_trees.random_state, level=level)
-    model = From(Abstractions(of_trees.TREE, level, tempering, proportions), begin)
-    return ModelCase(model, of_trees.LiteralTree(level, tempering, proportions), betas, skip=TREES)
+def splitting():
+    def begin(X):
+        state = of_trees.random_state(X, "cluster")
+        paths = np.zeros(of_trees.TREE.above.shape)
+        paths[of_trees.TREE.above] = state.params.abstraction
+        params = Splitting(state.params.nodes, paths, state.params.weights)
+        return params, state.rows
+
+    skip = TREES | {"order of components": "clusters and nodes are in the same order"}
+    return ModelCase(From(SplittingTrees(3), begin), of_trees.LiteralSplitting(), skip=skip)
+
+
+def tree(level, tempering="path", proportions="uniform", betas=(1.0, 0.6), hard=False):
+    begin, options = partial(of_trees.random_state, level=level), (level, tempering, proportions)
+    model = From(Abstractions(of_trees.TREE, *options, hard=hard), begin)
+    literal = of_trees.LiteralTree(*options, hard=hard)
+    return ModelCase(model, literal, betas, skip=TREES | HARD if hard else TREES)
 
 
 MANY = planted(3, 600, kind="clusters", n_rows=20, n_columns=8, concentration=2.0).X
@@ -211,6 +226,9 @@ CASES = {
     "tree, constant and joint": tree("constant", "joint", betas=(1.0, 0.9)),
     "tree, cluster": tree("cluster"),
     "tree, cluster and joint": tree("cluster", "joint", "estimated"),
+    "tree, splitting": splitting(),
+    "tree, hard": tree("cluster", betas=(1.0,), hard=True),
+    "tree, hard and object": tree("object", betas=(1.0,), hard=True),
     "tree, object": tree("object", betas=(0.8, 0.5)),
     "tree, object and joint": tree("object", "joint", betas=(0.7, 0.6)),
     "structured": projections(StructuredProjections),

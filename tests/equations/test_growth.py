@@ -10,7 +10,7 @@ from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
 from skcooc.em import OverRelaxation
 from skcooc.em.legs import ignore
-from skcooc.equations.growth import grow
+from skcooc.equations.growth import KINDS, grow
 from skcooc.heldout import HeldOut, Validation
 from skcooc.hierarchy import division
 from tests.tables import planted
@@ -20,7 +20,7 @@ from tests.watching import Watcher
 def grown(X, heldout=None):
     """A tree of at most four clusters."""
     rng = np.random.default_rng(0)
-    return grow(X, 4, 100, 3e-6, OverRelaxation(1.8), rng, heldout, ignore)
+    return grow(X, KINDS["annealed"], 4, 100, 3e-6, OverRelaxation(1.8), rng, heldout, ignore)
 
 
 def hierarchy(K=4, n_observations=30_000):
@@ -38,10 +38,11 @@ def names_of(labels, truth, n_clusters):
     return np.array([np.bincount(truth[labels == k]).argmax() for k in range(n_clusters)])
 
 
+@pytest.mark.parametrize("tree", ["annealed", "grown"])
 @pytest.mark.parametrize("K", [4, 6])
-def test_planted_topologies_are_found(K):
+def test_planted_topologies_are_found(K, tree):
     data = hierarchy(K, 60_000)
-    model = ClusterAbstraction(K, tree="annealed", random_state=0).fit(data.X)
+    model = ClusterAbstraction(K, tree=tree, random_state=0).fit(data.X)
     assert adjusted_rand_score(data.labels, model.labels_) > 0.95
     names = names_of(model.labels_, data.labels, K)
     assert groups(model.tree_, names) == groups(data.tree)

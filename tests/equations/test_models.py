@@ -76,6 +76,7 @@ FOUND = [
     (ROWS, 0, 0.6, twins.OtherPower, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetProportions, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetTheirWeights, [EQUAL, SLOPE]),
+    ("rows, of distributions", 0, 6.0, broken.DivergencesLikeLikelihoods, [EQUAL]),
     (COLUMNS, 0, 0.7, twins.Flat, [EQUAL, SLOPE, BOUND]),
     (COLUMNS, 0, 0.7, twins.OtherPower, [EQUAL, SLOPE]),
     (COLUMNS, 0, 0.7, broken.ColumnsThatForgetProportions, [EQUAL, SLOPE]),
@@ -84,6 +85,7 @@ FOUND = [
     ("coclusters", 0, 0.4, broken.LateAssociation, [EQUAL]),
     ("coclusters", 0, 0.4, broken.ForgottenBeta, [EQUAL, SLOPE]),
     ("coclusters", 0, 0.4, broken.FirstAssociation, [EQUAL, SLOPE, BOUND]),
+    ("tree, cluster and joint", 0, 0.6, broken.TemperedLevels, [EQUAL]),
     ("factorial", 0, 1.0, broken.NoPriorOfCenters, [EQUAL, SLOPE, BOUND]),
 ]  # fmt: skip
 

@@ -10,7 +10,9 @@ from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, fit, solver
 from skcooc.em.legs import ignore
-from skcooc.equations.tree_clusters import Abstractions
+from skcooc.equations.tree_clusters import Abstractions, Params
+from skcooc.hierarchy import explicit_tree
+from tests.equations.broken import TemperedLevels
 from tests.equations.literal_tree_clusters import TREE, LiteralTree, random_state
 from tests.equations.running import energies, step
 from tests.tables import planted, random_table
@@ -33,6 +35,31 @@ def test_leaves_that_are_passed_over_change_little(tempering, beta):
         np.testing.assert_allclose(state.params.nodes, expected[0].nodes, **close)
         np.testing.assert_allclose(state.params.abstraction, expected[0].abstraction, **close)
         np.testing.assert_allclose(state.rows.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("kind", [Abstractions, lambda *of: TemperedLevels(Abstractions(*of))])
+@pytest.mark.parametrize("level", ["constant", "cluster", "object"])
+def test_two_equal_nodes_are_one(level, kind):
+    """The root above three leaves, and the same with a twin below it; a broken twin disagrees."""
+    X, beta = CSRCounts(random_table()), 0.4
+    one, two = explicit_tree([-1, 0, 0, 0]), explicit_tree([-1, 0, 1, 1, 1])
+    (q, *_), rows = random_state(X.table, "cluster", one)
+    tau = np.full(6, 0.5)
+    params = Params(q, tau, rows[0], rows[0])
+    split = Params(q[:, [0, 0, 1, 2, 3]], np.tile([0.2, 0.3, 0.5], 3), rows[0], rows[0])
+    (I, stats), (its, other) = (
+        kind(tree, level, "joint").expect(X, these, rows, beta)
+        for tree, these in ((one, params), (two, split))
+    )
+    if level == "object":
+        I, its = (
+            np.add.reduceat(R, range(0, R.shape[1], R.shape[1] // 3), axis=1) for R in (I, its)
+        )
+    nodes = np.delete(other.nodes, 1, axis=1)
+    nodes[:, 0] += other.nodes[:, 1]
+    same = np.allclose(I, its) and np.allclose(nodes, stats.nodes, rtol=1e-4)
+    same &= np.isclose(stats.free_energy, other.free_energy)
+    assert same == (kind is Abstractions)
 
 
 def staged(model, n_iter=30, observe=ignore):
@@ -93,3 +120,37 @@ def test_trees_that_do_not_fit_are_refused():
     for n_clusters, tree, message in refused:
         with pytest.raises(ValueError, match=message):
             ClusterAbstraction(n_clusters, tree=tree).fit(planted().X)
+
+
+def test_hard_clusters_do_not_depend_on_beta_and_find_planted_ones():
+    data = planted(4, 30_000, kind="hierarchy", n_rows=120, n_columns=600)
+    hard, cold = (
+        ClusterAbstraction(4, hard=True, beta=beta, random_state=0).fit(data.X)
+        for beta in ("auto", 0.3)
+    )
+    np.testing.assert_array_equal(hard.components_, cold.components_)
+    assert set(np.unique(hard.posteriors_)) == {0, 1}
+    assert adjusted_rand_score(data.labels, hard.labels_) > 0.9
+    with pytest.raises(ValueError, match="it needs proportions='uniform'"):
+        ClusterAbstraction(4, hard=True, proportions="estimated").fit(data.X)
+
+
+def test_leaves_without_rows_are_the_unigram():
+    """Three rows for eight leaves; were they left as they began, new rows would go there."""
+    X = np.kron(np.eye(3), [[6.0, 3.0]])
+    model = ClusterAbstraction(8, hard=True, smoothing=0.0, random_state=0).fit(X)
+    leaves = model.components_[model.tree_.leaves]
+    vacant = np.setdiff1d(np.arange(8), model.labels_)
+    np.testing.assert_allclose(leaves[vacant], np.tile(X.sum(axis=0) / X.sum(), (5, 1)))
+
+
+@pytest.mark.parametrize("abstraction", ["cluster", "object"])
+def test_tied_rows_come_first(abstraction):
+    X = planted(4, 6000, kind="hierarchy", n_rows=60, n_columns=80).X
+    pairs = np.arange(60) // 2
+    options = {"abstraction": abstraction, "beta": 0.3, "random_state": 0}
+    plain, tied = (ClusterAbstraction(4, coarsening=c, **options).fit(X) for c in (None, [pairs]))
+    assert tied.history_[0].free_energy != plain.history_[0].free_energy
+    assert tied.objective_ < 1.02 * plain.objective_
+    with pytest.raises(ValueError, match="coarsening has a grouping of 60 rows"):
+        tied.fit(X[:50])

@@ -200,7 +200,7 @@ def test_a_planted_model_is_recovered_and_predicts_better_than_two_ways():
     truth = np.full((K, K), 0.1 / K) + 0.9 * np.eye(K)
     truth = np.repeat(truth, 4, axis=1) / 4
     order = model.components_[:, ::4].argmax(axis=0)
-    for P in (model.components_, model.middle_components_, model.first_components_):
+    for P in (model.components_, model.middle_components_, model.row_components_):
         assert np.abs(P[order] - truth).sum(axis=1).max() < 0.15
     assert abs(model.weights_ - 1 / K).max() < 0.05
     perplexities = [
@@ -219,7 +219,7 @@ def test_single_precision_stays_and_any_number_of_threads_gives_the_same_bits(mo
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
     model = clone(QUICK).fit(SMALL.reweighted(np.ones(len(SMALL), np.float32)))
     wide = clone(QUICK).fit(SMALL)
-    for name in ("components_", "middle_components_", "first_components_", "embedding_"):
+    for name in ("components_", "middle_components_", "row_components_", "embedding_"):
         assert getattr(model, name).dtype == np.float32
         np.testing.assert_allclose(getattr(model, name), getattr(wide, name), atol=1e-3)
     found = []
@@ -279,5 +279,7 @@ def test_what_is_no_table_of_three_ways_is_refused():
             method(other)
     with pytest.raises(ValueError, match="minimum of 1 is required by TriadicAspectModel"):
         TriadicAspectModel(2).fit(SMALL[:0])
-    assert not hasattr(model, "partial_fit")
+    for name in ("partial_fit", "aic", "bic", "row_log_likelihood"):
+        assert not hasattr(model, name)
+    assert model.n_parameters_ == (12 + 12 + 12 - 2) * 2 - 1
     assert isinstance(X.as_new(), NewTriples)

@@ -7,6 +7,7 @@ from skcooc.counts import CSRCounts
 from skcooc.equations.aspects import Aspects
 from skcooc.heldout import HeldOut
 from skcooc.heldout.predictors import Known, best_smoothing
+from skcooc.heldout.validation import add_one_unigram
 from tests.tables import random_table
 
 
@@ -32,6 +33,18 @@ def test_perplexity_is_the_definition_and_infinite_where_the_impossible_is_seen(
     params = params._replace(components=np.zeros_like(params.components))
     assert HeldOut(CSRCounts(X), b, smoothing=0.0)(model, params, rows).perplexity == np.inf
     assert np.isfinite(HeldOut(CSRCounts(X), b)(model, params, rows).perplexity)
+
+
+def test_one_observation_more_weighs_what_others_do():
+    X = random_table()
+    shares = X / X.sum(axis=1).clip(1)[:, None]
+    for n, observations in ((X, X.sum()), (shares, X.nnz), (1e-6 * shares, X.nnz)):
+        counts, one = CSRCounts(sp.csr_array(n)), n.sum() / observations
+        literal = [(column + one) / (n.sum() + one * 9) for column in n.sum(axis=0)]
+        found = add_one_unigram(counts.column_sums, counts.grain)
+        np.testing.assert_allclose(found, literal)
+    flat = add_one_unigram(counts.column_sums, 1.0)  # adds whole observations to tiny shares
+    assert np.abs(flat - found).sum() > 0.1
 
 
 def test_estimated_smoothing_is_the_best_of_a_grid():

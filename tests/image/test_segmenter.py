@@ -1,6 +1,9 @@
+from copy import copy
+
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc.image import GaborHistograms, TextureSegmenter, make_mondrian
@@ -41,6 +44,24 @@ def test_attributes_and_repetition(fitted):
     assert np.isfinite(fitted.objective_)
     again = TextureSegmenter(3, n_jobs=2, random_state=0).fit(IMAGE)
     np.testing.assert_array_equal(again.posteriors_, fitted.posteriors_)
+
+
+def test_segments_are_found_again_in_another_image(fitted):
+    """Other pieces of the same textures, in another size; components of noise find nothing."""
+    image, labels = make_mondrian(three(80), (64, 80), random_state=3)
+    found = fitted.predict(image)
+    assert found.shape == (64, 80)
+    matched = np.array([np.bincount(fitted.labels_[k == LABELS]).argmax() for k in range(3)])
+    assert (matched[labels] == found).mean() > 0.85
+    np.testing.assert_array_equal(fitted.predict_proba(image).argmax(axis=2), found)
+    assert agreement(fitted.predict(IMAGE)) > 0.85
+    broken = copy(fitted)
+    broken.components_ = np.random.default_rng(0).permutation(fitted.components_, axis=1)
+    assert adjusted_rand_score(labels.ravel(), broken.predict(image).ravel()) < 0.5
+    with pytest.raises(NotFittedError):
+        TextureSegmenter().predict(image)
+    with pytest.raises(ValueError, match="dim 3"):
+        fitted.predict(np.zeros((8, 8, 3)))
 
 
 def test_features_of_ones_own():

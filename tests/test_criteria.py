@@ -1,0 +1,152 @@
+"""Numbers of parameters, counted by hand, and the information criteria that weigh them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    ClusteringProjection,
+    Dyads,
+    ProductSpaceMixture,
+    RowBlocks,
+    SymmetricClustering,
+)
+from skcooc.datasets import make_cooccurrences
+from skcooc.equations.aspects import Aspects
+
+TRUTH = make_cooccurrences(40, 30, n_components=3, n_observations=4000, random_state=0)
+X = sp.csr_array(TRUTH.X, dtype=float)
+N, M = X.shape
+L = X.sum()
+QUICK = {"beta": 0.9, "max_iter": 15, "tol": 1e-3, "random_state": 0}
+ESTIMATED = {"proportions": "estimated"}
+MARGIN = N - 1  # P(x)
+
+
+def product(C, D):
+    """Memo, eq. (17)."""
+    return (C * D - 1) + C * (N - 1) + D * (M - 1)
+
+
+def fitted(model, X=X, **options):
+    return model.set_params(**QUICK | options).fit(X)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# Binary trees of three leaves have five nodes, and paths of 2, 3 and 3 nodes.
+BY_HAND = [
+    (AspectModel(3), (N + M - 1) * 3 - 1),  # memo, section 2.1
+    (AspectModel(3, leave_one_out=True), (N + M - 1) * 3 - 1),
+    (ProductSpaceMixture(3, 4), product(3, 4)),
+    (AsymmetricClustering(3), MARGIN + 3 * (M - 1)),
+    (AsymmetricClustering(3, **ESTIMATED), MARGIN + 3 * (M - 1) + 2),
+    (AsymmetricClustering(3, hard=True), MARGIN + 3 * (M - 1)),
+    (AsymmetricClustering(3, axis="columns"), (M - 1) + 3 * (N - 1)),
+    (AsymmetricClustering(3, axis="columns", **ESTIMATED), (M - 1) + 3 * (N - 1) + 2),
+    (SymmetricClustering(3, 4), MARGIN + (M - 1) + 2 * 3),
+    (SymmetricClustering(3, 3, hard=True), MARGIN + (M - 1) + 2 * 2),
+    (SymmetricClustering(3, 4, **ESTIMATED), MARGIN + (M - 1) + 2 * 3 + 2 + 3),
+    (ClusterAbstraction(3, abstraction="constant"), MARGIN + 5 * (M - 1)),
+    (ClusterAbstraction(3, **ESTIMATED), MARGIN + 5 * (M - 1) + (1 + 2 + 2) + 2),
+    (ClusterAbstraction(3, abstraction="object"), MARGIN + 5 * (M - 1) + N * (1 + 2 + 2)),
+]
+ONE = [
+    AspectModel(1),
+    ProductSpaceMixture(1, 1),
+    AsymmetricClustering(1),
+    AsymmetricClustering(1, axis="columns"),
+    SymmetricClustering(1, 1),
+    ClusterAbstraction(1),
+    ClusteringProjection(1, 1),
+]
+
+
+@pytest.mark.parametrize(("model", "by_hand"), BY_HAND, ids=str)
+def test_parameters_are_those_counted_by_hand(model, by_hand):
+    assert fitted(model).n_parameters_ == by_hand
+
+
+@pytest.mark.parametrize("n_clusters", [4, None])
+def test_only_clusters_that_are_alive_count(n_clusters):
+    model = fitted(ClusteringProjection(3, n_clusters))
+    C = model.n_clusters_
+    assert (n_clusters or N) >= C
+    assert model.n_parameters_ == MARGIN + 3 * (M - 1) + C * 2 + C - 1
+
+
+@pytest.mark.parametrize("model", ONE, ids=str)
+def test_one_component_has_the_margins_alone(model):
+    model = fitted(model, smoothing=0.0)
+    assert model.n_parameters_ == (N - 1) + (M - 1)
+    rows, columns = X.sum(axis=1), X.sum(axis=0)
+    independent = sum(m @ np.log(m / L) for m in (rows[rows > 0], columns[columns > 0]))
+    assert model.aic(Dyads(X)) == pytest.approx(2 * (N + M - 2) - 2 * independent)
+
+
+def literal(model, n, mixtures, n_parameters):
+    """Both criteria, observation by observation."""
+    P = (1 - model.smoothing_) * mixtures @ model.components_ + model.smoothing_ * model.unigram_
+    shares, total = n.sum(axis=1) / n.sum(), 0.0
+    for i, j in zip(*n.nonzero(), strict=True):
+        total += n[i, j] * (np.log(shares[i]) + np.log(P[i, j]))
+    return 2 * n_parameters - 2 * total, n_parameters * np.log(n.sum()) - 2 * total
+
+
+def criteria(model, X):
+    return model.aic(X), model.bic(X)
+
+
+def test_criteria_are_those_of_pairs_of_rows_and_columns():
+    model, n = fitted(AspectModel(3), smoothing=0.05), X.toarray()
+    known = literal(model, n, model.embedding_, model.n_parameters_)
+    assert criteria(model, Dyads(X)) == pytest.approx(known)
+    of_rows = {"mixtures": model.transform(X[:9]), "n_parameters": 3 * (M - 1) + 9 * 2 + 9 - 1}
+    assert criteria(model, X[:9]) == pytest.approx(literal(model, n[:9], **of_rows))
+    assert criteria(model, X) == pytest.approx(known, rel=1e-3)
+    conditional = -2 * L * model.score(Dyads(X)) + model.n_parameters_ * np.log(L)
+    assert known[1] > conditional + 1  # what forgets P(x) is found
+
+
+def test_observations_count_by_their_weights():
+    model = fitted(AspectModel(3))
+    k, once = model.n_parameters_, model.aic(Dyads(X))
+    for weight in (2.0, 0.37):  # of 0.37 each: observations that are not whole
+        weighted = model.aic(Dyads(X * weight))
+        assert weighted - 2 * k == pytest.approx(weight * (once - 2 * k))
+
+
+def test_rows_that_are_forgotten_are_found(monkeypatch):
+    model, by_hand = fitted(AspectModel(3)), (N + M - 1) * 3 - 1
+    assert model.n_parameters_ == by_hand
+    forgetful = lambda self, params, n_rows: 3 * (M - 1)  # noqa: E731
+    monkeypatch.setattr(Aspects, "free_parameters", forgetful)
+    assert model.n_parameters_ != by_hand
+    models = {K: fitted(AspectModel(K), beta=1.0) for K in (1, 3, 6)}
+    assert min(models, key=lambda K: models[K].bic(Dyads(X))) != 1  # nothing is held against them
+
+
+def test_the_number_of_aspects_planted_is_found():
+    models = {K: fitted(AspectModel(K), beta=1.0, max_iter=300, tol=1e-6) for K in (1, 2, 3, 4, 6)}
+    found = {K: models[K].bic(Dyads(X)) for K in models}
+    assert min(found, key=found.get) == 3
+    likelihoods = [models[K].score(Dyads(X)) for K in models]
+    assert likelihoods == sorted(likelihoods)  # which would ever have more
+
+
+def test_what_cannot_be_counted_is_refused():
+    with pytest.raises(NotFittedError):
+        AspectModel(2).bic(X)
+    assert not hasattr(AspectModel(2), "n_parameters_")
+    model = fitted(AspectModel(2))
+    with pytest.raises(ValueError, match="no observations to score"):
+        model.aic(np.zeros((2, M)))
+    with pytest.raises(ValueError, match="was fitted on a table of shape"):
+        model.bic(Dyads(X[:10]))
+    stream = fitted(AspectModel(2), RowBlocks([X[:20], X[20:]]))
+    with pytest.raises(AttributeError, match="none are kept"):
+        stream.n_parameters_  # noqa: B018
+    assert np.isfinite(stream.bic(X))
