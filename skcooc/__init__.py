@@ -19,7 +19,8 @@ from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.retrieval import AspectRetriever
 from skcooc.symmetric import SymmetricClustering
-from skcooc.tables import Dyads, RowBlocks, delayed_rows, open_csr, save_csr
+from skcooc.tables import Dyads, RowBlocks, Triads, delayed_rows, open_csr, save_csr
+from skcooc.triadic import TriadicAspectModel
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,8 @@ __all__ = [
     "ProductSpaceMixture",
     "RowBlocks",
     "SymmetricClustering",
+    "TriadicAspectModel",
+    "Triads",
     "callbacks",
     "datasets",
     "delayed_rows",

@@ -35,6 +35,7 @@ Need = Literal[
     "all rows",  # all of them in one place, for the start
     "each step",  # all of them in every step
     "row states",  # states of the rows, kept from step to step
+    "triples",  # a third index of every observation
     "weights",  # of the rows
 ]
 EVERYTHING: frozenset[Need] = frozenset(get_args(Need))
@@ -202,6 +203,21 @@ class Block(Counts, Protocol):
         powers: tuple[float, float],
     ) -> Mixture:
         """Expected counts of rows and columns from posteriors that leave the observation out."""
+
+
+class Triples(Counts, Protocol):
+    """A table that offers "triples": rows by columns, and an index more between the two.
+
+    Factors of rows, in what a Block has, are then those of the rows and, below them, those of it.
+    """
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Of the index between, M, and number of columns, L."""
+
+    @property
+    def middle_sums(self) -> Array:
+        """Observations of each value of the index between, (M,)."""
 
 
 class FoldIn(Protocol[P, S_co]):

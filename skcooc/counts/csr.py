@@ -21,7 +21,7 @@ from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
 from skcooc.counts.products import FactorProducts, nothing_like
 from skcooc.counts.thinning import thin
-from skcooc.protocol import CSR, EVERYTHING, Array, FoldIn, Map, P, Rows, S, T
+from skcooc.protocol import CSR, EVERYTHING, Array, FoldIn, Map, Need, P, Rows, S, T
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
@@ -68,7 +68,7 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         self.map_ranges = map
         self.views = Views(self)  # shared by all that are spread from these
 
-    offers = EVERYTHING
+    offers: frozenset[Need] = EVERYTHING - {"triples"}
 
     @cached_property
     def row_sums(self) -> Array:

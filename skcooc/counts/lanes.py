@@ -189,6 +189,18 @@ def plus(typing, x, w, y):  # type: ignore[no-untyped-def]
     return x(x, x.dtype, y), generate
 
 
+@intrinsic
+def times(typing, x, y):  # type: ignore[no-untyped-def]
+    """x * y of two rows, number by number."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        xs, ys = (_apart(builder, x, argument) for argument in arguments)
+        products = [builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)]
+        return _together(builder, x, products)
+
+    return x(x, y), generate
+
+
 def _start(
     context: BaseContext, builder: ir.IRBuilder, row: Row, kind: types.Array, array: Value, i: Value
 ) -> tuple[Value, Value]:

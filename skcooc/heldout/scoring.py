@@ -42,6 +42,15 @@ def draw(
     return np.concatenate(rows)[order], np.concatenate(columns)[order]
 
 
+def draw_given(z: Array, components: Array, rng: np.random.Generator) -> Array:
+    """Draw an index for each component drawn, (n_samples,), from P(y given z), (K, M)."""
+    drawn = np.empty(len(z), dtype=np.intp)
+    for k, p in enumerate(_exactly(components)):
+        of_it = np.flatnonzero(z == k)
+        drawn[of_it] = rng.choice(len(p), size=len(of_it), p=p)
+    return drawn
+
+
 def _exactly(P: Array) -> Array:
     """Distributions in float64 whose sums numpy accepts as one."""
     P = P.astype(np.float64)

@@ -11,17 +11,17 @@ from sklearn.utils import check_array, check_random_state
 
 from skcooc.counts import divide
 from skcooc.protocol import CSR, Array, RandomState, TableLike
-from skcooc.tables import Dyads
+from skcooc.tables import Dyads, Triads
 
 
 def split_observations(
-    X: Dyads | TableLike, test_size: float = 0.1, random_state: RandomState = None
-) -> tuple[Dyads, Dyads] | tuple[CSR, CSR]:
+    X: Dyads | Triads | TableLike, test_size: float = 0.1, random_state: RandomState = None
+) -> tuple[Dyads, Dyads] | tuple[Triads, Triads] | tuple[CSR, CSR]:
     """Divide the observations of a table into two tables of the same shape.
 
     Parameters
     ----------
-    X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (N, M)
+    X : Dyads, Triads, or array-like, sparse array or matrix, DataFrame of shape (N, M)
         Observations or counts.
     test_size : float in (0, 1), default=0.1
         Share of the observations that goes to the second part. In expectation, for a matrix: each
@@ -31,7 +31,7 @@ def split_observations(
 
     Returns
     -------
-    X_train, X_test : Dyads, or CSR arrays of floats of shape (N, M)
+    X_train, X_test : Dyads, Triads, or CSR arrays of floats of shape (N, M)
 
     Raises
     ------
@@ -51,7 +51,7 @@ def split_observations(
     """
     if not 0 < test_size < 1:
         raise ValueError(f"test_size={test_size} should be in the (0, 1) range")
-    if isinstance(X, Dyads):
+    if isinstance(X, (Dyads, Triads)):
         train, test = train_test_split(X, test_size=test_size, random_state=random_state)
         return train, test
     X = check_array(
@@ -98,13 +98,14 @@ class ObservationSplit(BaseCrossValidator):
         return self.n_splits
 
     def split(
-        self, X: Dyads, y: object = None, groups: object = None
+        self, X: Dyads | Triads, y: object = None, groups: object = None
     ) -> Iterator[tuple[Array, Array]]:
         """Positions of the training and of the test observations of each fold.
 
         Parameters
         ----------
-        X : Dyads
+        X : Dyads or Triads
+            The first way of Triads are their rows.
         y, groups : None
             Ignored.
 
@@ -115,14 +116,14 @@ class ObservationSplit(BaseCrossValidator):
         Raises
         ------
         TypeError
-            Where X is not Dyads: the observations of a matrix have no positions.
+            Where X is neither Dyads nor Triads: the observations of a matrix have no positions.
         """
         return super().split(X, y, groups)
 
     def _iter_test_indices(
         self, X: object = None, y: object = None, groups: object = None
     ) -> Iterator[Array]:
-        if not isinstance(X, Dyads):
+        if not isinstance(X, (Dyads, Triads)):
             raise TypeError(
                 f"ObservationSplit divides Dyads, got {type(X).__name__}. Use Dyads(X), or "
                 "split_observations(X) for one division of a matrix."

@@ -8,12 +8,15 @@ from skcooc.tables.reading import (
     Table,
     as_counts,
     check_same_table,
+    check_same_triads,
     check_table,
     is_collection,
     read,
     read_in_memory,
+    read_new_triads,
     read_rows,
 )
+from skcooc.tables.triads import Triads
 
 __all__ = [
     "CheckedBlocks",
@@ -21,14 +24,17 @@ __all__ = [
     "Frame",
     "RowBlocks",
     "Table",
+    "Triads",
     "as_counts",
     "check_same_table",
+    "check_same_triads",
     "check_table",
     "delayed_rows",
     "is_collection",
     "open_csr",
     "read",
     "read_in_memory",
+    "read_new_triads",
     "read_rows",
     "save_csr",
 ]

@@ -19,9 +19,10 @@ MAX_OBSERVATIONS = 2**31 - 1
 class Frame(NamedTuple):
     """A table without its observations: shape and names."""
 
-    shape: tuple[int, int]
+    shape: tuple[int, ...]  # (N, M); of Triads (N, M, L)
     row_names: Array | None = None
     column_names: Array | None = None
+    third_names: Array | None = None
 
 
 class Dyads:
@@ -88,12 +89,10 @@ class Dyads:
             input_name="X",
         )
         cells = sp.coo_array(X)
-        self.rows, self.columns, self.weights = _repeat(
-            cells.coords[0], cells.coords[1], cells.data
-        )
+        self.rows, self.columns, self.weights = repeated(cells.data, *cells.coords)
         self.table_shape: tuple[int, int] = cells.shape
-        self.row_names = _names(row_names, cells.shape[0], "row_names")
-        self.column_names = _names(column_names, cells.shape[1], "column_names")
+        self.row_names = checked_names(row_names, cells.shape[0], "row_names")
+        self.column_names = checked_names(column_names, cells.shape[1], "column_names")
 
     @classmethod
     def from_pairs(
@@ -124,7 +123,7 @@ class Dyads:
             )
         n = check_array(n, ensure_2d=False, ensure_non_negative=True, input_name="counts")
         table = sp.csr_array((len(row_names), len(column_names)))
-        return cls(table, row_names=row_names, column_names=column_names).like(*_repeat(i, j, n))
+        return cls(table, row_names=row_names, column_names=column_names).like(*repeated(n, i, j))
 
     @classmethod
     def from_frame(cls, frame: Any, row: str, column: str, count: str | None = None) -> Dyads:
@@ -240,7 +239,7 @@ class Dyads:
     @classmethod
     def of(cls, frame: Frame, rows: Array, columns: Array) -> Dyads:
         """Observations at these positions, (L,), of a table."""
-        shape, row_names, column_names = frame
+        shape, row_names, column_names, _ = frame
         none = cls(sp.csr_array(shape), row_names=row_names, column_names=column_names)
         return none.like(rows, columns)
 
@@ -251,8 +250,11 @@ def same_table(one: Frame, other: Frame) -> bool:
     return one.shape == other.shape and all(_equal_names(*pair) for pair in names)
 
 
-def _repeat(rows: Any, columns: Any, counts: Any) -> tuple[Any, Any, Any]:
-    """One entry for each observation."""
+def repeated(counts: Any, *indices: Any) -> tuple[Any, ...]:
+    """One entry for each observation; ValueError where there are too many.
+
+    Weights are None where all observations weigh one.
+    """
     repeats = np.ceil(counts)
     n_observations = float(repeats.sum(dtype=np.float64))
     if n_observations > MAX_OBSERVATIONS:
@@ -264,10 +266,11 @@ def _repeat(rows: Any, columns: Any, counts: Any) -> tuple[Any, Any, Any]:
     unit = counts / np.maximum(repeats, 1).astype(np.result_type(counts, np.float32))
     whole = counts.dtype != np.float32 and bool((unit[counts > 0] == 1).all())
     weights = None if whole else np.repeat(unit, repeats)
-    return np.repeat(rows, repeats), np.repeat(columns, repeats), weights
+    return *(np.repeat(index, repeats) for index in indices), weights
 
 
-def _names(names: ArrayLike | None, size: int, what: str) -> Array | None:
+def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
+    """Names as an array; ValueError where there are more or fewer than the size."""
     if names is None:
         return None
     names = np.asarray(names)

@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
-from skcooc.counts import CSRCounts, NewRows
+from skcooc.counts import CSRCounts, NewRows, NewTriples
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.dask import check_needs, counts_of
 from skcooc.tables.dyads import Dyads, Frame, same_table
+from skcooc.tables.triads import Triads
 
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
 
@@ -42,7 +43,7 @@ def read(
     searches: bool = True,
     random_state: RandomState = None,
 ) -> Table:
-    """Check a table that is to be fitted: one in memory, a dask array, Dyads or RowBlocks.
+    """Check a table that is to be fitted: in memory, a dask array, Dyads, RowBlocks or Triads.
 
     The estimator gets ``n_features_in_`` and ``feature_names_in_``, or is compared with them.
     Weights of observations (Dyads) are counted into the table. A table in blocks that ``continues``
@@ -53,6 +54,8 @@ def read(
     where the table does not offer what is needed; TypeError where X is a dask collection, but no
     array.
     """
+    if "triples" in (needs or {}):
+        return _read_triads(estimator, X, sample_weight)
     if is_collection(X):
         counts = counts_of(estimator, X, needs or {}, sample_weight)
         n_rows = SAMPLE_ROWS if searches else 1
@@ -87,6 +90,10 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             "take, as an array in blocks of rows. Elsewhere give its blocks, as in "
             "X.map_blocks(estimator.predict, dtype=int, drop_axis=1)."
         )
+    if isinstance(X, Triads):
+        raise TypeError(
+            "Triads have three indices, and this takes two: X.dyads gives those of two of its ways."
+        )
     if isinstance(X, RowBlocks):
         raise TypeError(
             "RowBlocks are read by fit of the estimators that have partial_fit. Elsewhere give "
@@ -115,6 +122,52 @@ def check_same_table(fitted: Frame, X: Dyads, name: str) -> None:
             f"table of shape {fitted.shape}, or with other names. Observations of new rows are "
             "scored as a matrix: X.to_csr()."
         )
+
+
+def check_triads(estimator: BaseEstimator, X: object) -> Triads:
+    """Triads; TypeError where X is something else."""
+    if not isinstance(X, Triads):
+        raise TypeError(
+            f"{type(estimator).__name__} takes observations of three indices, skcooc.Triads; got "
+            f"{type(X).__name__}."
+        )
+    return X
+
+
+def check_same_triads(estimator: BaseEstimator, fitted: Frame, X: object) -> Triads:
+    """Triads of the table fitted; ValueError where they are of another, TypeError if no Triads."""
+    triads = check_triads(estimator, X)
+    if not same_table(fitted, triads.frame):
+        raise ValueError(
+            f"X holds observations of a table of shape {triads.table_shape}, but "
+            f"{type(estimator).__name__} was fitted on a table of shape {fitted.shape}, or with "
+            "other names."
+        )
+    return triads
+
+
+def read_new_triads(estimator: BaseEstimator, fitted: Frame, X: object) -> NewTriples:
+    """Triads of other rows, but the same two other ways, as the table fitted; see above."""
+    triads = check_triads(estimator, X)
+    shape = triads.table_shape[0], *fitted.shape[1:]
+    check_same_triads(estimator, fitted._replace(shape=shape, row_names=None), triads)
+    return triads.to_counts().as_new()
+
+
+def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike | None) -> Table:
+    """Check Triads that are to be fitted."""
+    triads = check_triads(estimator, X)
+    if sample_weight is not None:
+        triads = triads.reweighted(_weights(sample_weight, np.empty((len(triads), 0))))
+    counts = triads.to_counts()
+    if not counts.observations.any():
+        raise ValueError(
+            f"Found array with 0 observation(s) (shape={triads.table_shape}) while a minimum of 1 "
+            f"is required by {type(estimator).__name__}: all counts, or their weights, are zero."
+        )
+    _check_n_features(estimator, counts.table, reset=True)
+    _check_names(estimator, triads.names[2], reset=True)
+    return Table(counts, counts, triads.frame)
 
 
 def read_in_memory(

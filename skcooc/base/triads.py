@@ -1,0 +1,174 @@
+"""Estimators of observations of three indices: what is theirs in place of tables."""
+
+from __future__ import annotations
+
+from typing import NoReturn, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.base import attributes
+from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.em import State
+from skcooc.fitting import Plan
+from skcooc.heldout import scoring
+from skcooc.heldout.predictors import Factors, smoothed
+from skcooc.protocol import Array, Block, Counts, Triples
+from skcooc.tables import Triads, check_same_triads, read_new_triads
+
+
+def _of_two(name: str) -> property:
+    """A method that is not there where there are three ways."""
+
+    def missing(self: TriadEstimator) -> NoReturn:
+        raise AttributeError(f"There is no {name} of observations of three indices.")
+
+    return property(missing)
+
+
+class TriadEstimator(CooccurrenceEstimator):
+    """Base class of estimators that are fitted to Triads, and predict the third way."""
+
+    aic = _of_two("aic")
+    bic = _of_two("bic")
+    row_log_likelihood = _of_two("row_log_likelihood")
+
+    def fit(self, X: Triads, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : Triads
+            Observations (x_i, y_j, w_l).
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each observation.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        TypeError
+            Where X is not Triads.
+        ValueError
+            Where X is empty, or a parameter has no valid value.
+        """
+        return super().fit(X, y, sample_weight)
+
+    def transform(self, X: Triads) -> Array:
+        """Fold rows, the first way, into the fitted model.
+
+        Parameters
+        ----------
+        X : Triads
+            Of a table (n, M, L), whose second and third ways are those of the table fitted.
+
+        Returns
+        -------
+        mixtures : (n, K) array
+            P(z_k given x_i); a row without observations gets ``weights_``.
+            ``transform(X) @ components_`` is P(w_l given x_i).
+        """
+        return super().transform(X)
+
+    def score_samples(self, X: Triads) -> Array:
+        """Log-likelihood of the third index given the other two, in nats for each observation.
+
+        Parameters
+        ----------
+        X : Triads
+            Observations of the table fitted.
+
+        Returns
+        -------
+        log_likelihood : (n_samples,) array
+        """
+        return super().score_samples(X)
+
+    def score(self, X: Triads, y: object = None) -> float:
+        """Mean log P(w_l given x_i, y_j) of held-out observations, in nats; larger is better.
+
+        Parameters
+        ----------
+        X : Triads
+            Observations of the table fitted.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+        """
+        return super().score(X, y)
+
+    def perplexity(self, X: Triads) -> float:
+        """exp(-score(X)): among how many values of the third index the model seems to guess.
+
+        Parameters
+        ----------
+        X : Triads
+            Observations of the table fitted.
+
+        Returns
+        -------
+        perplexity : float
+        """
+        return super().perplexity(X)
+
+    def sample(self, n_samples: int = 1) -> Triads:  # type: ignore[override]
+        """Draw observations from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        triads : Triads
+            Of the table fitted, in random order.
+        """
+        check_is_fitted(self)
+        rng = np.random.default_rng(attributes.seeds(self.random_state, 1)[0])
+        classes = np.eye(len(self.components_))
+        rows, z = scoring.draw(n_samples, self.row_distribution_, self.embedding_, classes, rng)
+        second, third = (
+            scoring.draw_given(z, P, rng) for P in (self.middle_components_, self.components_)
+        )
+        return Triads.of(self._frame, rows, second, third)
+
+    @property
+    def middle_components_(self) -> Array:
+        """P(y_j given z_k), (K, M)."""
+        components: Array = self._state.params.middle.T
+        return components
+
+    def _continued(self, plan: Plan, X: Counts) -> State:
+        """Where a warm start goes on, where it has the values of the second way."""
+        observed = cast(Triples, X).middle_sums
+        known: Array = np.asarray(self.middle_components_.any(axis=0))
+        if len(observed) != len(known) or ((observed > 0) & ~known).any():
+            raise ValueError(
+                "warm_start=True goes on from a model in which values of the second way of X have "
+                "probability zero, or are not. Set warm_start=False to start anew."
+            )
+        return super()._continued(plan, X)
+
+    def _checked(self, X: Triads) -> Block:
+        check_is_fitted(self)
+        return read_new_triads(self, self._frame, X)
+
+    def _fold_in(self, X: Block) -> Array:
+        return super()._fold_in(X)[: X.shape[0]]  # those of the second way come after them
+
+    def _score_samples(self, X: Triads) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        triads = check_same_triads(self, self._frame, X)
+        counts, order = triads.listed(self.embedding_.dtype)
+        factors = Factors(*self._fitted_model.factors(*self._state))
+        predictor = smoothed(factors, self.unigram_, self.smoothing_)
+        weights = np.ones(len(triads)) if triads.weights is None else triads.weights
+        return scoring.score_pairs(counts, order, predictor), weights

@@ -1,0 +1,111 @@
+"""The equations of the aspect model of three indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, cast
+
+import numpy as np
+
+from skcooc.equations.aspects import new_mixtures, tempered
+from skcooc.protocol import Array, Block, Counts, Equations, Need, Rows, Triples
+from skcooc.simplex import normalise, sums
+
+
+class Params(NamedTuple):
+    """Parameters of the aspect model; P(z given x) is the state of the rows."""
+
+    components: Array  # (L, K): P(w_l given z_k); columns sum to one
+    middle: Array  # (M, K): P(y_j given z_k); columns sum to one
+    weights: Array  # (K,): P(z_k)
+
+
+class Statistics(NamedTuple):
+    """Sums over the observations of a block."""
+
+    components: Array  # (L, K): sum_ij n_ijl r_ijlk
+    middle: Array  # (M, K): sum_il n_ijl r_ijlk
+    free_energy: float  # -(1/beta) sum n_ijl log sum_k (joint probability)^beta, nats
+
+
+@dataclass(frozen=True)
+class TriadicAspects(Equations[Params, Statistics]):
+    """Equations of the aspect model of observations (x_i, y_j, w_l).
+
+    P(x_i, y_j, w_l) = sum_k P(z_k) P(x_i given z_k) P(y_j given z_k) P(w_l given z_k): the memo's
+    eqs. (1)-(11) with one factor more, for the co-occurrences of higher order that its section 1
+    speaks of. At inverse temperature beta an observation has the posterior
+
+        r_ijlk ~ [P(z_k given x_i) P(y_j given z_k) P(w_l given z_k)]^beta
+
+    which is that of the joint probability to the power of beta, since P(x_i) cancels. What is
+    predicted is the last index given the two others: the rows of the factors are those of x, then
+    those of y; see ``TripleCounts``.
+    """
+
+    n_components: int
+    component_prior: float = 0.0
+
+    needs: ClassVar[Mapping[Need, str]] = {
+        "triples": "the model takes observations of three indices, Triads",
+        "each step": "every step sees all rows",
+    }
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        """Random components; every row an equal mixture of them."""
+        K, dtype = self.n_components, X.dtype
+        middle, components = (
+            normalise(rng.uniform(0.5, 1.5, (size, K)).astype(dtype), axis=0, otherwise=0.0)
+            for size in cast(Triples, X).sizes
+        )
+        weights = np.full(K, 1 / K, dtype=dtype)
+        return Params(components, middle, weights), np.broadcast_to(weights, (X.shape[0], K))
+
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        """E-step, and the part of the M-step that concerns the rows."""
+        n_rows = len(rows)
+        A = tempered(X, np.concatenate([rows, params.middle]), beta)
+        B = tempered(X, params.components, beta)
+        mixture = X.mixture(A, B)
+        middle = X.rowwise(np.multiply, A[n_rows:], mixture.rows[n_rows:])
+        mixtures = new_mixtures(X, A[:n_rows], mixture.rows[:n_rows], params.weights)
+        components = X.rowwise(np.multiply, B, mixture.columns, out=B)
+        return mixtures, Statistics(components, middle, -mixture.log_likelihood / beta)
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        """M-step for the components of both indices and their weights."""
+        mass = sums(stats.components, axis=0)
+        expected, middle = stats.components, stats.middle
+        if self.component_prior:
+            c, c_middle = self._pseudo_counts(params)
+            expected, middle = expected + c, middle + c_middle
+        components = normalise(expected, axis=0, otherwise=params.components)
+        middle = normalise(middle, axis=0, otherwise=params.middle)
+        return Params(components, middle, mass / mass.sum())
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        """c sum log P(w given z) + c' sum log P(y given z): a Dirichlet prior, less a constant."""
+        if not self.component_prior:
+            return 0.0
+        pairs = zip(self._pseudo_counts(params), (params.components, params.middle), strict=True)
+        with np.errstate(divide="ignore"):  # a warm start may begin with zeros
+            return sum(c * float(np.log(P).sum(dtype=np.float64)) for c, P in pairs)
+
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        """Those of the mixtures of so many rows, and of the components of both indices."""
+        K = self.n_components
+        return n_rows * (K - 1) + sum(K * (len(P) - 1) for P in (params.components, params.middle))
+
+    def _pseudo_counts(self, params: Params) -> tuple[float, float]:
+        """Of every w, and of every y."""
+        c = self.component_prior
+        return c, c * len(params.components) / len(params.middle)
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        """The rows of the components that belong to these columns, not normalised anew."""
+        return params._replace(components=params.components[columns])
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        """P(z given x) above P(y given z), (N + M, K), and P(w given z), (L, K)."""
+        return np.concatenate([rows, params.middle]), params.components

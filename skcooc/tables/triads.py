@@ -1,0 +1,290 @@
+"""Observations of three indices as samples."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike
+from sklearn.utils import check_array, check_consistent_length
+
+from skcooc.counts import TripleCounts
+from skcooc.protocol import Array
+from skcooc.tables.dyads import Dyads, Frame, checked_names, repeated, same_table
+
+WAYS = "first", "second", "third"
+
+
+class Triads:
+    """Joint occurrences (x_i, y_j, w_l), one sample each, of a table of shape (N, M, L).
+
+    An array-like of shape (n, 3). As with `Dyads`, indexing it with an array of positions, a mask
+    or a slice gives `Triads` of the same table, so that `KFold`, `cross_val_score` and
+    `GridSearchCV` divide observations.
+
+    Parameters
+    ----------
+    first, second, third : array-likes of int of shape (n,)
+        Positions in the table: coordinates of its non-zeros.
+    counts : array-like of shape (n,), default=None
+        How often each triple was observed, or its weight; once if None. A count c becomes ceil(c)
+        observations of weight c / ceil(c): of weight one where counts are integers.
+    shape : tuple of three ints, default=None
+        (N, M, L); if None, as small as the positions allow.
+    names : sequence of three, default=(None, None, None)
+        Names along each of the three ways, (N,), (M,) and (L,), or None.
+
+    Attributes
+    ----------
+    positions : tuple of three (n,) arrays of int
+        Positions in the table.
+    weights : (n,) array or None
+        Weight of each observation; None where all weigh one.
+    table_shape : tuple
+        (N, M, L).
+    names : tuple of three arrays or None
+    shape : tuple
+        (n, 3).
+
+    Raises
+    ------
+    ValueError
+        Where lengths differ, positions lie outside of the shape, or counts are negative, not finite
+        or add up to more than 2^31 - 1 observations.
+
+    Examples
+    --------
+    >>> from skcooc import Triads
+    >>> triads = Triads([0, 0, 1], [0, 1, 1], [2, 0, 2], counts=[2, 1, 1])
+    >>> triads
+    <Triads: 4 observations of a table of shape (2, 2, 3)>
+    >>> triads[[0, 2]].dyads(0, 2).to_csr().toarray()
+    array([[1., 0., 1.],
+           [0., 0., 0.]])
+    """
+
+    def __init__(
+        self,
+        first: ArrayLike,
+        second: ArrayLike,
+        third: ArrayLike,
+        counts: ArrayLike | None = None,
+        *,
+        shape: Sequence[int] | None = None,
+        names: Sequence[ArrayLike | None] = (None, None, None),
+    ) -> None:
+        given = zip((first, second, third), WAYS, strict=True)
+        positions = [_positions(values, name) for values, name in given]
+        n = np.ones(len(positions[0])) if counts is None else _counts(counts)
+        check_consistent_length(*positions, n)
+        least = tuple(int(index.max(initial=-1)) + 1 for index in positions)
+        sizes = least if shape is None else tuple(map(int, shape))
+        if len(sizes) != 3 or any(np.less(sizes, least)):
+            raise ValueError(f"shape={shape} should be three sizes, of {least} at least")
+        self.table_shape: tuple[int, int, int] = (sizes[0], sizes[1], sizes[2])
+        sized = zip(names, self.table_shape, WAYS, strict=True)
+        self.names = tuple(checked_names(*way[:2], f"names, the {way[2]},") for way in sized)
+        *repeats, self.weights = repeated(n, *positions)
+        self.positions: tuple[Array, ...] = tuple(repeats)
+
+    @classmethod
+    def from_triples(
+        cls, first: ArrayLike, second: ArrayLike, third: ArrayLike, counts: ArrayLike | None = None
+    ) -> Triads:
+        """Observations given as three columns of names.
+
+        Parameters
+        ----------
+        first, second, third : array-likes of shape (n,)
+            Names of the three members of each triple.
+        counts : array-like of shape (n,), default=None
+            How often each triple was observed; once if None.
+
+        Returns
+        -------
+        triads : Triads
+            In the order of the triples, each repeated by its count. The names of each way are the
+            distinct ones, sorted.
+        """
+        ways = [np.unique(np.asarray(w), return_inverse=True) for w in (first, second, third)]
+        positions, names = [index for _, index in ways], [name for name, _ in ways]
+        sizes = [len(name) for name in names]
+        x, y, w = positions
+        return cls(x, y, w, counts, shape=sizes, names=names)
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, first: str, second: str, third: str, count: str | None = None
+    ) -> Triads:
+        """Observations given as columns of a data frame (pandas, polars or any mapping).
+
+        Parameters
+        ----------
+        frame : DataFrame or mapping
+        first, second, third : str
+            Names of the columns which hold the members of a triple.
+        count : str, default=None
+            Name of the column of counts; every line is one observation if None.
+
+        Returns
+        -------
+        triads : Triads
+        """
+        counts = None if count is None else frame[count]
+        return cls.from_triples(frame[first], frame[second], frame[third], counts)
+
+    @classmethod
+    def of(cls, frame: Frame, first: Array, second: Array, third: Array) -> Triads:
+        """Observations at these positions, (n,), of a table."""
+        names = frame.row_names, frame.third_names, frame.column_names
+        return cls(first, second, third, shape=frame.shape, names=names)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, 3)."""
+        return len(self), 3
+
+    @property
+    def rows(self) -> Array:
+        """Positions along the first way, (n,)."""
+        return self.positions[0]
+
+    def __len__(self) -> int:
+        return len(self.positions[0])
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):  # triads[positions, ...], as scikit-learn indexes arrays
+            key, *rest = key
+            if rest and rest[0] not in (Ellipsis, slice(None)):
+                raise IndexError("Triads are indexed by observations; see positions.")
+        if isinstance(key, (int, np.integer)):
+            return tuple(index[key] for index in self.positions)
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            key = key if key.size else key.astype(np.intp)
+        weights = None if self.weights is None else self.weights[key]
+        return self.like([index[key] for index in self.positions], weights)
+
+    def like(self, positions: Sequence[Array], weights: Array | None = None) -> Triads:
+        """Other observations of the same table.
+
+        Parameters
+        ----------
+        positions : sequence of three (n,) arrays of int
+        weights : (n,) array, default=None
+
+        Returns
+        -------
+        triads : Triads
+        """
+        other = copy.copy(self)
+        other.positions, other.weights = tuple(positions), weights
+        return other
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.column_stack(self.positions).astype(dtype or np.intp, copy=False)
+
+    def __repr__(self) -> str:
+        return f"<Triads: {len(self)} observations of a table of shape {self.table_shape}>"
+
+    def reweighted(self, sample_weight: ArrayLike) -> Triads:
+        """The same observations with their weights multiplied by (n,) factors."""
+        weights = np.asarray(sample_weight)
+        if self.weights is not None:
+            weights = (self.weights * weights).astype(self.weights.dtype)
+        return self.like(self.positions, weights)
+
+    def transpose(self, first: int, second: int, third: int) -> Triads:
+        """The same observations with the ways in another order, such as 2, 1, 0.
+
+        The last way is the one that an estimator predicts.
+        """
+        order = first, second, third
+        if sorted(order) != [0, 1, 2]:
+            raise ValueError(f"The ways {order} should be 0, 1 and 2 in some order.")
+        other = copy.copy(self)
+        other.positions = tuple(self.positions[way] for way in order)
+        other.names = tuple(self.names[way] for way in order)
+        N, M, L = (self.table_shape[way] for way in order)
+        other.table_shape = (N, M, L)
+        return other
+
+    def dyads(self, rows: int, columns: int) -> Dyads:
+        """The observations of two ways, the third forgotten.
+
+        Parameters
+        ----------
+        rows, columns : int
+            0, 1 or 2: the ways that become rows and columns.
+
+        Returns
+        -------
+        dyads : Dyads
+            In the same order.
+        """
+        shape = self.table_shape[rows], self.table_shape[columns]
+        frame = Frame(shape, self.names[rows], self.names[columns])
+        dyads = Dyads.of(frame, self.positions[rows], self.positions[columns])
+        return dyads.like(dyads.rows, dyads.columns, self.weights)
+
+    @property
+    def frame(self) -> Frame:
+        """The table without observations."""
+        first, second, third = self.names
+        return Frame(self.table_shape, first, third, third_names=second)
+
+    def same_table(self, other: Triads) -> bool:
+        """Whether shapes are equal, and names too where both have them."""
+        return same_table(self.frame, other.frame)
+
+    def to_counts(self) -> TripleCounts:
+        """The table of counts, float64; float32 where the counts given were."""
+        weights = np.ones(len(self)) if self.weights is None else self.weights
+        pairs = sp.coo_array((weights, (self.positions[0], self._pairs)), shape=self._shape)
+        return TripleCounts(pairs.tocsr(), self._sizes)
+
+    def listed(self, dtype: DTypeLike) -> tuple[TripleCounts, Array]:
+        """The observations one by one, as non-zeros of counts; see ``Dyads.listed``."""
+        order = np.argsort(self.positions[0], kind="stable")
+        per_row = np.bincount(self.positions[0], minlength=self.table_shape[0])
+        indptr = np.concatenate([[0], np.cumsum(per_row)])
+        arrays = np.ones(len(self), dtype=dtype), self._pairs[order], indptr
+        return TripleCounts(sp.csr_array(arrays, shape=self._shape), self._sizes), order
+
+    @property
+    def _pairs(self) -> Array:
+        """Positions of (y_j, w_l) among the M L pairs."""
+        pairs: Array = self.positions[1].astype(np.int64) * self.table_shape[2] + self.positions[2]
+        return pairs
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return self.table_shape[1], self.table_shape[2]
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        N, M, L = self.table_shape
+        return N, M * L
+
+
+def _positions(values: ArrayLike, name: str) -> Array:
+    """Positions, (n,); ValueError where they are none."""
+    index = np.asarray(values)
+    index = index if index.size else index.astype(np.intp)
+    if index.ndim != 1 or index.dtype.kind not in "iu" or index.min(initial=0) < 0:
+        raise ValueError(f"{name} should be a 1d array of non-negative int.")
+    return index
+
+
+def _counts(counts: ArrayLike) -> Array:
+    counted: Array = check_array(
+        np.asarray(counts),
+        ensure_2d=False,
+        ensure_non_negative=True,
+        ensure_min_samples=0,
+        input_name="counts",
+    )
+    return counted

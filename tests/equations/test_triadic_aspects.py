@@ -1,0 +1,285 @@
+"""The aspect model of three indices: its equations, word for word, its limits, what it finds."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, KFold
+
+from skcooc import AspectModel, Dyads, TriadicAspectModel, Triads
+from skcooc.counts import CSRCounts, NewTriples
+from skcooc.counts.threads import threads
+from skcooc.em import Leg, State, fit, solver
+from skcooc.equations import aspects
+from skcooc.equations.triadic_aspects import Params, TriadicAspects
+from skcooc.heldout.predictors import Factors
+from skcooc.model_selection import ObservationSplit, split_observations
+
+SHAPE, K = (7, 5, 6), 3
+RNG = np.random.default_rng(0)
+DENSE = RNG.poisson(0.6, SHAPE) * np.array([1, 1, 0, 1, 1, 1, 1])[:, None, None]  # x_2 is empty
+DENSE[:, :, 4] = 0
+
+
+def triads_of(dense):
+    positions = np.nonzero(dense)
+    return Triads(*positions, dense[positions], shape=dense.shape)
+
+
+X = triads_of(DENSE).to_counts()
+
+
+def distributions(rng, n, axis):
+    P = rng.uniform(0.2, 1.2, (n, K))
+    return P / P.sum(axis=axis, keepdims=True)
+
+
+def some_state(shape=SHAPE, seed=1):
+    rng = np.random.default_rng(seed)
+    N, M, L = shape
+    params = Params(distributions(rng, L, 0), distributions(rng, M, 0), np.array([0.2, 0.3, 0.5]))
+    return State(params, distributions(rng, N, 1))
+
+
+def literal(n, state, beta, c=0.0, power_of_y=True):
+    """A step, and the free energy before it, in slow loops; ``power_of_y=False`` is a twin."""
+    (C, B, _), A = state
+    newA, newB, newC, energy = np.zeros_like(A), np.zeros_like(B), np.zeros_like(C), 0.0
+    for i, j, w in np.argwhere(n):
+        y = [B[j, k] ** beta if power_of_y else B[j, k] for k in range(K)]
+        r = [A[i, k] ** beta * y[k] * C[w, k] ** beta for k in range(K)]
+        energy -= n[i, j, w] * np.log(sum(r)) / beta
+        for k in range(K):
+            expected = n[i, j, w] * r[k] / sum(r)
+            newA[i, k] += expected
+            newB[j, k] += expected
+            newC[w, k] += expected
+    weights = newC.sum(axis=0) / n.sum()
+    newC, newB = newC + c, newB + c * len(C) / len(B)
+    mass = newA.sum(axis=1, keepdims=True)
+    rows = np.where(mass > 0, newA / np.where(mass > 0, mass, 1), state.params.weights)
+    params = Params(newC / newC.sum(axis=0), newB / newB.sum(axis=0), weights)
+    return State(params, rows), energy
+
+
+def step(model, counts, state, beta):
+    rows, stats = counts.expect(model, *state, beta)
+    params = model.maximize(stats, state.params, beta)
+    return State(params, rows), stats.free_energy - model.log_prior(state.params, beta)
+
+
+def off(one, two):
+    pairs = zip((*one.params, one.rows), (*two.params, two.rows), strict=True)
+    return max(float(np.abs(a - b).max()) for a, b in pairs)
+
+
+@pytest.mark.parametrize(("beta", "c"), [(1.0, 0.0), (0.8, 0.0), (0.7, 0.1)])
+def test_a_step_is_the_literal_one_and_not_its_twin(beta, c):
+    mine = expected = some_state()
+    for _ in range(2):
+        logs = [np.log(P).sum() if c else 0.0 for P in expected.params[:2]]
+        prior = c * logs[0] + c * SHAPE[2] / SHAPE[1] * logs[1]
+        mine, objective = step(TriadicAspects(K, c), X, mine, beta)
+        before = expected
+        expected, energy = literal(DENSE, expected, beta, c)
+        assert off(mine, expected) < 1e-12
+        np.testing.assert_allclose(objective, energy - prior, rtol=1e-12)
+    twin, energy = literal(DENSE, before, beta, c, power_of_y=False)
+    assert beta == 1 or off(mine, twin) > 1e-3
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.8])
+def test_the_bound_falls(beta):
+    model = TriadicAspects(K, 0.05)
+    for relaxation in (1.0, "momentum"):
+        leg = Leg(model, X, beta, 30, 0.0)
+        found = fit([leg], np.random.default_rng(0), solver(relaxation), start=some_state())
+        energies = [record.free_energy for record in found.history]
+        assert energies[-1] < energies[0]
+        if relaxation == 1.0:
+            assert max(b - a for a, b in pairwise(energies)) < 1e-10 * abs(energies[0])
+
+
+def test_weights_are_repetitions():
+    once = Triads(*np.nonzero(DENSE), shape=SHAPE)
+    positions = np.nonzero(DENSE)
+    weighted = once.reweighted(DENSE[positions].astype(float)).to_counts()
+    one, two = (step(TriadicAspects(K), c, some_state(), 0.9)[0] for c in (weighted, X))
+    assert off(one, two) < 1e-14
+    halves = once.reweighted(DENSE[positions] / 2).to_counts()
+    assert off(step(TriadicAspects(K), halves, some_state(), 0.9)[0], two) < 1e-14
+
+
+def test_the_order_within_a_way_means_nothing():
+    orders = [np.random.default_rng(1).permutation(size) for size in SHAPE]
+    moved = triads_of(DENSE[np.ix_(*orders)]).to_counts()
+    (C, B, weights), A = some_state()
+    start = State(Params(C[orders[2]], B[orders[1]], weights), A[orders[0]])
+    (params, rows), (theirs, other_rows) = (
+        step(TriadicAspects(K), *case, 0.9)[0] for case in ((X, some_state()), (moved, start))
+    )
+    np.testing.assert_allclose(theirs.components, params.components[orders[2]], rtol=1e-12)
+    np.testing.assert_allclose(theirs.middle, params.middle[orders[1]], rtol=1e-12)
+    np.testing.assert_allclose(other_rows, rows[orders[0]], rtol=1e-12)
+
+
+def test_the_second_and_third_way_change_places():
+    swapped = triads_of(DENSE).transpose(0, 2, 1).to_counts()
+    (C, B, weights), A = some_state()
+    (params, rows), (theirs, other_rows) = (
+        step(TriadicAspects(K), *case, 0.9)[0]
+        for case in ((X, some_state()), (swapped, State(Params(B, C, weights), A)))
+    )
+    np.testing.assert_allclose(theirs.components, params.middle, rtol=1e-12)
+    np.testing.assert_allclose(theirs.middle, params.components, rtol=1e-12)
+    np.testing.assert_allclose(other_rows, rows, rtol=1e-12)
+
+
+def test_the_first_way_is_like_the_others():
+    """At beta = 1 the joint distribution after a step does not depend on which way comes first."""
+
+    def joint(counts, shape, state):
+        (C, B, _), rows = step(TriadicAspects(K), counts, state, 1.0)[0]
+        return np.einsum("ik,jk,lk->ijl", rows * counts.row_sums[:, None], B, C)
+
+    mass = DENSE.sum(axis=(1, 2))
+    (C, B, weights), A = some_state()
+    first = A * mass[:, None] / (A * mass[:, None]).sum(axis=0)  # P(x given z)
+    pi = (A * mass[:, None]).sum(axis=0) / mass.sum()
+    last = pi * C / (pi * C).sum(axis=1, keepdims=True)  # P(z given w)
+    turned = triads_of(DENSE).transpose(2, 1, 0).to_counts()
+    # P(w) of the parameters is not that of the data, which the rows bring in: it cancels.
+    other = joint(turned, SHAPE[::-1], State(Params(first, B, weights), last))
+    np.testing.assert_allclose(other.T, joint(X, SHAPE, some_state()), atol=1e-10)
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.8])
+def test_a_second_way_of_one_value_leaves_two(beta):
+    dense = DENSE.sum(axis=1)
+    three = triads_of(dense[:, None, :]).to_counts()
+    two = CSRCounts(Dyads(dense).to_csr())
+    state = some_state((SHAPE[0], 1, SHAPE[2]))
+    theirs = State(aspects.Params(state.params.components, state.params.weights), state.rows)
+    mine, energy = step(TriadicAspects(K), three, state, beta)
+    theirs, its = step(aspects.Aspects(K), two, theirs, beta)
+    np.testing.assert_allclose(mine.params.components, theirs.params.components, rtol=1e-12)
+    np.testing.assert_allclose(mine.rows, theirs.rows, rtol=1e-12)
+    np.testing.assert_allclose(energy, its, rtol=1e-12)
+
+
+def test_a_prediction_is_a_conditional_distribution():
+    params, rows = some_state()
+    P = np.einsum("ik,jk,lk->ijl", rows, params.middle, params.components)
+    P /= P.sum(axis=2, keepdims=True)
+    factors = TriadicAspects(K).factors(params, rows)
+    cells = Factors(*factors).cells(X)
+    i = np.repeat(np.arange(SHAPE[0]), np.diff(X.indptr))
+    np.testing.assert_allclose(cells, P[i, X.middle, X.indices], rtol=1e-12)
+    factors[0][SHAPE[0] :] = 0  # every y is new
+    without = rows @ params.components.T
+    np.testing.assert_allclose(Factors(*factors).cells(X), without[i, X.indices], rtol=1e-12)
+
+
+def planted(n, rng, n_each=4):
+    """Triads of three classes, each with its own values in every way, now and then another's."""
+    z = rng.integers(K, size=n)
+    ways = []
+    for _ in range(3):
+        seen = np.where(rng.random(n) < 0.1, rng.integers(K, size=n), z)
+        ways.append(n_each * seen + rng.integers(n_each, size=n))
+    return Triads(*ways, shape=(K * n_each,) * 3)
+
+
+def test_a_planted_model_is_recovered_and_predicts_better_than_two_ways():
+    observed = planted(6000, np.random.default_rng(0))
+    train, test = split_observations(observed, random_state=0)
+    model = TriadicAspectModel(K, random_state=0).fit(train)
+    truth = np.full((K, K), 0.1 / K) + 0.9 * np.eye(K)
+    truth = np.repeat(truth, 4, axis=1) / 4
+    order = model.components_[:, ::4].argmax(axis=0)
+    for P in (model.components_, model.middle_components_, model.row_components_):
+        assert np.abs(P[order] - truth).sum(axis=1).max() < 0.15
+    assert abs(model.weights_ - 1 / K).max() < 0.05
+    perplexities = [
+        AspectModel(K, random_state=0).fit(train.dyads(*ways)).perplexity(test.dyads(*ways))
+        for ways in ((0, 2), (1, 2))
+    ]
+    assert model.perplexity(test) < 0.95 * min(perplexities)
+
+
+SMALL = planted(500, np.random.default_rng(1))
+QUICK = TriadicAspectModel(2, beta=0.9, max_iter=8, random_state=0, tol=1e-2)
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_single_precision_stays_and_any_number_of_threads_gives_the_same_bits(monkeypatch):
+    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
+    model = clone(QUICK).fit(SMALL.reweighted(np.ones(len(SMALL), np.float32)))
+    wide = clone(QUICK).fit(SMALL)
+    for name in ("components_", "middle_components_", "row_components_", "embedding_"):
+        assert getattr(model, name).dtype == np.float32
+        np.testing.assert_allclose(getattr(model, name), getattr(wide, name), atol=1e-3)
+    found = []
+    for n_threads in (1, 3):
+        with threads(n_threads) as map:
+            found.append(step(TriadicAspects(K), X.spread(n_threads, map), some_state(), 0.9)[0])
+    assert off(*found) == 0
+
+
+def test_held_out_observations_add_up():
+    rest, drawn = X.divide(0.3, 0)
+    total = rest.pairs.toarray() + drawn.pairs.toarray()
+    np.testing.assert_array_equal(total, X.pairs.toarray())
+    assert 0 < drawn.observations.sum() < rest.observations.sum()
+    again = triads_of(DENSE[::-1]).to_counts().divide(0.3, 0)[1]  # by the content of rows
+    np.testing.assert_array_equal(again.pairs.toarray()[::-1], drawn.pairs.toarray())
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_folds_divide_observations():
+    search = GridSearchCV(clone(QUICK), {"n_components": [1, 3]}, cv=KFold(2, shuffle=True))
+    search.fit(SMALL)
+    assert search.best_params_ == {"n_components": 3}
+    for train, test in ObservationSplit(3, random_state=0).split(SMALL):
+        assert len(train) + len(test) == len(SMALL)
+        assert set(SMALL[test].rows) <= set(SMALL[train].rows)
+
+
+def test_new_rows_are_folded_in_and_what_is_drawn_is_of_the_table():
+    model = clone(QUICK).set_params(max_iter=500, tol=1e-9).fit(SMALL)
+    np.testing.assert_allclose(model.transform(SMALL), model.embedding_, atol=0.02)
+    one = SMALL[SMALL.rows == 3]
+    row = Triads(np.zeros(len(one), int), *one.positions[1:], shape=(1, *SMALL.table_shape[1:]))
+    np.testing.assert_allclose(model.transform(row)[0], model.transform(SMALL)[3], atol=1e-4)
+    drawn = model.sample(300)
+    assert drawn.same_table(SMALL)
+    assert model.perplexity(drawn) < 12
+    assert pickle.loads(pickle.dumps(model)).score(SMALL) == model.score(SMALL)
+    warm = clone(model).set_params(warm_start=True, tol=1).fit(SMALL).set_params(max_iter=3)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        warm.set_params(tol=0).fit(SMALL)
+    new = Triads([0], [12], [0], shape=(12, 13, 12))
+    with pytest.raises(ValueError, match="values of the second way"):
+        warm.fit(new)
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_what_is_no_table_of_three_ways_is_refused():
+    model = clone(QUICK).fit(SMALL)
+    with pytest.raises(TypeError, match=r"takes observations of three indices, skcooc\.Triads"):
+        TriadicAspectModel(2).fit(np.ones((3, 3)))
+    with pytest.raises(TypeError, match="Triads have three indices"):
+        AspectModel(2).fit(SMALL)
+    other = Triads([0], [0], [0], shape=(12, 12, 13))
+    for method in (model.score, model.transform):
+        with pytest.raises(ValueError, match="observations of a table of shape"):
+            method(other)
+    with pytest.raises(ValueError, match="minimum of 1 is required by TriadicAspectModel"):
+        TriadicAspectModel(2).fit(SMALL[:0])
+    for name in ("partial_fit", "aic", "bic", "row_log_likelihood"):
+        assert not hasattr(model, name)
+    assert model.n_parameters_ == (12 + 12 + 12 - 2) * 2 - 1
+    assert isinstance(X.as_new(), NewTriples)
