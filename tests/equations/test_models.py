@@ -59,7 +59,8 @@ def bare(model):
 def test_every_model_has_a_case():
     folder = Path(skcooc.equations.__file__).parent
     sources = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
-    assert not without_a_case(sources)
+    # The kit has tables of two indices; test_triadic_aspects.py has a literal step of three.
+    assert without_a_case(sources) == {"TriadicAspects"}
     assert len({name for source in sources for name in models(source)}) >= 10
     new = "class New(Equations):\n    def expect(self): ...\n    def maximize(self): ..."
     assert without_a_case([new]) == {"New"}
