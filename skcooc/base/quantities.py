@@ -117,7 +117,7 @@ def row_log_likelihood(self: Found, X: TableLike) -> Array:
     A row has a mixture theta of the components, and nobody knows which one. With a prior of
     finitely many mixtures theta_a of weights w_a the integral over it is a sum,
 
-        log sum_a w_a prod_j P'(y_j given theta_a)^n_ij,   P' = (1 - s) theta_a @ components_ + s b
+        log sum_a w_a prod_j P'(y_j given theta_a)^n_ij,   P' = (1 - s) theta_a @ P(y given z) + s b
 
     with smoothing s and unigram b as in all that is scored. It is exact, and a distribution over
     rows: exp of it sums to one over all sequences of so many observations. In models of clusters
