@@ -66,7 +66,7 @@ def fit(
     smoothing = chosen_smoothing(options.smoothing, fit.validation or found)
     unigram = add_one_unigram(X.column_sums, X.grain)
     row_mass = X.row_sums * X.row_weights
-    return Fitted(fit, grown.model, beta, smoothing, unigram, row_mass, probes)
+    return Fitted(fit, grown.model, fit.beta, smoothing, unigram, row_mass, probes)
 
 
 class Probes:
@@ -87,7 +87,7 @@ class Probes:
     def __call__(self, beta: float, model: Model | None = None) -> Validation:
         """Try a temperature, or a model that differs in its prior."""
         plan = self._plan if model is None else replace(self._plan, equations=model)
-        parts, start = plan.legs(self._tables, beta, self._options, splitting=False), None
+        parts, start = plan.legs(self._tables, beta, self._options, cooled=False), None
         if self._keep:
             n_shared = len(parts) - 1 if plan.burn_in else 0  # they do not depend on beta
             start, parts = self._after(parts[:n_shared], parts[0]), parts[n_shared:]
