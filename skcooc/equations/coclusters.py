@@ -72,9 +72,9 @@ class CoClusters(Clustering[Params, Statistics]):
 
         Nothing less will do: near the unigram, where rows have the posteriors rho_c (1 + a_ic) and
         columns rho_d (1 + b_jd), the logarithms of the associations are sum_ij p_ij a_ic b_jd, less
-        the product of the means: of second order, and so are all posteriors after a step. The
-        unigram is stable at any temperature, and no single cluster splits in two. Given clusters
-        of columns, though, those of rows split as asymmetric ones do, and vice versa.
+        the product of the means: of second order, with no mean over d, so that the posteriors of
+        the rows after a step are of third. The unigram is stable at any temperature, and no single
+        cluster splits in two. Given clusters of columns, those of rows do, as asymmetric ones.
         """
         rows = soft_start(RowClusters(self.n_row_clusters), X, rng, self.cooling).rows
         columns = soft_start(ColumnClusters(self.n_column_clusters), X, rng, self.cooling)
