@@ -72,6 +72,8 @@ def test_it_ends_where_what_is_held_out_is_no_longer_predicted_better():
     found = fallen(heldout=near(1.8), patience=4)
     check_tempered(found)
     assert found.params.x == pytest.approx(1.8, abs=0.12)  # the nearest on the way
+    last = [record for record in found.history if record.beta == found.history[-1].beta]
+    assert last[0].free_energy == pytest.approx(1 + (found.params.x - 1 / last[0].beta) ** 2)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from skcooc import AspectModel, ClusteringProjection, ProductSpaceMixture, Symme
 from skcooc.counts import CSRCounts
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.coclusters import CoClusters
+from skcooc.equations.row_clusters import RowClusters
 from tests.equations import literal_aspects as of_aspects
 from tests.equations import literal_product_aspects as of_products
 from tests.equations.literal_coclusters import state_of
@@ -112,6 +113,44 @@ def test_annealed_aspects_split_until_all_are_apart_and_lie_as_low_as_random_one
     assert annealed.objective_ <= np.median(random) * (1 + 1e-6)
 
 
+def test_joined_aspects_are_the_mean_of_their_parts():
+    model = Aspects(3)
+    params, _ = model.start(CSRCounts(X), np.random.default_rng(0))
+    params = params._replace(weights=np.array([0.2, 0.3, 0.5]))
+    joined = model.mixed(params, np.array([[1.0, 0], [1, 0], [0, 1]]))
+    np.testing.assert_allclose(joined.weights, [0.5, 0.5])
+    np.testing.assert_allclose(
+        joined.components @ joined.weights, params.components @ params.weights
+    )
+    np.testing.assert_allclose(joined.components[:, 1], params.components[:, 2])
+
+
+@pytest.fixture
+def temperatures(monkeypatch):
+    """Those of all E-steps of aspects and of clusters of rows, in their order."""
+    seen = []
+
+    def watched(expect):
+        def watching(self, X, params, rows, beta):
+            seen.append(beta)
+            return expect(self, X, params, rows, beta)
+
+        return watching
+
+    for kind in (Aspects, RowClusters):
+        monkeypatch.setattr(kind, "expect", watched(kind.expect))
+    return seen
+
+
+@pytest.mark.parametrize("model", [ProductSpaceMixture, SymmetricClustering])
+def test_the_starts_of_two_sided_models_rise_from_their_critical_temperatures(model, temperatures):
+    model(3, 3, beta=0.9, cooling=1.1, random_state=0, max_iter=2).fit(X)
+    kind = Aspects if model is ProductSpaceMixture else RowClusters
+    assert temperatures[0] == kind(3).critical_beta(CSRCounts(X))
+    assert temperatures == sorted(temperatures)
+    assert temperatures[-1] > 1.3 * temperatures[0]
+
+
 def test_two_sided_models_begin_with_annealed_ones():
     """Which start at the same place whatever the seed, but for the names of components."""
     for make, beta in ((ProductSpaceMixture, 0.9), (SymmetricClustering, 0.3)):
@@ -142,7 +181,7 @@ def test_what_falls_ends_at_a_stationary_point_of_its_last_temperature():
     assert moves_in_a_literal_step(model) > 1e-3
 
 
-def test_tempered_em_keeps_the_temperature_that_predicted_best():
+def test_tempered_em_keeps_the_temperature_that_predicted_best(temperatures):
     sparse = planted(6, 5000, n_rows=80, n_columns=80, seed=1).X
     options = {"cooling": 0.9, "early_stopping": True, "random_state": 0}
     model = AspectModel(12, beta=0.4, **options).fit(sparse)
@@ -150,6 +189,7 @@ def test_tempered_em_keeps_the_temperature_that_predicted_best():
     for record in model.history_:
         known = scores.get(record.beta, np.inf)
         scores[record.beta] = min(known, record.validation_perplexity)
+    assert temperatures[-1] == model.beta_
     assert model.beta_ == min(scores, key=scores.get) == list(scores)[-2]
     assert 0.4 < model.beta_ < 1
 
