@@ -57,14 +57,14 @@ class AspectModel(CooccurrenceEstimator):
         plainly, so that ``transform`` of the rows fitted is not ``embedding_``.
 
     cooling : float > 1, float in (0, 1) or None, default=None
-        Largest factor by which the inverse temperature changes at a time, while EM goes on from
-        where it has converged; ``max_iter`` is for each temperature. One above 1, say 1.03: it
-        rises from the critical value up to beta. EM begins with a single aspect, and at every
-        temperature each may split in two, which ``splits_`` records; where fewer than
-        ``n_components`` have come apart in the end, some are there repeatedly. One below 1, say
-        .95: it falls from 1 down to beta, and where ``early_stopping=True`` only as long as
-        held-out observations are predicted better. None starts at random, at beta, as do the search
-        for beta and a warm start.
+        Largest factor by which the inverse temperature changes at a time, while EM goes on;
+        ``max_iter`` is for each temperature. One above 1, say 1.03: it rises from the critical
+        value up to beta. EM begins with a single aspect, and at every temperature each may split in
+        two, which ``splits_`` records; where fewer than ``n_components`` have come apart in the
+        end, some are there repeatedly. One below 1, say .95: it falls from 1 down to beta, after
+        eight iterations at each temperature, and where ``early_stopping=True`` after as many as
+        predict held-out observations better, and only as long as another temperature does so. None
+        starts at random, at beta, as does the search for beta; a warm start goes on at ``beta_``.
         ``leave_one_out=True`` has no aspects that split: it needs one below 1, or None.
 
     tol : float, default=3e-6

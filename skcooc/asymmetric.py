@@ -70,8 +70,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         this until it is beta. At every temperature each cluster may split in two, which ``splits_``
         records; where fewer than ``n_clusters`` have come apart in the end, some are there
         repeatedly. Below 1, it falls from 1 down to beta, and where ``early_stopping=True`` only as
-        long as held-out observations are predicted better. None starts at random, at beta, as do
-        the search for beta and a warm start.
+        long as held-out observations are predicted better. None starts at random, at beta, as does
+        the search for beta; a warm start goes on at ``beta_``.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:

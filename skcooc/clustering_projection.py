@@ -75,8 +75,9 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     cooling : float in (0, 1) or None, default=None
         Factor by which the inverse temperature falls while EM goes on, from 1 down to beta, and
         where ``early_stopping=True`` only as long as held-out observations are predicted better. It
-        does not rise: clusters that split would need twice the centers, which their priors let die.
-        None starts at random, at beta, as do the search for beta and a warm start.
+        does not rise with clusters that split: two copies of one, each with the prior of its
+        center, are not the same as the one. None starts at random, at beta, as does the search for
+        beta; a warm start goes on at ``beta_``.
 
     n_init : int, default=1
         Number of random starts; the one with the least free energy is kept, or with the least

@@ -46,8 +46,8 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         with which EM starts is annealed: it begins at its critical temperature, with a single
         aspect, and splits on the way to where it always starts. Below 1, the inverse temperature of
         the model itself falls from 1 down to beta, and where ``early_stopping=True`` only as long
-        as held-out observations are predicted better; not in the search for beta, nor in a warm
-        start.
+        as held-out observations are predicted better. In the search for beta it does not fall, and
+        a warm start goes on at ``beta_``.
 
     tol : float, default=3e-6
         EM stops when the free energy falls by less than this, relative to its size. With 1e-5

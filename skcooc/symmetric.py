@@ -70,13 +70,13 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         temperature, with a single cluster, and splits on the way to where it always starts. The
         model itself has no temperature at which a single cluster of each side would split. Below
         1, its own inverse temperature falls from 1 down to beta, and where ``early_stopping=True``
-        only as long as held-out observations are predicted better; not in the search for beta, nor
-        in a warm start. Hard clusterings need None.
+        only as long as held-out observations are predicted better. In the search for beta it does
+        not fall, and a warm start goes on at ``beta_``. Hard clusterings need None.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
         multiscale optimisation. EM begins with the rows of a group tied to one posterior, and
-        reaches the single rows last.
+        reaches the single rows last. A temperature that falls concerns the coarsest groups.
 
     max_iter : int, default=200
         Largest number of EM iterations at each temperature and scale.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skcooc.em.legs import Leg, Part, Run, State
+from skcooc.em.legs import BURN_IN, Leg, Part, Run, State
 from skcooc.em.splitting import Splitting, path
 from skcooc.protocol import Counts
 
@@ -19,13 +19,15 @@ Cooling = Callable[[Leg], list[Part]]  # what a leg becomes that is not to begin
 class Falling:
     """EM at a falling sequence of inverse temperatures, each from where the one before has ended.
 
-    Where nothing is held out, every temperature goes on until EM converges. Where something is, a
-    temperature ends where held-out observations are no longer predicted better, the next goes on
-    from what predicted best, and one that does not improve on it is the last: tempered EM, T.
-    Hofmann, Machine Learning 42, 2001, section 3.4.
+    Where nothing is held out, the temperatures on the way have a few iterations each, the last as
+    many as it needs: what has become zero near beta = 1 stays so, and in single precision most
+    probabilities do if EM goes on until it converges there. Where something is held out, a
+    temperature ends where it is no longer predicted better, the next goes on from what predicted
+    best, and one that does not improve on it is the last: tempered EM, T. Hofmann, Machine Learning
+    42, 177-196, 2001.
     """
 
-    leg: Leg  # at every temperature
+    leg: Leg  # at the last temperature
     betas: Sequence[float]  # falling
 
     def begin(self, rng: np.random.Generator) -> State:
@@ -34,7 +36,13 @@ class Falling:
 
     def at(self, run: Run) -> Leg:
         """The leg under way."""
-        return replace(self.leg, beta=self.betas[min(run.number, len(self.betas) - 1)])
+        number, last = run.number, len(self.betas) - 1
+        if number >= last:
+            return self.leg
+        on_the_way = replace(self.leg, beta=self.betas[number])
+        if self.leg.heldout is not None:
+            return on_the_way
+        return replace(on_the_way, max_iter=min(BURN_IN, self.leg.max_iter))
 
     def enter(self, run: Run, rng: np.random.Generator) -> None:
         """From what predicted best, with new patience."""

@@ -7,6 +7,7 @@ import pytest
 
 from skcooc.em import Falling, Leg, OverRelaxation, fit, of_the_start
 from skcooc.em.cooling import cooled, falling
+from skcooc.em.legs import BURN_IN
 from skcooc.em.splitting import path
 from skcooc.heldout import Validation
 from tests.em.here import HERE
@@ -33,9 +34,12 @@ def near(goal):
     return lambda model, params, rows: Validation(1 + abs(params.x - goal), 0.0)
 
 
-def test_it_goes_on_from_where_it_has_converged_and_ends_at_the_temperature():
+def test_it_goes_on_and_ends_where_it_converges_at_the_temperature():
     found = fallen()
-    assert betas_of(found)[0] == pytest.approx(BETAS)
+    betas, scores = betas_of(found)
+    assert betas == pytest.approx(BETAS)
+    assert [len(leg) for leg in scores[:-1]] == [BURN_IN] * (len(BETAS) - 1)
+    assert BURN_IN < len(scores[-1]) < 30
     assert found.params.x == pytest.approx(1 / 0.25, rel=1e-3)
     assert found.beta == 0.25
     assert found.converged

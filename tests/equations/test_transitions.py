@@ -192,7 +192,9 @@ def test_tempered_em_keeps_the_temperature_that_predicted_best(temperatures):
         scores[record.beta] = min(known, record.validation_perplexity)
     assert temperatures[-1] == model.beta_
     assert model.beta_ == min(scores, key=scores.get) == list(scores)[-2]
-    assert 0.4 < model.beta_ < 1
+    assert 0.4 < (found := model.beta_) < 1
+    assert model.set_params(warm_start=True).fit(sparse).beta_ == found
+    assert model.set_params(beta=0.7).fit(sparse).beta_ == 0.7
 
 
 @pytest.mark.parametrize(
