@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from skcooc import AspectModel, ClusteringProjection, ProductSpaceMixture, SymmetricClustering
 from skcooc.counts import CSRCounts
+from skcooc.equations import aspects
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.coclusters import CoClusters
 from skcooc.equations.row_clusters import RowClusters
@@ -111,6 +112,14 @@ def test_annealed_aspects_split_until_all_are_apart_and_lie_as_low_as_random_one
         AspectModel(3, **options | {"random_state": seed}).fit(X).objective_ for seed in range(5)
     ]
     assert annealed.objective_ <= np.median(random) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("noise", "latest"), [(aspects.MORE_NOISE, 1.1), (1.0, 1.3)])
+def test_splits_are_found_soon_but_not_with_the_noise_of_clusters(noise, latest, monkeypatch):
+    monkeypatch.setattr(aspects, "MORE_NOISE", noise)
+    large = planted(4, 4000, n_rows=150, n_columns=300).X.astype(float)
+    first = AspectModel(2, beta=0.8, cooling=1.05, random_state=0).fit(large).splits_[0].beta
+    assert latest - 0.1 < first / Aspects(2).critical_beta(CSRCounts(large)) < latest
 
 
 def test_joined_aspects_are_the_mean_of_their_parts():
