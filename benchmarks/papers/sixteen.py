@@ -1,12 +1,13 @@
 """A mosaic of sixteen textures, its segments, and the pixels that are wrong.
 
-After figure 2 (a) of Hofmann and Puzicha, ICPR 1998. There are eleven textures here: eight of Brodatz,
-and brick, grass and gravel of scikit-image at half their size. The five of them that change most by
-a quarter of a turn (half the sum of absolute differences of their histograms of Gabor responses,
-.22 to .46) stand for others when turned. Mosaics of 512 x 512, random layouts, with the textures'
-grey levels made uniform, so that only texture counts, and as they are. Eight spare segments instead
-of four, because there are more borders: chosen on four other layouts (seeds 300 to 303) out of four,
-eight and twelve. The first layout, equalised, is drawn: ``docs/sixteen.png``.
+After figure 2 (a) of Hofmann and Puzicha, ICPR 1998. There are eleven textures here: eight of
+Brodatz, and brick, grass and gravel of scikit-image at half their size. The five of them that
+change most by a quarter of a turn (half the sum of absolute differences of their histograms of
+Gabor responses, .22 to .46) stand for others when turned. Mosaics of 512 x 512, random layouts,
+with the textures' grey levels made uniform, so that only texture counts, and as they are. Eight
+spare segments instead of four, because there are more borders: chosen out of four, eight and twelve
+on four other layouts (seeds 300 to 303), equalised. The first layout, equalised, is drawn:
+``docs/sixteen.png``.
 """
 
 from __future__ import annotations
