@@ -86,7 +86,13 @@ class TripleBands:
         self.middle, self.places = pairs.indices[columns.order], places[columns.order]
 
     def mix(
-        self, band: int, runs: Array, factors: Factors, cells: Array, rows: Array, sums: Array | None
+        self,
+        band: int,
+        runs: Array,
+        factors: Factors,
+        cells: Array,
+        rows: Array,
+        sums: Array | None,
     ) -> None:
         """A pass over runs[0] to runs[1] of a band, with w = n_ijl / sum_k A[i] B[j] C[l].
 
