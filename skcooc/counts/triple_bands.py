@@ -127,7 +127,7 @@ def runs_of_pairs(  # type: ignore[no-untyped-def]
     """Runs start..stop of a band: cells A[i] B[j] C[l], and what their ratios sum to.
 
     A and products are those of the band. A cell that is zero has a ratio of zero, and is set to
-    one, of which the logarithm is zero.
+    one, of which the logarithm is zero. What that gives to the columns is multiplied by zeros of C.
     """
     zero, one, end = A.dtype.type(0), A.dtype.type(1), U(len(last))
     for run in range(U(start), U(stop)):
