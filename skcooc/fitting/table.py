@@ -14,7 +14,7 @@ from skcooc.counts.threads import threads
 from skcooc.em import Fit, State, TemperatureRange
 from skcooc.em import fit as fit_legs
 from skcooc.em.legs import Observe, Part, ignore
-from skcooc.em.temperature import Probe, best, search, search_with_prior
+from skcooc.em.temperature import Probe, best, search, search_exponents, search_prior
 from skcooc.fitting.plan import Grown, Options, Plan, Priors
 from skcooc.fitting.restarts import Progress, Unfinished, best_restart
 from skcooc.heldout import HeldOut, Validation
@@ -134,8 +134,8 @@ def _begun(
     if heldout is not None and isinstance(options.beta, TemperatureRange):
         seed = replace(plan, equations=grown.seed)
         probes = _search(seed, train, heldout, options.beta, priors, options, progress)
-        if priors is not None:
-            model = priors.model(best(probes).prior)
+        if priors is not None or plan.exponents is not None:
+            model = _tuned(plan, priors, best(probes))
             grown = Grown(model, model, None)
     return Unfinished(options.seeds, warm, grown, probes, {}, {})
 
@@ -168,8 +168,27 @@ def _search(
     with threads(options.n_threads) as map, progress.searching() as observe:
         X = train.spread(options.n_threads, map)
         probes = Probes(plan, X, heldout, options, keep=plan.costly_start)
-        if priors is None:
-            return search(probes, within, observe=observe)
-        return search_with_prior(
-            lambda beta, prior: probes(beta, priors.model(prior)), within, priors.within, observe
-        )
+        found = search(probes, within, observe=observe)
+        if (with_exponents := plan.exponents) is not None:
+            found += search_exponents(
+                lambda beta, exponents: probes(beta, with_exponents(plan.equations, exponents)),
+                best(found),
+                observe,
+            )
+        if priors is not None:
+            at = best(found)
+            found += search_prior(
+                lambda prior: probes(at.beta, _tuned(plan, priors, at._replace(prior=prior))),
+                at,
+                priors.within,
+                observe,
+            )
+        return found
+
+
+def _tuned(plan: Plan, priors: Priors | None, probe: Probe) -> Model:
+    """The model with the pseudo-count and the exponents of a probe."""
+    model = plan.equations if priors is None else priors.model(probe.prior)
+    if plan.exponents is None or probe.exponents is None:
+        return model
+    return plan.exponents(model, probe.exponents)

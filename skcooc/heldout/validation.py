@@ -37,7 +37,7 @@ class HeldOut:
 
     def __call__(self, model: Model, params: Params, rows: Rows) -> Validation:
         """Score parameters and row states."""
-        return self.score(Factors(*model.factors(params, rows)))
+        return self.score(Factors(*model.predicting(params, rows)))
 
     def score(self, predictor: Predictor) -> Validation:
         """Score predictions for these rows."""
