@@ -210,11 +210,10 @@ def _reached(lines: Sequence[Row], data: str) -> str:
         mine = [line for line in lines if line["model"] == name and "ratio" in line]
         if family.memo == "HACM" and mine:
             above = [line for line in mine if line["ratio"] > 1]
-            at = ", ".join(f"{line['K']} ({line['ratio'] - 1:.1%})" for line in above)
-            said.append(f"{SHORT[name]}: " + (f"above at K = {at}" if above else "at no K above"))
-    if not said:
-        return ""
-    return f"\n\nThe hierarchies beside the memo's HACM. {'. '.join(said)}."
+            at = ", ".join(f"{line['K']} ({100 * line['ratio'] - 100:.1f} %)" for line in above)
+            said.append(f"* {SHORT[name]}: " + (f"at K = {at}" if above else "nowhere"))
+    heading = "Where the hierarchies are above the memo's HACM, with one rule for all K:"
+    return "\n\n" + "\n".join([heading, "", *said]) if said else ""
 
 
 def _effort(rows: Sequence[Row], data: str) -> str:

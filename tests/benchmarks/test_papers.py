@@ -90,7 +90,7 @@ def test_the_page_says_which_hierarchies_reach_the_memo():
     good = [*rows({K: 0.99 * ratio for K, ratio in of_smm.items()}, "ClusterAbstraction, grown")]
     results = {"options": options, "machine": facts, "curves": []}
     page = paper_page.page(results | {"tables": {"cranfield": [*wide, *good]}})
-    assert "HACM: above at K = 16 (1.0%). HACM, grown: at no K above." in page
+    assert "* HACM: at K = 16 (1.0 %)\n* HACM, grown: nowhere\n" in page
     assert "| HACM | HACM, grown |" in page
 
 
