@@ -49,7 +49,8 @@ page.
 * β is not the exponent of the same thing everywhere. SMM: ours has all of P(z given x) P(y given z)
   in the power, the memo leaves the prior P(z) out. HACM: ours has the likelihood of a document in
   it, the words of which are mixed along the path before; the memo (65) has each P(y given node),
-  and so has the column "joint". Elsewhere the lines "β, ours / memo" do not compare.
+  and so has the column "joint". In SMM and the other columns of HACM the lines "β, ours / memo"
+  stand side by side, and do not compare.
 * The papers' names: SMM is `AspectModel`, ACM `AsymmetricClustering`, HACM `ClusterAbstraction`,
   and SCM `SymmetricClustering` with K clusters on either side.
 * The inverse temperature β and the weight of the unigram in the probabilities scored are chosen by
