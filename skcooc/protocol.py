@@ -196,11 +196,11 @@ class Block(Counts, Protocol):
 
     def left_out(
         self,
-        factors: tuple[Array, Array],
-        expected: tuple[Array, Array],
-        totals: Array,
-        mass: Array,
-        powers: tuple[float, float],
+        means: tuple[Array, Array],
+        powers: tuple[Array, Array],
+        per_total: tuple[Array, Array],
+        pseudo_counts: tuple[Array, float],
+        beta: float,
     ) -> Mixture:
         """Expected counts of rows and columns from posteriors that leave the observation out."""
 

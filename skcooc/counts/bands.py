@@ -70,6 +70,15 @@ class Bands:
     def __len__(self) -> int:
         return len(self.bands) - 1
 
+    def of(self, band: int) -> slice:
+        """The rows of a band."""
+        return slice(band * self.height, (band + 1) * self.height)
+
+    @property
+    def non_zeros(self) -> tuple[Array, Array, Array, Array]:
+        """Rows, data, columns and runs, as compiled loops take them."""
+        return self.rows, self.data, self.columns, self.runs
+
     def tiles(self, n_ranges: int) -> Array:
         """The runs of each band in each of at most so many ranges of columns.
 
@@ -104,13 +113,10 @@ class Bands:
         rows, to ``columns`` (M, k), where there are any. A[i] @ B[j] is filled into ``cells``
         (nnz,); 1 where that is zero: every component excludes such a cell.
         """
-        mine = slice(band * self.height, (band + 1) * self.height)
+        mine = self.of(band)
         mixture_runs(
             lanes(A.shape[1], A.dtype),
-            self.rows,
-            self.data,
-            self.columns,
-            self.runs,
+            *self.non_zeros,
             *runs,
             A[mine],
             B,
@@ -131,7 +137,7 @@ class Bands:
     def add_columns(self, runs: Array, D: Array, products: Array) -> None:
         """Add the product of the transposed data with D (n, k), over runs (n_bands, 2)."""
         runs = np.ascontiguousarray(runs)
-        view = self.rows, self.data, self.columns, self.runs, runs, self.height
+        view = *self.non_zeros, runs, self.height
         for some in pieces(D.shape[1]):
             wide = lanes(some.stop - some.start, D.dtype)
             column_runs(wide, *view, D[:, some], products[:, some])

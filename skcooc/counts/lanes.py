@@ -117,7 +117,7 @@ def load(typing, lanes, array, i):  # type: ignore[no-untyped-def]
             vectors[-1] = builder.select(
                 _own(builder, row, n_components), vectors[-1], ir.Constant(row.vector, None)
             )
-        return _together(builder, row, vectors)
+        return together(builder, row, vectors)
 
     return row(lanes, array, types.uintp), generate
 
@@ -128,7 +128,7 @@ def store(typing, row, array, i):  # type: ignore[no-untyped-def]
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         start, n_components = _start(context, builder, row, array, *arguments[1:])
-        vectors = _apart(builder, row, arguments[0])
+        vectors = apart(builder, row, arguments[0])
         places = list(_places(builder, row, start, n_components))
         # The last one first: where it is zero, the one before writes over it.
         for vector, place in reversed(list(zip(vectors, places, strict=True))):
@@ -160,7 +160,7 @@ def dot(typing, x, y):  # type: ignore[no-untyped-def]
     """x @ y of two rows."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (_apart(builder, x, argument) for argument in arguments)
+        xs, ys = (apart(builder, x, argument) for argument in arguments)
         total, *products = (builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True))
         for product in products:
             total = builder.fadd(total, product, flags=FAST)
@@ -178,13 +178,13 @@ def plus(typing, x, w, y):  # type: ignore[no-untyped-def]
     """x + w y of two rows and a number."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (_apart(builder, x, arguments[place]) for place in (0, 2))
-        many = _repeated(builder, arguments[1], x.width)
+        xs, ys = (apart(builder, x, arguments[place]) for place in (0, 2))
+        many = repeated(builder, arguments[1], x.width)
         sums = [
             builder.fadd(a, builder.fmul(many, b, flags=FAST), flags=FAST)
             for a, b in zip(xs, ys, strict=True)
         ]
-        return _together(builder, x, sums)
+        return together(builder, x, sums)
 
     return x(x, x.dtype, y), generate
 
@@ -194,9 +194,9 @@ def times(typing, x, y):  # type: ignore[no-untyped-def]
     """x * y of two rows, number by number."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (_apart(builder, x, argument) for argument in arguments)
+        xs, ys = (apart(builder, x, argument) for argument in arguments)
         products = [builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)]
-        return _together(builder, x, products)
+        return together(builder, x, products)
 
     return x(x, y), generate
 
@@ -225,10 +225,10 @@ def _own(builder: ir.IRBuilder, row: Row, n_components: Value) -> Value:
     """Which numbers of the last vector are not in the one before."""
     shared = builder.sub(ir.Constant(INDEX, row.count * row.width), n_components)
     numbers = ir.Constant(ir.VectorType(INDEX, row.width), list(range(row.width)))
-    return builder.icmp_unsigned(">=", numbers, _repeated(builder, shared, row.width))
+    return builder.icmp_unsigned(">=", numbers, repeated(builder, shared, row.width))
 
 
-def _repeated(builder: ir.IRBuilder, number: Value, width: int) -> Value:
+def repeated(builder: ir.IRBuilder, number: Value, width: int) -> Value:
     """A vector of one number."""
     undefined = ir.Constant(ir.VectorType(number.type, width), ir.Undefined)
     first = builder.insert_element(undefined, number, ir.Constant(INT32, 0))
@@ -236,11 +236,11 @@ def _repeated(builder: ir.IRBuilder, number: Value, width: int) -> Value:
     return builder.shuffle_vector(first, undefined, all_of_it)
 
 
-def _apart(builder: ir.IRBuilder, row: Row, value: Value) -> list[Value]:
+def apart(builder: ir.IRBuilder, row: Row, value: Value) -> list[Value]:
     return [builder.extract_value(value, v) for v in range(row.count)]
 
 
-def _together(builder: ir.IRBuilder, row: Row, vectors: list[Value]) -> Value:
+def together(builder: ir.IRBuilder, row: Row, vectors: list[Value]) -> Value:
     value = ir.Constant(ir.ArrayType(row.vector, row.count), ir.Undefined)
     for v, vector in enumerate(vectors):
         value = builder.insert_value(value, vector, v)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from builtins import map as serial_map
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import Lock
@@ -10,8 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts.bands import Bands, Matrix
-from skcooc.counts.threads import balanced_ranges
+from skcooc.counts.lanes import lined_up
+from skcooc.counts.threads import balanced_ranges, pipelined
 from skcooc.protocol import Array, Map, T
+
+APART = 8  # lines of the cache, by which sums are shifted against the factors they are made of
 
 
 class ColumnView:
@@ -115,3 +119,36 @@ class Stored:
         if self.n_ranges_of(work) == 1:
             return [function(*these) for these in arguments]
         return list(self.map_ranges(lambda these: function(*these), arguments))
+
+    def _over_bands(
+        self, n_components: int, loop: Callable[[int, Array, Array], None]
+    ) -> float:
+        """loop(band, runs, cells) for the runs of each band; sum n log cell, in nats.
+
+        A range of columns follows the other, so that sums over rows, and over columns, do not
+        depend on the number of ranges. The loop fills the ``cells`` (nnz,) of its runs; their
+        logarithms are summed with rows by their weights.
+        """
+        work, bands, cells = len(self.data) * n_components, self.views.bands, np.empty_like(self.data)
+        tiles = bands.tiles(self.n_ranges_of(work))
+        n_ranges = tiles.shape[1] - 1
+
+        def tile(band: int, part: int) -> None:
+            loop(band, tiles[band, part : part + 2], cells)
+
+        pipelined(self.map_ranges if n_ranges > 1 else serial_map, tile, len(bands), n_ranges)
+        log_likelihoods = self._each(
+            lambda band: bands.log_likelihood(band, cells, self.weights),
+            [(band,) for band in range(len(bands))],
+            work,
+        )
+        return sum(log_likelihoods)
+
+    def _sums_of_columns(self, B: Array) -> Array | None:
+        """Where the sums over rows are added up; None where none are wanted."""
+        return sums_beside(B)
+
+
+def sums_beside(factors: Array) -> Array:
+    """Zeros for the sums that are made while factors of the same shape are read."""
+    return lined_up(factors.shape, factors.dtype, APART, np.zeros)

@@ -1,175 +1,144 @@
 """Posteriors that leave out what their own observation contributed, without keeping any of them.
 
-The expected counts N_ik of a row, M_jk of a column and T_k of the whole contain the posterior r_k
-of every observation of the cell. The one sought is what is predicted without it,
+The expected counts N_ik of a row, C_jk of a column and T_k of all contain a share own_k of every
+observation of the cell. It is taken to be what the parameters of now say, A_ik B_jk / sum, and no
+more than there is, so that nothing has to be kept of an earlier iteration. The posterior is then
 
-    r_k ~ plain_k [(1 - r_k / N_ik) (1 - r_k / M_jk) / (1 - r_k / T_k)]^beta,
+    r_k ~ [(N_ik - own_k + a_k) (C_jk - own_k + b) / (T_k - own_k)]^beta ,
 
-with counts in units of one observation, and plain_k the posterior that leaves nothing out. In r_k
-the left side rises and the right side falls, so that there is just one solution. It is found by
-Newton's method wherever it is needed: twice in an iteration, for the row and for the column.
+with pseudo-counts a_k and b, which are also in T_k. The factors are means, A_ik = (N_ik + a_k) / n
+and B_jk = (C_jk + b) / T_k, so that this is (A_ik B_jk)^beta, of which the powers are known, times
+x_k^beta, where x_k is the share that is left. To first order in own_k / T_k
+
+    x_k = [1 - own_k / (N_ik + a_k)] [1 - own_k / (C_jk + b) (1 - B_jk)] .
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from skcooc.counts.kernels import compiled
-from skcooc.counts.layout import Stored
+from skcooc.counts.formulas import Numbers, rowwise
+from skcooc.counts.kernels import U, compiled
+from skcooc.counts.lanes import dot, lanes, load, plus, prefetch, store, times
+from skcooc.counts.layout import Stored, sums_beside
+from skcooc.counts.products import Mixture, nothing_like
 from skcooc.protocol import Array
 
-LEAST_LEFT = 1e-3  # share of a component that an observation leaves to the others, at least
-NEGLIGIBLE = 1e-6  # plain posterior below which it is left as it is
-NEAR = 1e-4  # of the solution, where one more step of Newton's gives six digits
-MOST_STEPS = 20
-TINY = 1e-30  # an expected count of zero has the inverse of this one: a float32 can hold it
+TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it
+AHEAD = U(2)  # runs, of which the column's factors are fetched beforehand
 
 
-@compiled
-def power(x, beta):  # type: ignore[no-untyped-def]
-    """x ** beta for x and beta in (0, 1]; near one by an approximant of Padé, which is faster."""
-    y = 1.0 - x
-    if y > 0.25:
-        return x**beta
-    above = 1 + y * (beta + 2) * (y * (beta + 1) - 6) / 12
-    return above / (1 + y * (2 - beta) * (y * (1 - beta) - 6) / 12)
+def power_of_rest(x: Numbers, half: Numbers) -> Numbers:
+    """x^beta for x in [0, 1], nearly; ``half`` is beta / 2.
 
-
-@compiled
-def posterior_left_out(a, b, e, f, t, mass, unit, share, beta, of_mass, r, g, active):  # type: ignore[no-untyped-def]
-    """Fill ``r`` with the posterior of an observation; return the log of what normalised it.
-
-    e, f, t and mass are inverse expected counts of its row, of its column and of all; a * b is the
-    plain posterior up to a factor; ``unit`` is what one observation of the row counts, and
-    ``share`` times as much in sums over rows. Where it leaves nothing, the posterior is uniform,
-    and the log is zero.
+    The rational function of the lowest degree that has value, slope and curvature of x^beta at one,
+    and is zero where that is. At beta = 1 it is x; elsewhere it is smaller than x^beta, by no more
+    than .018 at .9, .04 at .8 and .13 at .5.
     """
-    n_components, beyond = len(r), unit * share
-    plain, left = 0.0, 0.0
-    for k in range(n_components):
-        plain += a[k] * b[k]
-        left += 1 / max(e[k] * unit, f[k] * beyond)
-    if plain <= 0 or left * (1 - LEAST_LEFT) <= 1:
-        r[:] = 1 / n_components
-        return 0.0
-    n_active, rest = 0, 0.0
-    for k in range(n_components):
-        p = a[k] * b[k] / plain
-        if p > NEGLIGIBLE:  # the first step from zero, normalisation aside
-            r[k] = p / (1 + beta * p * (e[k] * unit + f[k] * beyond))
-            active[n_active] = k
-            n_active += 1
-        else:
-            r[k] = p
-            rest += p
-    for _ in range(MOST_STEPS):
-        total, furthest, mended = rest, 0.0, 0.0
-        for k in active[:n_active]:
-            x, y, z = e[k] * unit, f[k] * beyond, t[k] * beyond
-            r[k] = min(r[k], (1 - LEAST_LEFT) / max(x, y))
-            kept = (1 - r[k] * x) * (1 - r[k] * y) / (1 - r[k] * z)
-            g[k] = a[k] * b[k] / plain * power(kept, beta)
-            if of_mass > 0:
-                g[k] *= power(1 - r[k] * mass[k] * beyond, of_mass)
-            total += g[k]
-        for k in active[:n_active]:
-            x, y, z = e[k] * unit, f[k] * beyond, t[k] * beyond
-            slope = x / (1 - r[k] * x) + y / (1 - r[k] * y) - z / (1 - r[k] * z)
-            change = g[k] / total - r[k]
-            furthest = max(furthest, abs(change))
-            r[k] = max(0.0, r[k] + change / (1 + beta * r[k] * slope))
-            mended += r[k]
-        if furthest < NEAR:
-            break
-    for k in range(n_components):
-        r[k] /= mended + rest
-    return np.log(total * plain)
+    rest = 1.0 - half
+    return x * (rest + half * x) / (half + rest * x)
+
+
+@rowwise
+def left_out_posterior(  # type: ignore[no-untyped-def]
+    a, b, plain, most_of_row, most_of_column, per_column, of_row, of_column, half
+):
+    """The posterior without its own observation, up to a factor of the cell."""
+    own_in_row = (of_row * b).at_most(most_of_row)
+    own_in_column = (of_column * a * per_column).at_most(most_of_column)
+    return plain * power_of_rest((1.0 - own_in_row) * (1.0 - own_in_column), half)
 
 
 @compiled
-def left_out_rows(indptr, indices, data, weights, terms, start, stop, expected, log_sums):  # type: ignore[no-untyped-def]
-    """Rows start..stop: expected counts, and sum n log of what normalised the posteriors."""
-    A, B, E, F, t, mass, beta, of_mass = terms
-    r, g, active = np.empty_like(t), np.empty_like(t), np.empty(len(t), np.int64)
-    for i in range(start, stop):
-        expected[i], total = 0, 0.0
-        share = weights[i] / max(np.ceil(weights[i]), 1)
-        for p in range(indptr[i], indptr[i + 1]):
-            n, j = data[p], indices[p]
-            if n > 0:
-                unit = n / np.ceil(n)
-                log_sum = posterior_left_out(
-                    A[i], B[j], E[i], F[j], t, mass, unit, share, beta, of_mass, r, g, active
-                )
-                total += n * log_sum
-                for k in range(len(r)):
-                    expected[i, k] += n * r[k]
-        log_sums[i] = total
+def left_out_runs(  # type: ignore[no-untyped-def]
+    lanes, rows, data, columns, runs, start, stop, of_rows, of_columns, half, cells, products, sums
+):
+    """Runs start..stop of a band: posteriors times counts, added up over its rows and columns.
 
-
-@compiled
-def left_out_columns(indptr, indices, order, data, weights, terms, start, stop, expected):  # type: ignore[no-untyped-def]
-    """Columns start..stop: expected counts; rows are counted by their weights."""
-    A, B, E, F, t, mass, beta, of_mass = terms
-    r, g, active = np.empty_like(t), np.empty_like(t), np.empty(len(t), np.int64)
-    for j in range(start, stop):
-        expected[j] = 0
-        for p in range(indptr[j], indptr[j + 1]):
-            n, i = data[order[p]], indices[p]
-            if n > 0 and weights[i] > 0:
-                unit, share = n / np.ceil(n), weights[i] / np.ceil(weights[i])
-                posterior_left_out(
-                    A[i], B[j], E[i], F[j], t, mass, unit, share, beta, of_mass, r, g, active
-                )
-                for k in range(len(r)):
-                    expected[j, k] += weights[i] * n * r[k]
-
-
-class LeftOut(NamedTuple):
-    """Expected counts where every observation leaves itself out."""
-
-    rows: Array  # (n, k)
-    columns: Array  # (M, k), rows by their weights
-    log_likelihood: float  # sum n_ij log of what normalises the posteriors, nats
+    What normalises them is filled into the cells; one where every component excludes the cell. Its
+    posterior is uniform where nothing is left of its row or of its column.
+    """
+    A, A_powers, A_most, per_row, weights, shares = of_rows
+    B, B_powers, B_most, per_column, ones = of_columns
+    zero, one = A.dtype.type(0), A.dtype.type(1)
+    even = load(lanes, ones, U(0))
+    for run in range(U(start), U(stop)):
+        j, ahead = U(columns[run]), U(columns[min(run + AHEAD, U(stop) - U(1))])
+        b, b_power = load(lanes, B, j), load(lanes, B_powers, j)
+        b_most, per = load(lanes, B_most, j), load(lanes, per_column, j)
+        for array in (B, B_powers, B_most, per_column):
+            prefetch(lanes, array, ahead)
+        if sums is not None:
+            prefetch(lanes, sums, ahead)
+            of_column = load(lanes, sums, j)
+        for p in range(U(runs[run]), U(runs[run + U(1)])):
+            i, n = U(rows[p]), data[p]
+            a = load(lanes, A, i)
+            cell = dot(a, b)
+            cells[p] = one
+            if cell <= zero or n <= zero:
+                continue
+            own = n / (np.ceil(n) * cell)
+            plain = times(load(lanes, A_powers, i), b_power)
+            r = left_out_posterior(
+                (a, b, plain, load(lanes, A_most, i), b_most, per),
+                (own * per_row[i], own * shares[i], half),
+            )
+            total = dot(r, even)
+            if total > zero:
+                cells[p] = total
+            else:
+                r, total = even, dot(even, even)
+            store(plus(load(lanes, products, i), n / total, r), products, i)
+            if sums is not None:
+                of_column = plus(of_column, n / total * weights[i], r)
+        if sums is not None:
+            store(of_column, sums, j)
 
 
 class LeftOutProducts(Stored):
-    """The passes over counts that leave observations out."""
+    """The pass over counts that leaves observations out."""
 
     def left_out(
         self,
-        factors: tuple[Array, Array],
-        expected: tuple[Array, Array],
-        totals: Array,
-        mass: Array,
-        powers: tuple[float, float],
-    ) -> LeftOut:
+        means: tuple[Array, Array],
+        powers: tuple[Array, Array],
+        per_total: tuple[Array, Array],
+        pseudo_counts: tuple[Array, float],
+        beta: float,
+    ) -> Mixture:
         """Expected counts from posteriors that leave out what their own observation contributed.
 
         A count that is no integer stands for ceil(count) observations of equal weight, and so does
-        a row weight for rows. Products of the factors, (n, k) and (M, k), are the posteriors that
-        leave nothing out, up to a factor of each cell. Expected counts, of the same shapes, are
-        those of each row and of each column; totals (k,) are what those of columns are divided by,
-        mass (k,) the sums over observations; powers are those of [N M / totals] and of the mass, in
-        the posterior.
+        a row weight for rows. The means, (n, k) and (M, k), are expected counts with pseudo-counts,
+        (k,) in a row and a number in a column, times ``per_total``, (n,) and (k,). Products of the
+        powers, (n, k) and (M, k), are the posteriors that leave nothing out, up to a factor of each
+        cell. The log-likelihood is that of what normalises the posteriors.
         """
-        A, B = (np.ascontiguousarray(F, dtype=self.data.dtype) for F in factors)
-        inverses = (_inverse(counts, A.dtype) for counts in (*expected, totals, mass))
-        terms = A, B, *inverses, *powers
-        rows, columns = np.empty_like(A), np.empty_like(B)
-        log_sums, weights, view = np.empty(self.shape[0]), self.row_weights, self.views.columns
-        by_rows = self.indptr, self.indices, self.data, weights, terms
-        by_columns = *view.structure, self.data, weights, terms
-        self._over(
-            self.indptr, len(mass), lambda i, k: left_out_rows(*by_rows, i, k, rows, log_sums)
-        )
-        self._over(
-            view.indptr, len(mass), lambda j, k: left_out_columns(*by_columns, j, k, columns)
-        )
-        return LeftOut(rows, columns, float((log_sums * weights).sum()))
+        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in means)
+        of_row, of_column = (F.astype(self.dtype) for F in per_total)
+        weights, half = self.row_weights.astype(self.dtype), self.dtype.type(beta / 2)
+        shares = weights / np.maximum(np.ceil(weights), 1)
+        A_most = self.rowwise(_most, A, of_row[:, None] * pseudo_counts[0].astype(self.dtype))
+        B_most = self.rowwise(_most, B, np.broadcast_to(of_column * pseudo_counts[1], B.shape))
+        of_columns = B, powers[1], B_most, (1 - B) * of_column, np.ones_like(B[:1])
+        rows, columns = sums_beside(A), self._sums_of_columns(B)
+        bands = self.views.bands
+
+        def add(band: int, runs: Array, cells: Array) -> None:
+            arrays = A, powers[0], A_most, of_row, weights, shares
+            of_rows = tuple(array[bands.of(band)] for array in arrays)
+            given = *bands.non_zeros, *runs, of_rows, of_columns, half
+            wide = lanes(A.shape[1], self.dtype)
+            left_out_runs(wide, *given, cells, rows[bands.of(band)], columns)
+
+        log_likelihood = self._over_bands(A.shape[1], add)
+        return Mixture(rows, nothing_like(B) if columns is None else columns, log_likelihood)
 
 
-def _inverse(counts: Array, dtype: np.dtype[np.floating]) -> Array:
-    return (1 / np.maximum(np.ascontiguousarray(counts, dtype=dtype), TINY)).astype(dtype)
+def _most(F: Array, pseudo_counts: Array, out: Array) -> None:
+    """The share of each mean that no pseudo-count is."""
+    np.maximum(F, TINY, out=out)
+    np.divide(pseudo_counts, out, out=out)
+    np.subtract(1, out, out=out)
+    np.maximum(out, 0, out=out)

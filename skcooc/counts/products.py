@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from builtins import map as serial_map
 from typing import NamedTuple
 
 import numpy as np
 
 from skcooc.counts.kernels import U, compiled
 from skcooc.counts.lanes import dot, lanes, lined_up, load, pieces, plus, store
-from skcooc.counts.layout import Stored
-from skcooc.counts.threads import pipelined
+from skcooc.counts.layout import Stored, sums_beside
 from skcooc.protocol import Array
-
-APART = 8  # lines of the cache, by which sums are shifted against the factors they are made of
 
 
 @compiled
@@ -88,24 +84,16 @@ class FactorProducts(Stored):
         and the log-likelihood count rows by their weights.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        work, bands, weights = self.data.size * A.shape[1], self.views.bands, self.weights
-        cells, rows, columns = np.empty_like(self.data), _sums_beside(A), self._sums_of_columns(B)
+        bands, weights = self.views.bands, self.weights
+        rows, columns = sums_beside(A), self._sums_of_columns(B)
         if weights is not None:
             weights = weights.astype(self.dtype)
-        tiles = bands.tiles(self.n_ranges_of(work))
 
-        def mix(band: int, part: int) -> None:
-            bands.mix(band, tiles[band, part : part + 2], A, B, weights, cells, rows, columns)
+        def mix(band: int, runs: Array, cells: Array) -> None:
+            bands.mix(band, runs, A, B, weights, cells, rows, columns)
 
-        n_ranges = tiles.shape[1] - 1
-        pipelined(self.map_ranges if n_ranges > 1 else serial_map, mix, len(bands), n_ranges)
-        log_likelihoods = self._each(
-            lambda band: bands.log_likelihood(band, cells, self.weights),
-            [(band,) for band in range(len(bands))],
-            work,
-        )
-        columns = nothing_like(B) if columns is None else columns
-        return Mixture(rows, columns, sum(log_likelihoods))
+        log_likelihood = self._over_bands(A.shape[1], mix)
+        return Mixture(rows, nothing_like(B) if columns is None else columns, log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""
@@ -119,15 +107,6 @@ class FactorProducts(Stored):
             ),
         )
         return cells
-
-    def _sums_of_columns(self, B: Array) -> Array | None:
-        """Where the sums over rows are added up; None where none are wanted."""
-        return _sums_beside(B)
-
-
-def _sums_beside(factors: Array) -> Array:
-    """Zeros for the sums that are made while factors of the same shape are read."""
-    return lined_up(factors.shape, factors.dtype, APART, np.zeros)
 
 
 def nothing_like(sums: Array) -> Array:

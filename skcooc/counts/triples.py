@@ -12,7 +12,8 @@ from numpy.typing import DTypeLike
 from skcooc.counts.csr import CSRCounts
 from skcooc.counts.kernels import U, compiled
 from skcooc.counts.lanes import dot, lanes, lined_up, load, times
-from skcooc.counts.products import APART, Mixture, nothing_like
+from skcooc.counts.layout import APART
+from skcooc.counts.products import Mixture, nothing_like
 from skcooc.counts.thinning import thin
 from skcooc.counts.threads import pipelined
 from skcooc.counts.triple_bands import Factors, TripleViews

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.equations.aspects import Aspects, Statistics
+from skcooc.equations.aspects import Aspects, Statistics, tempered
 from skcooc.equations.aspects import Params as PlainParams
+from skcooc.equations.memberships import reciprocals
 from skcooc.protocol import Array, Block, Counts, Equations, Need, Rows
 from skcooc.simplex import normalise, sums
 
@@ -17,30 +18,17 @@ from skcooc.simplex import normalise, sums
 class Params(NamedTuple):
     """Parameters of the aspect model, and how many observations they are made of."""
 
-    components: Array  # (M, K): P(y_j given z_k); columns sum to one
+    components: Array  # (M, K): P(y_j given z_k), pseudo-counts included; columns sum to one
     weights: Array  # (K,): P(z_k)
-    mass: Array  # (K,): expected observations of each aspect
+    per_total: Array  # (K,): one by the expected counts, and pseudo-counts, of each aspect
 
 
 @dataclass(frozen=True)
 class PredictiveAspects(Equations[Params, Statistics]):
-    """Equations of the aspect model where every observation is predicted by all the others.
-
-    The E-step in terms of expected counts, memo eq. (61), without the diagonal: section 5.2 and
-    appendix B. With N_ik of the row, M_jk of the column and T_k of all, an observation r of the
-    cell (i, j) has
-
-        r_k ~ T_k'^(1 - beta) [(N_ik - r_k) (M_jk - r_k) / T_k']^beta ,  T_k' = T_k - r_k,
-
-    or without the first factor where tempering is joint. The memo takes on the right side the
-    posterior of the iteration before; here it is that sought, so that none has to be kept. Both
-    have the same fixed points. Where nothing is left the posterior is uniform (footnote 11).
-
-    The objective is the free energy of observations that are left out in turn. No proof says that
-    it never rises, as appendix B would have observations follow each other.
-    """
+    """TODO"""
 
     aspects: Aspects
+    row_prior: float = 1.0  # alpha: pseudo-counts of a row in all
 
     @property
     def needs(self) -> Mapping[Need, str]:
@@ -53,9 +41,9 @@ class PredictiveAspects(Equations[Params, Statistics]):
         """That of the aspects."""
         return self.aspects.component_prior
 
-    def folding(self, params: Params) -> tuple[Aspects, PlainParams]:
-        """New rows leave nothing out."""
-        return self.aspects, _plain(params)
+    def folding(self, params: Params) -> tuple[PredictiveAspects, Params]:
+        """New rows leave observations out of themselves; there are none in the components."""
+        return self, params._replace(per_total=np.zeros_like(params.per_total))
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """One plain step from random components: before it there is nothing to leave out."""
@@ -65,13 +53,23 @@ class PredictiveAspects(Equations[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows."""
-        of_mass = 1 - beta if self.aspects.tempering == "likelihood" else 0.0
-        A, B = rows**beta * params.weights**of_mass, params.components**beta
-        observed = X.row_sums[:, None].astype(X.dtype)
-        totals = self._totals(params)
-        expected = rows * observed, params.components * totals
-        left_out = X.left_out((A, B), expected, totals, params.mass, (beta, of_mass))
-        mixtures = normalise(left_out.rows, axis=1, otherwise=params.weights)
+        prior = self.row_prior * params.weights
+        powers = tempered(X, rows, beta), tempered(X, params.components, beta)
+        if self.aspects.tempering == "likelihood":
+            powers[0][:] *= params.weights ** (1 - beta)
+        left_out = X.left_out(
+            (rows, params.components),
+            powers,
+            (reciprocals(X.row_sums + self.row_prior), params.per_total),
+            (prior, self.component_prior),
+            beta,
+        )
+
+        def mix(expected: Array, out: Array) -> None:
+            np.add(expected, prior, out=out)
+            normalise(out, axis=1, otherwise=params.weights, out=out)
+
+        mixtures = X.rowwise(mix, left_out.rows, out=left_out.rows)
         return mixtures, Statistics(left_out.columns, -left_out.log_likelihood / beta)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
@@ -79,8 +77,8 @@ class PredictiveAspects(Equations[Params, Statistics]):
         return self._counted(self.aspects.maximize(stats, _plain(params), beta), stats)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """That of the aspect model."""
-        return self.aspects.log_prior(_plain(params), beta)
+        """Zero: what predicts an observation that is left out needs no prior to bound it."""
+        return 0.0
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         """Those of the aspect model."""
@@ -94,12 +92,10 @@ class PredictiveAspects(Equations[Params, Statistics]):
         """P(z given x) and P(y given z): memo eq. (11)."""
         return rows, params.components
 
-    def _totals(self, params: Params) -> Array:
-        """What the components are expected counts divided by: (K,)."""
-        return params.mass + self.aspects.component_prior * len(params.components)
-
     def _counted(self, plain: PlainParams, stats: Statistics) -> Params:
-        return Params(*plain, sums(stats.components, axis=0))
+        """Parameters with the totals that the components are divided by."""
+        pseudo = self.component_prior * len(stats.components)
+        return Params(*plain, reciprocals(sums(stats.components, axis=0) + pseudo))
 
 
 def _plain(params: Params) -> PlainParams:
