@@ -43,7 +43,7 @@ class Numbers:
         return type(self)(self.builder, value)
 
 
-def rowwise(formula: Callable[..., Numbers]) -> Any:  # noqa: ANN401 : what numba makes of it
+def of_rows(formula: Callable[..., Numbers]) -> Any:
     """What compiled loops may call with a tuple of rows and one of numbers; it returns a row.
 
     The formula is given these one after the other. A vector is done with before the next one

@@ -82,6 +82,7 @@ class Stored:
     views: Views
     map_ranges: Map
     n_ranges_of: Callable[[int], int]
+    rowwise: Callable[..., Array]
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
@@ -120,16 +121,18 @@ class Stored:
             return [function(*these) for these in arguments]
         return list(self.map_ranges(lambda these: function(*these), arguments))
 
-    def _over_bands(
-        self, n_components: int, loop: Callable[[int, Array, Array], None]
-    ) -> float:
+    def _over_bands(self, n_components: int, loop: Callable[[int, Array, Array], None]) -> float:
         """loop(band, runs, cells) for the runs of each band; sum n log cell, in nats.
 
         A range of columns follows the other, so that sums over rows, and over columns, do not
         depend on the number of ranges. The loop fills the ``cells`` (nnz,) of its runs; their
         logarithms are summed with rows by their weights.
         """
-        work, bands, cells = len(self.data) * n_components, self.views.bands, np.empty_like(self.data)
+        work, bands, cells = (
+            len(self.data) * n_components,
+            self.views.bands,
+            np.empty_like(self.data),
+        )
         tiles = bands.tiles(self.n_ranges_of(work))
         n_ranges = tiles.shape[1] - 1
 

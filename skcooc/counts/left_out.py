@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcooc.counts.formulas import Numbers, rowwise
+from skcooc.counts.formulas import Numbers, of_rows
 from skcooc.counts.kernels import U, compiled
 from skcooc.counts.lanes import dot, lanes, load, plus, prefetch, store, times
 from skcooc.counts.layout import Stored, sums_beside
@@ -39,7 +39,7 @@ def power_of_rest(x: Numbers, half: Numbers) -> Numbers:
     return x * (rest + half * x) / (half + rest * x)
 
 
-@rowwise
+@of_rows
 def left_out_posterior(  # type: ignore[no-untyped-def]
     a, b, plain, most_of_row, most_of_column, per_column, of_row, of_column, half
 ):
