@@ -10,7 +10,7 @@ with pseudo-counts a_k and b, which are also in T_k. The factors are means, A_ik
 and B_jk = (C_jk + b) / T_k, so that this is (A_ik B_jk)^beta, of which the powers are known, times
 x_k^beta, where x_k is the share that is left. To first order in own_k / T_k
 
-    x_k = [1 - own_k / (N_ik + a_k)] [1 - own_k / (C_jk + b) (1 - B_jk)] .
+    x_k = [1 - own_k / (N_ik + a_k)] [1 - own_k / (C_jk + b)] [1 + own_k / T_k] .
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ def power_of_rest(x: Numbers, half: Numbers) -> Numbers:
 
 @of_rows
 def left_out_posterior(  # type: ignore[no-untyped-def]
-    a, b, plain, most_of_row, most_of_column, per_column, of_row, of_column, half
+    a, b, plain, most_of_row, most_of_column, per_total, of_row, of_column, half
 ):
     """The posterior without its own observation, up to a factor of the cell."""
     own_in_row = (of_row * b).at_most(most_of_row)
-    own_in_column = (of_column * a * per_column).at_most(most_of_column)
-    return plain * power_of_rest((1.0 - own_in_row) * (1.0 - own_in_column), half)
+    own_in_column = (of_column * a * per_total).at_most(most_of_column)
+    left = (1.0 - own_in_row) * (1.0 - own_in_column)
+    return plain * power_of_rest(left + left * own_in_column * b, half)
 
 
 @compiled
@@ -59,14 +60,13 @@ def left_out_runs(  # type: ignore[no-untyped-def]
     posterior is uniform where nothing is left of its row or of its column.
     """
     A, A_powers, A_most, per_row, weights, shares = of_rows
-    B, B_powers, B_most, per_column, ones = of_columns
+    B, B_powers, B_most, per_totals, ones = of_columns
     zero, one = A.dtype.type(0), A.dtype.type(1)
-    even = load(lanes, ones, U(0))
+    even, per_total = load(lanes, ones, U(0)), load(lanes, per_totals, U(0))
     for run in range(U(start), U(stop)):
         j, ahead = U(columns[run]), U(columns[min(run + AHEAD, U(stop) - U(1))])
-        b, b_power = load(lanes, B, j), load(lanes, B_powers, j)
-        b_most, per = load(lanes, B_most, j), load(lanes, per_column, j)
-        for array in (B, B_powers, B_most, per_column):
+        b, b_power, b_most = load(lanes, B, j), load(lanes, B_powers, j), load(lanes, B_most, j)
+        for array in (B, B_powers, B_most):
             prefetch(lanes, array, ahead)
         if sums is not None:
             prefetch(lanes, sums, ahead)
@@ -81,7 +81,7 @@ def left_out_runs(  # type: ignore[no-untyped-def]
             own = n / (np.ceil(n) * cell)
             plain = times(load(lanes, A_powers, i), b_power)
             r = left_out_posterior(
-                (a, b, plain, load(lanes, A_most, i), b_most, per),
+                (a, b, plain, load(lanes, A_most, i), b_most, per_total),
                 (own * per_row[i], own * shares[i], half),
             )
             total = dot(r, even)
@@ -121,7 +121,7 @@ class LeftOutProducts(Stored):
         shares = weights / np.maximum(np.ceil(weights), 1)
         A_most = self.rowwise(_most, A, of_row[:, None] * pseudo_counts[0].astype(self.dtype))
         B_most = self.rowwise(_most, B, np.broadcast_to(of_column * pseudo_counts[1], B.shape))
-        of_columns = B, powers[1], B_most, (1 - B) * of_column, np.ones_like(B[:1])
+        of_columns = B, powers[1], B_most, of_column[None, :], np.ones_like(B[:1])
         rows, columns = sums_beside(A), self._sums_of_columns(B)
         bands = self.views.bands
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcooc.equations.aspects import Aspects
+from skcooc.equations.aspects import Params as PlainParams
 from skcooc.equations.aspects import Statistics as AspectStatistics
 from skcooc.equations.coclusters import CoClusters, Statistics, log_association
 from skcooc.equations.column_clusters import ColumnClusters
@@ -170,8 +171,18 @@ class NoPriorOfCenters(Twin):
         return right._replace(counts=right.counts**0.9)
 
 
-class Twice(Twin):
-    """What is left out is taken for half as much as it is."""
+class NothingLeftOut(Twin):
+    """Every observation has a say in its own posterior."""
 
     def expect(self, X, params, rows, beta):
-        return self.right.expect(X, params._replace(mass=2 * params.mass), rows, beta)
+        plain = PlainParams(params.components, params.weights)
+        mixtures, stats = self.right.aspects.expect(X, plain, rows, beta)
+        n, prior = X.row_sums[:, None], self.right.row_prior
+        return (mixtures * n + prior * params.weights) / (n + prior), stats
+
+
+class LeftInColumns(Twin):
+    """Observations are left out of their rows alone."""
+
+    def expect(self, X, params, rows, beta):
+        return self.right.expect(X, self.right.folding(params)[1], rows, beta)

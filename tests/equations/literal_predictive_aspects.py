@@ -3,33 +3,31 @@
 import numpy as np
 
 
-def posterior(n, r, beta, tempering="joint", prior=0.0):
-    """The next r[i, j, k], predicted by all observations but one of the cell, or uniform.
+def posterior(n, A, C, beta, row_prior, component_prior, tempering="joint", own=None):
+    """r[i, j, k], predicted by all observations but one of the cell, or uniform.
 
-    Memo, eq. (61) without the diagonal, tempered.
+    A are the mixtures of the rows, C the expected counts of the columns. ``own``, like r, is what
+    is left out; that of A and C where it is None.
     """
-    nr = n[:, :, None] * r
-    N, M, T = nr.sum(axis=1), nr.sum(axis=0), nr.sum(axis=(0, 1))
-    new = np.zeros_like(r)
+    T, n_rows = C.sum(axis=0), n.sum(axis=1)
+    P = T / T.sum()
+    N = np.maximum(A * (n_rows[:, None] + row_prior) - row_prior * P, 0)
+    B = (C + component_prior) / (T + component_prior * len(C))
+    r = np.zeros((*n.shape, len(T)))
     for i, j in zip(*np.nonzero(n), strict=True):
-        own = r[i, j]
-        p_x = np.clip(N[i] - own, 0, None)  # P(z) P(x given z), but for a factor of the cell
-        p_y = np.clip(M[j] + prior - own, 0, None) / (T + prior * n.shape[1] - own)
-        terms = (p_x * p_y) ** beta
+        mine = A[i] * B[j] / (A[i] @ B[j]) if own is None else own[i, j]
+        row = N[i] - np.minimum(mine, N[i]) + row_prior * P
+        column = C[j] - np.minimum(mine, C[j]) + component_prior
+        terms = (row * column / (T - np.minimum(mine, C[j]) + component_prior * len(C))) ** beta
         if tempering == "likelihood":
-            terms = terms * (T - own) ** (1 - beta)
+            terms = terms * P ** (1 - beta)
         K = len(terms)
-        new[i, j] = terms / terms.sum() if terms.sum() > 1e-12 else np.full(K, 1 / K)
-    return new
+        r[i, j] = terms / terms.sum() if terms.sum() > 1e-12 else np.full(K, 1 / K)
+    return r
 
 
-def free_energy(n, r, beta):
-    """That of all observations, each of them left out in turn."""
-    N, M, T = ((n[:, :, None] * r).sum(axis=axes) for axes in (1, 0, (0, 1)))
-    total = 0.0
-    for i, j in zip(*np.nonzero(n), strict=True):
-        own = r[i, j]
-        terms = (N[i] - own) / N[i].sum() * (M[j] - own) / (T - own)
-        if terms.max() > 1e-9:  # else nothing is left, which says nothing
-            total -= n[i, j] * np.log((terms**beta).sum()) / beta
-    return total
+def step(n, A, C, beta, row_prior, component_prior, tempering="joint", own=None):
+    """The next mixtures of the rows and expected counts of the columns, and the posteriors."""
+    r = posterior(n, A, C, beta, row_prior, component_prior, tempering, own)
+    expected = (n[:, :, None] * r).sum(axis=1) + row_prior * C.sum(axis=0) / C.sum()
+    return expected / expected.sum(axis=1, keepdims=True), (n[:, :, None] * r).sum(axis=0), r

@@ -1,24 +1,22 @@
-"""Predictive EM: fixed points of the literal equations, limits, and what it predicts."""
+"""Predictive EM: steps and fixed points of the literal equations, limits, and what it predicts."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, Dyads
-from skcooc.counts import CSRCounts
+from skcooc.counts import CSRCounts, csr
+from skcooc.counts.left_out import power_of_rest
 from skcooc.equations.aspects import Aspects
-from skcooc.equations.predictive_aspects import PredictiveAspects
+from skcooc.equations.predictive_aspects import Params, PredictiveAspects
 from skcooc.model_selection import split_observations
 from tests.equations import literal_predictive_aspects as literal
-from tests.equations.broken import Twice
+from tests.equations.broken import LeftInColumns, NothingLeftOut
 from tests.equations.running import run
-from tests.tables import planted
+from tests.tables import planted, random_table
 
-FORMS = [("joint", 0.0), ("likelihood", 0.0), ("joint", 0.5), ("likelihood", 0.5)]
-
-
-def converged(model, X, beta, n_iter=800):
-    return run(model, X, beta=beta, n_iter=n_iter)
+FORMS = [("joint", 2.0, 0.1), ("likelihood", 1.0, 0.5)]
+CLOSE = {1.0: 1e-6, 0.8: 3e-4}  # own / T to second order; the approximant of the power
 
 
 def rich_table(dtype=np.float64):
@@ -26,88 +24,153 @@ def rich_table(dtype=np.float64):
     return sp.csr_array(planted(2, 1500, n_rows=15, n_columns=10).X.astype(dtype))
 
 
-def posteriors_of(model, X, fit, beta):
-    """r[i, j, k] of a fitted model, one cell at a time, from tables that hold one cell alone."""
-    n, params = X.toarray(), fit.params
-    r = np.zeros((*n.shape, params.components.shape[1]))
-    for i, j in zip(*np.nonzero(n), strict=True):
-        cell = np.zeros_like(n)
-        cell[i, j] = n[i, j]
-        counts = CSRCounts(sp.csr_array(cell))
-        counts.row_sums = n.sum(axis=1)
-        stats = model.expect(counts, params, fit.rows, beta)[1]
-        r[i, j] = stats.components[j] / n[i, j]
-    return r
+def model_of(tempering="joint", row_prior=1.0, component_prior=0.1, K=2):
+    return PredictiveAspects(Aspects(K, tempering, component_prior), row_prior)
 
 
-@pytest.mark.parametrize(("tempering", "prior"), FORMS)
+def converged(model, X, beta, n_iter=800):
+    return run(model, X, beta=beta, n_iter=n_iter)
+
+
+def counts_of(model, params):
+    """The expected counts of the columns that parameters are made of."""
+    return np.maximum(params.components / params.per_total - model.component_prior, 0)
+
+
+def literal_step(model, X, fit, beta, own=None):
+    C = counts_of(model, fit.params)
+    priors = model.row_prior, model.component_prior, model.aspects.tempering
+    return literal.step(X.toarray(), fit.rows, C, beta, *priors, own)
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("beta", [1.0, 0.8])
-def test_converges_to_a_fixed_point_of_the_literal_equations(tempering, prior, beta):
-    X = rich_table()
-    model = PredictiveAspects(Aspects(2, tempering, prior))
-    r = posteriors_of(model, X, converged(model, X, beta), beta)
-    again = literal.posterior(X.toarray(), r, beta, tempering, prior)
-    np.testing.assert_allclose(again, r, atol=2e-4)
+def test_a_step_is_that_of_the_literal_equations(form, beta):
+    X, model = rich_table(), model_of(*form)
+    early = converged(model, X, beta, 5)
+    rows, stats = model.expect(CSRCounts(X), early.params, early.rows, beta)
+    mixtures, expected, _ = literal_step(model, X, early, beta)
+    np.testing.assert_allclose(rows, mixtures, atol=CLOSE[beta])
+    np.testing.assert_allclose(stats.components / X.sum(), expected / X.sum(), atol=CLOSE[beta])
 
 
-def test_the_literal_iteration_arrives_there_too_with_the_free_energy_of_what_is_left_out():
-    X, beta = rich_table(), 0.9
-    n, model = X.toarray(), PredictiveAspects(Aspects(2))
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("beta", [1.0, 0.8])
+def test_converges_to_a_fixed_point_of_the_literal_equations(form, beta):
+    X, model = rich_table(), model_of(*form)
     fit = converged(model, X, beta)
-    r = posteriors_of(model, X, fit, beta)
-    assert fit.objective == pytest.approx(literal.free_energy(n, r, beta), rel=1e-4)
-    r += 0.05 * (n > 0)[:, :, None]
-    r /= r.sum(axis=2, keepdims=True).clip(1e-300)
-    for _ in range(200):
-        r = literal.posterior(n, r, beta)
-    components = (n[:, :, None] * r).sum(axis=0)
-    components /= components.sum(axis=0)
-    np.testing.assert_allclose(fit.params.components, components, atol=1e-3)
+    rows, expected, _ = literal_step(model, X, fit, beta)
+    np.testing.assert_allclose(rows, fit.rows, atol=CLOSE[beta])
+    C = counts_of(model, fit.params)
+    np.testing.assert_allclose(expected / X.sum(), C / X.sum(), atol=CLOSE[beta])
 
 
-def test_broken_twins_are_no_fixed_points():
-    X, beta = rich_table(), 0.8
-    for model in (Aspects(2), Twice(PredictiveAspects(Aspects(2)))):
-        fit = converged(model, X, beta)
-        r = posteriors_of(model, X, fit, beta)
-        again = literal.posterior(X.toarray(), r, beta)
-        assert np.abs(again - r).max() > 4e-3
+@pytest.mark.parametrize("beta", [1.0, 0.8])
+@pytest.mark.parametrize("broken", [NothingLeftOut, LeftInColumns])
+def test_broken_twins_are_no_fixed_points(broken, beta):
+    X, model = rich_table(), model_of()
+    fit = converged(broken(model), X, beta)
+    rows, expected, _ = literal_step(model, X, fit, beta)
+    far = np.abs(rows - fit.rows).max()
+    away = np.abs(expected - counts_of(model, fit.params)).max() / X.sum()
+    assert max(far, away) > 2 * CLOSE[beta]
+
+
+def test_collapsed_variational_bayes_ends_nearby():
+    X, model = rich_table(), model_of(component_prior=0.5)
+
+    def moved(begun):
+        """How far it goes on with posteriors that are kept."""
+        fit = converged(begun, X, 1.0)
+        mixtures, C, r = literal_step(model, X, fit, 1.0)
+        for _ in range(60):
+            mixtures, C, r = literal.step(X.toarray(), mixtures, C, 1.0, 1.0, 0.5, own=r)
+        return np.abs(mixtures - fit.rows).max()
+
+    assert moved(model) < 2e-3 < 4e-3 < moved(NothingLeftOut(model))
 
 
 def test_large_counts_are_plain_em():
     X = rich_table()
     plain = converged(Aspects(2), X, 0.9)
-    many = converged(PredictiveAspects(Aspects(2)), X * 1e6, 0.9)
-    few = converged(PredictiveAspects(Aspects(2)), X, 0.9)
+    many = converged(model_of(), X * 1e6, 0.9)
+    few = converged(model_of(), X, 0.9)
     np.testing.assert_allclose(many.params.components, plain.params.components, atol=1e-4)
     assert np.abs(few.params.components - plain.params.components).max() > 1e-3
 
 
 def test_where_nothing_is_left_the_posterior_is_uniform():
-    table = rich_table().toarray()
-    table[0], table[:, 0] = 0, 0
-    table[0, 3], table[4, 0] = 1, 1  # the only observations of their row and of their column
-    model = PredictiveAspects(Aspects(3))
-    X = sp.csr_array(table)
-    fit = converged(model, X, 1.0, 50)
-    np.testing.assert_allclose(fit.rows[0], 1 / 3)
-    stats = model.expect(CSRCounts(X), fit.params, fit.rows, 1.0)[1]
-    np.testing.assert_allclose(stats.components[0], 1 / 3)
+    model = model_of(row_prior=0.0, component_prior=0.0)
+    rows = np.array([[0.7, 0.3]])
+    params = Params(np.ones((1, 2)), rows[0], 1 / rows[0])
+    new, stats = model.expect(CSRCounts(sp.csr_array([[1.0]])), params, rows, 1.0)
+    np.testing.assert_allclose(new, 1 / 2)
+    np.testing.assert_allclose(stats.components, 1 / 2)
+    assert stats.free_energy == 0
 
 
-def test_new_rows_are_folded_in_plainly():
+def test_a_row_that_was_the_only_one_to_have_a_column_has_the_posterior_of_the_priors():
+    model, weights = model_of(row_prior=2.0), np.array([0.6, 0.4])
+    rows = (np.array([[0.0, 1.0]]) + 2.0 * weights) / 3  # all that it has is of the second aspect
+    C = np.array([[0.0, 1.0], [60.0, 39.0]])  # and so is all that the column has
+    totals = C.sum(axis=0) + 2 * model.component_prior
+    params = Params((C + model.component_prior) / totals, weights, 1 / totals)
+    X = CSRCounts(sp.csr_array([[1.0, 0.0]]))
+    found = model.expect(X, params, rows, 1.0)[1].components[0]
+    mine = rows[0] * params.components[0] / (rows[0] @ params.components[0])
+    left = 2.0 * weights + np.array([0.0, 1 - mine[1]])
+    left *= np.array([0.0, 1 - mine[1]]) + model.component_prior
+    left /= totals - np.array([0.0, mine[1]])
+    np.testing.assert_allclose(found, left / left.sum(), atol=1e-3)
+    assert found[0] > 0.4 > 5 * rows[0, 0] * params.components[0, 0]
+
+
+def test_new_rows_leave_themselves_out_of_themselves_alone():
     X = planted().X
-    model = AspectModel(3, beta=0.8, leave_one_out=True, random_state=0).fit(X)
-    counts, rows = CSRCounts(X.astype(float)), model.transform(X)
-    plain, _ = Aspects(3).expect(counts, model._state.params, rows, 0.8)
-    np.testing.assert_allclose(plain, rows, atol=1e-3)
+    model = AspectModel(3, beta=1.0, leave_one_out=True, random_state=0).fit(X)
+    n, rows = X.toarray()[:5], model.transform(X[:5])
+    C = 1e9 * model.components_.T * model.weights_  # of so many that one does not matter
+    found = literal.step(n, rows, C, 1.0, model.row_prior, 0.0)[0]
+    np.testing.assert_allclose(found, rows, atol=1e-3)
+    np.testing.assert_allclose(model.transform(0 * X[:1])[0], model.weights_, rtol=1e-6)
+
+
+def test_the_power_is_that_of_what_is_left_but_for_the_last_part_of_it():
+    x = np.linspace(0, 1, 1001)
+    for beta, far in [(1.0, 1e-12), (0.9, 0.009), (0.8, 0.02), (0.5, 0.1)]:
+        wrong = x**beta - power_of_rest(x, beta / 2)
+        assert -1e-12 < wrong.min()
+        assert wrong.max() < far
+        assert wrong[x > 0.5].max() <= far / 4
+        assert power_of_rest(0.0, beta / 2) == 0
+
+
+def test_threads_change_nothing(monkeypatch):
+    monkeypatch.setattr(csr, "WORTH_A_THREAD", 1)
+    X, model = random_table(2500, 9), model_of(K=3)
+    weights = np.arange(2500) % 3 / 2
+    params, rows = model.start(CSRCounts(X, weights), np.random.default_rng(0))
+    one, three = (
+        model.expect(CSRCounts(X, weights).spread(n, map), params, rows, 0.8) for n in (1, 3)
+    )
+    np.testing.assert_array_equal(one[0], three[0])
+    np.testing.assert_array_equal(one[1].components, three[1].components)
+    assert one[1].free_energy == three[1].free_energy
+
+
+def test_single_precision_is_safe_where_nothing_is_left():
+    X = sp.csr_array(np.eye(40, 30, dtype=np.float32) * 1e-3)
+    for beta in (1.0, 0.5):
+        fit = converged(model_of(row_prior=1e-6, component_prior=0.0, K=5), X, beta, 30)
+        assert np.isfinite(fit.params.components).all()
+        np.testing.assert_allclose(fit.rows.sum(axis=1), 1, rtol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_overfits_less_at_beta_one():
     train, test = split_observations(planted(6, 2500, n_rows=120, n_columns=60).X, random_state=0)
     plain, predictive = (
-        AspectModel(8, beta=1.0, leave_one_out=out, random_state=0, max_iter=300).fit(train)
+        AspectModel(8, beta=1.0, leave_one_out=out, random_state=0, max_iter=100).fit(train)
         for out in (False, True)
     )
     assert predictive.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
