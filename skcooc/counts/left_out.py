@@ -71,10 +71,13 @@ def left_out_runs(  # type: ignore[no-untyped-def]
         if sums is not None:
             prefetch(lanes, sums, ahead)
             of_column = load(lanes, sums, j)
-        for p in range(U(runs[run]), U(runs[run + U(1)])):
-            i, n = U(rows[p]), data[p]
+        end = U(runs[run + U(1)])
+        following = dot(load(lanes, A, U(rows[runs[run]])), b)
+        for p in range(U(runs[run]), end):
+            i, n, cell = U(rows[p]), data[p], following
+            # Its own vectors are waited for while those of the cell before are worked on.
+            following = dot(load(lanes, A, U(rows[min(p + U(1), end - U(1))])), b)
             a = load(lanes, A, i)
-            cell = dot(a, b)
             cells[p] = one
             if cell <= zero or n <= zero:
                 continue

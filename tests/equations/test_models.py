@@ -103,7 +103,9 @@ def test_broken_twins_of_single_models_are_found(name, table, beta, twin, checks
 
 def test_all_broken_twins_are_tried():
     own = {cls for cls in vars(broken).values() if isinstance(cls, type) and hasattr(cls, "of")}
-    assert own <= {twin for *_, twin, _ in FOUND}  # those without `of` have tests beside their models
+    assert own <= {
+        twin for *_, twin, _ in FOUND
+    }  # those without `of` have tests beside their models
 
 
 # A bound that is always a little flat falls to its own end: from that of the right one it rises.
