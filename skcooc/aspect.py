@@ -152,8 +152,6 @@ class AspectModel(CooccurrenceEstimator):
             raise ValueError(
                 "leave_one_out=True has no aspects that split: it needs cooling < 1, or None."
             )
-        if self.leave_one_out and self.component_prior == 0:
-            raise ValueError('leave_one_out=True needs component_prior > 0, or "auto".')
         searched = self.component_prior == "auto" and not self.leave_one_out
         prior = self.component_prior
         if prior == "auto":

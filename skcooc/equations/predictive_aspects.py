@@ -11,7 +11,7 @@ import numpy as np
 from skcooc.equations.aspects import Aspects, Statistics, tempered
 from skcooc.equations.aspects import Params as PlainParams
 from skcooc.equations.memberships import reciprocals
-from skcooc.protocol import Array, Block, Counts, Equations, Need, Rows
+from skcooc.protocol import Array, Block, Counts, Equations, FoldIn, Need, Rows
 from skcooc.simplex import normalise, sums
 
 
@@ -41,9 +41,9 @@ class PredictiveAspects(Equations[Params, Statistics]):
         """That of the aspects."""
         return self.aspects.component_prior
 
-    def folding(self, params: Params) -> tuple[PredictiveAspects, Params]:
-        """New rows leave observations out of themselves; there are none in the components."""
-        return self, params._replace(per_total=np.zeros_like(params.per_total))
+    def folding(self, params: Params) -> tuple[AspectsWithPrior, PlainParams]:
+        """New rows leave nothing out."""
+        return AspectsWithPrior(self.aspects, self.row_prior), _plain(params)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """One plain step from random components: before it there is nothing to leave out."""
@@ -53,7 +53,6 @@ class PredictiveAspects(Equations[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows."""
-        prior = self.row_prior * params.weights
         powers = tempered(X, rows, beta), tempered(X, params.components, beta)
         if self.aspects.tempering == "likelihood":
             powers[0][:] *= params.weights ** (1 - beta)
@@ -61,15 +60,10 @@ class PredictiveAspects(Equations[Params, Statistics]):
             (rows, params.components),
             powers,
             (reciprocals(X.row_sums + self.row_prior), params.per_total),
-            (prior, self.component_prior),
+            (self.row_prior * params.weights, self.component_prior),
             beta,
         )
-
-        def mix(expected: Array, out: Array) -> None:
-            np.add(expected, prior, out=out)
-            normalise(out, axis=1, otherwise=params.weights, out=out)
-
-        mixtures = X.rowwise(mix, left_out.rows, out=left_out.rows)
+        mixtures = with_prior(X, left_out.rows, self.row_prior, params.weights)
         return mixtures, Statistics(left_out.columns, -left_out.log_likelihood / beta)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
@@ -96,6 +90,45 @@ class PredictiveAspects(Equations[Params, Statistics]):
         """Parameters with the totals that the components are divided by."""
         pseudo = self.component_prior * len(stats.components)
         return Params(*plain, reciprocals(sums(stats.components, axis=0) + pseudo))
+
+
+@dataclass(frozen=True)
+class AspectsWithPrior(FoldIn[PlainParams, Statistics]):
+    """How new rows are folded in: plainly, but with the prior of rows.
+
+    Their components have no observations of theirs to leave out. To leave them out of the rows
+    alone predicted a little worse.
+    """
+
+    aspects: Aspects
+    row_prior: float
+
+    def expect(
+        self, X: Block, params: PlainParams, rows: Rows, beta: float
+    ) -> tuple[Rows, Statistics]:
+        """That of the aspects; then mixtures with the pseudo-counts."""
+        mixtures, stats = self.aspects.expect(X, params, rows, beta)
+        mixtures *= X.row_sums[:, None].astype(X.dtype)
+        return with_prior(X, mixtures, self.row_prior, params.weights), stats
+
+    def restrict(self, params: PlainParams, columns: Array) -> PlainParams:
+        """That of the aspects."""
+        return self.aspects.restrict(params, columns)
+
+    def factors(self, params: PlainParams, rows: Rows) -> tuple[Array, Array]:
+        """That of the aspects."""
+        return self.aspects.factors(params, rows)
+
+
+def with_prior(X: Block, expected: Array, row_prior: float, weights: Array) -> Array:
+    """Mixtures of rows, (n, K), written over their expected counts; P(z) has the weights (K,)."""
+    prior = row_prior * weights
+
+    def mix(expected: Array, out: Array) -> None:
+        np.add(expected, prior, out=out)
+        normalise(out, axis=1, otherwise=weights, out=out)
+
+    return X.rowwise(mix, expected, out=expected)
 
 
 def _plain(params: Params) -> PlainParams:

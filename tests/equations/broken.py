@@ -3,7 +3,6 @@
 import numpy as np
 
 from skcooc.equations.aspects import Aspects
-from skcooc.equations.aspects import Params as PlainParams
 from skcooc.equations.aspects import Statistics as AspectStatistics
 from skcooc.equations.coclusters import CoClusters, Statistics, log_association
 from skcooc.equations.column_clusters import ColumnClusters
@@ -175,14 +174,13 @@ class NothingLeftOut(Twin):
     """Every observation has a say in its own posterior."""
 
     def expect(self, X, params, rows, beta):
-        plain = PlainParams(params.components, params.weights)
-        mixtures, stats = self.right.aspects.expect(X, plain, rows, beta)
-        n, prior = X.row_sums[:, None], self.right.row_prior
-        return (mixtures * n + prior * params.weights) / (n + prior), stats
+        plain, parameters = self.right.folding(params)
+        return plain.expect(X, parameters, rows, beta)
 
 
 class LeftInColumns(Twin):
     """Observations are left out of their rows alone."""
 
     def expect(self, X, params, rows, beta):
-        return self.right.expect(X, self.right.folding(params)[1], rows, beta)
+        known = params._replace(per_total=0 * params.per_total)  # of infinitely many
+        return self.right.expect(X, known, rows, beta)

@@ -28,7 +28,6 @@ def unigram(X):
     "model",
     [
         AspectModel(1),
-        AspectModel(1, leave_one_out=True, beta=1.0),
         *(AsymmetricClustering(1, **options) for options in AXES),
         SymmetricClustering(1, 1),
         ClusterAbstraction(1),

@@ -125,13 +125,23 @@ def test_a_row_that_was_the_only_one_to_have_a_column_has_the_posterior_of_the_p
     assert found[0] > 0.4 > 5 * rows[0, 0] * params.components[0, 0]
 
 
-def test_new_rows_leave_themselves_out_of_themselves_alone():
+def test_one_component_is_the_unigram_with_pseudo_counts():
     X = planted().X
-    model = AspectModel(3, beta=1.0, leave_one_out=True, random_state=0).fit(X)
-    n, rows = X.toarray()[:5], model.transform(X[:5])
-    C = 1e9 * model.components_.T * model.weights_  # of so many that one does not matter
-    found = literal.step(n, rows, C, 1.0, model.row_prior, 0.0)[0]
-    np.testing.assert_allclose(found, rows, atol=1e-3)
+    model = AspectModel(1, leave_one_out=True, beta=0.9, component_prior=0.5).fit(X)
+    expected = X.sum(axis=0) + 0.5
+    np.testing.assert_allclose(model.components_[0], expected / expected.sum())
+    np.testing.assert_allclose(model.embedding_, 1)
+
+
+def test_new_rows_are_folded_in_plainly_with_the_prior():
+    X = planted().X
+    options = {"beta": 0.8, "leave_one_out": True, "row_prior": 2.0, "random_state": 0}
+    model = AspectModel(3, **options).fit(X)
+    n, rows, B = X.toarray()[:5], model.transform(X[:5]), model.components_.T
+    r = (rows[:, None, :] * B) ** 0.8
+    r /= r.sum(axis=2, keepdims=True)
+    expected = np.einsum("ij,ijk->ik", n, r) + 2.0 * model.weights_
+    np.testing.assert_allclose(rows, expected / expected.sum(axis=1, keepdims=True), atol=1e-3)
     np.testing.assert_allclose(model.transform(0 * X[:1])[0], model.weights_, rtol=1e-6)
 
 
