@@ -25,7 +25,36 @@ class Params(NamedTuple):
 
 @dataclass(frozen=True)
 class PredictiveAspects(Equations[Params, Statistics]):
-    """TODO"""
+    """Equations of the aspect model where every observation is predicted by all the others.
+
+    In EM a posterior is made of expected counts that contain it (memo, section 5.2), so that every
+    observation votes for its own aspect: the more, the shorter its row. With N_ik the expected
+    counts of the row, C_jk of the column and T_k of all, memo eq. (61) without the diagonal, with
+    alpha P(z_k) pseudo-observations in every row and eta in every column of an aspect, is
+
+        r_k ~ [(N_ik - r_k + alpha P(z_k)) (C_jk - r_k + eta) / (T_k - r_k + M eta)]^beta .
+
+    Integrating mixtures and components out of a model with these Dirichlet priors leaves, for one
+    observation given the aspects of all others, this very form with counts in place of expected
+    ones; to put expected counts in is collapsed variational Bayes of order zero (A. Asuncion, M.
+    Welling, P. Smyth and Y. W. Teh, On smoothing and inference for topic models, UAI 2009). There
+    and in appendix B the r_k on the right is that of the iteration before, which would have to be
+    kept. Here it is own_k = A_ik B_jk / sum_l A_il B_jl, what the parameters of now say:
+
+        A_ik = (N_ik + alpha P(z_k)) / (n_i + alpha),  B_jk = (C_jk + eta) / (T_k + M eta),
+
+    at most N_ik and C_jk. A fixed point has r_k by the first equation, with own_k for r_k on its
+    right, and N_ik = sum_j n_ij r_ijk and C_jk = sum_i n_ij r_ijk. It is near one of collapsed
+    variational Bayes where counts are large: r_k is own_k but for a factor 1 + O(1 / N_ik + 1 /
+    C_jk), so that what is left differs by the square of these; with ever larger counts both are
+    those of plain EM. Where a row loses its only observation, P(z_k) remains, and where there are
+    no priors the posterior is uniform (footnote 11).
+
+    The power of what is left is a rational function of it: ``skcooc.counts.left_out``. The
+    objective is -1/beta sum n_ij log of what normalises the posteriors. There is no proof that it
+    falls: the equations are the stationary ones of no function known, as indirect effects are left
+    out (appendix B). In the second form of tempering the posterior is times P(z_k)^(1 - beta).
+    """
 
     aspects: Aspects
     row_prior: float = 1.0  # alpha: pseudo-counts of a row in all
