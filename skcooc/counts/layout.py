@@ -147,10 +147,6 @@ class Stored:
         )
         return sum(log_likelihoods)
 
-    def _sums_of_columns(self, B: Array) -> Array | None:
-        """Where the sums over rows are added up; None where none are wanted."""
-        return sums_beside(B)
-
 
 def sums_beside(factors: Array) -> Array:
     """Zeros for the sums that are made while factors of the same shape are read."""

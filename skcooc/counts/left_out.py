@@ -21,7 +21,7 @@ from skcooc.counts.formulas import Numbers, of_rows
 from skcooc.counts.kernels import U, compiled
 from skcooc.counts.lanes import dot, lanes, load, plus, prefetch, store, times
 from skcooc.counts.layout import Stored, sums_beside
-from skcooc.counts.products import Mixture, nothing_like
+from skcooc.counts.products import Mixture
 from skcooc.protocol import Array
 
 TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it
@@ -56,33 +56,28 @@ def left_out_runs(  # type: ignore[no-untyped-def]
 ):
     """Runs start..stop of a band: posteriors times counts, added up over its rows and columns.
 
-    What normalises them is filled into the cells; one where every component excludes the cell. Its
-    posterior is uniform where nothing is left of its row or of its column.
+    What normalises them is filled into the cells; one where every component excludes the cell, or
+    where nothing is left of its row or its column: there the posterior is uniform.
     """
     A, A_powers, A_most, per_row, weights, shares = of_rows
     B, B_powers, B_most, per_totals, ones = of_columns
-    zero, one = A.dtype.type(0), A.dtype.type(1)
-    even, per_total = load(lanes, ones, U(0)), load(lanes, per_totals, U(0))
+    zero, one, even = A.dtype.type(0), A.dtype.type(1), load(lanes, ones, U(0))
+    per_total = load(lanes, per_totals, U(0))
     for run in range(U(start), U(stop)):
         j, ahead = U(columns[run]), U(columns[min(run + AHEAD, U(stop) - U(1))])
         b, b_power, b_most = load(lanes, B, j), load(lanes, B_powers, j), load(lanes, B_most, j)
-        for array in (B, B_powers, B_most):
-            prefetch(lanes, array, ahead)
-        if sums is not None:
-            prefetch(lanes, sums, ahead)
-            of_column = load(lanes, sums, j)
-        end = U(runs[run + U(1)])
+        prefetch(lanes, B, ahead)
+        prefetch(lanes, sums, ahead)
+        of_column, end = load(lanes, sums, j), U(runs[run + U(1)])
         following = dot(load(lanes, A, U(rows[runs[run]])), b)
         for p in range(U(runs[run]), end):
-            i, n, cell = U(rows[p]), data[p], following
+            i, n, cell, cells[p] = U(rows[p]), data[p], following, one
             # Its own vectors are waited for while those of the cell before are worked on.
             following = dot(load(lanes, A, U(rows[min(p + U(1), end - U(1))])), b)
-            a = load(lanes, A, i)
-            cells[p] = one
             if cell <= zero or n <= zero:
                 continue
             own = n / (np.ceil(n) * cell)
-            plain = times(load(lanes, A_powers, i), b_power)
+            a, plain = load(lanes, A, i), times(load(lanes, A_powers, i), b_power)
             r = left_out_posterior(
                 (a, b, plain, load(lanes, A_most, i), b_most, per_total),
                 (own * per_row[i], own * shares[i], half),
@@ -93,10 +88,8 @@ def left_out_runs(  # type: ignore[no-untyped-def]
             else:
                 r, total = even, dot(even, even)
             store(plus(load(lanes, products, i), n / total, r), products, i)
-            if sums is not None:
-                of_column = plus(of_column, n / total * weights[i], r)
-        if sums is not None:
-            store(of_column, sums, j)
+            of_column = plus(of_column, n / total * weights[i], r)
+        store(of_column, sums, j)
 
 
 class LeftOutProducts(Stored):
@@ -125,8 +118,7 @@ class LeftOutProducts(Stored):
         A_most = self.rowwise(_most, A, of_row[:, None] * pseudo_counts[0].astype(self.dtype))
         B_most = self.rowwise(_most, B, np.broadcast_to(of_column * pseudo_counts[1], B.shape))
         of_columns = B, powers[1], B_most, of_column[None, :], np.ones_like(B[:1])
-        rows, columns = sums_beside(A), self._sums_of_columns(B)
-        bands = self.views.bands
+        rows, columns, bands = sums_beside(A), sums_beside(B), self.views.bands
 
         def add(band: int, runs: Array, cells: Array) -> None:
             arrays = A, powers[0], A_most, of_row, weights, shares
@@ -136,7 +128,7 @@ class LeftOutProducts(Stored):
             left_out_runs(wide, *given, cells, rows[bands.of(band)], columns)
 
         log_likelihood = self._over_bands(A.shape[1], add)
-        return Mixture(rows, nothing_like(B) if columns is None else columns, log_likelihood)
+        return Mixture(rows, columns, log_likelihood)
 
 
 def _most(F: Array, pseudo_counts: Array, out: Array) -> None:

@@ -108,6 +108,10 @@ class FactorProducts(Stored):
         )
         return cells
 
+    def _sums_of_columns(self, B: Array) -> Array | None:
+        """Where the sums over rows are added up; None where none are wanted."""
+        return sums_beside(B)
+
 
 def nothing_like(sums: Array) -> Array:
     """Zeros of this shape and type, which take no memory."""
