@@ -18,6 +18,7 @@ from skcooc.clustering_projection import ClusteringProjection
 from skcooc.ensemble import AveragedModels
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.retrieval import AspectRetriever
+from skcooc.row_memory import RowMemory
 from skcooc.symmetric import SymmetricClustering
 from skcooc.tables import Dyads, RowBlocks, Triads, delayed_rows, open_csr, save_csr
 from skcooc.triadic import TriadicAspectModel
@@ -34,6 +35,7 @@ __all__ = [
     "Dyads",
     "ProductSpaceMixture",
     "RowBlocks",
+    "RowMemory",
     "SymmetricClustering",
     "TriadicAspectModel",
     "Triads",

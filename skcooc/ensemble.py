@@ -23,8 +23,8 @@ from skcooc.em.temperature import Probe, best, search, search_with_prior
 from skcooc.fitting import Options, Priors
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation
-from skcooc.heldout.predictors import Factors
-from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
+from skcooc.heldout.predictors import Factors, Known
+from skcooc.heldout.validation import Judged, Leader, add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.tables import read_in_memory
 
@@ -165,7 +165,8 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         plan = member._plan().suited(counts)
         options = replace(member._options(plan, counts, warm=False), seeds=seeds)
         priors = plan.priors(counts) if plan.priors else None
-        probes = self._search(counts, options, priors) if options.holds_out else []
+        leader = Leader()
+        probes = self._search(counts, options, priors, leader) if options.holds_out else []
         chosen = best(probes, worth=0.0) if probes else None  # a mean leaves little to chance
         found = {"beta": chosen.beta if chosen else options.beta}
         if chosen and options.searches and priors is not None:
@@ -177,6 +178,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
             attributes.of_input(new)
             | {
                 "_frame": table.frame,
+                "_judged": leader.predicted and Judged(options.division, leader.predicted),
                 "estimators_": members,
                 "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
@@ -192,14 +194,19 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         )
         return self
 
-    def _search(self, X: Block, options: Options, priors: Priors | None) -> list[Probe]:
+    def _search(
+        self, X: Block, options: Options, priors: Priors | None, leader: Leader
+    ) -> list[Probe]:
         """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
         rest, heldout = hold_out(X, *options.division)
         short = {"n_init": 1, "max_iter": options.short.max_iter}
 
         def evaluate(beta: float, **prior: float) -> Validation:
             members = self._members(rest, options.seeds, beta=beta, **prior, **short)
-            return heldout.score(side_by_side(members))
+            predicted = Known(side_by_side(members).cells(heldout.X))
+            validation = heldout.score(predicted)
+            leader.offer(validation, predicted)
+            return validation
 
         within = options.beta
         if not isinstance(within, TemperatureRange):

@@ -7,6 +7,7 @@ from skcooc import (
     ClusterAbstraction,
     ClusteringProjection,
     ProductSpaceMixture,
+    RowMemory,
     SymmetricClustering,
 )
 
@@ -49,7 +50,10 @@ CLASSES = [
     ClusteringProjection(3, 4, beta=0.3),
     ProductSpaceMixture(3, 4, beta=0.95),
 ]
-AVERAGE = AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2)
+META = [
+    AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2),
+    RowMemory(AspectModel(3, beta=0.9, max_iter=10, random_state=0)),
+]
 """One quick case of each class, for what no parameter changes: names, storage, bad input."""
 
 FORMS = [

@@ -80,13 +80,14 @@ def of_input(estimator: BaseEstimator) -> Attributes:
 
 def of_fit(fitted: Fitted) -> Attributes:
     """All attributes of a finished fit."""
-    fit, model, beta, smoothing, unigram, row_mass, probes = fitted
+    fit, model, beta, smoothing, unigram, row_mass, probes, judged = fitted
     annealed = {} if fit.splits is None else {"splits_": fit.splits}
     state = State(fit.params, np.asarray(fit.rows))
     return {
         **annealed,
         **usable(model, state, beta, smoothing, unigram, row_mass),
         "_unfinished": None,
+        "_judged": judged,
         "temperature_search_": probes,
         "n_iter_": len(fit.history),
         "converged_": fit.converged,
@@ -112,6 +113,7 @@ def at_iteration(
             **({} if splits is None else {"splits_": splits}),
             **usable(model, state, record.beta, s, unigram, mass),
             "_unfinished": unfinished,
+            "_judged": None,
             "temperature_search_": probes,
             **known,
         }

@@ -16,6 +16,7 @@ from skcooc.em.legs import Observe, Part, Solver
 from skcooc.em.scales import Scale, scales
 from skcooc.em.temperature import PROBE_ITERATIONS
 from skcooc.heldout import HeldOut
+from skcooc.heldout.validation import Division
 from skcooc.protocol import Array, Block, Counts, Model, Need
 
 
@@ -49,9 +50,9 @@ class Options:
         return self.searches or self.early_stopping
 
     @property
-    def division(self) -> tuple[float, int, float | Literal["auto"]]:
-        """How observations are held out and judged; see ``hold_out``."""
-        return self.validation_fraction, self.seeds[0], self.smoothing
+    def division(self) -> Division:
+        """How observations are held out and judged."""
+        return Division(self.validation_fraction, self.seeds[0], self.smoothing)
 
     @property
     def short(self) -> Options:

@@ -16,6 +16,7 @@ from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import N_PRIORS, N_PROBES, Probe
 from skcooc.fitting.plan import Grown, Options, Plan
 from skcooc.heldout import HeldOut
+from skcooc.heldout.predictors import Known
 from skcooc.protocol import Counts, Model, T
 
 
@@ -35,6 +36,7 @@ class Unfinished(NamedTuple):
     probes: list[Probe]
     ended: dict[int, Fit]  # random starts by number
     underway: dict[int, Underway]
+    predicted: Known | None = None  # of what is held out, by the best probe
 
 
 # A random start after an iteration, and all that the fit needs to go on; True stops.

@@ -18,7 +18,8 @@ from skcooc.em.temperature import Probe, best, search, search_with_prior
 from skcooc.fitting.plan import Grown, Options, Plan, Priors
 from skcooc.fitting.restarts import Progress, Unfinished, best_restart
 from skcooc.heldout import HeldOut, Validation
-from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
+from skcooc.heldout.predictors import Known
+from skcooc.heldout.validation import Judged, Leader, add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, Counts, Model
 
 
@@ -32,6 +33,7 @@ class Fitted(NamedTuple):
     unigram: Array  # (M,): add-one, of the observations fitted
     row_mass: Array  # (N,): observations of each row, weights included
     probes: list[Probe]
+    judged: Judged | None = None  # where observations were held out
 
 
 def fit(
@@ -56,24 +58,24 @@ def fit(
     grown, probes = begun.grown, begun.probes
     beta = best(probes).beta if probes else float(options.beta)  # type: ignore[arg-type]
     seed = replace(plan, equations=grown.seed)
-    if options.early_stopping:
-        X = train
-    else:
-        heldout = None
-    fit = best_restart(seed, begun, X, heldout, beta, options, progress, start)
+    X, judge = (train, heldout) if options.early_stopping else (X, None)
+    fit = best_restart(seed, begun, X, judge, beta, options, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
     found = best(probes).validation if probes else None
     smoothing = chosen_smoothing(options.smoothing, fit.validation or found)
     unigram = add_one_unigram(X.column_sums, X.grain)
     row_mass = X.row_sums * X.row_weights
-    return Fitted(fit, grown.model, beta, smoothing, unigram, row_mass, probes)
+    predicted = judge.predicted(grown.model, fit.params, fit.rows) if judge else begun.predicted
+    judged = None if predicted is None else Judged(options.division, predicted)
+    return Fitted(fit, grown.model, beta, smoothing, unigram, row_mass, probes, judged)
 
 
 class Probes:
     """Short fits at one temperature after the other, from one and the same start.
 
-    The observations held out judge a temperature. ``keep`` is whether the state in which all begin
-    is kept; else each makes it again, which saves the memory. Threads may call it side by side.
+    The observations held out judge a temperature; what the best fits predict of them is kept, for
+    use beside it. ``keep`` is whether the state in which all begin is kept, too; else each makes it
+    again, which saves the memory. Threads may call it side by side.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Probes:
         self._tables = plan.scales(X)
         self._keep, self._lock = keep, Lock()
         self._kept: dict[int, State] = {}
+        self._leaders = {with_prior: Leader() for with_prior in (False, True)}
 
     def __call__(self, beta: float, model: Model | None = None) -> Validation:
         """Try a temperature, or a model that differs in its prior."""
@@ -91,7 +94,15 @@ class Probes:
         if self._keep:
             n_shared = len(parts) - 1 if plan.burn_in else 0  # they do not depend on beta
             start, parts = self._after(parts[:n_shared], parts[0]), parts[n_shared:]
-        return self._heldout(plan.equations, *self._fitted(parts, start))
+        predicted = self._heldout.predicted(plan.equations, *self._fitted(parts, start))
+        validation = self._heldout.score(predicted)
+        with self._lock:
+            self._leaders[model is not None].offer(validation, predicted)
+        return validation
+
+    def predicted(self, best: Probe) -> Known | None:
+        """What the best one, of those with a prior or without, predicted of what is held out."""
+        return self._leaders[best.prior > 0].predicted
 
     def _after(self, shared: Sequence[Part], first: Part) -> State:
         """The state after the legs that do not depend on the temperature tried."""
@@ -129,15 +140,15 @@ def _begun(
     warm: bool,
 ) -> Unfinished:
     """What comes before the random starts: the structure of the model, and the temperature."""
-    probes: list[Probe] = []
+    probes, predicted = list[Probe](), None
     grown = _grown(plan, train, heldout, options, progress.growing)
     if heldout is not None and isinstance(options.beta, TemperatureRange):
         seed = replace(plan, equations=grown.seed)
-        probes = _search(seed, train, heldout, options.beta, priors, options, progress)
+        probes, predicted = _search(seed, train, heldout, options.beta, priors, options, progress)
         if priors is not None:
             model = priors.model(best(probes).prior)
             grown = Grown(model, model, None)
-    return Unfinished(options.seeds, warm, grown, probes, {}, {})
+    return Unfinished(options.seeds, warm, grown, probes, {}, {}, predicted)
 
 
 def _grown(
@@ -163,13 +174,21 @@ def _search(
     priors: Priors | None,
     options: Options,
     progress: Progress,
-) -> list[Probe]:
-    """Probe temperatures, and priors at the best, with short fits from one and the same start."""
+) -> tuple[list[Probe], Known | None]:
+    """Probe temperatures, and priors at the best, with short fits from one and the same start.
+
+    The probes, and what the best one predicts of the observations held out.
+    """
     with threads(options.n_threads) as map, progress.searching() as observe:
         X = train.spread(options.n_threads, map)
         probes = Probes(plan, X, heldout, options, keep=plan.costly_start)
         if priors is None:
-            return search(probes, within, observe=observe)
-        return search_with_prior(
-            lambda beta, prior: probes(beta, priors.model(prior)), within, priors.within, observe
-        )
+            tried = search(probes, within, observe=observe)
+        else:
+            tried = search_with_prior(
+                lambda beta, prior: probes(beta, priors.model(prior) if prior else None),
+                within,
+                priors.within,
+                observe,
+            )
+    return tried, probes.predicted(best(tried))
