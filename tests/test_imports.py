@@ -32,6 +32,7 @@ ALLOWED = {
     "model_selection": {"counts", "em", "fitting", "heldout", "protocol", "tables"},
     "ensemble": ESTIMATOR | {"tables"},
     "row_memory": ESTIMATOR | {"tables"},
+    "interpolation": ESTIMATOR | {"tables"},
     "retrieval": {"aspect", "base", "protocol", "simplex", "tables"},
     "image": {"asymmetric", "base", "protocol", "simplex", "tables"},
     "metrics": {"heldout", "protocol", "tables"},
@@ -176,6 +177,7 @@ def is_an_estimator(source):
 
 def test_the_root_is_for_estimators():
     others = {"protocol", "simplex", "hierarchy", "callbacks", "ensemble", "row_memory"}
+    others |= {"interpolation"}
     for room in set(ALLOWED) - others:
         path = ROOT / f"{room}.py"
         assert not path.exists() or is_an_estimator(read(path)), path

@@ -6,13 +6,14 @@ Here alone it is asked whose a model is.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 from skcooc.base.predictions import Predictions
 from skcooc.heldout import Factors
@@ -149,6 +150,21 @@ def member_of(estimator: BaseEstimator | None) -> Member:
     if estimator is None:
         return NoTopics()
     return Ours(estimator) if isinstance(estimator, Predictions) else Foreign(estimator)
+
+
+def members_of(named: Sequence[tuple[str, BaseEstimator]], whose: str) -> list[Member]:
+    """Several, given as (name, estimator); ValueError where they are not, or are no models."""
+    if not named or not all(_is_named(item) for item in named):
+        raise ValueError(
+            "Invalid 'estimators' attribute, 'estimators' should be a non-empty list of (string, "
+            "estimator) tuples."
+        )
+    validate_parameter_constraints({name: MODEL for name, _ in named}, dict(named), whose)
+    return [member_of(estimator) for _, estimator in named]
+
+
+def _is_named(item: object) -> bool:
+    return isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str)
 
 
 def _ones(X: Block) -> Array:

@@ -34,8 +34,6 @@ from skcooc.protocol import (
 from skcooc.tables import Dyads, Frame, check_same_table, is_collection, read_rows
 from skcooc.tables.dask import check_row_blocks
 
-SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
-
 
 class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """The methods of a fitted estimator that need no more than P(k given x) and P(y given k)."""
@@ -248,7 +246,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
             return scoring.score_pairs(counts, order, self._predictor(None)), weights
-        known, scored = read_rows(self, X).divide(0.5, SPLIT_SEED, occupied=True)
+        known, scored = scoring.halves(read_rows(self, X))
         return scoring.score_rows(scored, self._predictor(known))
 
     def _predictor(self, known: Block | None) -> Predictor:
