@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
 from benchmarks import corpora, reporting
-from benchmarks.quality import peers, tuned
+from benchmarks.quality import methods, peers, tuned
 from benchmarks.quality.counting import CountingAspectModel
 from skcooc.datasets import load_docstrings
 from skcooc.metrics import perplexity, unigram
@@ -90,8 +90,8 @@ def lda_curve(
 ) -> dict[str, Any]:
     """One fit for each number of iterations, with the priors that validation prefers."""
     effort = (tuned.quick if options.quick else tuned.Effort)(options.components, options.jobs)
-    chosen = tuned.variational_lda(tuned.divide(X, 0), effort, 0).settings
-    prior = chosen["alpha sum"] / options.components
+    chosen = methods.variational_lda(tuned.divide(X, 0), effort, 0).settings
+    prior = chosen["alpha"] / options.components
     curve: Curve = []
     for n_iter in _about_evenly_on_a_log_axis(options.max_iter):
         factors = peers.variational_lda(
