@@ -28,8 +28,8 @@ from skcooc.heldout.predictors import (
     side_by_side,
     weighted,
 )
-from skcooc.heldout.validation import Division, HeldOut, Judged, add_one_unigram, hold_out
-from skcooc.protocol import Array, Block, Predictor, RandomState, T, TableLike
+from skcooc.heldout.validation import Division, Judged, add_one_unigram, hold_out
+from skcooc.protocol import Array, Block, RandomState, T, TableLike
 from skcooc.simplex import normalise
 from skcooc.tables import read_in_memory
 
@@ -54,10 +54,10 @@ class InterpolatedModels(Composed, _BaseComposition):
     The mean of models with K_m components each is one with sum_m K_m components, which are those of
     all models side by side, while the mixtures are multiplied by the weights.
 
-    Where all models hold out the same observations themselves (``beta="auto"``, and the same
-    ``random_state`` and ``validation_fraction``), the weights are estimated on what the best short
-    fit of each predicts of these. Otherwise every model is fitted twice, first to all but the
-    observations held out, then to all.
+    To estimate the weights every model is fitted twice, first to all but the observations held out,
+    then to all; that takes twice the time. What the models themselves hold out to find a
+    temperature is not used, since it is predicted by short fits, which say too little of longer
+    ones.
 
     Parameters
     ----------
@@ -67,14 +67,14 @@ class InterpolatedModels(Composed, _BaseComposition):
         LatentDirichletAllocation and NMF. They keep their own ``random_state`` and ``n_jobs``.
 
     validation_fraction : float, default=0.1
-        Share of the observations held out where the models do not hold out the same themselves.
+        Share of the observations held out to estimate the weights.
 
     n_jobs : int, default=None
         Number of threads, in joblib's conventions. Models are fitted side by side. Results do not
         depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the division, where there is one.
+        Seed of the division into training and held-out observations.
 
     Attributes
     ----------
@@ -233,28 +233,18 @@ class InterpolatedModels(Composed, _BaseComposition):
         return self
 
     def _best_mean(self, members: Sequence[Member], X: Block) -> Mean:
-        """The weights with which what is held out is most likely."""
-        division, heldout, predicted = self._predicted(members, X)
-        parts = best_weights([*predicted, Unigram(heldout.background)], heldout.X)
-        smoothing = float(np.clip(parts[-1], LEAST_SMOOTHING, LARGEST_SMOOTHING))
-        (shares,) = normalise(parts[None, :-1], axis=1, otherwise=1 / len(predicted))
-        weights = shares.tolist()
-        mean = Known(Interpolated(predicted, weights).cells(heldout.X))
-        return Mean(weights, smoothing, Judged(division, mean))
-
-    def _predicted(
-        self, members: Sequence[Member], X: Block
-    ) -> tuple[Division, HeldOut, list[Predictor]]:
-        """What each model predicts of observations of which it knows nothing."""
-        judged = [member.judged for member in members if member.judged is not None]
-        if len(judged) == len(members) and len({one.division[:2] for one in judged}) == 1:
-            division = judged[0].division
-            return division, hold_out(X, *division)[1], [one.predicted for one in judged]
+        """The weights with which observations, of which models know nothing, are most likely."""
         seed = attributes.seeds(self.random_state, 1)[0]
         division = Division(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(X, *division)
         fits = self._each(lambda member: member.fit(rest.table, rest, rest.weights), members)
-        return division, heldout, [Known(member.fitted.cells(heldout.X)) for member in fits]
+        predicted = [Known(member.fitted.cells(heldout.X)) for member in fits]
+        parts = best_weights([*predicted, Unigram(heldout.background)], heldout.X)
+        smoothing = float(np.clip(parts[-1], LEAST_SMOOTHING, LARGEST_SMOOTHING))
+        (found,) = normalise(parts[None, :-1], axis=1, otherwise=1 / len(predicted))
+        weights = found.tolist()
+        mean = Known(Interpolated(predicted, weights).cells(heldout.X))
+        return Mean(weights, smoothing, Judged(division, mean))
 
     def _fold_in(self, X: Block) -> Array:
         """P(k given x) of checked rows under every model, times its weight."""

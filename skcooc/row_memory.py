@@ -116,6 +116,7 @@ class RowMemory(Composed):
     concentration_: float
     discount_: float
     n_jobs = None
+    _factorised = False  # what a row repeats is no component
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [*MODEL, None],

@@ -146,10 +146,17 @@ class NoTopics:
 
 
 def member_of(estimator: BaseEstimator | None) -> Member:
-    """A model, not yet fitted; None is that without topics."""
+    """A model, not yet fitted; None is that without topics. ValueError where it is no product."""
     if estimator is None:
         return NoTopics()
-    return Ours(estimator) if isinstance(estimator, Predictions) else Foreign(estimator)
+    if not isinstance(estimator, Predictions):
+        return Foreign(estimator)
+    if not estimator._factorised:
+        raise ValueError(
+            f"{type(estimator).__name__} predicts more than the product of its mixtures and "
+            "components, which is all that is taken of a model: let it be the outermost."
+        )
+    return Ours(estimator)
 
 
 def members_of(named: Sequence[tuple[str, BaseEstimator]], whose: str) -> list[Member]:

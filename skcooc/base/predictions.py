@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,6 +59,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _stream: Begun | Stream | None
     _passes: Passes | None
     _judged: Judged | None
+    _factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing
 
     component_distribution_ = property(quantities.component_distribution)
     column_embedding_ = property(quantities.column_embedding)
