@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.quality import methods, peers, remembered, tuned
+from benchmarks.quality import methods, no_topics, peers, remembered, tuned
 from benchmarks.quality.deep_protocol import most_frequent
 from benchmarks.quality.heldout import SCORES, summary, thinned
 from skcooc import AspectModel, Dyads, RowMemory
@@ -85,3 +85,11 @@ def test_the_most_frequent_words_keep_their_order():
     sums = X.sum(axis=0)
     columns = np.flatnonzero(sums >= np.sort(sums)[-7])
     np.testing.assert_array_equal(kept.toarray(), X.toarray()[:, columns])
+
+
+def test_the_lines_of_other_tables_are_those_of_this_one():
+    unigram, line = no_topics.lines(no_topics.Task(TRAIN, TEST, TRAIN))
+    found = tuned.scores(SPLIT, TEST, methods.without_topics(SPLIT, EFFORT, 0))
+    assert (unigram, line) == pytest.approx((found["alone"], found["with memory"]))
+    half, _ = thinned(TRAIN, 0.5, 0)
+    assert line < no_topics.lines(no_topics.Task(TRAIN, TEST, half))[1] < unigram
