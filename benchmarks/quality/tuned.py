@@ -69,7 +69,7 @@ class Effort:
     gibbs_sweeps: int = 500
     gibbs_samples: int = 10
     document_priors: tuple[float, ...] = (2.0, 5.0, 10.0, 20.0)  # sum over the components
-    word_priors: tuple[float, ...] = (0.05, 0.1, 0.2)
+    word_priors: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 
 def quick(n_components: int, n_jobs: int) -> Effort:
