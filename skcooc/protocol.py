@@ -293,10 +293,10 @@ class Clustering(Equations[P, S], Protocol[P, S]):
         """The inverse temperature below which all clusters are the same."""
 
 
-class Annealable(Clustering[P, S], Protocol[P, S]):
-    """A model of clusters that split while the temperature falls.
+class Annealable(Equations[P, S], Protocol[P, S]):
+    """A model of clusters, or of aspects, that split while the temperature falls.
 
-    Its E-step does not depend on the row states, which are posteriors of the clusters.
+    The states of its rows are their posterior distributions over the clusters.
     """
 
     n_clusters: int

@@ -24,6 +24,8 @@ CONSTRAINTS: dict[str, Any] = {
     "warm_start": ["boolean"],
     "random_state": ["random_state"],
 }
+FALLING = Interval(Real, 0, 1, closed="neither")
+COOLING: list[Any] = [FALLING, Interval(Real, 1, None, closed="neither"), None]
 
 NAMED = "\n".join(
     f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()

@@ -1,5 +1,6 @@
 """Expectation maximisation and its variants, for any model that follows the protocol."""
 
+from skcooc.em.cooling import Cooling, Falling, cooled, falling, of_the_start, rising
 from skcooc.em.legs import Fit, Leg, Record, Run, Split, State, fit
 from skcooc.em.solvers import SOLVERS, OverRelaxation, solver
 from skcooc.em.splitting import Growing, Splitting
@@ -7,6 +8,8 @@ from skcooc.em.temperature import TemperatureRange
 
 __all__ = [
     "SOLVERS",
+    "Cooling",
+    "Falling",
     "Fit",
     "Growing",
     "Leg",
@@ -17,6 +20,10 @@ __all__ = [
     "Splitting",
     "State",
     "TemperatureRange",
+    "cooled",
+    "falling",
     "fit",
+    "of_the_start",
+    "rising",
     "solver",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.counts.threads import n_threads
-from skcooc.em import Leg, Split, Splitting, TemperatureRange
+from skcooc.em import Cooling, Leg, Split, TemperatureRange
 from skcooc.em.legs import Observe, Part, Solver
 from skcooc.em.scales import Scale, scales
 from skcooc.em.temperature import PROBE_ITERATIONS
@@ -95,8 +95,7 @@ class Plan:
     largest_beta: float = 1.0  # infinite where it is no exponent of a likelihood
     stages: Callable[[Any], Stages] = alone  # ever less constrained models, fitted in turn
     burn_in: int = 0  # iterations at beta = 1 with which a random start begins
-    # To beta, rising inverse temperatures at which clusters split.
-    cooling: Callable[[Counts, float], Sequence[float]] | None = None
+    cooling: Cooling | None = None  # how the first leg comes to its temperature
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     priors: Callable[[Block], Priors] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
@@ -145,18 +144,17 @@ class Plan:
         options: Options,
         heldout: HeldOut | None = None,
         *,
-        splitting: bool = True,
+        cooled: bool = True,
     ) -> list[Part]:
         """What is fitted one after the other, from a random start on; coarsest table first.
 
         What is held out lies beside the finest table, and is looked at in the last leg.
-        ``splitting`` is whether clusters split on the way, where the plan says so.
+        ``cooled`` is whether the temperature changes on the way, where the plan says so.
         """
         first, *others = self._plain(tables, beta, options, heldout)
-        if self.cooling is None or not splitting:
+        if self.cooling is None or not cooled:
             return [*first.burned_in(self.burn_in), *others]
-        betas = self.cooling(first.X, beta)
-        return [Splitting(replace(first, heldout=None), betas), first, *others]
+        return [*self.cooling(first), *others]
 
     def last_leg(
         self, X: Counts, beta: float, options: Options, heldout: HeldOut | None

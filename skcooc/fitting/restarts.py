@@ -168,7 +168,7 @@ def best_restart(
             observed = ignore if watch is None else observe
             found = fit(parts, rng, options.solver, observed, start, resume)
             # Rows are to be what the parameters returned make of them, as in ``transform``.
-            rows, stats = X.expect(model, found.params, found.rows, beta)
+            rows, stats = X.expect(model, found.params, found.rows, found.beta)
         ended[number] = found._replace(rows=rows, stats=stats)
         underway.pop(number, None)
         return ended[number]

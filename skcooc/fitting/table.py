@@ -67,7 +67,7 @@ def fit(
     row_mass = X.row_sums * X.row_weights
     predicted = judge.predicted(grown.model, fit.params, fit.rows) if judge else begun.predicted
     judged = None if predicted is None else Judged(options.division, predicted)
-    return Fitted(fit, grown.model, beta, smoothing, unigram, row_mass, probes, judged)
+    return Fitted(fit, grown.model, fit.beta, smoothing, unigram, row_mass, probes, judged)
 
 
 class Probes:
@@ -90,7 +90,7 @@ class Probes:
     def __call__(self, beta: float, model: Model | None = None) -> Validation:
         """Try a temperature, or a model that differs in its prior."""
         plan = self._plan if model is None else replace(self._plan, equations=model)
-        parts, start = plan.legs(self._tables, beta, self._options, splitting=False), None
+        parts, start = plan.legs(self._tables, beta, self._options, cooled=False), None
         if self._keep:
             n_shared = len(parts) - 1 if plan.burn_in else 0  # they do not depend on beta
             start, parts = self._after(parts[:n_shared], parts[0]), parts[n_shared:]
