@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval
 from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.base.predictions import Predictions
 from skcooc.em import TemperatureRange
-from skcooc.em.temperature import Probe, best, search, search_with_prior
+from skcooc.em.temperature import Probe, best, search, search_prior
 from skcooc.fitting import Options, Priors
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation
@@ -213,11 +213,13 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
             within = TemperatureRange(within, within)  # for the smoothing alone
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
+            probes = search(evaluate, within)
             if options.searches and priors is not None:
-                return search_with_prior(
-                    lambda beta, prior: evaluate(beta, component_prior=prior), within, priors.within
+                beta = (at := best(probes)).beta
+                probes += search_prior(
+                    lambda prior: evaluate(beta, component_prior=prior), at, priors.within
                 )
-            return search(evaluate, within)
+            return probes
 
     def _members(
         self, X: Block, seeds: Sequence[int], **parameters: object

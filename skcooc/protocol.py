@@ -260,6 +260,13 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         """
         return self, params
 
+    def predicting(self, params: P, rows: Rows) -> tuple[Array, Array]:
+        """What ``cells`` of these rows predicts observations from.
+
+        The factors, unless a model says otherwise.
+        """
+        return self.factors(params, rows)
+
     def mixing(self, params: P) -> tuple[Array, Array] | None:
         """The prior of the mixture of a row: weights (a,) and A (a, k); see ``factors``.
 

@@ -14,7 +14,13 @@ from skcooc.counts.threads import n_threads
 from skcooc.em import Cooling, Leg, Split, TemperatureRange
 from skcooc.em.legs import Observe, Part, Solver
 from skcooc.em.scales import Scale, scales
-from skcooc.em.temperature import PROBE_ITERATIONS
+from skcooc.em.temperature import (
+    N_EXPONENTS,
+    N_PRIORS,
+    N_PROBES,
+    PROBE_ITERATIONS,
+    Exponents,
+)
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import Division
 from skcooc.protocol import Array, Block, Counts, Model, Need
@@ -98,6 +104,8 @@ class Plan:
     cooling: Cooling | None = None  # how the first leg comes to its temperature
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     priors: Callable[[Block], Priors] | None = None
+    # The same model with other exponents of the indices given, where they are looked for.
+    exponents: Callable[[Any, Exponents], Model] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
     costly_start: bool = False  # whether a start is a fit of its own, which probes share
     plain_steps: bool = False  # whether longer steps make no sense
@@ -110,6 +118,12 @@ class Plan:
         groups = "coarsening groups the rows of one table; it needs None"
         tied: dict[Need, str] = {} if self.coarsening is None else {"coarsen": groups}
         return {**self.equations.needs, **self.more_needs, **tied}
+
+    @property
+    def n_probes(self) -> int:
+        """How many are tried at most, where the temperature is looked for."""
+        n_exponents = 3 * N_EXPONENTS * (self.exponents is not None)
+        return N_PROBES + n_exponents + N_PRIORS * (self.priors is not None)
 
     def searched(self, X: Block) -> TemperatureRange | None:
         """Where the temperature of counts is looked for; None where there is but one."""

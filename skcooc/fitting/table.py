@@ -14,7 +14,7 @@ from skcooc.counts.threads import threads
 from skcooc.em import Fit, State, TemperatureRange
 from skcooc.em import fit as fit_legs
 from skcooc.em.legs import Observe, Part, ignore
-from skcooc.em.temperature import Probe, best, search, search_with_prior
+from skcooc.em.temperature import Probe, Sought, best, search, search_exponents, search_prior
 from skcooc.fitting.plan import Grown, Options, Plan, Priors
 from skcooc.fitting.restarts import Progress, Unfinished, best_restart
 from skcooc.heldout import HeldOut, Validation
@@ -85,10 +85,12 @@ class Probes:
         self._tables = plan.scales(X)
         self._keep, self._lock = keep, Lock()
         self._kept: dict[int, State] = {}
-        self._leaders = {with_prior: Leader() for with_prior in (False, True)}
+        self._leaders: dict[Sought, Leader] = {}
 
-    def __call__(self, beta: float, model: Model | None = None) -> Validation:
-        """Try a temperature, or a model that differs in its prior."""
+    def __call__(
+        self, beta: float, model: Model | None = None, sought: Sought = "beta"
+    ) -> Validation:
+        """Try a temperature, or a model that differs in what is sought."""
         plan = self._plan if model is None else replace(self._plan, equations=model)
         parts, start = plan.legs(self._tables, beta, self._options, cooled=False), None
         if self._keep:
@@ -97,12 +99,12 @@ class Probes:
         predicted = self._heldout.predicted(plan.equations, *self._fitted(parts, start))
         validation = self._heldout.score(predicted)
         with self._lock:
-            self._leaders[model is not None].offer(validation, predicted)
+            self._leaders.setdefault(sought, Leader()).offer(validation, predicted)
         return validation
 
     def predicted(self, best: Probe) -> Known | None:
-        """What the best one, of those with a prior or without, predicted of what is held out."""
-        return self._leaders[best.prior > 0].predicted
+        """What the best one of its search predicted of the observations held out."""
+        return self._leaders[best.sought].predicted
 
     def _after(self, shared: Sequence[Part], first: Part) -> State:
         """The state after the legs that do not depend on the temperature tried."""
@@ -145,8 +147,8 @@ def _begun(
     if heldout is not None and isinstance(options.beta, TemperatureRange):
         seed = replace(plan, equations=grown.seed)
         probes, predicted = _search(seed, train, heldout, options.beta, priors, options, progress)
-        if priors is not None:
-            model = priors.model(best(probes).prior)
+        if priors is not None or plan.exponents is not None:
+            model = _tuned(plan, priors, best(probes))
             grown = Grown(model, model, None)
     return Unfinished(options.seeds, warm, grown, probes, {}, {}, predicted)
 
@@ -182,13 +184,31 @@ def _search(
     with threads(options.n_threads) as map, progress.searching() as observe:
         X = train.spread(options.n_threads, map)
         probes = Probes(plan, X, heldout, options, keep=plan.costly_start)
-        if priors is None:
-            tried = search(probes, within, observe=observe)
-        else:
-            tried = search_with_prior(
-                lambda beta, prior: probes(beta, priors.model(prior) if prior else None),
-                within,
+        found = search(probes, within, observe=observe)
+        if (with_exponents := plan.exponents) is not None:
+            found += search_exponents(
+                lambda beta, exponents: probes(
+                    beta, with_exponents(plan.equations, exponents), "exponents"
+                ),
+                best(found),
+                observe,
+            )
+        if priors is not None:
+            at = best(found)
+            found += search_prior(
+                lambda prior: probes(
+                    at.beta, _tuned(plan, priors, at._replace(prior=prior)), "prior"
+                ),
+                at,
                 priors.within,
                 observe,
             )
-    return tried, probes.predicted(best(tried))
+    return found, probes.predicted(best(found))
+
+
+def _tuned(plan: Plan, priors: Priors | None, probe: Probe) -> Model:
+    """The model with the pseudo-count and the exponents of a probe."""
+    model = plan.equations if priors is None else priors.model(probe.prior)
+    if plan.exponents is None or probe.exponents is None:
+        return model
+    return plan.exponents(model, probe.exponents)
