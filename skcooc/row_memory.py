@@ -149,8 +149,9 @@ class RowMemory(Predictions, MetaEstimatorMixin, BaseEstimator):
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
             Non-negative counts. Where the estimator takes them, also a dask array or RowBlocks: the
-            three numbers are then estimated on a sample of rows, ``validation_fraction`` of
-            whose observations are predicted from the others, and observations of the rows fitted cannot be scored, since none are kept.
+            three numbers are then estimated on a sample of rows, ``validation_fraction``
+            of whose observations are predicted from the others, and further observations of the
+            rows fitted cannot be scored, since none are kept.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
