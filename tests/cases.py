@@ -6,6 +6,7 @@ from skcooc import (
     AveragedModels,
     ClusterAbstraction,
     ClusteringProjection,
+    InterpolatedModels,
     ProductSpaceMixture,
     RowMemory,
     SymmetricClustering,
@@ -58,6 +59,13 @@ CLASSES = [
 META = [
     AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2),
     RowMemory(AspectModel(3, beta=0.9, max_iter=10, random_state=0)),
+    InterpolatedModels(
+        [
+            ("aspects", AspectModel(3, beta=0.9, max_iter=10, random_state=0)),
+            ("clusters", AsymmetricClustering(2, beta=0.2, max_iter=10, random_state=0)),
+        ],
+        random_state=0,
+    ),
 ]
 """One quick case of each class, for what no parameter changes: names, storage, bad input."""
 
