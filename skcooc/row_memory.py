@@ -149,8 +149,9 @@ class RowMemory(Composed):
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
             Non-negative counts. Where the estimator takes them, also a dask array or RowBlocks: the
-            three numbers are then estimated on a sample of rows, half of each of which is folded
-            in, and observations of the rows fitted cannot be scored, since none are kept.
+            three numbers are then estimated on a sample of rows, ``validation_fraction``
+            of whose observations are predicted from the others, and further observations of the
+            rows fitted cannot be scored, since none are kept.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -180,7 +181,8 @@ class RowMemory(Composed):
         """Go on with a batch of further rows.
 
         The model goes on as its own ``partial_fit`` does. The three numbers are estimated on the
-        batch, half of each row of which is folded in; the background is that of all batches.
+        batch, ``validation_fraction`` of whose observations are predicted from the others; the
+        background is that of all batches.
 
         Parameters
         ----------

@@ -4,8 +4,8 @@
 all three; the average of three aspect models, and this with the two others. A tenth of the
 observations is held out, another one for every seed. "alone" is the perplexity of these, "memory"
 that inside `RowMemory`, and "unseen" that of the observations whose column the training part of the
-row has not. "no topics" has no model: the memory and the unigram. Seconds are those of the fit in
-`RowMemory`.
+row has not. "no topics" has no model: the unigram alone; with the memory, and for what is unseen,
+columns by the number of rows that have them. Seconds are those of the fit in `RowMemory`.
 """
 
 from __future__ import annotations
@@ -54,11 +54,10 @@ def perplexities(options: argparse.Namespace) -> Iterator[Row]:
                 model = RowMemory(estimator, random_state=seed)
                 took = reporting.clock(model.fit, train)
                 found = {"memory": model.perplexity(dyads), "seconds": took}
-                if estimator is not None:
-                    bare = model.estimator_
-                    found["alone"] = bare.perplexity(dyads)
-                    found["unseen"] = np.exp(-unseen(bare, dyads))
-                    found["weights"] = list(vars(bare).get("interpolation_weights_", []))
+                bare = model.estimator_ or AspectModel(1, random_state=seed).fit(train)
+                found["alone"] = bare.perplexity(dyads)
+                found["unseen"] = np.exp(-unseen(model.estimator_ or model, dyads))
+                found["weights"] = list(vars(bare).get("interpolation_weights_", []))
                 yield {**case, "model": name, **found}
 
 
