@@ -142,35 +142,41 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """The picture: every curve is labelled where it ends."""
+    """The picture: every curve and line has its label on the right."""
     from matplotlib import pyplot as plt
 
-    auto, n_last = results["auto"], results["auto"]["curve"][-1][0]
     tuning = "not tuned" if results["quick"] else "tuned"
     curves = [
         ("untempered", "pLSA, untempered", VERMILION, 2.2),
-        ("lda", f"scikit-learn LDA,\npriors {tuning}", GREEN, 2.2),
-        ("auto", f"AspectModel, it found\nβ = {auto['beta']:.2f} by itself", BLUE, 3.2),
+        ("lda", f"scikit-learn LDA, priors {tuning}", GREEN, 2.2),
+        ("auto", f"AspectModel, it found β = {results['auto']['beta']:.2f}", BLUE, 3.2),
     ]
     plt.rcParams.update({"font.size": 13, "axes.spines.top": False, "axes.spines.right": False})
-    figure, axes = plt.subplots(figsize=(8.6, 5.6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9.2, 5.4), layout="constrained")
+    ends = []
     for key, label, colour, width in curves:
         x, y = zip(*results[key]["curve"], strict=True)
         marker = "o" if key == "lda" else ""  # a fit of its own at each of these points
         axes.plot(x, y, color=colour, lw=width, marker=marker, ms=4.5, clip_on=False)
-        _label(axes, x[-1], y[-1], label, colour)
+        ends.append((y[-1], label, colour))
     for key, score, label, colour in LINES:
-        y = results["lines"][key][score]
-        axes.axhline(y, color=colour, lw=1.4, ls=(0, (4, 3)))
-        _label(axes, n_last, y, label, colour)
+        ends.append((results["lines"][key][score], label, colour))
+        axes.axhline(ends[-1][0], color=colour, lw=1.4, ls=(0, (4, 3)))
     _frame(axes, results)
+    _label(axes, ends)
     figure.savefig(path, dpi=200)
     plt.close(figure)
 
 
-def _label(axes: Any, x: float, y: float, text: str, colour: str) -> None:
+def _label(axes: Any, ends: list[tuple[float, str, str]]) -> None:
+    """Write labels beside the ends, the upper one higher where two would be on one another."""
+    (_, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     options = {"xytext": (8, 0), "textcoords": "offset points", "annotation_clip": False}
-    axes.annotate(text, (x, y), color=colour, va="center", linespacing=1.15, **options)
+    free = low
+    for y, text, colour in sorted(ends):
+        at = max(y, free)
+        axes.annotate(text, (right, at), color=colour, va="center", **options)
+        free = at + 0.047 * (high - low)
 
 
 def _frame(axes: Any, results: dict[str, Any]) -> None:
