@@ -17,6 +17,8 @@ from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.fitting import Plan, Priors
 from skcooc.protocol import Block
 
+BURSTINESS = 100.0  # observations: "auto"
+
 
 @dataclass(eq=False, repr=False)
 class AspectModel(CooccurrenceEstimator):
@@ -105,6 +107,7 @@ class AspectModel(CooccurrenceEstimator):
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float | Literal["auto"] = "auto"
     leave_one_out: bool = False
+    burstiness: float | Literal["auto"] | None = None
     max_iter: int = 500
     relaxation: Relaxation = "momentum"
 
@@ -114,6 +117,7 @@ class AspectModel(CooccurrenceEstimator):
         "tempering": [StrOptions({"joint", "likelihood"})],
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "leave_one_out": ["boolean"],
+        "burstiness": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
     }
 
     @property
@@ -131,7 +135,21 @@ class AspectModel(CooccurrenceEstimator):
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
             priors=self._priors if self.component_prior == "auto" else None,
+            bursts=self._concentration(),
         )
+
+    def _concentration(self) -> float | None:
+        """That of bursty rows; ValueError where it does not go with other parameters."""
+        if self.burstiness is None:
+            return None
+        if self.leave_one_out:
+            raise ValueError("leave_one_out=True needs whole observations: set burstiness=None.")
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True judges without the memory of rows, which burstiness is for: "
+                "set burstiness=None."
+            )
+        return BURSTINESS if self.burstiness == "auto" else float(self.burstiness)
 
     def _with_prior(self, prior: float) -> Aspects | PredictiveAspects:
         aspects = Aspects(self.n_components, self.tempering, prior)

@@ -1,5 +1,6 @@
 """Expectation maximisation and its variants, for any model that follows the protocol."""
 
+from skcooc.em.bursts import Bursts
 from skcooc.em.legs import Fit, Leg, Record, Run, Split, State, fit
 from skcooc.em.solvers import SOLVERS, OverRelaxation, solver
 from skcooc.em.splitting import Growing, Splitting
@@ -7,6 +8,7 @@ from skcooc.em.temperature import TemperatureRange
 
 __all__ = [
     "SOLVERS",
+    "Bursts",
     "Fit",
     "Growing",
     "Leg",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.counts.threads import n_threads
-from skcooc.em import Leg, Split, Splitting, TemperatureRange
+from skcooc.em import Bursts, Leg, Split, Splitting, TemperatureRange
 from skcooc.em.legs import Observe, Part, Solver
 from skcooc.em.scales import Scale, scales
 from skcooc.em.temperature import PROBE_ITERATIONS
@@ -100,6 +100,7 @@ class Plan:
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     priors: Callable[[Block], Priors] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
+    bursts: float | None = None  # concentration of rows that are bursty; None where they are not
     costly_start: bool = False  # whether a start is a fit of its own, which probes share
     plain_steps: bool = False  # whether longer steps make no sense
     more_needs: Mapping[Need, str] = field(default_factory=dict)  # beside those of the equations
@@ -110,7 +111,9 @@ class Plan:
         """What is needed of a table, and by which parameter."""
         groups = "coarsening groups the rows of one table; it needs None"
         tied: dict[Need, str] = {} if self.coarsening is None else {"coarsen": groups}
-        return {**self.equations.needs, **self.more_needs, **tied}
+        tables = "burstiness replaces the counts of all rows from time to time; it needs None"
+        bursty: dict[Need, str] = {} if self.bursts is None else {"replaced": tables}
+        return {**self.equations.needs, **self.more_needs, **tied, **bursty}
 
     def searched(self, X: Block) -> TemperatureRange | None:
         """Where the temperature of counts is looked for; None where there is but one."""
@@ -120,6 +123,14 @@ class Plan:
     def lacks(self, offers: frozenset[Need]) -> str | None:
         """Why a table with these offers will not do; None where it will."""
         return next((self.needs[need] for need in self.needs if need not in offers), None)
+
+    @property
+    def searching(self) -> Plan:
+        """The same plan for fits that are judged by single observations: without bursts.
+
+        What belongs to them, the memory of a row, is not there yet.
+        """
+        return replace(self, bursts=None)
 
     def suited(self, X: Counts) -> Plan:
         """The same plan, once it is checked that it suits a table."""
@@ -136,7 +147,8 @@ class Plan:
     @property
     def has_one_leg(self) -> bool:
         """Whether ``max_iter`` is the largest number of iterations of a run."""
-        return self.stages is alone and self.cooling is None and self.coarsening is None
+        whole = self.cooling is None and self.coarsening is None and self.bursts is None
+        return self.stages is alone and whole
 
     def legs(
         self,
@@ -152,7 +164,8 @@ class Plan:
         What is held out lies beside the finest table, and is looked at in the last leg.
         ``splitting`` is whether clusters split on the way, where the plan says so.
         """
-        first, *others = self._plain(tables, beta, options, heldout)
+        legs = self._plain(tables, beta, options, heldout)
+        first, others = legs[0], [*legs[1:], *self._rounds(legs[-1])]
         if self.cooling is None or not splitting:
             return [*first.burned_in(self.burn_in), *others]
         betas = self.cooling(first.X, beta)
@@ -163,7 +176,13 @@ class Plan:
     ) -> list[Part]:
         """What a warm start goes on with."""
         last = self._plain([Scale(X, None, None)], beta, options, heldout)[-1]
-        return [replace(last, enough=False)]
+        return self._rounds(last) or [replace(last, enough=False)]
+
+    def _rounds(self, leg: Leg) -> list[Part]:
+        """What follows the last leg where rows are bursty."""
+        if self.bursts is None:
+            return []
+        return [Bursts(replace(leg, members=None), self.bursts)]
 
     def _plain(
         self, tables: Sequence[Scale], beta: float, options: Options, heldout: HeldOut | None

@@ -61,8 +61,7 @@ def fit(
     X, judge = (train, heldout) if options.early_stopping else (X, None)
     fit = best_restart(seed, begun, X, judge, beta, options, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
-    found = best(probes).validation if probes else None
-    smoothing = chosen_smoothing(options.smoothing, fit.validation or found)
+    smoothing = chosen_smoothing(options.smoothing, fit.validation or begun.validation)
     unigram = add_one_unigram(X.column_sums, X.grain)
     row_mass = X.row_sums * X.row_weights
     predicted = judge.predicted(grown.model, fit.params, fit.rows) if judge else begun.predicted
@@ -126,7 +125,7 @@ def probes_of(plan: Plan, X: Block, options: Options) -> Probes:
     """What tries temperatures on counts, a part of which it holds out; with one thread."""
     rest, heldout = hold_out(X, *options.division)
     seed = _grown(plan, rest, heldout, options, lambda: nullcontext(ignore)).seed
-    plan = replace(plan, equations=seed)
+    plan = replace(plan.searching, equations=seed)
     return Probes(plan, rest.spread(1, map), heldout, options, keep=True)
 
 
@@ -140,15 +139,17 @@ def _begun(
     warm: bool,
 ) -> Unfinished:
     """What comes before the random starts: the structure of the model, and the temperature."""
-    probes, predicted = list[Probe](), None
+    probes, validation, predicted = list[Probe](), None, None
     grown = _grown(plan, train, heldout, options, progress.growing)
     if heldout is not None and isinstance(options.beta, TemperatureRange):
         seed = replace(plan, equations=grown.seed)
-        probes, predicted = _search(seed, train, heldout, options.beta, priors, options, progress)
+        probes, validation, predicted = _search(
+            seed, train, heldout, options.beta, priors, options, progress
+        )
         if priors is not None:
             model = priors.model(best(probes).prior)
             grown = Grown(model, model, None)
-    return Unfinished(options.seeds, warm, grown, probes, {}, {}, predicted)
+    return Unfinished(options.seeds, warm, grown, probes, {}, {}, validation, predicted)
 
 
 def _grown(
@@ -174,14 +175,14 @@ def _search(
     priors: Priors | None,
     options: Options,
     progress: Progress,
-) -> tuple[list[Probe], Known | None]:
+) -> tuple[list[Probe], Validation, Known | None]:
     """Probe temperatures, and priors at the best, with short fits from one and the same start.
 
-    The probes, and what the best one predicts of the observations held out.
+    The probes, and how and what the best one predicts of the observations held out.
     """
     with threads(options.n_threads) as map, progress.searching() as observe:
         X = train.spread(options.n_threads, map)
-        probes = Probes(plan, X, heldout, options, keep=plan.costly_start)
+        probes = Probes(plan.searching, X, heldout, options, keep=plan.costly_start)
         if priors is None:
             tried = search(probes, within, observe=observe)
         else:
@@ -191,4 +192,10 @@ def _search(
                 priors.within,
                 observe,
             )
-    return tried, probes.predicted(best(tried))
+        won = best(tried)
+        validation = won.validation
+        if plan.bursts is not None:
+            probes = Probes(plan, X, heldout, options, keep=False)
+            model = priors.model(won.prior) if priors and won.prior else None
+            validation = probes(won.beta, model)
+    return tried, validation, probes.predicted(won)
