@@ -58,6 +58,23 @@ class AspectModel(CooccurrenceEstimator):
         .9, 385.3 and 386.9 at .8. An iteration took 68 times as long there. New rows are folded in
         plainly, so that ``transform`` of the rows fitted is not ``embedding_``.
 
+    burstiness : float > 0, "auto" or None, default=None
+        Concentration a of a row, in observations, where its columns come in bursts, as words do: a
+        column that a row has already is likely to come again, whatever the aspects. From the
+        converged fit three rounds of EM go on, in which a count n_ij is replaced by the number of
+        times that it is expected to be new, al [psi(al + n_ij) - psi(al)] with al = a P(y_j given
+        x_i). At beta=1 this fits a Dirichlet compound multinomial. The smaller a, the less a
+        repetition counts; without end it is the plain fit, near zero one of binary counts. "auto"
+        is 100: on texts and word bigrams anything from 50 to 200 does as well but for .5 per cent.
+
+        Use it inside `RowMemory`, which predicts the repetitions that it leaves out, and for
+        observations of columns that a row has not got yet. Do not use it where the model is alone:
+        its own scores become worse, by 3 per cent on texts and much more on word pairs; nor for
+        clusters or retrieval. beta and the prior are searched without it. New rows are folded in
+        plainly, so that ``transform`` of the rows fitted is not ``embedding_``; to use tables there
+        gained nothing that is certain. Not with ``leave_one_out``, ``early_stopping``, streams,
+        blocks of rows or dask arrays.
+
     tol : float, default=3e-6
         EM stops when the free energy falls by less than this, relative to its size. With 1e-5
         it stops too early: that costs up to half a per cent of the perplexity.
@@ -89,6 +106,11 @@ class AspectModel(CooccurrenceEstimator):
 
     T. Hofmann, Unsupervised learning by probabilistic latent semantic analysis, Machine Learning
     42, 177-196, 2001.
+
+    C. Elkan, Clustering documents with an exponential-family approximation of the Dirichlet
+    compound multinomial distribution, ICML 2006.
+
+    G. Doyle and C. Elkan, Accounting for burstiness in topic models, ICML 2009.
 
     Examples
     --------

@@ -91,7 +91,8 @@ class Probes:
         plan = self._plan if model is None else replace(self._plan, equations=model)
         parts, start = plan.legs(self._tables, beta, self._options, splitting=False), None
         if self._keep:
-            n_shared = len(parts) - 1 if plan.burn_in else 0  # they do not depend on beta
+            # What comes before the last leg does not depend on beta, where there is a burn-in.
+            n_shared = len(parts) - 1 - (plan.bursts is not None) if plan.burn_in else 0
             start, parts = self._after(parts[:n_shared], parts[0]), parts[n_shared:]
         predicted = self._heldout.predicted(plan.equations, *self._fitted(parts, start))
         validation = self._heldout.score(predicted)
