@@ -176,6 +176,24 @@ def brown_triples() -> Triads:
     return Triads.from_triples(*zip(*kept, strict=True))
 
 
+def reuters_triples() -> Triads:
+    """Read (first category, word, next word) of five categories of Reuters.
+
+    Words have two letters or more and are not on the stop list, as written but in lower case; they
+    stand side by side, and triples of words that are in fewer than five are left out, twice.
+    """
+    found = [
+        (record["categories"][0], *pair)
+        for record in _records("reuters5.jsonl.gz")
+        for pair in pairwise(WORD_OR_MARK.findall(record["text"].lower()))
+        if all(LONGER_WORD.match(word) and word not in ENGLISH_STOP_WORDS for word in pair)
+    ]
+    for _ in range(2):
+        before, after = (Counter(triple[way] for triple in found) for way in (1, 2))
+        found = [t for t in found if min(before[t[1]], after[t[2]]) >= 5]
+    return Triads.from_triples(*zip(*found, strict=True))
+
+
 def bible_trigrams() -> Triads:
     """Read the word trigrams of the King James Bible: 913243 of the 12842 words of ``bible``.
 

@@ -16,6 +16,7 @@ from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
 from skcooc.ensemble import AveragedModels
+from skcooc.interpolation import InterpolatedModels
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.retrieval import AspectRetriever
 from skcooc.row_memory import RowMemory
@@ -33,6 +34,7 @@ __all__ = [
     "ClusterAbstraction",
     "ClusteringProjection",
     "Dyads",
+    "InterpolatedModels",
     "ProductSpaceMixture",
     "RowBlocks",
     "RowMemory",

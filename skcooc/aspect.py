@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
-from skcooc.em import TemperatureRange
+from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
+from skcooc.em import TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
 from skcooc.equations.aspects import Aspects
@@ -77,6 +77,17 @@ class AspectModel(CooccurrenceEstimator):
         use tables there changed the perplexity by -1.2 to +.5 per cent. Not with ``leave_one_out``,
         ``early_stopping``, streams, blocks of rows or dask arrays.
 
+    cooling : float > 1, float in (0, 1) or None, default=None
+        Largest factor by which the inverse temperature changes at a time, while EM goes on;
+        ``max_iter`` is for each temperature. One above 1, say 1.03: it rises from the critical
+        value up to beta. EM begins with a single aspect, and at every temperature each may split in
+        two, which ``splits_`` records; where fewer than ``n_components`` have come apart in the
+        end, some are there repeatedly. One below 1, say .95: it falls from 1 down to beta, after
+        eight iterations at each temperature, and where ``early_stopping=True`` after as many as
+        predict held-out observations better, and only as long as another temperature does so. None
+        starts at random, at beta, as does the search for beta; a warm start goes on at ``beta_``.
+        ``leave_one_out=True`` has no aspects that split: it needs one below 1, or None.
+
     tol : float, default=3e-6
         EM stops when the free energy falls by less than this, relative to its size. With 1e-5
         it stops too early: that costs up to half a per cent of the perplexity.
@@ -92,6 +103,12 @@ class AspectModel(CooccurrenceEstimator):
         them in anew and agrees but for tolerances.
     component_prior_ : float
         Pseudo-count used.
+    beta_ : float
+        Inverse temperature used; where ``cooling`` is below 1 and ``early_stopping=True``, that at
+        which the fall ended.
+    splits_ : list of Split
+        Only where ``cooling`` is above 1: ``beta``, the inverse temperature at which an aspect came
+        apart, and ``parts``, the aspects in each part.
     temperature_search_ : list of Probe
         The temperatures tried, then pseudo-counts at the best of them: each has ``beta``,
         ``prior``, ``validation.perplexity`` and ``validation.smoothing``. Empty where none was
@@ -132,6 +149,7 @@ class AspectModel(CooccurrenceEstimator):
     component_prior: float | Literal["auto"] = "auto"
     leave_one_out: bool = False
     burstiness: float | Literal["auto"] | None = None
+    cooling: float | None = None
     max_iter: int = 500
     relaxation: Relaxation = "momentum"
 
@@ -142,6 +160,7 @@ class AspectModel(CooccurrenceEstimator):
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "leave_one_out": ["boolean"],
         "burstiness": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
+        "cooling": COOLING,
     }
 
     @property
@@ -150,6 +169,10 @@ class AspectModel(CooccurrenceEstimator):
         return float(self._fitted_model.component_prior)
 
     def _plan(self) -> Plan:
+        if self.leave_one_out and (self.cooling or 0) > 1:
+            raise ValueError(
+                "leave_one_out=True has no aspects that split: it needs cooling < 1, or None."
+            )
         prior = self.component_prior
         if prior == "auto":
             prior = self.component_prior_ if self._goes_on() else 0.0
@@ -158,6 +181,7 @@ class AspectModel(CooccurrenceEstimator):
             lambda X: TemperatureRange(0.5, 1.0),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
+            cooling=cooled(self.cooling, Aspects(self.n_components).critical_beta),
             priors=self._priors if self.component_prior == "auto" else None,
             bursts=self._concentration(),
         )

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
 from skcooc.base.clusters import RowClusterMixin, check_proportions
-from skcooc.em.splitting import rising
+from skcooc.em import cooled
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting import Plan
-from skcooc.protocol import Array, Counts
+from skcooc.protocol import Array
 from skcooc.simplex import first_largest
 
 
@@ -64,12 +64,14 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         a cluster is multiplied by. For rows that sum to one it is beta itself; clusters never come
         apart where it is below 1, and on abstracts it is best between 5 and 7.
 
-    cooling : float > 1 or None, default=None
-        Where a number is given, EM starts at the critical temperature with a single cluster, and
-        the inverse temperature is multiplied by this until it is beta. At every temperature each
-        cluster may split in two, which ``splits_`` records; where fewer than ``n_clusters`` have
-        come apart in the end, some are there repeatedly. None starts at random, at beta, as does
-        a warm start.
+    cooling : float > 1, float in (0, 1) or None, default=None
+        Factor by which the inverse temperature changes while EM goes on. Above 1, EM starts at the
+        critical temperature with a single cluster, and the inverse temperature is multiplied by
+        this until it is beta. At every temperature each cluster may split in two, which ``splits_``
+        records; where fewer than ``n_clusters`` have come apart in the end, some are there
+        repeatedly. Below 1, it falls from 1 down to beta, and where ``early_stopping=True`` only as
+        long as held-out observations are predicted better. None starts at random, at beta, as does
+        the search for beta; a warm start goes on at ``beta_``.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
@@ -98,8 +100,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     embedding_ : (N, K) array
         P(c given x_i) of the rows fitted.
     splits_ : list of Split
-        Only of an annealed fit: ``beta``, the inverse temperature at which a cluster came apart,
-        and ``parts``, the clusters in each part.
+        Only where ``cooling`` is above 1: ``beta``, the inverse temperature at which a cluster came
+        apart, and ``parts``, the clusters in each part.
 
     References
     ----------
@@ -135,7 +137,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         "axis": [StrOptions({"rows", "columns"})],
         "object_weights": [StrOptions({"counts", "equal"})],
         "proportions": [StrOptions({"uniform", "estimated"})],
-        "cooling": [Interval(Real, 1, None, closed="neither"), None],
+        "cooling": COOLING,
         "coarsening": [list, tuple, None],
     }
 
@@ -156,15 +158,12 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         model = kind(self.n_clusters, self.hard, self.object_weights, self.proportions)
         self._check_combinations(model.largest_beta)
 
-        def path(X: Counts, beta: float) -> list[float]:
-            return rising(model.critical_beta(X), beta, cast(float, self.cooling))
-
         return Plan(
             model,
             no_temperature if self.hard else lambda X: temperatures(model, X),
             shape={"n_clusters": self.n_clusters, "axis": self.axis},
             largest_beta=model.largest_beta,
-            cooling=None if self.cooling is None else path,
+            cooling=cooled(self.cooling, model.critical_beta),
             costly_start=self.hard,
             plain_steps=self.hard,
             coarsening=self.coarsening,
@@ -187,3 +186,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             )
         if self.hard and self.cooling is not None:
             raise ValueError("hard=True does not depend on the temperature: it needs cooling=None.")
+        if self.object_weights == "equal" and (self.cooling or 2) < 1:
+            raise ValueError(
+                "cooling < 1 falls from maximum likelihood: it needs object_weights='counts'."
+            )

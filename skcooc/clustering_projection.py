@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, FALLING, CooccurrenceEstimator
 from skcooc.base.projections import ProjectionMixin
-from skcooc.em import TemperatureRange
+from skcooc.em import TemperatureRange, falling
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.projections import StructuredProjections
@@ -71,6 +71,13 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         new rows in both. 1 is the authors' model. "auto" chooses it on observations held out inside
         ``fit``: between .5 and 1, or, structured, on a logarithmic scale, as
         ``AsymmetricClustering`` does.
+
+    cooling : float in (0, 1) or None, default=None
+        Factor by which the inverse temperature falls while EM goes on, from 1 down to beta, and
+        where ``early_stopping=True`` only as long as held-out observations are predicted better. It
+        does not rise with clusters that split: two copies of one, each with the prior of its
+        center, are not the same as the one. None starts at random, at beta, as does the search for
+        beta; a warm start goes on at ``beta_``.
 
     n_init : int, default=1
         Number of random starts; the one with the least free energy is kept, or with the least
@@ -140,6 +147,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     update_priors: bool = False
     posterior: Literal["auto", "factorial", "structured"] = "auto"
     inference: Literal["collapsed", "variational"] = "collapsed"
+    cooling: float | None = None
     tol: float = 1e-5
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -152,6 +160,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         "update_priors": ["boolean"],
         "posterior": [StrOptions({"auto", "factorial", "structured"})],
         "inference": [StrOptions({"collapsed", "variational"})],
+        "cooling": [FALLING, None],
     }
 
     def _plan(self) -> Plan:
@@ -162,6 +171,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
             kind(self.n_components, self.n_clusters, *priors, self.update_priors),
             self._temperatures,
             shape=shape,
+            cooling=None if self.cooling is None else falling(self.cooling),
             costly_start=True,
         )
 

@@ -11,25 +11,24 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.base.predictions import Predictions
+from skcooc.base.composed import Composed
 from skcooc.em import TemperatureRange
-from skcooc.em.temperature import Probe, best, search, search_with_prior
+from skcooc.em.temperature import Probe, best, search, search_prior
 from skcooc.fitting import Options, Plan, Priors
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation
-from skcooc.heldout.predictors import Factors, Known
+from skcooc.heldout.predictors import Factors, Known, side_by_side, weighted
 from skcooc.heldout.validation import Judged, Leader, add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.tables import read_in_memory
 
 
-class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
+class AveragedModels(Composed):
     """Average of what one estimator predicts from several random starts.
 
     Each start ends in another local optimum, and the errors of these differ: the mean over S starts
@@ -166,7 +165,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         options = replace(member._options(plan, counts, warm=False), seeds=seeds)
         found, probes, leader = self._chosen(plan, counts, options)
         members = self._members(counts, seeds, **found)
-        factors = side_by_side(members)
+        factors = mean_of(members)
         attributes.become(
             self,
             attributes.of_input(new)
@@ -217,7 +216,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         def evaluate(beta: float, **prior: float) -> Validation:
             found = short | given | {"beta": beta} | prior
             members = self._members(rest, options.seeds, **found)
-            predicted = Known(side_by_side(members).cells(heldout.X))
+            predicted = Known(mean_of(members).cells(heldout.X))
             validation = heldout.score(predicted)
             leader.offer(validation, predicted)
             return validation
@@ -227,11 +226,13 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
             within = TemperatureRange(within, within)  # for the smoothing alone
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
+            probes = search(evaluate, within)
             if options.searches and priors is not None:
-                return search_with_prior(
-                    lambda beta, prior: evaluate(beta, component_prior=prior), within, priors.within
+                beta = (at := best(probes)).beta
+                probes += search_prior(
+                    lambda prior: evaluate(beta, component_prior=prior), at, priors.within
                 )
-            return search(evaluate, within)
+            return probes
 
     def _members(
         self, X: Block, seeds: Sequence[int], **parameters: object
@@ -251,21 +252,15 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         n_outer, _ = shares(self.n_jobs, len(self.estimators_))
         members = [(member,) for member in self.estimators_]
         folded = in_threads(lambda member: member._fold_in(X), members, n_outer)
-        return np.hstack(folded) / len(folded)
-
-    def _mixing(self) -> tuple[Array, Array]:
-        """The rows fitted, whose mixtures are those of all members."""
-        return self.row_distribution_, self.embedding_
-
-    def __sklearn_tags__(self) -> Tags:
-        return attributes.tagged(super().__sklearn_tags__())
+        return weighted(folded, equal(len(folded)))
 
 
-def side_by_side(members: Sequence[CooccurrenceEstimator]) -> Factors:
-    """The mean prediction of S fitted models, as one product.
+def equal(n: int) -> list[float]:
+    """The weights of a plain mean."""
+    return [1 / n] * n
 
-    A, (N, S K), whose rows sum to one, and B, (M, S K): A @ B.T is the mean of embedding_ @
-    components_.
-    """
-    A = np.hstack([member.embedding_ for member in members]) / len(members)
-    return Factors(A, np.hstack([member.components_.T for member in members]))
+
+def mean_of(members: Sequence[CooccurrenceEstimator]) -> Factors:
+    """The mean of what S fitted models predict: A, (N, S K), and B, (M, S K)."""
+    models = [Factors(member.embedding_, member.components_.T) for member in members]
+    return side_by_side(models, equal(len(members)))

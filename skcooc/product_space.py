@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
-from skcooc.em import TemperatureRange
+from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
+from skcooc.em import TemperatureRange, of_the_start
 from skcooc.em.solvers import Relaxation
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.fitting import Plan
@@ -40,6 +40,14 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         What beta is the exponent of: P(c, d) P(x given c) P(y given d), or, as in the memo, only
         P(x given c) P(y given d). The second keeps its structure down to smaller beta and predicts
         better.
+
+    cooling : float > 1, float in (0, 1) or None, default=None
+        Factor by which an inverse temperature changes while EM goes on. Above 1, the aspect model
+        with which EM starts is annealed: it begins at its critical temperature, with a single
+        aspect, and splits on the way to where it always starts. Below 1, the inverse temperature of
+        the model itself falls from 1 down to beta, and where ``early_stopping=True`` only as long
+        as held-out observations are predicted better. In the search for beta it does not fall, and
+        a warm start goes on at ``beta_``.
 
     tol : float, default=3e-6
         EM stops when the free energy falls by less than this, relative to its size. With 1e-5
@@ -83,6 +91,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     n_column_components: int = 10
     _: KW_ONLY
     tempering: Literal["joint", "likelihood"] = "likelihood"
+    cooling: float | None = None
     max_iter: int = 500
     relaxation: Relaxation = "momentum"
 
@@ -91,6 +100,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         "n_row_components": [Interval(Integral, 1, None, closed="left")],
         "n_column_components": [Interval(Integral, 1, None, closed="left")],
         "tempering": [StrOptions({"joint", "likelihood"})],
+        "cooling": COOLING,
     }
 
     @property
@@ -107,9 +117,11 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     def _plan(self) -> Plan:
         sizes = self.n_row_components, self.n_column_components
+        of_start, cooling = of_the_start(self.cooling)
         return Plan(
-            ProductAspects(*sizes, self.tempering),
+            ProductAspects(*sizes, self.tempering, of_start),
             lambda X: TemperatureRange(0.5, 1.0),
             shape=dict(zip(("n_row_components", "n_column_components"), sizes, strict=True)),
+            cooling=cooling,
             costly_start=True,
         )

@@ -264,6 +264,13 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         """
         return self, params
 
+    def predicting(self, params: P, rows: Rows) -> tuple[Array, Array]:
+        """What ``cells`` of these rows predicts observations from.
+
+        The factors, unless a model says otherwise.
+        """
+        return self.factors(params, rows)
+
     def mixing(self, params: P) -> tuple[Array, Array] | None:
         """The prior of the mixture of a row: weights (a,) and A (a, k); see ``factors``.
 
@@ -297,10 +304,10 @@ class Clustering(Equations[P, S], Protocol[P, S]):
         """The inverse temperature below which all clusters are the same."""
 
 
-class Annealable(Clustering[P, S], Protocol[P, S]):
-    """A model of clusters that split while the temperature falls.
+class Annealable(Equations[P, S], Protocol[P, S]):
+    """A model of clusters, or of aspects, that split while the temperature falls.
 
-    Its E-step does not depend on the row states, which are posteriors of the clusters.
+    The states of its rows are their posterior distributions over the clusters.
     """
 
     n_clusters: int

@@ -8,14 +8,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context
-from sklearn.utils import Tags
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from skcooc.base import attributes
+from skcooc.base.composed import Composed
 from skcooc.base.members import MODEL, Member, member_of
-from skcooc.base.predictions import Predictions
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import Cells, Memory, best_memory, cells_of, remembering, rows_with
 from skcooc.heldout.validation import Division, add_one_unigram, hold_out
@@ -25,7 +24,7 @@ from skcooc.tables import Table, read, read_in_memory
 SHARE = [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})]
 
 
-class RowMemory(Predictions, MetaEstimatorMixin, BaseEstimator):
+class RowMemory(Composed):
     """The memory of a row, around any model: what was seen in a row is likely to come again.
 
     Words come in bursts: half of the held-out words of a text are words that the known part of the
@@ -117,6 +116,7 @@ class RowMemory(Predictions, MetaEstimatorMixin, BaseEstimator):
     concentration_: float
     discount_: float
     n_jobs = None
+    _factorised = False  # what a row repeats is no component
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [*MODEL, None],
@@ -149,8 +149,9 @@ class RowMemory(Predictions, MetaEstimatorMixin, BaseEstimator):
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
             Non-negative counts. Where the estimator takes them, also a dask array or RowBlocks: the
-            three numbers are then estimated on a sample of rows, half of each of which is folded
-            in, and observations of the rows fitted cannot be scored, since none are kept.
+            three numbers are then estimated on a sample of rows, ``validation_fraction``
+            of whose observations are predicted from the others, and further observations of the
+            rows fitted cannot be scored, since none are kept.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -180,7 +181,8 @@ class RowMemory(Predictions, MetaEstimatorMixin, BaseEstimator):
         """Go on with a batch of further rows.
 
         The model goes on as its own ``partial_fit`` does. The three numbers are estimated on the
-        batch, half of each row of which is folded in; the background is that of all batches.
+        batch, ``validation_fraction`` of whose observations are predicted from the others; the
+        background is that of all batches.
 
         Parameters
         ----------
@@ -266,10 +268,6 @@ class RowMemory(Predictions, MetaEstimatorMixin, BaseEstimator):
         """P(k given x) of checked rows."""
         return self._member.fold_in(X)
 
-    def _mixing(self) -> tuple[Array, Array]:
-        """The rows fitted."""
-        return self.row_distribution_, self.embedding_
-
     def _predictor(self, known: Block | None) -> Predictor:
         """What is predicted of rows of which this is known; of those fitted where it is None."""
         memory = Memory(self.concentration_, self.discount_, self.smoothing_)
@@ -285,9 +283,6 @@ class RowMemory(Predictions, MetaEstimatorMixin, BaseEstimator):
                 "read in blocks, from a dask array or by partial_fit. Give new rows as a matrix."
             )
         return self._known
-
-    def __sklearn_tags__(self) -> Tags:
-        return attributes.tagged(super().__sklearn_tags__())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BiclusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
 from skcooc.base.clusters import RowClusterMixin, check_proportions
-from skcooc.em import TemperatureRange
+from skcooc.em import TemperatureRange, of_the_start
 from skcooc.equations.class_bigrams import ClassBigrams
 from skcooc.equations.coclusters import CoClusters, log_association, mutual_information
 from skcooc.equations.memberships import no_temperature, temperatures
@@ -64,10 +64,19 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         logarithmic scale. Counts must be in units of observations, which need not be whole: rows
         divided by their sums are too small for any beta.
 
+    cooling : float > 1, float in (0, 1) or None, default=None
+        Factor by which an inverse temperature changes while EM goes on. Above 1, the asymmetric
+        clusterings of both sides, with which EM starts, are annealed: each begins at its critical
+        temperature, with a single cluster, and splits on the way to where it always starts. The
+        model itself has no temperature at which a single cluster of each side would split. Below
+        1, its own inverse temperature falls from 1 down to beta, and where ``early_stopping=True``
+        only as long as held-out observations are predicted better. In the search for beta it does
+        not fall, and a warm start goes on at ``beta_``. Hard clusterings need None.
+
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
         multiscale optimisation. EM begins with the rows of a group tied to one posterior, and
-        reaches the single rows last.
+        reaches the single rows last. A temperature that falls concerns the coarsest groups.
 
     max_iter : int, default=200
         Largest number of EM iterations at each temperature and scale.
@@ -131,6 +140,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     hard: bool = False
     tied: bool = False
     proportions: Literal["uniform", "estimated"] = "uniform"
+    cooling: float | None = None
     coarsening: Sequence[ArrayLike] | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -140,6 +150,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         "hard": ["boolean"],
         "tied": ["boolean"],
         "proportions": [StrOptions({"uniform", "estimated"})],
+        "cooling": COOLING,
         "coarsening": [list, tuple, None],
     }
 
@@ -190,7 +201,10 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     def _plan(self) -> Plan:
         check_proportions(self.hard, self.proportions)
         sizes = self.n_row_clusters, self.n_column_clusters
-        model = CoClusters(*sizes, self.hard, self.proportions)
+        if self.hard and self.cooling is not None:
+            raise ValueError("hard=True does not depend on the temperature: it needs cooling=None.")
+        of_start, cooling = of_the_start(self.cooling)
+        model = CoClusters(*sizes, self.hard, self.proportions, of_start)
         if self.tied:
             self._check_tied()
 
@@ -201,6 +215,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             ClassBigrams(self.n_row_clusters) if self.tied else model,
             no_temperature if self.hard else within,
             shape=dict(zip(("n_row_clusters", "n_column_clusters"), sizes, strict=True)),
+            cooling=cooling,
             costly_start=True,
             plain_steps=self.hard,
             check=self._check_square,

@@ -6,6 +6,7 @@ from skcooc import (
     AveragedModels,
     ClusterAbstraction,
     ClusteringProjection,
+    InterpolatedModels,
     ProductSpaceMixture,
     RowMemory,
     SymmetricClustering,
@@ -21,6 +22,8 @@ ESTIMATORS = [
     AspectModel(3, component_prior=0.01, smoothing=0.1),
     AspectModel(3, leave_one_out=True),
     AspectModel(3, beta=0.9, burstiness=20.0),
+    AspectModel(3, beta=0.9, cooling=1.2),
+    AspectModel(3, beta=0.6, cooling=0.7, early_stopping=True),
     AsymmetricClustering(3),
     AsymmetricClustering(3, beta=0.2, object_weights="equal", proportions="estimated"),
     AsymmetricClustering(3, hard=True),
@@ -30,6 +33,7 @@ ESTIMATORS = [
     SymmetricClustering(3, 3),
     SymmetricClustering(3, 4, beta=0.7, proportions="estimated"),
     SymmetricClustering(3, 2, hard=True),
+    SymmetricClustering(3, 3, beta=0.7, cooling=1.5),
     ClusterAbstraction(3),
     ClusterAbstraction(3, beta=0.2, abstraction="object", object_iter=3),
     ClusterAbstraction(3, beta=0.4, tempering="joint", abstraction="constant"),
@@ -37,9 +41,11 @@ ESTIMATORS = [
     ClusterAbstraction(3, hard=True),
     ClusteringProjection(3),
     ClusteringProjection(3, 4, beta=0.3, inference="variational"),
+    ClusteringProjection(3, 4, beta=0.5, cooling=0.5),
     ClusteringProjection(3, 5, beta=0.8, posterior="factorial", topic_prior=0.0),
     ProductSpaceMixture(3, 3),
     ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),
+    ProductSpaceMixture(3, 3, beta=0.9, cooling=1.5),
 ]
 
 
@@ -54,6 +60,13 @@ CLASSES = [
 META = [
     AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2),
     RowMemory(AspectModel(3, beta=0.9, max_iter=10, random_state=0)),
+    InterpolatedModels(
+        [
+            ("aspects", AspectModel(3, beta=0.9, max_iter=10, random_state=0)),
+            ("clusters", AsymmetricClustering(2, beta=0.2, max_iter=10, random_state=0)),
+        ],
+        random_state=0,
+    ),
 ]
 """One quick case of each class, for what no parameter changes: names, storage, bad input."""
 

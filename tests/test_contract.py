@@ -16,9 +16,9 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, learni
 from sklearn.pipeline import make_pipeline
 
 from skcooc import Dyads
-from skcooc.base.predictions import SPLIT_SEED
 from skcooc.counts import thin
 from skcooc.counts.threads import n_threads
+from skcooc.heldout.scoring import SPLIT_SEED
 from skcooc.model_selection import ObservationSplit, split_observations
 from tests.cases import CLASSES, ESTIMATORS, FAST, FORMS, META
 from tests.tables import MANY_THREADS, planted

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from inspect import getdoc
+from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
 from time import perf_counter, process_time
@@ -43,14 +44,15 @@ Row = dict[str, Any]
 
 
 def perplexity(options: argparse.Namespace) -> Iterator[Row]:
-    """Perplexity of new documents, a tenth of all, the same ones for every model.
+    """Perplexity of new documents, a tenth of all, the same ones for every model, split by split.
 
     completion: a random half of the words of a new document is folded in, the other half predicted.
     Comparable across all models; probabilities are mixed with the add-one unigram.
 
     bound: exp(-bound / words) of whole new documents. LDA: the variational bound; its topics are
-    smooth by eta. PCP: its bound, in which topics are summed out. pLSA has no bound: the figure is
-    that of the paper, each document mixed over the training documents, an exact likelihood.
+    smooth by eta. PCP: its bound, in which topics are summed out; with "mean field" that of its
+    authors, which is of the same kind as LDA's. pLSA has no bound: the figure is that of the paper,
+    each document mixed over the training documents, an exact likelihood.
 
     Settings and the weight of the unigram: least perplexity of a tenth of the training documents,
     by the same measure. pLSA with beta=1 stops as in the paper, when the free energy falls by less
@@ -58,16 +60,17 @@ def perplexity(options: argparse.Namespace) -> Iterator[Row]:
     alpha, mean of ten samples, then 20 rounds of variational EM. PCP has as many
     clusters as training documents, as in the paper, or 400, whichever validation prefers.
     """
-    for data in options.data:
+    for data, split in product(options.data, range(options.splits)):
         X, _ = coclustering.documents(data)
-        documents = topic_models.divide(X, 0)
+        documents = topic_models.divide(X, split)
+        case = {"data": data, "split": split}
         b = documents.background
         nats = (documents.new.hidden @ np.log(b)).sum() / documents.new.hidden.sum()
-        yield {"data": data, "K": 1, "model": "unigram", "completion": float(np.exp(-nats))}
-        for K in options.components:
-            for name in options.methods:
-                measured = topic_models.measured(METHODS[name], documents, Task(K, options.jobs, 0))
-                yield {"data": data, "K": K, "model": name} | measured
+        yield {**case, "K": 1, "model": "unigram", "completion": float(np.exp(-nats))}
+        for K, name in product(options.components, options.methods):
+            task = Task(K, options.jobs, split)
+            measured = topic_models.measured(METHODS[name], documents, task)
+            yield {**case, "K": K, "model": name} | measured
 
 
 def curves(options: argparse.Namespace) -> Iterator[Row]:
@@ -204,6 +207,7 @@ def main() -> None:
     parser.add_argument("--components", type=int, nargs="+", help="instead of each part's own")
     parser.add_argument("--methods", choices=METHODS, nargs="+", default=list(METHODS))
     parser.add_argument("--seeds", type=int, default=10, help="of 'clusters' and 'seconds'")
+    parser.add_argument("--splits", type=int, default=1, help="of 'perplexity'")
     parser.add_argument("--fits", type=int, default=5, help="of each model in 'curves'")
     parser.add_argument("--repetitions", type=int, default=50, help="of 'curves'")
     parser.add_argument("--jobs", type=int, default=1, help="threads of every model but LDA")

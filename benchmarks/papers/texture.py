@@ -227,7 +227,7 @@ def draw(model: TextureSegmenter, mosaic: Mondrian, path: Path) -> None:
         (right, f"found: {share:.1%} correct"),
     ):
         ax.set_title(title, fontsize=10)
-    figure.savefig(path, dpi=120)
+    reporting.save_picture(figure, path)
 
 
 def matched(truth: np.ndarray, labels: np.ndarray) -> np.ndarray:

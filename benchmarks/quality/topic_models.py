@@ -199,10 +199,17 @@ PCP_PRIORS = [
     for n_clusters, center in product((None, 400), (0.02, 0.05, 0.3))
 ]
 
+# The bound of the authors, in which cluster and topics are independent, as in that of LDA.
+MEAN_FIELD = {"inference": "variational"}
+
 METHODS = {
     "pLSA, beta=1": Method(untempered, log_likelihood=mixed_over_training),
     "pLSA, beta='auto'": Method(aspects, log_likelihood=mixed_over_training),
     "LDA": Method(dirichlet, LDA_PRIORS, bounded),
     "PCP, beta=1": Method(projected, [{"beta": 1.0} | prior for prior in PCP_PRIORS], bounded),
     "PCP, beta='auto'": Method(projected, [{}], bounded),
+    "PCP, beta=1, mean field": Method(
+        projected, [{"beta": 1.0} | MEAN_FIELD | prior for prior in PCP_PRIORS], bounded
+    ),
+    "PCP, beta='auto', mean field": Method(projected, [MEAN_FIELD], bounded),
 }

@@ -35,7 +35,7 @@ def usable(
         "_state": state,
         "components_": components.T,
         "weights_": unknown[0],  # of a row without observations
-        "embedding_": embedding[: len(state.rows)],  # those of a third index come after them
+        "embedding_": embedding,
         "row_distribution_": row_mass / row_mass.sum(),
         "unigram_": unigram,
         "beta_": beta,

@@ -161,6 +161,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         searched = warm and bool(self.temperature_search_)
         known = self.beta == "auto" and searched
         beta = best(self.temperature_search_).beta if known else self.beta
+        if warm and plan.cooling is not None and self.beta == self._fitted_parameters["beta"]:
+            beta = self.beta_  # a fall may have ended before beta
         smoothing = self.smoothing
         if smoothing == "auto" and searched and not (beta == "auto" or self.early_stopping):
             smoothing = self.smoothing_

@@ -6,13 +6,14 @@ Here alone it is asked whose a model is.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 from skcooc.base.predictions import Predictions
 from skcooc.heldout import Factors
@@ -145,10 +146,32 @@ class NoTopics:
 
 
 def member_of(estimator: BaseEstimator | None) -> Member:
-    """A model, not yet fitted; None is that without topics."""
+    """A model, not yet fitted; None is that without topics. ValueError where it is no product."""
     if estimator is None:
         return NoTopics()
-    return Ours(estimator) if isinstance(estimator, Predictions) else Foreign(estimator)
+    if not isinstance(estimator, Predictions):
+        return Foreign(estimator)
+    if not estimator._factorised:
+        raise ValueError(
+            f"{type(estimator).__name__} predicts more than the product of its mixtures and "
+            "components, which is all that is taken of a model: let it be the outermost."
+        )
+    return Ours(estimator)
+
+
+def members_of(named: Sequence[tuple[str, BaseEstimator]], whose: str) -> list[Member]:
+    """Several, given as (name, estimator); ValueError where they are not, or are no models."""
+    if not named or not all(_is_named(item) for item in named):
+        raise ValueError(
+            "Invalid 'estimators' attribute, 'estimators' should be a non-empty list of (string, "
+            "estimator) tuples."
+        )
+    validate_parameter_constraints({name: MODEL for name, _ in named}, dict(named), whose)
+    return [member_of(estimator) for _, estimator in named]
+
+
+def _is_named(item: object) -> bool:
+    return isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str)
 
 
 def _ones(X: Block) -> Array:

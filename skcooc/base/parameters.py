@@ -24,6 +24,8 @@ CONSTRAINTS: dict[str, Any] = {
     "warm_start": ["boolean"],
     "random_state": ["random_state"],
 }
+FALLING = Interval(Real, 0, 1, closed="neither")
+COOLING: list[Any] = [FALLING, Interval(Real, 1, None, closed="neither"), None]
 
 NAMED = "\n".join(
     f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
@@ -74,8 +76,8 @@ component has no observations.""",
     "beta_ : float": "Inverse temperature used.",
     "smoothing_ : float": "Smoothing used.",
     "temperature_search_ : list of Probe": """\
-The temperatures tried: each has ``beta``, ``validation.perplexity`` and ``validation.smoothing``.
-Empty where none was searched.""",
+The temperatures tried: each has ``beta``, ``validation.perplexity`` and ``validation.smoothing``,
+and ``prior`` and ``exponents`` where these were tried. Empty where none was searched.""",
     "n_iter_ : int": """\
 Number of EM iterations of the final fit, in all its parts, including those that early stopping
 discards.""",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,8 +34,6 @@ from skcooc.protocol import (
 from skcooc.tables import Dyads, Frame, check_same_table, is_collection, read_rows
 from skcooc.tables.dask import check_row_blocks
 
-SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
-
 
 class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """The methods of a fitted estimator that need no more than P(k given x) and P(y given k)."""
@@ -61,6 +59,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _stream: Begun | Stream | None
     _passes: Passes | None
     _judged: Judged | None
+    _factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing
 
     component_distribution_ = property(quantities.component_distribution)
     column_embedding_ = property(quantities.column_embedding)
@@ -248,7 +247,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
             return scoring.score_pairs(counts, order, self._predictor(None)), weights
-        known, scored = read_rows(self, X).divide(0.5, SPLIT_SEED, occupied=True)
+        known, scored = scoring.halves(read_rows(self, X))
         return scoring.score_rows(scored, self._predictor(known))
 
     def _predictor(self, known: Block | None) -> Predictor:

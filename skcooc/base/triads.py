@@ -161,14 +161,11 @@ class TriadEstimator(CooccurrenceEstimator):
         check_is_fitted(self)
         return read_new_triads(self, self._frame, X)
 
-    def _fold_in(self, X: Block) -> Array:
-        return super()._fold_in(X)[: X.shape[0]]  # those of the second way come after them
-
     def _score_samples(self, X: Triads) -> tuple[Array, Array]:
         check_is_fitted(self)
         triads = check_same_triads(self, self._frame, X)
         counts, order = triads.listed(self.embedding_.dtype)
-        factors = Factors(*self._fitted_model.factors(*self._state))
+        factors = Factors(*self._fitted_model.predicting(*self._state))
         predictor = smoothed(factors, self.unigram_, self.smoothing_)
         weights = np.ones(len(triads)) if triads.weights is None else triads.weights
         return scoring.score_pairs(counts, order, predictor), weights

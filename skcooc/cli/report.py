@@ -114,7 +114,7 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
         return
     beta = f"{chosen.beta_:.3f}"
     yield f"Temperature chosen: beta = {beta}, on training observations that fit held out"
-    plain = sorted(probe for probe in chosen.temperature_search_ if not probe.prior)
+    plain = sorted(probe for probe in chosen.temperature_search_ if probe.is_plain)
     found = (probe.validation.perplexity for probe in plain)
     yield from _tried("beta", (f"{probe.beta:9.3f}" for probe in plain), found)
     tried = [probe for probe in sorted(chosen.temperature_search_) if probe.prior]

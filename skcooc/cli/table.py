@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
-from skcooc.tables.dyads import MAX_OBSERVATIONS
+from skcooc.tables.frames import MAX_OBSERVATIONS
 
 MIN_OBSERVATIONS = 100  # a tenth of them is held out, and a tenth of the rest once more
 

@@ -11,52 +11,12 @@ from numpy.typing import DTypeLike
 
 from skcooc.counts.csr import CSRCounts
 from skcooc.counts.kernels import U, compiled
-from skcooc.counts.lanes import Lanes, dot, lanes, lined_up, load, plus, store, times
-from skcooc.counts.layout import ColumnView, Views
-from skcooc.counts.products import Mixture, nothing_like
+from skcooc.counts.lanes import dot, lanes, lined_up, load, times
+from skcooc.counts.products import APART, Mixture, nothing_like
 from skcooc.counts.thinning import thin
+from skcooc.counts.threads import pipelined
+from skcooc.counts.triple_bands import Factors, TripleViews
 from skcooc.protocol import CSR, Array, Map, Need
-
-
-@compiled
-def sums_of_rows(lanes, none, indptr, middle, last, data, A, B, C, start, stop, cells, sums):  # type: ignore[no-untyped-def]
-    """sum_k A[i] B[j] C[l] at the non-zeros of rows start..stop, and what their ratios sum to.
-
-    It is one where a non-zero is zero. Neighbours that share j share two of the factors; ``none``
-    (1, k) are zeros.
-    """
-    for i in range(U(start), U(stop)):
-        a, total = load(lanes, A, i), load(lanes, none, U(0))
-        p, end = U(indptr[i]), U(indptr[i + U(1)])
-        while p < end:
-            j = middle[p]
-            b, inner = load(lanes, B, U(j)), load(lanes, none, U(0))
-            product = times(a, b)
-            while p < end and middle[p] == j:
-                cells[p] = 1  # what is held out leaves zeros, perhaps where nothing is possible
-                if data[p] > 0:
-                    c = load(lanes, C, U(last[p]))
-                    cells[p] = dot(product, c)
-                    inner = plus(inner, data[p] / cells[p], c)
-                p += U(1)
-            total = plus(total, 1, times(b, inner))
-        store(total, sums, i)
-
-
-@compiled
-def sums_of_others(lanes, none, indptr, rows, order, others, ratios, A, B, start, stop, sums):  # type: ignore[no-untyped-def]
-    """Sums of w A[i] B[j] over the non-zeros that share an index of start..stop."""
-    for c in range(U(start), U(stop)):
-        total = load(lanes, none, U(0))
-        p, end = U(indptr[c]), U(indptr[c + U(1)])
-        while p < end:
-            i, inner = rows[p], load(lanes, none, U(0))
-            while p < end and rows[p] == i:
-                cell = U(order[p])
-                inner = plus(inner, ratios[cell], load(lanes, B, U(others[cell])))
-                p += U(1)
-            total = plus(total, 1, times(load(lanes, A, U(i)), inner))
-        store(total, sums, c)
 
 
 @compiled
@@ -92,8 +52,7 @@ class TripleCounts(CSRCounts):
         table = sp.csr_array((pairs.data, last, pairs.indptr), shape=shape)
         super().__init__(table, n_threads=n_threads, map=map)
         self.middle = middle.astype(self.indices.dtype)
-        between = sp.csr_array((self.data, self.middle, self.indptr), shape=(shape[0], sizes[0]))
-        self.middle_views = Views(between)  # as ``views`` of the columns
+        self.views: TripleViews = TripleViews(self, self.middle, sizes[0])
 
     @property
     def pairs(self) -> CSR:
@@ -113,20 +72,22 @@ class TripleCounts(CSRCounts):
         ``rows`` (N + M, k) are sum_jl w A[N + j] B[l] and sum_il w A[i] B[l]; ``columns`` (L, k)
         are sum_ij w A[i] A[N + j].
         """
-        first, middle, last = self._factors(A, B)
-        N, (wide, none) = self.shape[0], _registers(last)
+        factors, bands = Factors.of(*self._factors(A, B)), self.views.triples
+        N, M, work = self.shape[0], self.sizes[0], self.data.size * B.shape[1]
         cells = np.empty_like(self.data)
-        rows = lined_up((N + self.sizes[0], B.shape[1]), self.dtype)
+        rows = lined_up((N + M, B.shape[1]), self.dtype, APART, np.zeros)
+        between = self._sums_of_middle(rows[N:])
+        tiles = bands.bands.tiles(self.n_ranges_of(work))
 
-        def mix(start: int, stop: int) -> None:
-            table = self.indptr, self.middle, self.indices, self.data
-            sums_of_rows(wide, none, *table, first, middle, last, start, stop, cells, rows[:N])
+        def mix(band: int, part: int) -> None:
+            bands.mix(band, tiles[band, part : part + 2], factors, cells, rows[:N], between)
 
-        self._over(self.indptr, B.shape[1], mix)
-        ratios = self.data / cells
-        log_likelihood = float((self.data * np.log(cells, out=cells)).sum(dtype=np.float64))
-        columns = self._other_sums(ratios, first, middle, last, rows[N:])
-        return Mixture(rows, columns, log_likelihood)
+        n_ranges = tiles.shape[1] - 1
+        map = self.map_ranges if n_ranges > 1 else serial_map
+        pipelined(map, mix, len(bands.bands), n_ranges)
+        each = [(band,) for band in range(len(bands.bands))]
+        logs = self._each(lambda band: bands.log_likelihood(band, cells), each, work)
+        return Mixture(rows, self._sums_of_last(factors, cells), sum(logs))
 
     def cells(self, A: Array, B: Array) -> Array:
         """sum_k A[i] A[N + j] B[l] / sum_k A[i] A[N + j] at the non-zeros, (nnz,).
@@ -146,6 +107,7 @@ class TripleCounts(CSRCounts):
     def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:
         """Hold out this share of the observations: the rest, and what is held out; see ``thin``."""
         rest, drawn = thin(self.pairs, fraction, seed, occupied=occupied)
+        rest.eliminate_zeros()
         return self._of(rest), self._of(drawn)
 
     def take(self, rows: Array) -> Self:
@@ -175,39 +137,27 @@ class TripleCounts(CSRCounts):
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
         return A[: self.shape[0]], A[self.shape[0] :], B
 
-    def _other_sums(
-        self, ratios: Array, first: Array, middle: Array, last: Array, out: Array
-    ) -> Array:
-        """Fill ``out``, (M, k), with the sums of the j; return those of the l, (L, k)."""
-        sums = lined_up(last.shape, self.dtype)
-        self._sum(self.middle_views.columns, self.indices, ratios, first, last, out)
-        self._sum(self.views.columns, self.middle, ratios, first, middle, sums)
+    def _sums_of_middle(self, sums: Array) -> Array | None:
+        """Where those of the j are added up; None where none are wanted."""
         return sums
 
-    def _sum(
-        self, view: ColumnView, others: Array, ratios: Array, A: Array, B: Array, sums: Array
-    ) -> None:
-        both = _registers(A)
+    def _sums_of_last(self, factors: Factors, cells: Array) -> Array:
+        """Those of the l, (L, k), of what the first pass left."""
+        bands, sums = self.views.triples, lined_up(factors.last.shape, self.dtype)
+        ratios = np.divide(bands.data, cells, out=cells)
         self._over(
-            view.indptr,
-            A.shape[1],
-            lambda start, stop: sums_of_others(
-                *both, *view.structure, others, ratios, A, B, start, stop, sums
-            ),
+            bands.indptr,
+            sums.shape[1],
+            lambda start, stop: bands.add_columns(start, stop, factors, ratios, sums),
         )
+        return sums
 
 
 class NewTriples(TripleCounts):
     """Rows that are folded into a fitted model: they contribute nothing to the other factors."""
 
-    def _other_sums(
-        self, ratios: Array, first: Array, middle: Array, last: Array, out: Array
-    ) -> Array:
-        out[:] = 0
-        return nothing_like(last)
+    def _sums_of_middle(self, sums: Array) -> None:
+        return None
 
-
-def _registers(factor: Array) -> tuple[Lanes, Array]:
-    """What loops need to know of a factor (m, k) to keep its rows in registers; zeros, (1, k)."""
-    n_components = factor.shape[1]
-    return lanes(n_components, factor.dtype), np.zeros((1, n_components), factor.dtype)
+    def _sums_of_last(self, factors: Factors, cells: Array) -> Array:
+        return nothing_like(factors.last)

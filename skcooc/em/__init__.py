@@ -1,6 +1,7 @@
 """Expectation maximisation and its variants, for any model that follows the protocol."""
 
 from skcooc.em.bursts import Bursts
+from skcooc.em.cooling import Cooling, Falling, cooled, falling, of_the_start, rising
 from skcooc.em.legs import Fit, Leg, Record, Run, Split, State, fit
 from skcooc.em.solvers import SOLVERS, OverRelaxation, solver
 from skcooc.em.splitting import Growing, Splitting
@@ -9,6 +10,8 @@ from skcooc.em.temperature import TemperatureRange
 __all__ = [
     "SOLVERS",
     "Bursts",
+    "Cooling",
+    "Falling",
     "Fit",
     "Growing",
     "Leg",
@@ -19,6 +22,10 @@ __all__ = [
     "Splitting",
     "State",
     "TemperatureRange",
+    "cooled",
+    "falling",
     "fit",
+    "of_the_start",
+    "rising",
     "solver",
 ]

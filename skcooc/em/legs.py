@@ -44,6 +44,7 @@ class Fit(NamedTuple):
 
     params: Params
     rows: Rows
+    beta: float  # inverse temperature of the parameters returned
     objective: float  # nats, at the last E-step
     history: list[Record]
     converged: bool
@@ -144,6 +145,7 @@ class Run:
     settled: bool = False  # whether it has converged
     best: State | None = None  # kept only where something is held out
     validation: Validation | None = None  # of the best
+    best_beta: float = np.nan  # its inverse temperature
     since_best: int = 0  # iterations; legs, where these are judged
     history: list[Record] = field(default_factory=list)
     splits: list[Split] | None = None
@@ -153,11 +155,12 @@ class Run:
         """The same, which stays as it is when this one goes on."""
         return replace(self, solver=copy(self.solver), history=list(self.history))
 
-    def judge(self, validation: Validation) -> None:
+    def judge(self, validation: Validation, beta: float) -> None:
         """Keep the state if it is the best."""
         self.since_best += 1
         if self.validation is None or validation.perplexity < self.validation.perplexity:
             self.validation, self.best, self.since_best = validation, self.state, 0
+            self.best_beta = beta
 
 
 Observe = Callable[[Record, State, Run], bool]  # True stops; the Run is that from which it goes on
@@ -199,9 +202,9 @@ def fit(
     if stopped:
         part.finish(run)
         return _cut_short(run, part.seen(run.best or run.state), leg, parts[-1].at(run), solver)
-    state, objective = run.best or run.state, run.history[-1].free_energy
-    converged = run.settled or leg.enough
-    found = Fit(*state, objective, run.history, converged, run.validation, splits=run.splits)
+    state, (last_beta, objective, *_) = run.best or run.state, run.history[-1]
+    beta, converged = run.best_beta if run.best else last_beta, run.settled or leg.enough
+    found = Fit(*state, beta, objective, run.history, converged, run.validation, splits=run.splits)
     return found._replace(X=leg.X)
 
 
@@ -212,8 +215,9 @@ def _cut_short(run: Run, state: State, leg: Leg, last: Leg, solver: Solver) -> F
         rng = np.random.default_rng()  # not used: it does not begin at random
         once = fit([replace(last, max_iter=1)], rng, solver, start=run.state)
         state, validation = State(once.params, once.rows), once.validation
-    objective = run.history[-1].free_energy
-    return Fit(*state, objective, run.history, False, validation, True, run.splits, X=last.X)
+    beta, objective = run.best_beta if run.best else last.beta, run.history[-1].free_energy
+    found = Fit(*state, beta, objective, run.history, False, validation, True, run.splits)
+    return found._replace(X=last.X)
 
 
 def iterate(run: Run, leg: Leg) -> None:
@@ -223,7 +227,7 @@ def iterate(run: Run, leg: Leg) -> None:
     objective += leg.offset
     if leg.heldout is not None:
         validation = leg.heldout(leg.model, *run.state)
-        run.judge(validation)
+        run.judge(validation, leg.beta)
         perplexity = validation.perplexity
     run.history.append(Record(leg.beta, objective, perplexity, perf_counter() - began))
     impatient = leg.heldout is not None and run.since_best >= leg.patience

@@ -130,7 +130,7 @@ class Growing(Splitting):
         if self.judge is not None:
             if not run.splits:
                 run.validation = None  # one cluster is no rival
-            run.judge(self.judge(self.model, *run.state))
+            run.judge(self.judge(self.model, *run.state), run.history[-1].beta)
         if run.since_best == 0:
             run.best, run.best_splits = run.state, run.splits
         return run.since_best
@@ -174,15 +174,19 @@ def joined_by(splits: Sequence[Split], companion: int, new: int) -> list[Split]:
     ]
 
 
-def rising(low: float, high: float, factor: float) -> list[float]:
-    """Inverse temperatures from low to high, each at most ``factor`` times the one before.
+def path(first: float, last: float, factor: float) -> list[float]:
+    """Inverse temperatures from first to last, in equal steps of at most this factor.
 
-    >>> [round(beta, 3) for beta in rising(0.1, 0.4, 2.0)]
+    The last alone where the factor leads away from it.
+
+    >>> [round(beta, 3) for beta in path(0.1, 0.4, 2.0)]
     [0.1, 0.2, 0.4]
-    >>> rising(0.5, 0.4, 2.0)
+    >>> [round(beta, 3) for beta in path(1.0, 0.49, 0.7)]
+    [1.0, 0.7, 0.49]
+    >>> path(0.5, 0.4, 2.0)
     [0.4]
     """
-    if low >= high:
-        return [high]
-    n_steps = math.ceil(math.log(high / low) / math.log(factor) - 1e-9)
-    return [low * (high / low) ** (step / n_steps) for step in range(n_steps)] + [high]
+    if first == last or (first < last) != (factor > 1):
+        return [last]
+    n_steps = math.ceil(math.log(last / first) / math.log(factor) - 1e-9)
+    return [first * (last / first) ** (step / n_steps) for step in range(n_steps)] + [last]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ PLATEAU = 1e-4  # relative difference of perplexities that says nothing
 SAME = 1e-9  # difference of points that are equal but for rounding
 N_PROBES = 7  # leave .06 of the interval
 WORTH_A_PRIOR = 1e-2  # relative gain
+N_EXPONENTS = 4  # of each index: leave .24 of the interval
 N_PRIORS = 5  # leave .15 of the interval
 PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
 
@@ -26,12 +28,38 @@ class TemperatureRange(NamedTuple):
     scale: Literal["linear", "log"] = "linear"
 
 
+Sought = Literal["beta", "exponents", "prior"]
+Exponents = tuple[float, float]  # of the two indices given, relative to beta
+
+
 class Probe(NamedTuple):
     """A temperature tried, and what came of it."""
 
     beta: float
     validation: Validation
     prior: float = 0.0  # pseudo-count of every column in every component
+    exponents: Exponents | None = None  # None where all are equal
+
+    def __str__(self) -> str:
+        exponents = ", exponents = {:.3f}, {:.3f}".format(*self.exponents) if self.exponents else ""
+        prior = f", prior = {self.prior:.2g}" if self.prior else ""
+        return f"beta = {self.beta:.3f}{exponents}{prior}"
+
+    @property
+    def sought(self) -> Sought:
+        """What was sought when it was tried."""
+        return "prior" if self.prior else "beta" if self.exponents is None else "exponents"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is without a prior, and with one exponent for all."""
+        return not self.prior and self.exponents is None
+
+    @property
+    def absolute(self) -> tuple[float, float, float]:
+        """The exponents of three indices, of which the last is beta."""
+        first, second = self.exponents or (1.0, 1.0)
+        return first * self.beta, second * self.beta, self.beta
 
 
 def search(
@@ -70,47 +98,94 @@ def search(
     return probes
 
 
-def search_with_prior(
-    evaluate: Callable[[float, float], Validation],
-    within: TemperatureRange,
-    priors: TemperatureRange,
+def search_exponents(
+    evaluate: Callable[[float, Exponents], Validation],
+    start: Probe,
     observe: Callable[[Probe], bool] = lambda probe: False,
 ) -> list[Probe]:
-    """Search for the temperature without a prior, then for the prior at the best temperature.
+    """From one exponent for three indices, lower the first, then the second, then raise the third.
+
+    The third, that of the index predicted, is beta: ``evaluate`` takes it, and the two others
+    relative to it. ``start`` is the best probe where all are equal.
+    """
+    probes: list[Probe] = [start]
+    equal = start.beta
+    for way in range(3):
+        at = min(probes, key=lambda probe: probe.validation.perplexity)
+        line = partial(_moved, at, way)
+        low, high = (0.0, equal) if way < 2 else (max(at.absolute[:2]), 1.0)
+        probes += _along(line, evaluate, TemperatureRange(low, high), observe)
+    return probes[1:]
+
+
+def search_prior(
+    evaluate: Callable[[float], Validation],
+    start: Probe,
+    within: TemperatureRange,
+    observe: Callable[[Probe], bool] = lambda probe: False,
+) -> list[Probe]:
+    """Search for the prior at the best temperature without one.
 
     No second search for the temperature follows: with many components the probes are too short to
     see that a larger beta, which they favour where there is a prior, overfits in the end.
-    ``evaluate`` takes beta and prior.
     """
-    probes = search(lambda beta: evaluate(beta, 0.0), within, observe=observe)
-    beta = best(probes).beta
 
     def as_probe(tried: Probe) -> Probe:
-        return Probe(beta, tried.validation, prior=tried.beta)
+        return start._replace(validation=tried.validation, prior=tried.beta)
 
-    tried = search(
-        lambda prior: evaluate(beta, prior),
-        priors,
-        N_PRIORS,
-        lambda probe: observe(as_probe(probe)),
-    )
-    return probes + [as_probe(probe) for probe in tried]
+    tried = search(evaluate, within, N_PRIORS, lambda probe: observe(as_probe(probe)))
+    return [as_probe(probe) for probe in tried]
 
 
 def best(probes: list[Probe], worth: float = WORTH_A_PRIOR) -> Probe:
     """The probe with the least perplexity; of equals, the one with the largest beta.
 
-    One with a prior must be better than all others by more than ``worth``, relative. Smaller
-    differences of short fits are chance: on texts, where data are not thin, they lead astray.
+    One with exponents must be better than all without by more than ``worth``, relative, and one
+    with a prior than what is best then. Smaller differences of short fits are chance: on texts,
+    where data are not thin, they lead astray.
     """
 
     def least(probes: list[Probe]) -> Probe:
         return min(probes, key=lambda probe: (probe.validation.perplexity, -probe.beta))
 
-    plain = least([probe for probe in probes if not probe.prior])
-    enough = (1 - worth) * plain.validation.perplexity
-    better = [probe for probe in probes if probe.prior and probe.validation.perplexity < enough]
-    return least(better or [plain])
+    found = least([probe for probe in probes if probe.is_plain])
+    for more in (
+        [probe for probe in probes if probe.exponents and not probe.prior],
+        [probe for probe in probes if probe.prior],
+    ):
+        enough = (1 - worth) * found.validation.perplexity
+        better = [probe for probe in more if probe.validation.perplexity < enough]
+        found = least(better or [found])
+    return found
+
+
+def _along(
+    line: Callable[[float], tuple[float, Exponents]],
+    evaluate: Callable[[float, Exponents], Validation],
+    within: TemperatureRange,
+    observe: Callable[[Probe], bool],
+) -> list[Probe]:
+    """Probes of exponents, of which one changes."""
+
+    def as_probe(tried: Probe) -> Probe:
+        beta, exponents = line(tried.beta)
+        return Probe(beta, tried.validation, exponents=exponents)
+
+    tried = search(
+        lambda value: evaluate(*line(value)),
+        within,
+        N_EXPONENTS,
+        lambda probe: observe(as_probe(probe)),
+    )
+    return [as_probe(probe) for probe in tried]
+
+
+def _moved(at: Probe, way: int, value: float) -> tuple[float, Exponents]:
+    """Beta, and the exponents relative to it, where that of one index has another value."""
+    absolute = list(at.absolute)
+    absolute[way] = value
+    first, second, beta = absolute
+    return beta, (first / beta, second / beta)
 
 
 def _near(known: dict[float, float], point: float) -> float | None:

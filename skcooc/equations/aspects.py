@@ -8,8 +8,13 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from skcooc.equations.memberships import critical_beta, reciprocals
 from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, normalise, sums
+
+# Noise that tells copies apart, times that of clusters: these differ by the product over all the
+# observations of a row, and so need less. With as little, EM would seem to have converged.
+MORE_NOISE = 10.0
 
 
 class Params(NamedTuple):
@@ -37,7 +42,8 @@ class Aspects(OnlineModel[Params, Statistics]):
         likelihood:  r_ijk ~ P(z_k) [P(x_i given z_k) P(y_j given z_k)]^beta   (memo, eq. 65)
 
     Both are written with P(z_k given x_i) ~ P(z_k) P(x_i given z_k): factors that depend on i
-    alone cancel, and what is left of the prior is P(z_k)^(1 - beta) in the second form.
+    alone cancel, and what is left of the prior is P(z_k)^(1 - beta) in the second form. It is
+    Annealable: aspects split as clusters do.
     """
 
     n_components: int
@@ -53,6 +59,25 @@ class Aspects(OnlineModel[Params, Statistics]):
         weights = np.full(self.n_components, 1 / self.n_components, dtype=dtype)
         rows = np.broadcast_to(weights, (X.shape[0], len(weights)))
         return Params(normalise(noise, axis=0, otherwise=0.0), weights), rows
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of aspects, which split as clusters do."""
+        return self.n_components
+
+    def mixed(self, params: Params, shares: Array) -> Params:
+        """Parameters of aspects that are made of these."""
+        weights = params.weights @ shares
+        weighted = (params.components * params.weights) @ shares
+        unweighted = params.components @ shares / sums(shares, axis=0)
+        return Params(normalise(weighted, axis=0, otherwise=unweighted), weights)
+
+    def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
+        """Parameters with noise, ten times as much as clusters need."""
+        amount *= MORE_NOISE
+        noise = rng.uniform(1 - amount, 1 + amount, params.components.shape)
+        noisy = params.components * noise.astype(params.components.dtype)
+        return params._replace(components=normalise(noisy, axis=0, otherwise=0.0))
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo eqs. (6), (8), (9)."""
@@ -97,6 +122,27 @@ class Aspects(OnlineModel[Params, Statistics]):
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(z given x) and P(y given z): memo eq. (11)."""
         return rows, params.components
+
+    def critical_beta(self, X: Counts) -> float:
+        """The inverse temperature below which all aspects are the same: 1 / (1 + s).
+
+        s is the first canonical correlation of rows and columns: the largest singular value of
+        (n_ij - n_i m_j / L) / sqrt(n_i m_j). Let K aspects differ a little from the unigram,
+        P(x_i given z_k) = P(x_i) (1 + a_ik) and P(y_j given z_k) = P(y_j) (1 + b_jk), with a and b
+        that sum to zero over k, and over i and j where these count by their probabilities. To first
+        order the posterior is r_ijk = (1 + beta (a_ik + b_jk)) / K, and the M-step makes of it
+
+            a'_ik = beta (a_ik + sum_j P(y_j given x_i) b_jk),
+            b'_jk = beta (b_jk + sum_i P(x_i given y_j) a_ik).
+
+        The two sums have the singular values s of the table, with one sign or the other, so that a
+        difference grows by beta (1 + s) from step to step. The form of tempering does not matter,
+        since the posterior of equal weights is the same; a pseudo-count makes the value larger.
+        """
+        n, m = X.row_sums.astype(np.float64), X.column_sums.astype(np.float64)
+        of_rows, of_columns = np.sqrt(reciprocals(n)), np.sqrt(reciprocals(m))
+        squared = 1 / critical_beta(X, of_rows, of_columns, (n, m / m.sum()))
+        return float(1 / (1 + np.sqrt(squared)))
 
 
 def tempered(X: Block, P: Array, beta: float) -> Array:

@@ -16,7 +16,7 @@ from skcooc.equations.memberships import (
     reciprocals,
     soft_start,
 )
-from skcooc.protocol import Annealable, Array, Block, Counts, Need, Rows
+from skcooc.protocol import Annealable, Array, Block, Clustering, Counts, Need, Rows
 from skcooc.simplex import log, normalise, sums
 
 
@@ -39,7 +39,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ColumnClusters(Annealable[Params, Statistics]):
+class ColumnClusters(Clustering[Params, Statistics], Annealable[Params, Statistics]):
     """Equations of the asymmetric clustering model for the second set: memo, section 3.1.
 
     All observations of a column come from one cluster. At inverse temperature beta

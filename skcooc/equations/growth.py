@@ -9,7 +9,7 @@ import numpy as np
 
 from skcooc.em import Growing, Leg, Split, fit
 from skcooc.em.legs import Observe, Solver
-from skcooc.em.splitting import rising
+from skcooc.em.splitting import path
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.row_clusters import Params as ClusterParams
 from skcooc.equations.row_clusters import RowClusters
@@ -17,7 +17,7 @@ from skcooc.equations.splitting_trees import Params as TreeParams
 from skcooc.equations.splitting_trees import SplittingTrees
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Division, Tree, division
-from skcooc.protocol import Annealable, Array, Counts
+from skcooc.protocol import Array, Counts
 from skcooc.simplex import normalise
 
 COOLING = 1.1  # factor between successive inverse temperatures
@@ -52,7 +52,7 @@ def own_nodes(params: TreeParams, found: Division, order: list[int], mass: Array
 class Kind(NamedTuple):
     """What splits, and what is known of the nodes then."""
 
-    model: Callable[[int], Annealable[Any, Any]]  # with so many clusters at most
+    model: Callable[[int], RowClusters | SplittingTrees]  # with so many clusters at most
     nodes: Callable[[Any, Division, list[int], Array], Array]
 
 
@@ -80,7 +80,7 @@ def grow(
     temperature.
     """
     model = kind.model(n_clusters)
-    betas = rising(model.critical_beta(X), temperatures(model, X).high, COOLING)
+    betas = path(model.critical_beta(X), temperatures(model, X).high, COOLING)
     leg = Leg(model, X, betas[-1], max_iter, tol)
     found = fit([Growing(leg, betas, heldout)], rng, solver, observe)
     splits = found.splits or []

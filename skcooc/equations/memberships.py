@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from skcooc.em import Fit, Leg, OverRelaxation, TemperatureRange, fit
+from skcooc.em import Fit, Leg, OverRelaxation, TemperatureRange, fit, rising
+from skcooc.em.legs import Part
 from skcooc.protocol import Array, Block, Clustering, Counts, Params, Rows, Statistics
 from skcooc.simplex import entropy, first_largest, hardmax, log, softmax, sums
 
@@ -111,14 +112,21 @@ def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
             posteriors[worst] = np.arange(len(sizes)) == sizes.argmin()
 
 
-def soft_start(soft: Clustering[Params, Statistics], X: Counts, rng: np.random.Generator) -> Fit:
+def soft_start(
+    soft: Clustering[Params, Statistics],
+    X: Counts,
+    rng: np.random.Generator,
+    cooling: float | None = None,
+) -> Fit:
     """A few steps of a soft model, at the temperature that is usually best.
 
-    A hard model that starts at random keeps most of what chance has put together.
+    A hard model that starts at random keeps most of what chance has put together. With a number
+    for ``cooling`` clusters split on the way there.
     """
     (beta,) = _inverse_temperatures(soft, X, (USUAL,), (USUAL_CRITICAL,))
     leg = Leg(soft, X, beta, START_ITERATIONS, START_TOL)
-    return fit([leg], rng, OverRelaxation(1.0))
+    legs: Sequence[Part] = [leg] if cooling is None else rising(cooling, soft.critical_beta)(leg)
+    return fit(legs, rng, OverRelaxation(1.0))
 
 
 def temperatures(

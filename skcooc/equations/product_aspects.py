@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from skcooc.em import Leg, OverRelaxation, fit
+from skcooc.em import Leg, OverRelaxation, fit, rising
+from skcooc.em.legs import Part
 from skcooc.equations.aspects import Aspects, new_mixtures, tempered
 from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, normalise, sums
@@ -53,17 +54,26 @@ class ProductAspects(OnlineModel[Params, Statistics]):
     n_row_components: int
     n_column_components: int
     tempering: Literal["joint", "likelihood"] = "likelihood"
+    cooling: float | None = None
 
     needs: ClassVar[Mapping[Need, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """An aspect model, its aspects merged on the side that has fewer.
+        """An aspect model, its aspects merged on the side that has fewer; annealed with cooling.
 
-        At random, components would end at the unigram for all but large beta.
+        At random, components would end at the unigram for all but large beta. Where all are nearly
+        the same, a difference of theirs grows by beta (1 + r s) from step to step, s being the
+        first canonical correlation of rows and columns, as in ``Aspects.critical_beta``, and r that
+        of the aspects c and d under P(c, d). A random P(c, d) has a small one, and the critical
+        beta is nearly 1; it is that of the aspect model where each c has a d of its own. With joint
+        tempering even such a P(c, d) is levelled out, since it is taken to the power of beta.
         """
-        n_aspects = max(self.n_row_components, self.n_column_components)
-        leg = Leg(Aspects(n_aspects), X, START_BETA, START_ITERATIONS, START_TOL)
-        found = fit(leg.burned_in(), rng, OverRelaxation(START_RELAXATION))
+        aspects = Aspects(max(self.n_row_components, self.n_column_components))
+        leg = Leg(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
+        legs: Sequence[Part] = leg.burned_in()
+        if self.cooling is not None:
+            legs = rising(self.cooling, aspects.critical_beta)(leg)
+        found = fit(legs, rng, OverRelaxation(START_RELAXATION))
         B, weights = found.params
         into_rows = _merged(B, self.n_row_components)
         into_columns = _merged(B, self.n_column_components)

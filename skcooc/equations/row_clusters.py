@@ -16,7 +16,7 @@ from skcooc.equations.memberships import (
     soft_start,
     worst_explained,
 )
-from skcooc.protocol import Annealable, Array, Block, Counts, Need, OnlineModel, Rows
+from skcooc.protocol import Annealable, Array, Block, Clustering, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, log, normalise, sums
 
 
@@ -40,7 +40,9 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowClusters(OnlineModel[Params, Statistics], Annealable[Params, Statistics]):
+class RowClusters(
+    OnlineModel[Params, Statistics], Clustering[Params, Statistics], Annealable[Params, Statistics]
+):
     """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(31).
 
     All observations of a row come from one cluster. At inverse temperature beta

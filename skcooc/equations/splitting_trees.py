@@ -10,7 +10,7 @@ import numpy as np
 
 from skcooc.equations.memberships import posteriors, relative
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.protocol import Annealable, Array, Block, Counts, Need, Rows
+from skcooc.protocol import Annealable, Array, Block, Clustering, Counts, Need, Rows
 from skcooc.simplex import LEAST, log, normalise, sums
 
 
@@ -31,7 +31,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SplittingTrees(Annealable[Params, Statistics]):
+class SplittingTrees(Clustering[Params, Statistics], Annealable[Params, Statistics]):
     """Equations of the cluster-abstraction model, memo, eqs. (51)-(57), for a tree that grows.
 
     At inverse temperature beta P(c given x_i) ~ P(c) [prod_j P_c(y_j)^n_ij]^beta with P_c(y) =

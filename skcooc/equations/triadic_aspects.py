@@ -37,15 +37,16 @@ class TriadicAspects(Equations[Params, Statistics]):
     eqs. (1)-(11) with one factor more, for the co-occurrences of higher order that its section 1
     speaks of. At inverse temperature beta an observation has the posterior
 
-        r_ijlk ~ [P(z_k given x_i) P(y_j given z_k) P(w_l given z_k)]^beta
+        r_ijlk ~ [P(z_k) P(x_i given z_k)^a P(y_j given z_k)^b P(w_l given z_k)]^beta
 
-    which is that of the joint probability to the power of beta, since P(x_i) cancels. What is
-    predicted is the last index given the two others: the rows of the factors are those of x, then
-    those of y; see ``TripleCounts``.
+    where a and b are the ``exponents`` of the two indices that are given. With a = 0 or b = 0 it is
+    that of the model of two indices. The free energy is computed without P(x), which cancels. What
+    is predicted is the last index given the two others, from the same product without it.
     """
 
     n_components: int
     component_prior: float = 0.0
+    exponents: tuple[float, float] = (1.0, 1.0)
 
     needs: ClassVar[Mapping[Need, str]] = {
         "triples": "the model takes observations of three indices, Triads",
@@ -65,8 +66,8 @@ class TriadicAspects(Equations[Params, Statistics]):
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows."""
         n_rows = len(rows)
-        A = tempered(X, np.concatenate([rows, params.middle]), beta)
-        B = tempered(X, params.components, beta)
+        A = self._given(X, params, rows, beta)
+        B = tempered(X, params.components * params.weights, beta)
         mixture = X.mixture(A, B)
         middle = X.rowwise(np.multiply, A[n_rows:], mixture.rows[n_rows:])
         mixtures = new_mixtures(X, A[:n_rows], mixture.rows[:n_rows], params.weights)
@@ -85,10 +86,11 @@ class TriadicAspects(Equations[Params, Statistics]):
         return Params(components, middle, mass / mass.sum())
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """c sum log P(w given z) + c' sum log P(y given z): a Dirichlet prior, less a constant."""
+        """c sum log P(w given z) + b c' sum log P(y given z): a Dirichlet prior."""
         if not self.component_prior:
             return 0.0
-        pairs = zip(self._pseudo_counts(params), (params.components, params.middle), strict=True)
+        c, c_middle = self._pseudo_counts(params)
+        pairs = (c, params.components), (self.exponents[1] * c_middle, params.middle)
         with np.errstate(divide="ignore"):  # a warm start may begin with zeros
             return sum(c * float(np.log(P).sum(dtype=np.float64)) for c, P in pairs)
 
@@ -107,5 +109,23 @@ class TriadicAspects(Equations[Params, Statistics]):
         return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """P(z given x) above P(y given z), (N + M, K), and P(w given z), (L, K)."""
-        return np.concatenate([rows, params.middle]), params.components
+        """P(z given x), (N, K), and P(w given z), (L, K)."""
+        return rows, params.components
+
+    def predicting(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        """What x and y say of z, (N + M, K), and P(w given z), (L, K); see ``TripleCounts``."""
+        given = self._relative(params, rows) ** self.exponents[0] * params.weights
+        between = params.middle ** self.exponents[1]
+        return np.concatenate(
+            [normalise(given, axis=1, otherwise=params.weights), between]
+        ), params.components
+
+    def _given(self, X: Block, params: Params, rows: Rows, beta: float) -> Array:
+        """[P(x given z) / P(x)]^(a beta) above P(y given z)^(b beta), (N + M, K)."""
+        factors = self._relative(params, rows), params.middle
+        pairs = zip(factors, self.exponents, strict=True)
+        return np.concatenate([tempered(X, P, exponent * beta) for P, exponent in pairs])
+
+    def _relative(self, params: Params, rows: Rows) -> Array:
+        """P(x given z) / P(x), (N, K): what P(z given x) is beside P(z)."""
+        return np.divide(rows, params.weights, out=np.zeros_like(rows), where=params.weights > 0)

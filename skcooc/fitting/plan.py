@@ -11,10 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.counts.threads import n_threads
-from skcooc.em import Bursts, Leg, Split, Splitting, TemperatureRange
+from skcooc.em import Bursts, Cooling, Leg, Split, TemperatureRange
 from skcooc.em.legs import Observe, Part, Solver
 from skcooc.em.scales import Scale, scales
-from skcooc.em.temperature import PROBE_ITERATIONS
+from skcooc.em.temperature import (
+    N_EXPONENTS,
+    N_PRIORS,
+    N_PROBES,
+    PROBE_ITERATIONS,
+    Exponents,
+)
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import Division
 from skcooc.protocol import Array, Block, Counts, Model, Need
@@ -95,10 +101,11 @@ class Plan:
     largest_beta: float = 1.0  # infinite where it is no exponent of a likelihood
     stages: Callable[[Any], Stages] = alone  # ever less constrained models, fitted in turn
     burn_in: int = 0  # iterations at beta = 1 with which a random start begins
-    # To beta, rising inverse temperatures at which clusters split.
-    cooling: Callable[[Counts, float], Sequence[float]] | None = None
+    cooling: Cooling | None = None  # how the first leg comes to its temperature
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     priors: Callable[[Block], Priors] | None = None
+    # The same model with other exponents of the indices given, where they are looked for.
+    exponents: Callable[[Any, Exponents], Model] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
     bursts: float | None = None  # concentration of rows that are bursty; None where they are not
     costly_start: bool = False  # whether a start is a fit of its own, which probes share
@@ -114,6 +121,12 @@ class Plan:
         tables = "burstiness replaces the counts of all rows from time to time; it needs None"
         bursty: dict[Need, str] = {} if self.bursts is None else {"replaced": tables}
         return {**self.equations.needs, **self.more_needs, **tied, **bursty}
+
+    @property
+    def n_probes(self) -> int:
+        """How many are tried at most, where the temperature is looked for."""
+        n_exponents = 3 * N_EXPONENTS * (self.exponents is not None)
+        return N_PROBES + n_exponents + N_PRIORS * (self.priors is not None)
 
     def searched(self, X: Block) -> TemperatureRange | None:
         """Where the temperature of counts is looked for; None where there is but one."""
@@ -157,19 +170,18 @@ class Plan:
         options: Options,
         heldout: HeldOut | None = None,
         *,
-        splitting: bool = True,
+        cooled: bool = True,
     ) -> list[Part]:
         """What is fitted one after the other, from a random start on; coarsest table first.
 
         What is held out lies beside the finest table, and is looked at in the last leg.
-        ``splitting`` is whether clusters split on the way, where the plan says so.
+        ``cooled`` is whether the temperature changes on the way, where the plan says so.
         """
         legs = self._plain(tables, beta, options, heldout)
         first, others = legs[0], [*legs[1:], *self._rounds(legs[-1])]
-        if self.cooling is None or not splitting:
+        if self.cooling is None or not cooled:
             return [*first.burned_in(self.burn_in), *others]
-        betas = self.cooling(first.X, beta)
-        return [Splitting(replace(first, heldout=None), betas), first, *others]
+        return [*self.cooling(first), *others]
 
     def last_leg(
         self, X: Counts, beta: float, options: Options, heldout: HeldOut | None

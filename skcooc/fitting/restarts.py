@@ -13,7 +13,7 @@ from sklearn.callback import CallbackContext, CallbackSupportMixin
 from skcooc.counts.threads import n_threads, threads
 from skcooc.em import Fit, Record, Run, State, fit
 from skcooc.em.legs import Observe, ignore
-from skcooc.em.temperature import N_PRIORS, N_PROBES, Probe
+from skcooc.em.temperature import Probe
 from skcooc.fitting.plan import Grown, Options, Plan
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
@@ -73,12 +73,10 @@ class Progress:
     @contextmanager
     def searching(self) -> Iterator[Callable[[Probe], bool]]:
         """The search: what it yields is called with every probe and returns True to stop."""
-        n_probes = N_PROBES + N_PRIORS * (self._plan.priors is not None)
-        task = self._begin(self._root, "temperature search", n_probes)
+        task = self._begin(self._root, "temperature search", self._plan.n_probes)
 
         def observe(probe: Probe) -> bool:
-            prior = f", prior = {probe.prior:.2g}" if probe.prior else ""
-            step = self._begin(task, f"beta = {probe.beta:.3f}{prior}", 0)
+            step = self._begin(task, str(probe), 0)
             return bool(step.call_on_fit_task_end(**self._data))
 
         yield observe
@@ -170,7 +168,7 @@ def best_restart(
             found = fit(parts, rng, options.solver, observed, start, resume)
             # Rows are to be what the parameters returned make of them, as in ``transform``.
             last = X if found.X is None else found.X
-            rows, stats = last.expect(model, found.params, found.rows, beta)
+            rows, stats = last.expect(model, found.params, found.rows, found.beta)
         ended[number] = found._replace(rows=rows, stats=stats, X=None)
         underway.pop(number, None)
         return ended[number]

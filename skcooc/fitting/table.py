@@ -14,7 +14,7 @@ from skcooc.counts.threads import threads
 from skcooc.em import Fit, State, TemperatureRange
 from skcooc.em import fit as fit_legs
 from skcooc.em.legs import Observe, Part, ignore
-from skcooc.em.temperature import Probe, best, search, search_with_prior
+from skcooc.em.temperature import Probe, Sought, best, search, search_exponents, search_prior
 from skcooc.fitting.plan import Grown, Options, Plan, Priors
 from skcooc.fitting.restarts import Progress, Unfinished, best_restart
 from skcooc.heldout import HeldOut, Validation
@@ -66,7 +66,7 @@ def fit(
     row_mass = X.row_sums * X.row_weights
     predicted = judge.predicted(grown.model, fit.params, fit.rows) if judge else begun.predicted
     judged = None if predicted is None else Judged(options.division, predicted)
-    return Fitted(fit, grown.model, beta, smoothing, unigram, row_mass, probes, judged)
+    return Fitted(fit, grown.model, fit.beta, smoothing, unigram, row_mass, probes, judged)
 
 
 class Probes:
@@ -84,12 +84,14 @@ class Probes:
         self._tables = plan.scales(X)
         self._keep, self._lock = keep, Lock()
         self._kept: dict[int, State] = {}
-        self._leaders = {with_prior: Leader() for with_prior in (False, True)}
+        self._leaders: dict[Sought, Leader] = {}
 
-    def __call__(self, beta: float, model: Model | None = None) -> Validation:
-        """Try a temperature, or a model that differs in its prior."""
+    def __call__(
+        self, beta: float, model: Model | None = None, sought: Sought = "beta"
+    ) -> Validation:
+        """Try a temperature, or a model that differs in what is sought."""
         plan = self._plan if model is None else replace(self._plan, equations=model)
-        parts, start = plan.legs(self._tables, beta, self._options, splitting=False), None
+        parts, start = plan.legs(self._tables, beta, self._options, cooled=False), None
         if self._keep:
             # What comes before the last leg does not depend on beta, where there is a burn-in.
             n_shared = len(parts) - 1 - (plan.bursts is not None) if plan.burn_in else 0
@@ -97,12 +99,12 @@ class Probes:
         predicted = self._heldout.predicted(plan.equations, *self._fitted(parts, start))
         validation = self._heldout.score(predicted)
         with self._lock:
-            self._leaders[model is not None].offer(validation, predicted)
+            self._leaders.setdefault(sought, Leader()).offer(validation, predicted)
         return validation
 
     def predicted(self, best: Probe) -> Known | None:
-        """What the best one, of those with a prior or without, predicted of what is held out."""
-        return self._leaders[best.prior > 0].predicted
+        """What the best one of its search predicted of the observations held out."""
+        return self._leaders[best.sought].predicted
 
     def _after(self, shared: Sequence[Part], first: Part) -> State:
         """The state after the legs that do not depend on the temperature tried."""
@@ -147,8 +149,8 @@ def _begun(
         probes, validation, predicted = _search(
             seed, train, heldout, options.beta, priors, options, progress
         )
-        if priors is not None:
-            model = priors.model(best(probes).prior)
+        if priors is not None or plan.exponents is not None:
+            model = _tuned(plan, priors, best(probes))
             grown = Grown(model, model, None)
     return Unfinished(options.seeds, warm, grown, probes, {}, {}, validation, predicted)
 
@@ -184,19 +186,36 @@ def _search(
     with threads(options.n_threads) as map, progress.searching() as observe:
         X = train.spread(options.n_threads, map)
         probes = Probes(plan.searching, X, heldout, options, keep=plan.costly_start)
-        if priors is None:
-            tried = search(probes, within, observe=observe)
-        else:
-            tried = search_with_prior(
-                lambda beta, prior: probes(beta, priors.model(prior) if prior else None),
-                within,
+        found = search(probes, within, observe=observe)
+        if (with_exponents := plan.exponents) is not None:
+            found += search_exponents(
+                lambda beta, exponents: probes(
+                    beta, with_exponents(plan.equations, exponents), "exponents"
+                ),
+                best(found),
+                observe,
+            )
+        if priors is not None:
+            at = best(found)
+            found += search_prior(
+                lambda prior: probes(
+                    at.beta, _tuned(plan, priors, at._replace(prior=prior)), "prior"
+                ),
+                at,
                 priors.within,
                 observe,
             )
-        won = best(tried)
+        won = best(found)
         validation = won.validation
-        if plan.bursts is not None:
+        if plan.bursts is not None:  # what predicts is to be as bursty as what is fitted then
             probes = Probes(plan, X, heldout, options, keep=False)
-            model = priors.model(won.prior) if priors and won.prior else None
-            validation = probes(won.beta, model)
-    return tried, validation, probes.predicted(won)
+            validation = probes(won.beta, _tuned(plan, priors, won), won.sought)
+    return found, validation, probes.predicted(won)
+
+
+def _tuned(plan: Plan, priors: Priors | None, probe: Probe) -> Model:
+    """The model with the pseudo-count and the exponents of a probe."""
+    model = plan.equations if priors is None else priors.model(probe.prior)
+    if plan.exponents is None or probe.exponents is None:
+        return model
+    return plan.exponents(model, probe.exponents)

@@ -69,7 +69,7 @@ class HeldOut:
 
     def predicted(self, model: Model, params: Params, rows: Rows) -> Known:
         """What parameters and row states predict of them."""
-        return Known(Factors(*model.factors(params, rows)).cells(self.X))
+        return Known(Factors(*model.predicting(params, rows)).cells(self.X))
 
     def score(self, predictor: Predictor) -> Validation:
         """Score predictions for these rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -27,6 +28,10 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     wave of some scale and orientation, and its response the modulus. One more tells what all waves
     are blind to, the level of grey: a Gaussian as wide as one wave of the finest scale. Every
     filter, a channel, has a histogram of its own; channels count as if they were independent.
+
+    Waves and the level of grey are those of the mean of an image's colours. Colours add levels of
+    their contrasts: of each with the mean of those before it. Red, green and blue have two, about
+    the opponent colours: green less red, and blue less yellow.
 
     Sites are blocks of ``step`` x ``step`` pixels. The histogram of a site is that of a square
     window of blocks around its own, as wide as ``window`` wavelengths of the filter, so that
@@ -54,16 +59,17 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     ----------
     edges_ : (n_channels, n_bins - 1) array
         Between the bins of each channel: scale after scale, finest first, within a scale
-        orientation after orientation, and the level of grey at the end.
+        orientation after orientation, then the level of grey, and contrasts at the end.
     n_features_out_ : int
-        Number M = (n_scales * n_orientations + 1) * n_bins of columns.
+        Number M = (n_scales * n_orientations + C) * n_bins of columns, where the image has C
+        colours, or is grey and C is 1.
 
     References
     ----------
     T. Hofmann and J. Puzicha, *Statistical Models for Co-occurrence Data*, AI Memo 1625, MIT, 1998,
     section 6.3: three scales, four orientations, 40 bins, windows proportional to the scale. What
-    the bins are, how large the windows, how many observations they hold and the level of grey are
-    our choice.
+    the bins are, how large the windows, how many observations they hold, the level of grey and
+    colours are our choice.
 
     Examples
     --------
@@ -102,9 +108,9 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (H, W)
-            Grey levels. The bins are made for this image, as evenly filled as equal responses
-            allow.
+        X : array-like of shape (H, W) or (H, W, C)
+            Grey levels, or C colours. The bins are made for this image, as evenly filled as equal
+            responses allow.
         y : None
             Ignored.
 
@@ -118,7 +124,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         ImportError
             Where scikit-image is not installed.
         ValueError, TypeError
-            Where X is no grey-level image, or a parameter has no valid value.
+            Where X is no image, or a parameter has no valid value.
         """
         return self.histograms(self.fit_bins(X))
 
@@ -127,9 +133,9 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (H, W)
-            Grey levels. It need not be the image fitted, nor of its size: bins are absolute, so
-            that textures of one image are found again in another.
+        X : array-like of shape (H, W) or (H, W, C)
+            Grey levels, or as many colours as there were. It need not be the image fitted, nor of
+            its size: bins are absolute, so that textures of one image are found again in another.
 
         Returns
         -------
@@ -151,7 +157,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (H, W)
+        X : array-like of shape (H, W) or (H, W, C)
             As for :meth:`transform`.
 
         Returns
@@ -160,16 +166,23 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
             Columns of the table: those of channel r are r * n_bins to (r + 1) * n_bins - 1.
         """
         check_is_fitted(self)
-        return self._binned(self._responses(check_image(X)))
+        image = check_image(X)
+        expected = len(self.edges_) - self.n_scales * self.n_orientations
+        if image.shape[2] != expected:
+            raise ValueError(
+                f"The image has {image.shape[2]} colours, but that fitted has {expected}."
+            )
+        return self._binned(self._responses(image))
 
     def grid(self, shape: tuple[int, int]) -> tuple[int, int]:
         """How many sites an image of this shape has below, and beside, each other."""
         return n_blocks(shape, self.step)
 
     def _responses(self, image: Array) -> Array:
-        bank = gabor_moduli(image, self.n_scales, self.n_orientations, self.frequency)
-        level = gaussian_filter(image, 1 / self.frequency, mode="reflect")
-        return np.stack([*bank, level.astype(np.float32)])
+        grey, width = image.mean(axis=2), 1 / self.frequency
+        bank = gabor_moduli(grey, self.n_scales, self.n_orientations, self.frequency)
+        levels = [gaussian_filter(one, width, mode="reflect") for one in (grey, *contrasts(image))]
+        return np.stack([*bank, *(level.astype(np.float32) for level in levels)])
 
     def _binned(self, responses: Array) -> Array:
         pairs = zip(self.edges_, responses, strict=True)
@@ -214,6 +227,22 @@ def block_counts(bins: Array, step: int, n_columns: int) -> CSR:
     return sp.csr_array((ones, (block.ravel(), bins.ravel())), shape=shape)
 
 
+def contrasts(image: Array) -> Iterator[Array]:
+    """Each colour but the first of an image, (H, W, C), less the mean of those before it.
+
+    >>> red_green_blue = np.array([[[1.0, 3.0, 5.0]]])
+    >>> [one.item() for one in contrasts(red_green_blue)]
+    [2.0, 3.0]
+    """
+    for colour in range(1, image.shape[2]):
+        yield image[..., colour] - image[..., :colour].mean(axis=2)
+
+
 def check_image(X: ArrayLike) -> Array:
-    """Grey levels as an array of floats, (H, W); ValueError where they are none, as colours."""
-    return check_array(X, dtype=[np.float64, np.float32], input_name="image")
+    """An image as an array of floats, (H, W, C); C is 1 where it is grey. ValueError for others."""
+    image = check_array(
+        X, dtype=[np.float64, np.float32], ensure_2d=False, allow_nd=True, input_name="image"
+    )
+    if image.ndim not in (2, 3) or not image.size:
+        raise ValueError(f"image has shape {image.shape}, but should be (H, W) or (H, W, C).")
+    return image.reshape(*image.shape[:2], -1)

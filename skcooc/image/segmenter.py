@@ -132,8 +132,9 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (H, W)
-            Grey levels; of an image in colours, ``skimage.color.rgb2gray`` makes them.
+        X : array-like of shape (H, W) or (H, W, C)
+            Grey levels, or C colours such as red, green and blue; leave out a channel that says
+            how opaque pixels are.
         y : None
             Not used: segments are not known beforehand.
 
@@ -146,9 +147,10 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         ImportError
             Where scikit-image is not there for the features.
         ValueError
-            Where the image is empty or has colours, or a parameter has no valid value.
+            Where X is no image or empty, or a parameter has no valid value.
         """
         image = check_image(X)
+        shape = image.shape[:2]
         features = GaborHistograms() if self.features is None else clone(self.features)
         bins = features.fit_bins(image)
         counts = features.histograms(bins)
@@ -158,11 +160,11 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         starts = [self._start(counts, tied, int(seed)) for seed in seeds]
         coarse, clustering = min(starts, key=lambda start: start[0].free_energy)
         pixels = self._tied(bins, 1, features.n_features_out_)
-        start = prolonged(coarse.posteriors, tied.grid, image.shape, features.step)
+        start = prolonged(coarse.posteriors, tied.grid, shape, features.step)
         segments = pixels.fit(start, self.max_iter, self.tol)
         self.features_, self.clustering_ = features, clustering
-        self.posteriors_ = segments.posteriors.reshape(*image.shape, self.n_segments)
-        self.labels_ = first_largest(segments.posteriors).reshape(image.shape)
+        self.posteriors_ = segments.posteriors.reshape(*shape, self.n_segments)
+        self.labels_ = first_largest(segments.posteriors).reshape(shape)
         self.components_ = segments.components.T
         self.objective_ = segments.free_energy
         return self
@@ -172,8 +174,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (H, W)
-            Grey levels, on the scale of the image fitted. It need not be of its size.
+        X : array-like of shape (H, W) or (H, W, C)
+            Grey levels or colours, on the scale of the image fitted. It need not be of its size.
 
         Returns
         -------
@@ -185,7 +187,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         NotFittedError
             Before ``fit``.
         ValueError
-            Where the image is empty or has colours.
+            Where X is no image or empty, or has not the colours of the image fitted.
         """
         return self.predict_proba(X).argmax(axis=2)
 
@@ -197,14 +199,15 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         image, features = check_image(X), self.features_
+        shape = image.shape[:2]
         bins, components = features.bins(image), self.components_.T
         scores = self.beta * features.histograms(bins) @ log(components)
         tied = self._tied(bins, features.step, features.n_features_out_)
         em = components, self.max_iter, self.tol
         blocks = tied.assigned(distributions(scores), *em).posteriors
-        start = prolonged(blocks, tied.grid, image.shape, features.step)
+        start = prolonged(blocks, tied.grid, shape, features.step)
         pixels = self._tied(bins, 1, features.n_features_out_).assigned(start, *em)
-        return pixels.posteriors.reshape(*image.shape, -1)
+        return pixels.posteriors.reshape(*shape, -1)
 
     def _start(
         self, counts: CSR, tied: TiedSites, seed: int

@@ -247,7 +247,7 @@ def _validations(model: FactorModel) -> Iterator[tuple[str, list[tuple[float, fl
     history = [(number, record.validation_perplexity) for number, record in records]
     yield "iterations", [point for point in history if np.isfinite(point[1])]
     probes = getattr(model, "temperature_search_", [])
-    yield "beta", [(p.beta, p.validation.perplexity) for p in probes if not p.prior]
+    yield "beta", [(p.beta, p.validation.perplexity) for p in probes if p.is_plain]
     yield "component_prior", [(p.prior, p.validation.perplexity) for p in probes if p.prior]
 
 

@@ -30,8 +30,8 @@ class SegmentationDisplay(Display):
 
     Parameters
     ----------
-    image : (H, W) array
-        Grey levels.
+    image : (H, W) array or (H, W, 3) array
+        Grey levels, or colours as matplotlib takes them.
     labels : (H, W) array of int
         Segment of each pixel, 0 to K - 1.
     confidence : (H, W) array, default=None
@@ -69,7 +69,7 @@ class SegmentationDisplay(Display):
         ----------
         segmenter : fitted TextureSegmenter
             With ``labels_`` (H, W) and ``posteriors_`` (H, W, K).
-        image : array-like of shape (H, W)
+        image : array-like of shape (H, W) or (H, W, 3)
             The image it was fitted to.
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure.
@@ -101,7 +101,7 @@ class SegmentationDisplay(Display):
 
         Parameters
         ----------
-        image : array-like of shape (H, W)
+        image : array-like of shape (H, W) or (H, W, 3)
         labels : array-like of shape (H, W) of int
         ax, cmap
             As for :meth:`from_estimator`.
@@ -119,10 +119,10 @@ class SegmentationDisplay(Display):
         self._require_matplotlib()
         from matplotlib import colormaps
 
-        if self.image.ndim != 2 or self.image.shape != self.labels.shape:
+        if self.image.ndim not in (2, 3) or self.image.shape[:2] != self.labels.shape:
             raise ValueError(
                 f"The image has shape {self.image.shape}, the labels have {self.labels.shape}: "
-                "both should be (H, W)."
+                "they should be (H, W), or (H, W, 3), and (H, W)."
             )
         height, width = self.labels.shape
         scale = SIDE / max(height, width)

@@ -67,7 +67,7 @@ class SplitsDisplay(Display):
 
         Parameters
         ----------
-        model : fitted ClusterAbstraction or AsymmetricClustering
+        model : fitted ClusterAbstraction, AsymmetricClustering or AspectModel
             With ``splits_``, ``beta_`` and ``components_``.
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.

@@ -3,7 +3,8 @@
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.dask import delayed_rows
 from skcooc.tables.disk import open_csr, save_csr
-from skcooc.tables.dyads import Dyads, Frame
+from skcooc.tables.dyads import Dyads
+from skcooc.tables.frames import Frame
 from skcooc.tables.reading import (
     Table,
     as_counts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,17 +12,15 @@ from sklearn.utils import check_array
 
 from skcooc.counts import CSRCounts
 from skcooc.protocol import Array
-
-MAX_OBSERVATIONS = 2**31 - 1
-
-
-class Frame(NamedTuple):
-    """A table without its observations: shape and names."""
-
-    shape: tuple[int, ...]  # (N, M); of Triads (N, M, L)
-    row_names: Array | None = None
-    column_names: Array | None = None
-    third_names: Array | None = None
+from skcooc.tables.frames import (
+    Frame,
+    checked_names,
+    repeated,
+    reweighted,
+    row_by_row,
+    same_table,
+    selection,
+)
 
 
 class Dyads:
@@ -152,15 +150,9 @@ class Dyads:
         return len(self.rows)
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, tuple):  # dyads[positions, ...], as scikit-learn indexes arrays
-            key, *rest = key
-            if rest and rest[0] not in (Ellipsis, slice(None)):
-                raise IndexError("Dyads are indexed by observations; see rows and columns.")
+        key = selection(key, "Dyads", "rows and columns")
         if isinstance(key, (int, np.integer)):
             return self.rows[key], self.columns[key]
-        if not isinstance(key, slice):
-            key = np.asarray(key)
-            key = key if key.size else key.astype(np.intp)
         weights = None if self.weights is None else self.weights[key]
         return self.like(self.rows[key], self.columns[key], weights)
 
@@ -189,10 +181,7 @@ class Dyads:
 
     def reweighted(self, sample_weight: ArrayLike) -> Dyads:
         """The same observations with their weights multiplied by (L,) factors."""
-        weights = np.asarray(sample_weight)
-        if self.weights is not None:
-            weights = (self.weights * weights).astype(self.weights.dtype)
-        return self.like(self.rows, self.columns, weights)
+        return self.like(self.rows, self.columns, reweighted(self.weights, sample_weight))
 
     def to_csr(self) -> sp.csr_array:
         """The table of counts.
@@ -220,9 +209,7 @@ class Dyads:
         order : (L,) array of int
             Which observation each non-zero is.
         """
-        order = np.argsort(self.rows, kind="stable")
-        per_row = np.bincount(self.rows, minlength=self.table_shape[0])
-        indptr = np.concatenate([[0], np.cumsum(per_row)])
+        order, indptr = row_by_row(self.rows, self.table_shape[0])
         ones = np.ones(len(self), dtype=dtype)
         arrays = ones, self.columns[order], indptr
         return CSRCounts(sp.csr_array(arrays, shape=self.table_shape)), order
@@ -242,44 +229,3 @@ class Dyads:
         shape, row_names, column_names, _ = frame
         none = cls(sp.csr_array(shape), row_names=row_names, column_names=column_names)
         return none.like(rows, columns)
-
-
-def same_table(one: Frame, other: Frame) -> bool:
-    """Whether shapes are equal, and names too where both have them."""
-    names = zip(one[1:], other[1:], strict=True)
-    return one.shape == other.shape and all(_equal_names(*pair) for pair in names)
-
-
-def repeated(counts: Any, *indices: Any) -> tuple[Any, ...]:
-    """One entry for each observation; ValueError where there are too many.
-
-    Weights are None where all observations weigh one.
-    """
-    repeats = np.ceil(counts)
-    n_observations = float(repeats.sum(dtype=np.float64))
-    if n_observations > MAX_OBSERVATIONS:
-        raise ValueError(
-            f"The counts add up to {n_observations:.3g} observations, more than Dyads can list "
-            f"one by one ({MAX_OBSERVATIONS}). Use the count matrix itself."
-        )
-    repeats = repeats.astype(np.int64)
-    unit = counts / np.maximum(repeats, 1).astype(np.result_type(counts, np.float32))
-    whole = counts.dtype != np.float32 and bool((unit[counts > 0] == 1).all())
-    weights = None if whole else np.repeat(unit, repeats)
-    return *(np.repeat(index, repeats) for index in indices), weights
-
-
-def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
-    """Names as an array; ValueError where there are more or fewer than the size."""
-    if names is None:
-        return None
-    names = np.asarray(names)
-    if names.shape != (size,):
-        raise ValueError(f"{what} has shape {names.shape}; expected ({size},)")
-    return names
-
-
-def _equal_names(mine: Array | None, its: Array | None) -> bool:
-    if mine is None or its is None or mine is its:
-        return True
-    return bool(np.array_equal(mine, its))

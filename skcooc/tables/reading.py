@@ -17,7 +17,8 @@ from skcooc.counts import CSRCounts, NewRows, NewTriples
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.dask import check_needs, counts_of
-from skcooc.tables.dyads import Dyads, Frame, same_table
+from skcooc.tables.dyads import Dyads
+from skcooc.tables.frames import Frame, same_table
 from skcooc.tables.triads import Triads
 
 SAMPLE_ROWS = 10_000  # of a table that is not in memory

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 
 from skcooc.counts import TripleCounts
 from skcooc.protocol import Array
-from skcooc.tables.dyads import Dyads, Frame, checked_names, repeated, same_table
+from skcooc.tables import frames
+from skcooc.tables.dyads import Dyads
+from skcooc.tables.frames import Frame
 
 WAYS = "first", "second", "third"
 
@@ -77,8 +79,8 @@ class Triads:
         names: Sequence[ArrayLike | None] = (None, None, None),
     ) -> None:
         given = zip((first, second, third), WAYS, strict=True)
-        positions = [_positions(values, name) for values, name in given]
-        n = np.ones(len(positions[0])) if counts is None else _counts(counts)
+        positions = [frames.checked_positions(values, name) for values, name in given]
+        n = np.ones(len(positions[0])) if counts is None else frames.checked_counts(counts)
         check_consistent_length(*positions, n)
         least = tuple(int(index.max(initial=-1)) + 1 for index in positions)
         sizes = least if shape is None else tuple(map(int, shape))
@@ -86,8 +88,8 @@ class Triads:
             raise ValueError(f"shape={shape} should be three sizes, of {least} at least")
         self.table_shape: tuple[int, int, int] = (sizes[0], sizes[1], sizes[2])
         sized = zip(names, self.table_shape, WAYS, strict=True)
-        self.names = tuple(checked_names(*way[:2], f"names, the {way[2]},") for way in sized)
-        *repeats, self.weights = repeated(n, *positions)
+        self.names = tuple(frames.checked_names(*way[:2], f"names, the {way[2]},") for way in sized)
+        *repeats, self.weights = frames.repeated(n, *positions)
         self.positions: tuple[Array, ...] = tuple(repeats)
 
     @classmethod
@@ -110,9 +112,8 @@ class Triads:
             distinct ones, sorted.
         """
         ways = [np.unique(np.asarray(w), return_inverse=True) for w in (first, second, third)]
-        positions, names = [index for _, index in ways], [name for name, _ in ways]
-        sizes = [len(name) for name in names]
-        x, y, w = positions
+        x, y, w = (index for _, index in ways)
+        sizes, names = [len(name) for name, _ in ways], [name for name, _ in ways]
         return cls(x, y, w, counts, shape=sizes, names=names)
 
     @classmethod
@@ -156,15 +157,9 @@ class Triads:
         return len(self.positions[0])
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, tuple):  # triads[positions, ...], as scikit-learn indexes arrays
-            key, *rest = key
-            if rest and rest[0] not in (Ellipsis, slice(None)):
-                raise IndexError("Triads are indexed by observations; see positions.")
+        key = frames.selection(key, "Triads", "positions")
         if isinstance(key, (int, np.integer)):
             return tuple(index[key] for index in self.positions)
-        if not isinstance(key, slice):
-            key = np.asarray(key)
-            key = key if key.size else key.astype(np.intp)
         weights = None if self.weights is None else self.weights[key]
         return self.like([index[key] for index in self.positions], weights)
 
@@ -192,10 +187,7 @@ class Triads:
 
     def reweighted(self, sample_weight: ArrayLike) -> Triads:
         """The same observations with their weights multiplied by (n,) factors."""
-        weights = np.asarray(sample_weight)
-        if self.weights is not None:
-            weights = (self.weights * weights).astype(self.weights.dtype)
-        return self.like(self.positions, weights)
+        return self.like(self.positions, frames.reweighted(self.weights, sample_weight))
 
     def transpose(self, first: int, second: int, third: int) -> Triads:
         """The same observations with the ways in another order, such as 2, 1, 0.
@@ -205,11 +197,9 @@ class Triads:
         order = first, second, third
         if sorted(order) != [0, 1, 2]:
             raise ValueError(f"The ways {order} should be 0, 1 and 2 in some order.")
-        other = copy.copy(self)
-        other.positions = tuple(self.positions[way] for way in order)
-        other.names = tuple(self.names[way] for way in order)
         N, M, L = (self.table_shape[way] for way in order)
-        other.table_shape = (N, M, L)
+        other = self.like([self.positions[way] for way in order], self.weights)
+        other.names, other.table_shape = tuple(self.names[way] for way in order), (N, M, L)
         return other
 
     def dyads(self, rows: int, columns: int) -> Dyads:
@@ -226,65 +216,35 @@ class Triads:
             In the same order.
         """
         shape = self.table_shape[rows], self.table_shape[columns]
+        i, j = self.positions[rows], self.positions[columns]
         frame = Frame(shape, self.names[rows], self.names[columns])
-        dyads = Dyads.of(frame, self.positions[rows], self.positions[columns])
-        return dyads.like(dyads.rows, dyads.columns, self.weights)
+        return Dyads.of(frame, i, j).like(i, j, self.weights)
 
     @property
     def frame(self) -> Frame:
         """The table without observations."""
-        first, second, third = self.names
-        return Frame(self.table_shape, first, third, third_names=second)
+        return Frame(self.table_shape, self.names[0], self.names[2], third_names=self.names[1])
 
     def same_table(self, other: Triads) -> bool:
         """Whether shapes are equal, and names too where both have them."""
-        return same_table(self.frame, other.frame)
+        return frames.same_table(self.frame, other.frame)
 
     def to_counts(self) -> TripleCounts:
         """The table of counts, float64; float32 where the counts given were."""
         weights = np.ones(len(self)) if self.weights is None else self.weights
-        pairs = sp.coo_array((weights, (self.positions[0], self._pairs)), shape=self._shape)
-        return TripleCounts(pairs.tocsr(), self._sizes)
+        pairs, shape = self._paired
+        table = sp.coo_array((weights, (self.rows, pairs)), shape=shape)
+        return TripleCounts(table.tocsr(), self.table_shape[1:])
 
     def listed(self, dtype: DTypeLike) -> tuple[TripleCounts, Array]:
         """The observations one by one, as non-zeros of counts; see ``Dyads.listed``."""
-        order = np.argsort(self.positions[0], kind="stable")
-        per_row = np.bincount(self.positions[0], minlength=self.table_shape[0])
-        indptr = np.concatenate([[0], np.cumsum(per_row)])
-        arrays = np.ones(len(self), dtype=dtype), self._pairs[order], indptr
-        return TripleCounts(sp.csr_array(arrays, shape=self._shape), self._sizes), order
+        order, indptr = frames.row_by_row(self.rows, self.table_shape[0])
+        pairs, shape = self._paired
+        table = sp.csr_array((np.ones(len(self), dtype), pairs[order], indptr), shape=shape)
+        return TripleCounts(table, self.table_shape[1:]), order
 
     @property
-    def _pairs(self) -> Array:
-        """Positions of (y_j, w_l) among the M L pairs."""
-        pairs: Array = self.positions[1].astype(np.int64) * self.table_shape[2] + self.positions[2]
-        return pairs
-
-    @property
-    def _sizes(self) -> tuple[int, int]:
-        return self.table_shape[1], self.table_shape[2]
-
-    @property
-    def _shape(self) -> tuple[int, int]:
+    def _paired(self) -> tuple[Array, tuple[int, int]]:
+        """Positions of (y_j, w_l) among the M L pairs, and the shape (N, M L)."""
         N, M, L = self.table_shape
-        return N, M * L
-
-
-def _positions(values: ArrayLike, name: str) -> Array:
-    """Positions, (n,); ValueError where they are none."""
-    index = np.asarray(values)
-    index = index if index.size else index.astype(np.intp)
-    if index.ndim != 1 or index.dtype.kind not in "iu" or index.min(initial=0) < 0:
-        raise ValueError(f"{name} should be a 1d array of non-negative int.")
-    return index
-
-
-def _counts(counts: ArrayLike) -> Array:
-    counted: Array = check_array(
-        np.asarray(counts),
-        ensure_2d=False,
-        ensure_non_negative=True,
-        ensure_min_samples=0,
-        input_name="counts",
-    )
-    return counted
+        return self.positions[1].astype(np.int64) * L + self.positions[2], (N, M * L)

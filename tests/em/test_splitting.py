@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
 from skcooc.em import Growing, Leg, OverRelaxation, Split, Splitting, State, fit
-from skcooc.em.splitting import DISTINCT, PERTURBATION, drifted, rising
+from skcooc.em.splitting import DISTINCT, PERTURBATION, drifted, path
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import Validation
 from tests.em.here import HERE
@@ -150,7 +150,7 @@ def test_clusters_begin_to_split_at_the_critical_temperature(object_weights, tol
     X = sp.csr_array((X.toarray() * (1 + np.arange(40) % 4)[:, None]).astype(float))
     model = RowClusters(4, object_weights=object_weights)
     critical = model.critical_beta(CSRCounts(X))
-    betas = rising(critical / 2, 5 * critical, 1.1)
+    betas = path(critical / 2, 5 * critical, 1.1)
     parts = ends(model, CSRCounts(X), betas, 100, tol)
     found = fit(parts, np.random.default_rng(0), OverRelaxation(1.0))
     latest = 1.15 if tol < 0 else 2.5  # with patience, and without
@@ -183,7 +183,7 @@ def test_growth_ends_with_what_predicts_best():
         judged.append(len(params.position))
         return Validation(abs(len(params.position) - 2) + 1e-3 * len(judged), 0.0)
 
-    leg, betas = Leg(Forks(4), HERE, 1.0, 40, -np.inf), rising(0.2, 1.0, 1.05)
+    leg, betas = Leg(Forks(4), HERE, 1.0, 40, -np.inf), path(0.2, 1.0, 1.05)
     found = fit([Growing(leg, betas, judge)], np.random.default_rng(0), OverRelaxation(1.0))
     assert found.rows.shape == (1, 2)
     assert [split.parts for split in found.splits] == [((0,), (1,))]

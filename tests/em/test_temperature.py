@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skcooc.em import TemperatureRange
-from skcooc.em.temperature import N_PROBES, Probe, best, search, search_with_prior
+from skcooc.em.temperature import Probe, best, search, search_exponents, search_prior
 from skcooc.heldout import Validation
 
 
@@ -52,26 +52,51 @@ PRIORS = TemperatureRange(1e-3, 1.0, "log")
 def test_the_prior_is_looked_for_at_the_best_temperature():
     asked = []
 
-    def loss(beta, prior):
-        asked.append((beta, prior))
-        return Validation(1 + (beta - 0.7) ** 2 + abs(np.log10(prior + 1e-4) + 1.5), 0.0)
+    def loss(prior):
+        asked.append(prior)
+        return Validation(1 + abs(np.log10(prior + 1e-4) + 1.5), 0.0)
 
     observed = []
-    probes = search_with_prior(loss, RANGE, PRIORS, observed.append)
-    assert observed == probes
-    assert [(probe.beta, probe.prior) for probe in probes] == asked
-    plain, tried = probes[:N_PROBES], probes[N_PROBES:]
-    assert {probe.prior for probe in plain} == {0.0}
-    assert {probe.beta for probe in tried} == {best(plain).beta}
-    assert best(probes).beta == pytest.approx(0.7, abs=0.03)
-    assert best(probes).prior == pytest.approx(10**-1.5, rel=0.7)
+    start = Probe(0.7, Validation(4.0, 0.0), exponents=(0.5, 1.0))
+    tried = search_prior(loss, start, PRIORS, observed.append)
+    assert observed == tried
+    assert [probe.prior for probe in tried] == asked
+    assert {(probe.beta, probe.exponents) for probe in tried} == {(0.7, (0.5, 1.0))}
+    plain = Probe(0.7, Validation(4.5, 0.0))
+    assert best([plain, start, *tried]).prior == pytest.approx(10**-1.5, rel=0.7)
 
 
 def test_no_prior_where_every_prior_is_worse():
-    def loss(beta, prior):
-        return Validation(1 + (beta - 0.7) ** 2 + prior, 0.0)
+    start = Probe(0.7, Validation(1.0, 0.0))
+    tried = search_prior(lambda prior: Validation(1 + prior, 0.0), start, PRIORS)
+    assert best([start, *tried]).prior == 0
 
-    assert best(search_with_prior(loss, RANGE, PRIORS)).prior == 0
+
+def test_exponents_are_looked_for_one_after_the_other():
+    asked, observed = [], []
+
+    def loss(beta, exponents):
+        first, second = (exponent * beta for exponent in exponents)
+        asked.append((first, second, beta))
+        return Validation(1 + (first - 0.3) ** 2 + (second - 0.6) ** 2 + (beta - 0.85) ** 2, 0.0)
+
+    start = Probe(0.6, loss(0.6, (1.0, 1.0)))
+    probes = search_exponents(loss, start, observed.append)
+    assert observed == probes
+    np.testing.assert_allclose([probe.absolute for probe in probes], asked[1:])
+    first, second, third = (np.array(asked[1:][n : n + 4]) for n in (0, 4, 8))
+    assert (first[:, 1:] == 0.6).all()
+    assert np.ptp(second[:, [0, 2]], axis=0).max() < 1e-12
+    assert np.ptp(third[:, :2], axis=0).max() < 1e-12
+    np.testing.assert_allclose(best([start, *probes]).absolute, (0.3, 0.6, 0.85), atol=0.08)
+    assert max(exponent for probe in probes for exponent in probe.exponents) <= 1
+
+
+@pytest.mark.parametrize(("gain", "exponents"), [(0.005, None), (0.02, (0.5, 1.0))])
+def test_exponents_must_be_worth_it(gain, exponents):
+    plain = Probe(0.7, Validation(100.0, 0.0))
+    other = Probe(0.8, Validation(100 * (1 - gain), 0.0), exponents=(0.5, 1.0))
+    assert best([other, plain]).exponents == exponents
 
 
 @pytest.mark.parametrize(("gain", "prior"), [(0.005, 0.0), (0.02, 0.1)])

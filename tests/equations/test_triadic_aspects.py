@@ -44,13 +44,15 @@ def some_state(shape=SHAPE, seed=1):
     return State(params, distributions(rng, N, 1))
 
 
-def literal(n, state, beta, c=0.0, power_of_y=True):
+def literal(n, state, beta, c=0.0, exponents=(1.0, 1.0), power_of_y=True):
     """A step, and the free energy before it, in slow loops; ``power_of_y=False`` is a twin."""
-    (C, B, _), A = state
+    (C, B, pi), A = state
+    a, b = exponents
     newA, newB, newC, energy = np.zeros_like(A), np.zeros_like(B), np.zeros_like(C), 0.0
     for i, j, w in np.argwhere(n):
-        y = [B[j, k] ** beta if power_of_y else B[j, k] for k in range(K)]
-        r = [A[i, k] ** beta * y[k] * C[w, k] ** beta for k in range(K)]
+        y = [B[j, k] ** (b * beta) if power_of_y else B[j, k] for k in range(K)]
+        x = [(A[i, k] / pi[k]) ** (a * beta) for k in range(K)]  # P(x given z) / P(x)
+        r = [x[k] * y[k] * (pi[k] * C[w, k]) ** beta for k in range(K)]
         energy -= n[i, j, w] * np.log(sum(r)) / beta
         for k in range(K):
             expected = n[i, j, w] * r[k] / sum(r)
@@ -76,24 +78,45 @@ def off(one, two):
     return max(float(np.abs(a - b).max()) for a, b in pairs)
 
 
-@pytest.mark.parametrize(("beta", "c"), [(1.0, 0.0), (0.8, 0.0), (0.7, 0.1)])
-def test_a_step_is_the_literal_one_and_not_its_twin(beta, c):
+PLAIN, UNEQUAL = (1.0, 1.0), (0.4, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("beta", "c", "exponents"), [(1.0, 0.0, PLAIN), (0.8, 0.0, UNEQUAL), (0.7, 0.1, UNEQUAL)]
+)
+def test_a_step_is_the_literal_one_and_not_its_twin(beta, c, exponents):
     mine = expected = some_state()
     for _ in range(2):
         logs = [np.log(P).sum() if c else 0.0 for P in expected.params[:2]]
-        prior = c * logs[0] + c * SHAPE[2] / SHAPE[1] * logs[1]
-        mine, objective = step(TriadicAspects(K, c), X, mine, beta)
+        prior = c * logs[0] + exponents[1] * c * SHAPE[2] / SHAPE[1] * logs[1]
+        mine, objective = step(TriadicAspects(K, c, exponents), X, mine, beta)
         before = expected
-        expected, energy = literal(DENSE, expected, beta, c)
+        expected, energy = literal(DENSE, expected, beta, c, exponents)
         assert off(mine, expected) < 1e-12
         np.testing.assert_allclose(objective, energy - prior, rtol=1e-12)
-    twin, energy = literal(DENSE, before, beta, c, power_of_y=False)
+    twin, energy = literal(DENSE, before, beta, c, exponents, power_of_y=False)
     assert beta == 1 or off(mine, twin) > 1e-3
+    for other in (PLAIN, UNEQUAL[::-1]):
+        assert (
+            exponents in (PLAIN, other)
+            or off(mine, literal(DENSE, before, beta, c, other)[0]) > 1e-3
+        )
 
 
-@pytest.mark.parametrize("beta", [1.0, 0.8])
-def test_the_bound_falls(beta):
-    model = TriadicAspects(K, 0.05)
+def test_a_first_way_that_says_nothing_leaves_two():
+    """With an exponent of zero it is the step of the model of the second way and the third."""
+    (C, B, weights), _ = some_state()
+    theirs = State(aspects.Params(C, weights), B * weights / (B @ weights)[:, None])
+    mine, _ = step(TriadicAspects(K, exponents=(0.0, 1.0)), X, some_state(), 0.8)
+    theirs, _ = step(aspects.Aspects(K), CSRCounts(Dyads(DENSE.sum(axis=0)).to_csr()), theirs, 0.8)
+    np.testing.assert_allclose(mine.params.components, theirs.params.components, rtol=1e-12)
+    joint = mine.params.middle * mine.params.weights
+    np.testing.assert_allclose(joint / joint.sum(axis=1, keepdims=True), theirs.rows, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("beta", "exponents"), [(1.0, PLAIN), (0.8, UNEQUAL)])
+def test_the_bound_falls(beta, exponents):
+    model = TriadicAspects(K, 0.05, exponents)
     for relaxation in (1.0, "momentum"):
         leg = Leg(model, X, beta, 30, 0.0)
         found = fit([leg], np.random.default_rng(0), solver(relaxation), start=some_state())
@@ -170,16 +193,19 @@ def test_a_second_way_of_one_value_leaves_two(beta):
     np.testing.assert_allclose(energy, its, rtol=1e-12)
 
 
-def test_a_prediction_is_a_conditional_distribution():
+@pytest.mark.parametrize("exponents", [PLAIN, UNEQUAL, (0.0, 1.0)])
+def test_a_prediction_is_a_conditional_distribution(exponents):
     params, rows = some_state()
-    P = np.einsum("ik,jk,lk->ijl", rows, params.middle, params.components)
+    a, b = exponents
+    given = (rows / params.weights) ** a * params.weights
+    P = np.einsum("ik,jk,lk->ijl", given, params.middle**b, params.components)
     P /= P.sum(axis=2, keepdims=True)
-    factors = TriadicAspects(K).factors(params, rows)
+    factors = TriadicAspects(K, exponents=exponents).predicting(params, rows)
     cells = Factors(*factors).cells(X)
     i = np.repeat(np.arange(SHAPE[0]), np.diff(X.indptr))
     np.testing.assert_allclose(cells, P[i, X.middle, X.indices], rtol=1e-12)
     factors[0][SHAPE[0] :] = 0  # every y is new
-    without = rows @ params.components.T
+    without = given / given.sum(axis=1, keepdims=True) @ params.components.T
     np.testing.assert_allclose(Factors(*factors).cells(X), without[i, X.indices], rtol=1e-12)
 
 
@@ -208,6 +234,33 @@ def test_a_planted_model_is_recovered_and_predicts_better_than_two_ways():
         for ways in ((0, 2), (1, 2))
     ]
     assert model.perplexity(test) < 0.95 * min(perplexities)
+
+
+def test_what_says_the_same_twice_or_nothing_counts_less():
+    """The second way repeats the first, now and then; the search finds it, and predicts better."""
+    rng = np.random.default_rng(0)
+    z, n_each = rng.integers(K, size=3000), 6
+    x, w = (n_each * z + rng.integers(n_each, size=3000) for _ in range(2))
+    # Half of the x are another class's, and nearly always y is what x is.
+    x = np.where(rng.random(3000) < 0.5, rng.integers(K * n_each, size=3000), x)
+    y = np.where(rng.random(3000) < 0.1, rng.integers(K * n_each, size=3000), x)
+    train, test = split_observations(Triads(x, y, w, shape=(K * n_each,) * 3), random_state=0)
+    found, plain = (
+        TriadicAspectModel(K, exponents=exponents, random_state=0).fit(train)
+        for exponents in ("auto", (1, 1))
+    )
+    assert plain.exponents_ == (1.0, 1.0)
+    assert min(found.exponents_) < 0.9
+    assert found.perplexity(test) < plain.perplexity(test)
+    assert {probe.exponents is None for probe in found.temperature_search_} == {True, False}
+    again = clone(found).set_params(warm_start=True).fit(train)
+    assert again.fit(train).exponents_ == found.exponents_
+
+
+@pytest.mark.parametrize("exponents", [(1.0,), (0.5, 1.2), (-0.1, 1.0)])
+def test_exponents_are_two_shares(exponents):
+    with pytest.raises(ValueError, match=r"should be two numbers in the \[0, 1\] range"):
+        TriadicAspectModel(2, exponents=exponents).fit(SMALL)
 
 
 SMALL = planted(500, np.random.default_rng(1))

@@ -10,6 +10,7 @@ from skcooc.image.histograms import block_counts
 from tests.image.textures import noise
 
 IMAGE = noise((37, 26), (0.7, 0.7))
+COLOURS = np.stack([noise((37, 26), (0.7, width), seed=2) for width in (0.7, 1, 2)], axis=2)
 
 
 def slow_histograms(image, params):
@@ -18,9 +19,13 @@ def slow_histograms(image, params):
     step, n_bins, window = features.step, features.n_bins, features.window
     height, width = -(-image.shape[0] // step), -(-image.shape[1] // step)
     X = np.zeros((height * width, features.n_features_out_))
-    moduli = gabor_moduli(image, features.n_scales, features.n_orientations, features.frequency)
-    level = gaussian_filter(image, 1 / features.frequency)
-    for channel, responses in enumerate([*moduli, level]):
+    grey, contrasts = image, []
+    if image.ndim == 3:
+        red, green, blue = np.moveaxis(image, 2, 0)
+        grey, contrasts = (red + green + blue) / 3, [green - red, blue - (red + green) / 2]
+    moduli = gabor_moduli(grey, features.n_scales, features.n_orientations, features.frequency)
+    levels = [gaussian_filter(one, 1 / features.frequency) for one in (grey, *contrasts)]
+    for channel, responses in enumerate([*moduli, *levels]):
         limits = np.quantile(responses, np.arange(1, n_bins) / n_bins)
         scale = min(channel // features.n_orientations, features.n_scales - 1)
         wavelength = 2**scale / features.frequency
@@ -54,6 +59,29 @@ def test_counts_as_a_loop_over_sites(params):
     X = GaborHistograms(**params).fit_transform(IMAGE)
     assert X.dtype == np.float32
     np.testing.assert_allclose(X.toarray(), slow_histograms(IMAGE, params), atol=1e-5)
+
+
+def test_colours_are_counted_as_a_loop_over_sites():
+    params = {"n_scales": 1, "n_orientations": 2, "n_bins": 4, "window": 2.5, "step": 5}
+    X = GaborHistograms(**params).fit_transform(COLOURS).toarray()
+    assert X.shape[1] == (2 + 3) * 4
+    np.testing.assert_allclose(X, slow_histograms(COLOURS, params), atol=1e-5)
+    others = slow_histograms(COLOURS[..., [1, 0, 2]], params)  # green, red, blue
+    assert np.abs(X - others)[:, 12:16].max() > 1
+    np.testing.assert_allclose(X[:, 16:], others[:, 16:], atol=1e-5)
+
+
+def test_one_colour_is_grey():
+    features = GaborHistograms(1, 2, 5)
+    X = features.fit_transform(IMAGE)
+    np.testing.assert_array_equal(X.toarray(), features.fit_transform(IMAGE[..., None]).toarray())
+    of_three = features.fit_transform(np.repeat(IMAGE[..., None], 3, axis=2)).toarray()
+    np.testing.assert_allclose(of_three[:, :15], X.toarray(), atol=0.02 * X.max())
+
+
+def test_another_image_has_as_many_colours():
+    with pytest.raises(ValueError, match="has 1 colours, but that fitted has 3"):
+        GaborHistograms(1, 2, 5).fit(COLOURS).transform(IMAGE)
 
 
 def test_a_wider_window_is_not_the_same():
@@ -123,7 +151,8 @@ def test_blocks_are_counted_pixel_by_pixel():
         ({"n_bins": 1}, IMAGE, "n_bins"),
         ({"frequency": 0.7}, IMAGE, "frequency"),
         ({"window": 0}, IMAGE, "window"),
-        ({}, np.zeros((4, 4, 3)), "dim 3"),
+        ({}, np.zeros((4, 4, 3, 1)), r"\(4, 4, 3, 1\), but should be"),
+        ({}, np.zeros(4), r"\(4,\), but should be"),
         ({}, np.full((8, 8), np.nan), "NaN"),
     ],
 )

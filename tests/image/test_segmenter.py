@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc.image import GaborHistograms, TextureSegmenter, make_mondrian
 from skcooc.image.segmenter import prolonged
-from tests.image.textures import three
+from tests.image.textures import noise, three
 
 IMAGE, LABELS = make_mondrian(three(), (90, 73), random_state=0)  # no multiples of the step
 
@@ -60,7 +60,7 @@ def test_segments_are_found_again_in_another_image(fitted):
     assert adjusted_rand_score(labels.ravel(), broken.predict(image).ravel()) < 0.5
     with pytest.raises(NotFittedError):
         TextureSegmenter().predict(image)
-    with pytest.raises(ValueError, match="dim 3"):
+    with pytest.raises(ValueError, match="3 colours"):
         fitted.predict(np.zeros((8, 8, 3)))
 
 
@@ -87,5 +87,24 @@ def test_pixels_have_the_posteriors_of_their_blocks():
 def test_bad_parameters_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
         TextureSegmenter(**params).fit(IMAGE)
-    with pytest.raises(ValueError, match="dim 3"):
-        TextureSegmenter().fit(np.zeros((8, 8, 3)))
+    with pytest.raises(ValueError, match="but should be"):
+        TextureSegmenter().fit(np.zeros((8, 8, 3, 1)))
+
+
+def test_colours_that_are_alike_in_grey():
+    """Of one texture, a reddish and a greenish half; their mean does not tell."""
+    grey = noise((48, 60), (1, 1))
+    truth = np.repeat(np.arange(60) >= 30, 48).reshape(60, 48).T
+    tint = np.where(truth, 1.0, -1.0)
+    image = np.stack([grey + tint, grey - tint, grey], axis=2)
+    model = TextureSegmenter(2, n_init=1, random_state=0)
+
+    def found(image):
+        return adjusted_rand_score(truth.ravel(), clone(model).fit_predict(image).ravel())
+
+    assert found(image) > 0.8
+    assert found(image.mean(axis=2)) < 0.3
+    fitted = model.fit(image)
+    assert fitted.components_.shape == (2, 15 * 40)
+    swapped = fitted.predict(image[:, ::-1])
+    assert (swapped[:, ::-1] == fitted.labels_).mean() > 0.95

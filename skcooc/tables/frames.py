@@ -1,0 +1,107 @@
+"""What observations of two and of three indices share: checks, names, order."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+
+from skcooc.protocol import Array
+
+MAX_OBSERVATIONS = 2**31 - 1
+
+
+class Frame(NamedTuple):
+    """A table without its observations: shape and names."""
+
+    shape: tuple[int, ...]  # (N, M); of Triads (N, M, L)
+    row_names: Array | None = None
+    column_names: Array | None = None
+    third_names: Array | None = None
+
+
+def same_table(one: Frame, other: Frame) -> bool:
+    """Whether shapes are equal, and names too where both have them."""
+    names = zip(one[1:], other[1:], strict=True)
+    return one.shape == other.shape and all(_equal_names(*pair) for pair in names)
+
+
+def repeated(counts: Any, *indices: Any) -> tuple[Any, ...]:
+    """One entry for each observation; ValueError where there are too many.
+
+    Weights are None where all observations weigh one.
+    """
+    repeats = np.ceil(counts)
+    n_observations = float(repeats.sum(dtype=np.float64))
+    if n_observations > MAX_OBSERVATIONS:
+        raise ValueError(
+            f"The counts add up to {n_observations:.3g} observations, more than Dyads can list "
+            f"one by one ({MAX_OBSERVATIONS}). Use the count matrix itself."
+        )
+    repeats = repeats.astype(np.int64)
+    unit = counts / np.maximum(repeats, 1).astype(np.result_type(counts, np.float32))
+    whole = counts.dtype != np.float32 and bool((unit[counts > 0] == 1).all())
+    weights = None if whole else np.repeat(unit, repeats)
+    return *(np.repeat(index, repeats) for index in indices), weights
+
+
+def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
+    """Names as an array; ValueError where there are more or fewer than the size."""
+    if names is None:
+        return None
+    names = np.asarray(names)
+    if names.shape != (size,):
+        raise ValueError(f"{what} has shape {names.shape}; expected ({size},)")
+    return names
+
+
+def _equal_names(mine: Array | None, its: Array | None) -> bool:
+    if mine is None or its is None or mine is its:
+        return True
+    return bool(np.array_equal(mine, its))
+
+
+def selection(key: Any, name: str, see: str) -> Any:
+    """What positions, a mask, a number or a slice select; IndexError where they are two ways'."""
+    if isinstance(key, tuple):  # dyads[positions, ...], as scikit-learn indexes arrays
+        key, *rest = key
+        if rest and rest[0] not in (Ellipsis, slice(None)):
+            raise IndexError(f"{name} are indexed by observations; see {see}.")
+    if isinstance(key, (int, np.integer, slice)):
+        return key
+    key = np.asarray(key)
+    return key if key.size else key.astype(np.intp)
+
+
+def reweighted(weights: Array | None, sample_weight: ArrayLike) -> Array:
+    """Weights, (n,), multiplied by factors; None are ones."""
+    factors = np.asarray(sample_weight)
+    return factors if weights is None else (weights * factors).astype(weights.dtype)
+
+
+def row_by_row(rows: Array, n_rows: int) -> tuple[Array, Array]:
+    """The order, (n,), in which observations lie row by row; and where each row begins."""
+    per_row = np.bincount(rows, minlength=n_rows)
+    return np.argsort(rows, kind="stable"), np.concatenate([[0], np.cumsum(per_row)])
+
+
+def checked_positions(values: ArrayLike, name: str) -> Array:
+    """Positions, (n,); ValueError where they are none."""
+    index = np.asarray(values)
+    index = index if index.size else index.astype(np.intp)
+    if index.ndim != 1 or index.dtype.kind not in "iu" or index.min(initial=0) < 0:
+        raise ValueError(f"{name} should be a 1d array of non-negative int.")
+    return index
+
+
+def checked_counts(counts: ArrayLike) -> Array:
+    counted: Array = check_array(
+        np.asarray(counts),
+        ensure_2d=False,
+        ensure_non_negative=True,
+        ensure_min_samples=0,
+        input_name="counts",
+    )
+    return counted

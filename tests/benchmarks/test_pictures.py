@@ -1,0 +1,61 @@
+"""The scripts that draw the papers' pictures, on small tables: what they order and keep."""
+
+from argparse import Namespace
+from types import SimpleNamespace
+
+import matplotlib.image
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from benchmarks import corpora
+from benchmarks.papers import case_study, pairs
+from benchmarks.papers.case_study import Study
+from skcooc.datasets import make_cooccurrences
+
+
+@pytest.fixture
+def corpus():
+    X = make_cooccurrences(
+        40, 30, 4, n_observations=2000, kind="coclusters", random_state=0, dtype=np.int64
+    ).X
+    names = np.array([f"word{i}" for i in range(40)])
+    return corpora.Corpus(sp.csr_array(X), names, None, names[:30])
+
+
+def test_words_that_are_kept_are_frequent_among_each_other():
+    X = sp.csr_array([[9, 2, 0], [1, 9, 0], [0, 0, 3], [0, 0, 1]])
+    rows, columns = np.array(list("abcd")), np.array(list("xyz"))
+    kept = pairs.frequent(corpora.Corpus(X, rows, None, columns), 4)
+    np.testing.assert_array_equal(kept.X.toarray(), [[9, 2], [1, 9]])  # z has 3 without d
+    assert (list(kept.rows), list(kept.columns)) == (["a", "b"], ["x", "y"])
+
+
+def test_pairs_are_drawn(corpus, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(corpora, "brown_pairs", lambda: corpus)
+    path = tmp_path / "pairs.png"
+    pairs.draw(Namespace(clusters=3, least=2, starts=1, picture=path, output=None))
+    assert matplotlib.image.imread(path).ndim == 3
+    nats = [float(line.split()[0]) for line in capsys.readouterr().out.splitlines()[3:]]
+    assert len(nats) == 3
+    assert nats == sorted(nats, reverse=True)
+
+
+def test_clusters_are_in_the_order_of_the_groups(tmp_path):
+    labels = np.repeat([2, 0, 3, 1], [12, 12, 8, 8])
+    model = SimpleNamespace(labels_=labels, n_clusters_=4, cluster_centers_=np.eye(5)[:4])
+    groups = np.repeat([0, 1, 0], [12, 20, 8])
+    study = Study(model, [f"topic{k}" for k in range(5)], np.array(["a", "b"]), groups)
+    np.testing.assert_array_equal(study.counts(), [[0, 8, 12, 0], [12, 0, 0, 8]])
+    assert list(study.order()) == [2, 1, 0, 3]
+    case_study.draw(study, tmp_path / "study.png")
+    assert matplotlib.image.imread(tmp_path / "study.png").ndim == 3
+
+
+def test_frequent_words_are_left_out_of_topics(corpus, monkeypatch):
+    monkeypatch.setattr(case_study, "FREQUENT", 3)
+    model = SimpleNamespace(components_=np.random.default_rng(0).random((3, 30)))
+    everywhere = corpus.columns[np.argsort(-corpus.X.sum(axis=0))[:3]]
+    words = " ".join(case_study.words_of(model, corpus)).split()
+    assert len(words) == 3 * case_study.WORDS
+    assert not set(everywhere) & set(words)
