@@ -19,7 +19,7 @@ from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.base.composed import Composed
 from skcooc.em import TemperatureRange
 from skcooc.em.temperature import Probe, best, search, search_prior
-from skcooc.fitting import Options, Priors
+from skcooc.fitting import Options, Plan, Priors
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation
 from skcooc.heldout.predictors import Factors, Known, side_by_side, weighted
@@ -163,13 +163,7 @@ class AveragedModels(Composed):
         counts, seeds = table.sample, attributes.seeds(self.random_state, self.n_estimators)
         plan = member._plan().suited(counts)
         options = replace(member._options(plan, counts, warm=False), seeds=seeds)
-        priors = plan.priors(counts) if plan.priors else None
-        leader = Leader()
-        probes = self._search(counts, options, priors, leader) if options.holds_out else []
-        chosen = best(probes, worth=0.0) if probes else None  # a mean leaves little to chance
-        found = {"beta": chosen.beta if chosen else options.beta}
-        if chosen and options.searches and priors is not None:
-            found["component_prior"] = chosen.prior
+        found, probes, leader = self._chosen(plan, counts, options)
         members = self._members(counts, seeds, **found)
         factors = mean_of(members)
         attributes.become(
@@ -185,7 +179,7 @@ class AveragedModels(Composed):
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts.column_sums, counts.grain),
                 "beta_": found["beta"],
-                "smoothing_": chosen_smoothing(options.smoothing, chosen and chosen.validation),
+                "smoothing_": chosen_smoothing(options.smoothing, leader.validation),
                 "temperature_search_": probes if options.searches else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
                 "converged_": all(member.converged_ for member in members),
@@ -193,15 +187,35 @@ class AveragedModels(Composed):
         )
         return self
 
+    def _chosen(
+        self, plan: Plan, X: Block, options: Options
+    ) -> tuple[dict[str, Any], list[Probe], Leader]:
+        """Parameters that are best for the mean, the probes, and what these predict with them."""
+        if not options.holds_out:
+            return {"beta": options.beta}, [], Leader()
+        priors = plan.priors(X) if plan.priors else None
+        plain = {} if plan.bursts is None else {"burstiness": None}  # as Plan.searching says
+        leader = Leader()
+        probes = self._search(X, options, priors, leader, **plain)
+        chosen = best(probes, worth=0.0)  # a mean leaves little to chance
+        found: dict[str, Any] = {"beta": chosen.beta}
+        if options.searches and priors is not None:
+            found["component_prior"] = chosen.prior
+        if plain:
+            leader = Leader()
+            self._search(X, replace(options, beta=chosen.beta), None, leader, **found)
+        return found, probes, leader
+
     def _search(
-        self, X: Block, options: Options, priors: Priors | None, leader: Leader
+        self, X: Block, options: Options, priors: Priors | None, leader: Leader, **given: object
     ) -> list[Probe]:
         """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
         rest, heldout = hold_out(X, *options.division)
         short = {"n_init": 1, "max_iter": options.short.max_iter}
 
         def evaluate(beta: float, **prior: float) -> Validation:
-            members = self._members(rest, options.seeds, beta=beta, **prior, **short)
+            found = short | given | {"beta": beta} | prior
+            members = self._members(rest, options.seeds, **found)
             predicted = Known(mean_of(members).cells(heldout.X))
             validation = heldout.score(predicted)
             leader.offer(validation, predicted)

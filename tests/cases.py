@@ -21,6 +21,7 @@ ESTIMATORS = [
     AspectModel(3, beta=0.9, tempering="likelihood", n_init=2, relaxation=1.5),
     AspectModel(3, component_prior=0.01, smoothing=0.1),
     AspectModel(3, leave_one_out=True),
+    AspectModel(3, beta=0.9, burstiness=20.0),
     AspectModel(3, beta=0.9, cooling=1.2),
     AspectModel(3, beta=0.6, cooling=0.7, early_stopping=True),
     AsymmetricClustering(3),

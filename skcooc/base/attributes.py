@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
 from skcooc.em import Record, State
-from skcooc.em.temperature import best
 from skcooc.fitting import Plan
 from skcooc.fitting.restarts import Unfinished
 from skcooc.fitting.table import Fitted
@@ -106,7 +105,7 @@ def at_iteration(
     ) -> Attributes:
         state = State(state.params, np.asarray(state.rows))
         probes, splits = unfinished.probes, unfinished.grown.splits
-        s = chosen_smoothing(smoothing, best(probes).validation if probes else None)
+        s = chosen_smoothing(smoothing, unfinished.validation)
         unigram = add_one_unigram(X.column_sums, X.grain)
         mass = X.row_sums * X.row_weights
         return {

@@ -61,8 +61,7 @@ def fit(
     X, judge = (train, heldout) if options.early_stopping else (X, None)
     fit = best_restart(seed, begun, X, judge, beta, options, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
-    found = best(probes).validation if probes else None
-    smoothing = chosen_smoothing(options.smoothing, fit.validation or found)
+    smoothing = chosen_smoothing(options.smoothing, fit.validation or begun.validation)
     unigram = add_one_unigram(X.column_sums, X.grain)
     row_mass = X.row_sums * X.row_weights
     predicted = judge.predicted(grown.model, fit.params, fit.rows) if judge else begun.predicted
@@ -94,7 +93,8 @@ class Probes:
         plan = self._plan if model is None else replace(self._plan, equations=model)
         parts, start = plan.legs(self._tables, beta, self._options, cooled=False), None
         if self._keep:
-            n_shared = len(parts) - 1 if plan.burn_in else 0  # they do not depend on beta
+            # What comes before the last leg does not depend on beta, where there is a burn-in.
+            n_shared = len(parts) - 1 - (plan.bursts is not None) if plan.burn_in else 0
             start, parts = self._after(parts[:n_shared], parts[0]), parts[n_shared:]
         predicted = self._heldout.predicted(plan.equations, *self._fitted(parts, start))
         validation = self._heldout.score(predicted)
@@ -128,7 +128,7 @@ def probes_of(plan: Plan, X: Block, options: Options) -> Probes:
     """What tries temperatures on counts, a part of which it holds out; with one thread."""
     rest, heldout = hold_out(X, *options.division)
     seed = _grown(plan, rest, heldout, options, lambda: nullcontext(ignore)).seed
-    plan = replace(plan, equations=seed)
+    plan = replace(plan.searching, equations=seed)
     return Probes(plan, rest.spread(1, map), heldout, options, keep=True)
 
 
@@ -142,15 +142,17 @@ def _begun(
     warm: bool,
 ) -> Unfinished:
     """What comes before the random starts: the structure of the model, and the temperature."""
-    probes, predicted = list[Probe](), None
+    probes, validation, predicted = list[Probe](), None, None
     grown = _grown(plan, train, heldout, options, progress.growing)
     if heldout is not None and isinstance(options.beta, TemperatureRange):
         seed = replace(plan, equations=grown.seed)
-        probes, predicted = _search(seed, train, heldout, options.beta, priors, options, progress)
+        probes, validation, predicted = _search(
+            seed, train, heldout, options.beta, priors, options, progress
+        )
         if priors is not None or plan.exponents is not None:
             model = _tuned(plan, priors, best(probes))
             grown = Grown(model, model, None)
-    return Unfinished(options.seeds, warm, grown, probes, {}, {}, predicted)
+    return Unfinished(options.seeds, warm, grown, probes, {}, {}, validation, predicted)
 
 
 def _grown(
@@ -176,14 +178,14 @@ def _search(
     priors: Priors | None,
     options: Options,
     progress: Progress,
-) -> tuple[list[Probe], Known | None]:
+) -> tuple[list[Probe], Validation, Known | None]:
     """Probe temperatures, and priors at the best, with short fits from one and the same start.
 
-    The probes, and what the best one predicts of the observations held out.
+    The probes, and how and what the best one predicts of the observations held out.
     """
     with threads(options.n_threads) as map, progress.searching() as observe:
         X = train.spread(options.n_threads, map)
-        probes = Probes(plan, X, heldout, options, keep=plan.costly_start)
+        probes = Probes(plan.searching, X, heldout, options, keep=plan.costly_start)
         found = search(probes, within, observe=observe)
         if (with_exponents := plan.exponents) is not None:
             found += search_exponents(
@@ -203,7 +205,12 @@ def _search(
                 priors.within,
                 observe,
             )
-    return found, probes.predicted(best(found))
+        won = best(found)
+        validation = won.validation
+        if plan.bursts is not None:  # what predicts is to be as bursty as what is fitted then
+            probes = Probes(plan, X, heldout, options, keep=False)
+            validation = probes(won.beta, _tuned(plan, priors, won), won.sought)
+    return found, validation, probes.predicted(won)
 
 
 def _tuned(plan: Plan, priors: Priors | None, probe: Probe) -> Model:

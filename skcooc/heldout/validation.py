@@ -39,13 +39,13 @@ class Leader:
     """What has predicted held-out observations best so far."""
 
     def __init__(self) -> None:
-        self._perplexity = np.inf
+        self.validation: Validation | None = None
         self.predicted: Known | None = None
 
     def offer(self, validation: Validation, predicted: Known) -> None:
         """Take the lead, if this is better; of equals the last one has it."""
-        if validation.perplexity <= self._perplexity:
-            self._perplexity, self.predicted = validation.perplexity, predicted
+        if self.validation is None or validation.perplexity <= self.validation.perplexity:
+            self.validation, self.predicted = validation, predicted
 
 
 class Judged(NamedTuple):
