@@ -28,6 +28,7 @@ TEST = 0.2
 METHODS: dict[str, Callable[[tuned.Split, tuned.Effort, int], tuned.Outcome]] = {
     "no topics": methods.without_topics,
     "AspectModel": methods.aspect_model,
+    "AspectModel, burstiness='auto'": partial(methods.aspect_model, burstiness="auto"),
     "AveragedModels, three of these": partial(methods.average, n_estimators=3),
     "tomotopy LDA, untuned": methods.gibbs_lda,
 }

@@ -59,11 +59,12 @@ def aspect_model(split: Split, effort: Effort, seed: int, **parameters: Any) -> 
     return ours(split, _estimator(AspectModel, effort, seed, **parameters), seed, itself)
 
 
-def average(split: Split, effort: Effort, seed: int, n_estimators: int = 5) -> Outcome:
+def average(
+    split: Split, effort: Effort, seed: int, n_estimators: int = 5, **parameters: Any
+) -> Outcome:
     """Aspect models averaged; the seconds are those of all members together."""
-    member = _estimator(AspectModel, effort, seed)
-    parameters = {"n_jobs": effort.n_jobs, "random_state": seed}
-    model = AveragedModels(member, n_estimators, **parameters)
+    member = _estimator(AspectModel, effort, seed, **parameters)
+    model = AveragedModels(member, n_estimators, n_jobs=effort.n_jobs, random_state=seed)
     return ours(split, model, seed, attrgetter("estimators_"))
 
 
@@ -153,7 +154,11 @@ METHODS: dict[str, Callable[[Split, Effort, int], Outcome]] = {
         *given, beta=1.0, early_stopping=True
     ),
     "AspectModel, beta='auto'": aspect_model,
-    "AveragedModels, five of these": average,
+    "AspectModel, burstiness='auto'": lambda *given: aspect_model(*given, burstiness="auto"),
+    "AveragedModels, five with beta='auto'": average,
+    "AveragedModels, five with burstiness='auto'": lambda *given: average(
+        *given, burstiness="auto"
+    ),
     "AsymmetricClustering": clusters,
     "scikit-learn NMF (KL) as pLSA, tuned": nmf_plsa,
     "scikit-learn LDA, tuned": variational_lda,
