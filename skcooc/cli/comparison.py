@@ -199,8 +199,9 @@ def _warm_up(options: Options) -> float:
     begin = time.perf_counter()
     train, test = split_observations(np.diag([20.0, 30.0, 40.0]) + 5, 0.2, options.seed)
     model = MODELS[options.model](2, max_iter=5, n_jobs=options.jobs, random_state=options.seed)
-    _timed_fit(model, train)
-    model.perplexity(Dyads(test))
+    memory = RowMemory(model, random_state=options.seed)
+    _timed_fit(memory, train)
+    memory.perplexity(Dyads(test))
     if not options.skip_lda:
         LatentDirichletAllocation(2, max_iter=1, n_jobs=options.jobs).fit(train)
     return time.perf_counter() - begin
