@@ -60,6 +60,7 @@ def fit(
         X = train
     else:
         heldout = None
+    del train  # the final fit needs the memory
     fit = best_restart(seed, begun, X, heldout, beta, options, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
     found = best(probes).validation if probes else None
