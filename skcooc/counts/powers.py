@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba.core import cgutils
@@ -46,77 +46,52 @@ def polynomial(typing, terms, x):  # type: ignore[no-untyped-def]
     return x(terms, x), generate
 
 
-class Format(NamedTuple):
-    """How numbers are made of bits; what is of their type, or of the integers of their size."""
-
-    digits: Any  # of the fraction
-    bias: Any  # of the exponent
-    least: Any  # the least number that is not subnormal
-    one: Any
-    beyond: Any  # one less the root of 1/2
-    whole: Any  # 2^digits: whose fraction is a whole number
-    rounding: Any  # added and taken away, it rounds to whole numbers
-    zero: Any
-    infinite: Any
-    halving: Any  # to be multiplied by, for a head of half the digits
-    log: tuple[Any, ...]
-    exp: tuple[Any, ...]
-
-
-def _format(number: Any, bits: Any) -> Format:
-    info, (n_log, n_exp) = np.finfo(number), N_TERMS[number]
-    whole, unit = number(2.0**info.nmant), math.log(2)
-    one = number(1).view(bits)
-    return Format(
-        digits=bits(info.nmant),
-        bias=number(1 - info.minexp),
-        least=info.smallest_normal.view(bits),
-        one=one,
-        beyond=bits(one - number(math.sqrt(0.5)).view(bits)),
-        whole=whole,
-        rounding=number(1.5) * whole,
-        zero=number(0),
-        infinite=number(np.inf),
-        halving=number(2.0 ** ((info.nmant + 1) // 2) + 1),
-        log=tuple(number(2 / unit / (2 * n + 1)) for n in reversed(range(n_log))),
-        exp=tuple(number(unit**n / math.factorial(n)) for n in reversed(range(n_exp))),
-    )
+def series(number: Any) -> tuple[tuple[Any, ...], ...]:
+    """Factors of the powers of t^2 in log2 m / t, and of those of r in 2^r, the highest first."""
+    (n_log, n_exp), unit = N_TERMS[number], math.log(2)
+    of_log = [2 / unit / (2 * n + 1) for n in range(n_log)]
+    of_exp = [unit**n / math.factorial(n) for n in range(n_exp)]
+    return tuple(tuple(map(number, reversed(terms))) for terms in (of_log, of_exp))
 
 
 def loop(number: Any, bits: Any) -> Callable[..., None]:
     """The loop over numbers of a type, with integers of the same size."""
-    F = _format(number, bits)
-    wholes, rounding, ones = F.whole.view(bits), F.rounding.view(bits), number(1)
-    # An exponent as it is stored, with the number of digits more where there are leading zeros.
-    normal, subnormal = F.whole + F.bias, F.whole + F.bias + (F.bias + number(F.digits) - ones)
-    beyond, twice = 2 * F.bias, bits(2 * F.bias)  # whatever is 2^beyond is infinite
+    info, (of_log, of_exp) = np.finfo(number), series(number)
+    digits, bias = bits(info.nmant), number(1 - info.minexp)
+    zero, one, infinite, whole = (number(value) for value in (0, 1, np.inf, 2.0**info.nmant))
+    rounding = number(1.5) * whole  # what is added and taken away to round to whole numbers
+    halving = number(2.0 ** ((info.nmant + 1) // 2) + 1)
+    least, ones, wholes, roundings, root = (
+        value.view(bits)
+        for value in (info.smallest_normal, one, whole, rounding, number(math.sqrt(0.5)))
+    )
+    # An exponent as it is stored, and where there are leading zeros.
+    normal, subnormal = whole + bias, whole + bias + (bias + number(digits) - one)
+    # Powers of 2 that are infinite, or zero, whatever the tail adds.
+    far, twice, half = number(3 * int(bias) // 2), bits(2 * bias), bits(1)
 
     @strictly
     def powers(P, b, of_zero, out):  # type: ignore[no-untyped-def]
-        head = F.halving * b - (F.halving * b - b)
+        head = halving * b - (halving * b - b)
         tail = b - head
         for p in range(U(P.size)):
             x = P[U(p)]
             i = number(x).view(bits)
-            tiny = i < F.least
-            scaled = bits(i | wholes).view(number) - F.whole
-            i = number(scaled).view(bits) if tiny else i
-            stored = bits(i + F.beyond) >> F.digits
+            tiny = i < least
+            i = number(bits(i | wholes).view(number) - whole).view(bits) if tiny else i
+            stored = bits(i + (ones - root)) >> digits
             e = bits(stored | wholes).view(number) - (subnormal if tiny else normal)
-            m = bits(i + F.one - (stored << F.digits)).view(number)
-            t = (m - ones) / (m + ones)
-            high = head * e
-            low = tail * e + b * (t * polynomial(F.log, t * t))
-            near = (high + low) + F.rounding
-            power = polynomial(F.exp, (high - (near - F.rounding)) + low)
+            m = bits(i + ones - (stored << digits)).view(number)
+            t = (m - one) / (m + one)
+            high = min(max(head * e, -far), far)
+            low = tail * e + b * (t * polynomial(of_log, t * t))
+            near = (high + low) + rounding
+            power = polynomial(of_exp, (high - (near - rounding)) + low)
             # 2^k in two factors: it may itself be too small for a number that is not subnormal.
-            k = bits(number(near).view(bits) - rounding + twice)
-            half = k >> bits(1)
-            power *= bits(half << F.digits).view(number)
-            power *= bits((k - half) << F.digits).view(number)
-            power = power if high + low > -beyond else F.zero
-            power = power if high + low < beyond else F.infinite
-            out[U(p)] = power if F.zero < x < F.infinite else of_zero if x == F.zero else x
+            k = bits(number(near).view(bits) - roundings + twice)
+            power *= bits((k >> half) << digits).view(number)
+            power *= bits((k - (k >> half)) << digits).view(number)
+            out[U(p)] = power if zero < x < infinite else (of_zero if x == zero else x)
 
     return powers
 
@@ -130,8 +105,8 @@ LOOPS = {
 def power(P: Array, exponent: float, out: Array) -> None:
     """Fill an array, contiguous in memory, with P to the power of the exponent, as NumPy has it.
 
-    P is not negative. Zero and one stay what they are, and everything to the power of one does;
-    else results are accurate to some units of the last place.
+    P is not negative, and the exponent is below 50. Zero and one stay what they are, and so does
+    everything to the power of one; else results are accurate to some units of the last place.
     """
     number = P.dtype.type
     if exponent == 1:
