@@ -118,7 +118,25 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     See Also
     --------
-    AsymmetricClustering : Clusters without a tree.
+    AsymmetricClustering : Clusters without a tree, of rows or of columns.
+
+    Notes
+    -----
+    Rows are at the leaves. For a tree of columns fit the transposed table, ``X.T``: ``labels_`` and
+    ``posteriors_`` are those of the columns of X then, ``column_embedding_`` (N, V) is
+    P(v given x), ``row_components_`` (V, M) is P(y given v), and their product P(y given x) of the
+    rows of X. There is no ``axis="columns"``: such a tree, with weights of nodes that are those of
+    a cluster or of all, tells nothing of new rows. With columns in leaves c by
+    J_yc = P(c given y), and P(x given c) = sum_v tau_vc P(x given v), a new row has a mixture
+    s_v = P(v given x) which no cluster restricts. Let w_c and w_v = sum_c tau_vc w_c be the shares
+    of the observations in leaves and at nodes, and n_c = sum_y n_xy J_yc. Then s maximises
+
+        sum_c n_c log r_c,   r_c = sum_v s_v tau_vc / w_v,   where sum_c w_c r_c = sum_v s_v = 1.
+
+    So r_c = n_c / (n w_c). The leaves alone attain it, with s_c = n_c / n, and so do other s, which
+    give more to inner nodes. All predict P(y given x) = P(y) sum_c J_yc r_c = sum_c n_c / n
+    P(y given c), as ``AsymmetricClustering(axis="columns")`` does with the same J. Weights of each
+    column would determine s; that is an aspect model in which P(v given y) is zero off the paths.
 
     References
     ----------
@@ -137,6 +155,14 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     array([-1,  0,  0,  1,  1,  2,  2])
     >>> model.transform(data.X[:5]).shape, model.predict(data.X[:5]).shape
     ((5, 7), (5,))
+
+    A tree of the 40 columns, and what it says of the 60 rows:
+
+    >>> of_columns = ClusterAbstraction(n_clusters=4, random_state=0).fit(data.X.T)
+    >>> of_columns.labels_.shape, of_columns.column_embedding_.shape
+    ((40,), (60, 7))
+    >>> (of_columns.column_embedding_ @ of_columns.row_components_).shape
+    (60, 40)
     """
 
     n_clusters: int = 8

@@ -31,6 +31,7 @@ Need = Literal[
     "exchange",  # moves of objects that are rows and columns at once
     "left_out",  # posteriors of observations that leave themselves out
     "mixture",  # products of ratios with factors
+    "replaced",  # other counts in the place of its own
     "paths",  # mixtures along the paths of a tree
     "all rows",  # all of them in one place, for the start
     "each step",  # all of them in every step
@@ -161,6 +162,9 @@ class Block(Counts, Protocol):
     @property
     def weights(self) -> Array | None:
         """How many rows each row stands for, (n,), where that was given."""
+
+    def replaced(self, counts: Array) -> Self:
+        """The same rows with other counts at the non-zeros, (nnz,)."""
 
     def take(self, rows: Array) -> Self:
         """The given rows, in that order."""

@@ -13,6 +13,8 @@ trees     A tree grown by annealing beside the binary one, with equally many lea
           CLASSIC3, a tenth of the observations held out. "classes at depth 2" is the normalised
           mutual information of the classes and the (at most four) nodes at the second level. Draws
           ``docs/splits.png``.
+shapes    NeurIPS abstracts with "cluster" in the title, 12 leaves: the binary tree, that of
+          clusters without one, and one that grows by its own splits. Draws ``docs/trees.png``.
 speed     20 Newsgroups, float32, 32 leaves: seconds of 50 iterations of the stage "cluster", of
           all of that fit and of one with ``beta="auto"``, and peak memory, each in a fresh process.
 """
@@ -36,11 +38,17 @@ from benchmarks.quality import folds, tuned
 from benchmarks.speed.fit_memory import held, reset_peak
 from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads
 from skcooc.datasets import make_cooccurrences
+from skcooc.inspection import characteristic_features
 from skcooc.model_selection import split_observations
 from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
 
 Row = dict[str, Any]
 
+TREES = {
+    "binary": "divided in two, as evenly as can be",
+    "annealed": "the splits of clusters without a tree",
+    "grown": "the splits of the hierarchy itself",
+}
 TITLES = {"cluster": ["cluster"], "neural or network": ["neural", "network"]}
 WORDS = ("network", "spike", "graph")  # of the second picture
 LEAVES, TOP = 32, 10
@@ -154,6 +162,40 @@ def at_depth(model: Any, level: int) -> np.ndarray:
     return nodes
 
 
+def shapes(options: argparse.Namespace) -> Iterator[Row]:
+    """Three ways to a tree, and the picture of what they come to."""
+    corpus = corpora.neurips(TITLES["cluster"])
+    models = {
+        tree: ClusterAbstraction(12, tree=tree, n_jobs=2, random_state=0).fit(corpus.X)
+        for tree in TREES
+    }
+    names = np.where(corpus.columns == "", "s", corpus.columns)  # of which Porter leaves nothing
+    draw_trees(models, names, options.pictures)
+    for tree, model in models.items():
+        leaf_depths = model.tree_.depths[model.tree_.leaves]
+        yield {
+            "tree": tree,
+            "leaves": model.n_clusters_,
+            "beta": model.beta_,
+            "depth of leaves, from": int(leaf_depths.min()),
+            "to": int(leaf_depths.max()),
+            "documents in the largest": int(np.bincount(model.labels_).max()),
+        }
+
+
+def draw_trees(models: dict[str, Any], words: np.ndarray, folder: Path) -> None:
+    """Trees with their words, one below the other."""
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(len(models), 1, figsize=(9, 9), layout="constrained")
+    for ax, (tree, model) in zip(axes, models.items(), strict=True):
+        ax.set_title(f'tree="{tree}": {TREES[tree]}', loc="left", fontsize=10)
+        features = characteristic_features(model, 5, words)
+        HierarchyDisplay(model.tree_, features).plot(ax)
+    figure.savefig(folder / "trees.png", dpi=120)
+    plt.close(figure)
+
+
 def speed(options: argparse.Namespace) -> Iterator[Row]:
     """Seconds and memory on 20 Newsgroups."""
     for beta, max_iter, tol in ((0.05, 50, 0.0), ("auto", 200, 3e-6)):
@@ -181,7 +223,7 @@ def _fit_newsgroups(beta: Any, max_iter: int, tol: float) -> Row:
     }
 
 
-PARTS = {"depth": depth, "memo": memo, "trees": trees, "speed": speed}
+PARTS = {"depth": depth, "memo": memo, "trees": trees, "shapes": shapes, "speed": speed}
 
 
 def main() -> None:

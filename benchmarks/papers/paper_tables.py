@@ -63,6 +63,12 @@ FAMILIES = {
     "ClusterAbstraction, object": Family(
         "HACM", lambda K, **seed: ClusterAbstraction(K, abstraction="object", **seed)
     ),
+    "ClusterAbstraction, joint": Family(
+        "HACM", lambda K, **seed: ClusterAbstraction(K, tempering="joint", **seed)
+    ),
+    "ClusterAbstraction, grown": Family(
+        "HACM", lambda K, **seed: ClusterAbstraction(K, tree="grown", **seed)
+    ),
     "SymmetricClustering": Family("SCM", lambda K, **seed: SymmetricClustering(K, K, **seed)),
 }
 COLLECTIONS: dict[str, Callable[[], corpora.Corpus]] = {

@@ -47,3 +47,16 @@ plt.show()
 # %%
 # In the tree that was planted, clusters 0 and 1 are siblings, 2 and 3 are, and so on.
 print(data.tree.parents)
+
+# %%
+# These clusters have no tree; their splits are drawn as one. :class:`~skcooc.ClusterAbstraction`
+# has columns at inner nodes, too, and takes its tree from such splits with ``tree="annealed"``.
+# With ``tree="grown"`` it is the hierarchy itself that splits, and a leaf that does stays above its
+# parts.
+from skcooc import ClusterAbstraction
+
+hierarchy = ClusterAbstraction(8, tree="grown", random_state=0).fit(data.X)
+SplitsDisplay.from_estimator(hierarchy)
+plt.show()
+agreement = adjusted_rand_score(data.labels, hierarchy.labels_)
+print(f"agreement with the planted clusters: {agreement:.2f}")

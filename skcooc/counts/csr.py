@@ -160,6 +160,11 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         new.n_threads, new.map_ranges = n_threads, map
         return new
 
+    def replaced(self, counts: Array) -> Self:
+        """Other counts at the non-zeros, (nnz,), which share all but these."""
+        table = sp.csr_array((counts, self.indices, self.indptr), shape=self.shape)
+        return self._like(table, self.weights)
+
     def take(self, rows: Array) -> Self:
         """The block of the given rows, in that order."""
         weights = None if self.weights is None else self.weights[rows]

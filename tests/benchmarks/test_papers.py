@@ -81,6 +81,19 @@ def test_the_page_says_what_is_missed():
         assert ("**1.040**" in page) == (ratio > 1.03)
 
 
+def test_the_page_says_which_hierarchies_reach_the_memo():
+    options = {"tables": {"jobs": 2, "folds": 10}}
+    facts = {"cpu": "", "cores": 2, "memory_gib": 1, "python": "3", "versions": {"numpy": "2"}}
+    SMM, HACM = (paper_tables.MEMO["cranfield"][name] for name in ("SMM", "HACM"))
+    of_smm = {K: HACM[K].perplexity / SMM[K].perplexity for K in (8, 16)}
+    wide = [*rows({8: of_smm[8], 16: 1.01 * of_smm[16]}, "ClusterAbstraction")]
+    good = [*rows({K: 0.99 * ratio for K, ratio in of_smm.items()}, "ClusterAbstraction, grown")]
+    results = {"options": options, "machine": facts, "curves": []}
+    page = paper_page.page(results | {"tables": {"cranfield": [*wide, *good]}})
+    assert "* HACM: at K = 16 (1.0 %)\n* HACM, grown: nowhere\n" in page
+    assert "| HACM | HACM, grown |" in page
+
+
 def test_tables_of_the_page_have_lines_of_one_length():
     text = paper_page.markdown(["a", "b"], [["1", "2"], ["3", "4"]])
     assert text.splitlines() == ["| a | b |", "| --- | --- |", "| 1 | 2 |", "| 3 | 4 |"]

@@ -154,3 +154,31 @@ def test_tied_rows_come_first(abstraction):
     assert tied.objective_ < 1.02 * plain.objective_
     with pytest.raises(ValueError, match="coarsening has a grouping of 60 rows"):
         tied.fit(X[:50])
+
+
+def mixtures_of_nodes(n, likelihood, start):
+    """EM of s in sum_c n_c log sum_v s_v likelihood_cv, rows of n and s being those of a table."""
+    s = start
+    for _ in range(3000):
+        s = s * ((n / (s @ likelihood.T)) @ likelihood)
+        s /= s.sum(axis=1, keepdims=True)
+    return s
+
+
+def test_a_tree_of_columns_says_no_more_of_new_rows_than_its_leaves():
+    """The notes on ClusterAbstraction: what explains a new row is not determined, and predicts
+    what clusters without a tree do."""
+    X, new = (planted(4, 3000, seed=seed, kind="hierarchy").X.toarray() for seed in (0, 1))
+    model = ClusterAbstraction(4, beta=0.3, random_state=0).fit(X.T)
+    J, P = model.posteriors_, model.row_distribution_
+    tau = np.linalg.lstsq(J, model.embedding_)[0]
+    shares, joint = P @ J @ tau, P[:, None] * (J @ tau)
+    n = new[new.any(axis=1)] @ J
+    starts = np.tile(shares, (len(n), 1)), np.random.default_rng(0).dirichlet(shares, len(n)) + 0.01
+    usual, other = (mixtures_of_nodes(n, tau / shares, start) for start in starts)
+    assert np.abs(usual - other).max() > 0.1
+    of_leaves = n / n.sum(axis=1, keepdims=True) @ (P[:, None] * J / (P @ J)).T
+    for s in (usual, other):
+        np.testing.assert_allclose(s @ (joint / shares).T, of_leaves, atol=1e-6)
+    broken = mixtures_of_nodes(n, tau, starts[0])  # nodes by their weights, not over their shares
+    assert np.abs(broken @ (joint / shares).T - of_leaves).max() > 1e-3
