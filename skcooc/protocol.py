@@ -140,6 +140,9 @@ class Block(Counts, Protocol):
     ) -> Array:
         """Fill an array with function(*arrays, out), range of rows by range of rows."""
 
+    def power(self, P: Array, exponent: float) -> Array:
+        """P (m, k), not negative, to the power of the exponent."""
+
     def parts(self, function: Callable[[int, int], T]) -> list[T]:
         """What function(start, stop) returns for parts of the rows, whatever the threads."""
 

@@ -24,7 +24,7 @@ ALLOWED = {
     "counts": {"protocol"},
     "tables": {"counts", "protocol"},
     "heldout": {"protocol"},
-    "em": {"heldout", "protocol"},
+    "em": {"heldout", "protocol", "simplex"},
     "equations": {"em", "heldout", "hierarchy", "protocol", "simplex"},
     "fitting": {"counts", "em", "heldout", "protocol"},
     "testing": {"counts", "em", "protocol"},

@@ -19,6 +19,7 @@ from skcooc.counts.lanes import lined_up
 from skcooc.counts.layout import Views
 from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
+from skcooc.counts.powers import power
 from skcooc.counts.products import FactorProducts, nothing_like
 from skcooc.counts.thinning import thin
 from skcooc.protocol import CSR, EVERYTHING, Array, FoldIn, Map, Need, P, Rows, S, T
@@ -140,6 +141,10 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
             out[:] = function(*these)
 
         return self.rowwise(fill, *states)
+
+    def power(self, P: Array, exponent: float) -> Array:
+        """P (m, k), not negative, to the power of the exponent."""
+        return self.rowwise(lambda some, out: power(some, exponent, out), P)
 
     def parts(self, function: Callable[[int, int], T]) -> list[T]:
         """What function(start, stop) returns for parts of the rows, side by side.

@@ -66,7 +66,8 @@ class PredictiveAspects(Equations[Params, Statistics]):
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows."""
         of_mass = 1 - beta if self.aspects.tempering == "likelihood" else 0.0
-        A, B = rows**beta * params.weights**of_mass, params.components**beta
+        A = X.power(rows, beta) * params.weights**of_mass
+        B = X.power(params.components, beta)
         observed = X.row_sums[:, None].astype(X.dtype)
         totals = self._totals(params)
         expected = rows * observed, params.components * totals

@@ -11,7 +11,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from skcooc.em import Leg, OverRelaxation, fit, rising
 from skcooc.em.legs import Part
-from skcooc.equations.aspects import Aspects, new_mixtures, tempered
+from skcooc.equations.aspects import Aspects, new_mixtures
 from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, normalise, sums
 
@@ -87,7 +87,7 @@ class ProductAspects(OnlineModel[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo, eqs. (6), (18)."""
-        A, B = tempered(X, rows, beta), tempered(X, params.components, beta)
+        A, B = X.power(rows, beta), X.power(params.components, beta)
         T = self._transitions(params, beta)
         mixture = X.mixture(A @ T, B)
         weights = X.row_weights[:, None].astype(X.dtype)

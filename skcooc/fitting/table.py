@@ -59,6 +59,7 @@ def fit(
     beta = best(probes).beta if probes else float(options.beta)  # type: ignore[arg-type]
     seed = replace(plan, equations=grown.seed)
     X, judge = (train, heldout) if options.early_stopping else (X, None)
+    del train  # the final fit needs the memory
     fit = best_restart(seed, begun, X, judge, beta, options, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
     smoothing = chosen_smoothing(options.smoothing, fit.validation or begun.validation)
