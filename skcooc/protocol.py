@@ -52,7 +52,7 @@ class FixedComponents(NamedTuple):
     """What new rows are mixtures of: a_k ~ a_k^p sum_j n_ij B_jk / sum_l B_jl a_l^p."""
 
     components: Array  # (M, k): B, with all that tempering makes of the components
-    power: float  # p, in [0, 1]
+    power: float  # p, in (0, 1]
     otherwise: Array  # (k,): the mixture of a row of which nothing is known
 
 

@@ -30,7 +30,6 @@ from skcooc.counts.lanes import FAST, LINE, lined_up
 from skcooc.counts.layout import Stored
 from skcooc.protocol import Array, FixedComponents, Rows
 
-FOUR = 4
 LEAST_KEPT = 0.3  # of the step of EM: momentum leaves as much of every number
 
 # Terms of the series of log2 and of 2^x at half an octave, after which the type has no digits left.
@@ -48,20 +47,20 @@ def power_of(typing, x, p):  # type: ignore[no-untyped-def]
         root, least = (0x3F3504F3, -125.0) if single else (0x3FE6A09E667F3BCD, -1021.0)
         n_log, n_power = TERMS[str(x.type)]
         octave, place = ir.Constant(whole, digits), build.bitcast(x, whole)
-        # x = 2^e m with m within half an octave of one, and log2 m by its series in (m-1) / (m+1)
+        # x = 2^e m with m half an octave from one at most; log2 m is a series in (m - 1) / (m + 1)
         e = build.ashr(build.sub(place, ir.Constant(whole, root)), octave)
-        m, one = build.bitcast(build.sub(place, build.shl(e, octave)), x.type), ir.Constant(x.type, 1)
+        m = build.bitcast(build.sub(place, build.shl(e, octave)), x.type)
+        one, zero, half = (ir.Constant(x.type, number) for number in (1.0, 0.0, 0.5))
         t = build.fdiv(build.fsub(m, one), build.fadd(m, one), flags=FAST)
         of_log = [2 / math.log(2) / (2 * n + 1) for n in range(n_log)]
         log = build.fmul(t, _series(build, of_log, build.fmul(t, t, flags=FAST)), flags=FAST)
         y = build.fmul(p, build.fadd(log, build.sitofp(e, x.type), flags=FAST), flags=FAST)
         low = ir.Constant(x.type, least)
         y = build.select(build.fcmp_ordered("<", y, low), low, y)
-        e = build.fptosi(build.fsub(y, ir.Constant(x.type, 0.5)), whole)
+        e = build.fptosi(build.fsub(y, half), whole)
         of_power = [math.log(2) ** n / math.factorial(n) for n in range(n_power)]
         m = _series(build, of_power, build.fsub(y, build.sitofp(e, x.type), flags=FAST))
         power = build.bitcast(build.add(build.bitcast(m, whole), build.shl(e, octave)), x.type)
-        zero = ir.Constant(x.type, 0)
         return build.select(build.fcmp_ordered(">", x, zero), power, zero)
 
     return x(x, p), generate
@@ -81,16 +80,23 @@ def _rounded(number: float, kind: ir.Type) -> float:
 
 
 @compiled
-def products_of(indices, data, start, stop, B, a, products):  # type: ignore[no-untyped-def]
-    """Let products be sum_p n_p B_p / (B_p @ a) over entries start..stop of a row, four at a time.
+def powers_of(x, p, powers):  # type: ignore[no-untyped-def]
+    """Let powers be x^p, number by number."""
+    for k in range(len(x)):
+        powers[k] = x[k] if p == 1 else power_of(x[k], p)
 
-    Four have enough to do between loads of ``a`` and of the products to be bound by neither.
+
+@compiled
+def products_of(indices, data, start, stop, B, a, products):  # type: ignore[no-untyped-def]
+    """Let products be a * sum_p n_p B_p / (B_p @ a) over entries start..stop of a row.
+
+    Four at a time, so that ``a`` and the products are loaded a quarter as often.
     """
     zero = data.dtype.type(0)
     for k in range(len(a)):
         products[k] = zero
     last = stop - 1
-    for p in range(start, stop, FOUR):
+    for p in range(start, stop, 4):
         q, r, s = min(p + 1, last), min(p + 2, last), min(p + 3, last)
         b, c, d, e = B[U(indices[p])], B[U(indices[q])], B[U(indices[r])], B[U(indices[s])]
         v, w, x, y = zero, zero, zero, zero
@@ -105,6 +111,8 @@ def products_of(indices, data, start, stop, B, a, products):  # type: ignore[no-
         y = data[s] / y if y > zero and s > r else zero
         for k in range(len(a)):
             products[k] += v * b[k] + w * c[k] + x * d[k] + y * e[k]
+    for k in range(len(a)):
+        products[k] *= a[k]
 
 
 @compiled
@@ -133,7 +141,8 @@ def change(now, plain, last):  # type: ignore[no-untyped-def]
 def go_beyond(now, before, plain, last, s):  # type: ignore[no-untyped-def]
     """A step with momentum from ``now``, which becomes ``before``; and ``plain`` the last one."""
     kind = now.dtype.type
-    length, momentum, least = kind(4 / (1 + s) ** 2), kind(((1 - s) / (1 + s)) ** 2), kind(LEAST_KEPT)
+    length, momentum = kind(4 / (1 + s) ** 2), kind(((1 - s) / (1 + s)) ** 2)
+    least = kind(LEAST_KEPT)
     for k in range(len(now)):
         beyond = now[k] + length * (plain[k] - now[k]) + momentum * (now[k] - before[k])
         before[k], last[k] = now[k], plain[k]
@@ -153,11 +162,8 @@ def settle_rows(  # type: ignore[no-untyped-def]
         now[:n_components] = rows[i]
         before[:], last[:], age = now, now, 0
         for _ in range(max_iter):
-            for k in range(n_components):
-                a[k] = power_of(now[k], power)
+            powers_of(now, power, a)
             products_of(indices, data, indptr[i], indptr[i + 1], B, a, plain)
-            for k in range(len(a)):
-                plain[k] *= a[k]
             if not made_mixture(plain) > 0:  # nothing is known of the row
                 plain[:n_components] = otherwise
                 break
