@@ -24,8 +24,9 @@ def fold_in(
 ) -> Rows:
     """The states of new rows at fixed parameters, (n, k), from those of the whole or from others.
 
-    A row is left alone once it has converged, so that it does not depend on the others. The rows
-    are such as contribute nothing to columns.
+    A row is left alone once it has converged, so that it does not depend on the others; where it is
+    a mixture of components, nothing is done for others at the same time. The rows are such as
+    contribute nothing to columns.
     """
     rows, (X, columns) = unknown_rows(params, X) if start is None else start, X.occupied()
     params = model.restrict(params, columns)
