@@ -30,6 +30,7 @@ from skcooc.counts.lanes import FAST, LINE, lined_up
 from skcooc.counts.layout import Stored
 from skcooc.protocol import Array, FixedComponents, Rows
 
+MOVED = 0.25  # of the way from the last step of EM; else a row settles in passing
 LEAST_KEPT = 0.3  # of the step of EM: momentum leaves as much of every number
 
 # Terms of the series of log2 and of 2^x at half an octave, after which the type has no digits left.
@@ -129,10 +130,10 @@ def made_mixture(products):  # type: ignore[no-untyped-def]
 
 @compiled
 def change(now, plain, last):  # type: ignore[no-untyped-def]
-    """How far EM goes from here, and whether this leads back, from the last step of EM."""
-    furthest, back = now.dtype.type(0), now.dtype.type(0)
+    """How far EM goes from here, or came from its last step; and whether it leads back to that."""
+    furthest, back, moved = now.dtype.type(0), now.dtype.type(0), now.dtype.type(MOVED)
     for k in range(len(now)):
-        furthest = max(furthest, abs(plain[k] - now[k]))
+        furthest = max(furthest, abs(plain[k] - now[k]), moved * abs(plain[k] - last[k]))
         back += (now[k] - plain[k]) * (plain[k] - last[k])
     return furthest, back > 0
 
@@ -191,7 +192,8 @@ class RowMixtures(Stored):
     def settle(self, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int) -> Rows:
         """The mixtures of the rows at which EM settles, (n, k), from those given.
 
-        EM goes on until no number changes by more than ``tol``, or for ``max_iter`` steps. A row
+        EM goes on until no number changes by more than ``tol``, nor did by more than four times
+        that since the last step of EM, or for ``max_iter`` steps. A row
         depends neither on its weight nor on other rows; one of which nothing is known is
         ``fixed.otherwise``.
         """
