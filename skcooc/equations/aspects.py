@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from skcooc.equations.memberships import critical_beta, reciprocals
-from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
+from skcooc.protocol import Array, Block, Counts, FixedComponents, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, normalise, sums
 
 # Noise that tells copies apart, times that of clusters: these differ by the product over all the
@@ -122,6 +122,13 @@ class Aspects(OnlineModel[Params, Statistics]):
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(z given x) and P(y given z): memo eq. (11)."""
         return rows, params.components
+
+    def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
+        """The powers of the components, with what tempering leaves of the prior."""
+        B = X.power(params.components, beta)
+        if self.tempering == "likelihood":
+            B *= params.weights ** (1 - beta)
+        return FixedComponents(B, beta, params.weights)
 
     def critical_beta(self, X: Counts) -> float:
         """The inverse temperature below which all aspects are the same: 1 / (1 + s).
