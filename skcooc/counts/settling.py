@@ -18,73 +18,18 @@ accelerated gradient schemes, 2015, the gradient scheme). What is returned is a 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import numpy as np
-from llvmlite import ir
-from numba.extending import intrinsic
 
 from skcooc.counts.kernels import U, compiled
-from skcooc.counts.lanes import FAST, LINE, lined_up
+from skcooc.counts.lanes import LINE, lined_up
 from skcooc.counts.layout import Stored
+from skcooc.counts.powers import LOOPS
 from skcooc.protocol import Array, FixedComponents, Rows
 
 MOVED = 0.25  # of the way from the last step of EM; else a row settles in passing
 LEAST_KEPT = 0.3  # of the step of EM: momentum leaves as much of every number
-
-# Terms of the series of log2 and of 2^x at half an octave, after which the type has no digits left.
-TERMS = {"float": (5, 8), "double": (11, 15)}
-
-
-@intrinsic
-def power_of(typing, x, p):  # type: ignore[no-untyped-def]
-    """x^p for x in [0, 1] and p > 0, of which compilers make vectors; zero where x is."""
-
-    def generate(context, build, signature, arguments):  # type: ignore[no-untyped-def]
-        x, p = arguments
-        single = x.type == ir.FloatType()
-        whole, digits = (ir.IntType(32), 23) if single else (ir.IntType(64), 52)
-        root, least = (0x3F3504F3, -125.0) if single else (0x3FE6A09E667F3BCD, -1021.0)
-        n_log, n_power = TERMS[str(x.type)]
-        octave, place = ir.Constant(whole, digits), build.bitcast(x, whole)
-        # x = 2^e m with m half an octave from one at most; log2 m is a series in (m - 1) / (m + 1)
-        e = build.ashr(build.sub(place, ir.Constant(whole, root)), octave)
-        m = build.bitcast(build.sub(place, build.shl(e, octave)), x.type)
-        one, zero, half = (ir.Constant(x.type, number) for number in (1.0, 0.0, 0.5))
-        t = build.fdiv(build.fsub(m, one), build.fadd(m, one), flags=FAST)
-        of_log = [2 / math.log(2) / (2 * n + 1) for n in range(n_log)]
-        log = build.fmul(t, _series(build, of_log, build.fmul(t, t, flags=FAST)), flags=FAST)
-        y = build.fmul(p, build.fadd(log, build.sitofp(e, x.type), flags=FAST), flags=FAST)
-        low = ir.Constant(x.type, least)
-        y = build.select(build.fcmp_ordered("<", y, low), low, y)
-        e = build.fptosi(build.fsub(y, half), whole)
-        of_power = [math.log(2) ** n / math.factorial(n) for n in range(n_power)]
-        m = _series(build, of_power, build.fsub(y, build.sitofp(e, x.type), flags=FAST))
-        power = build.bitcast(build.add(build.bitcast(m, whole), build.shl(e, octave)), x.type)
-        return build.select(build.fcmp_ordered(">", x, zero), power, zero)
-
-    return x(x, p), generate
-
-
-def _series(build: ir.IRBuilder, terms: Sequence[float], x: ir.Value) -> ir.Value:
-    """sum_n terms[n] x^n."""
-    *rest, total = (ir.Constant(x.type, _rounded(term, x.type)) for term in terms)
-    for term in reversed(rest):
-        total = build.fadd(build.fmul(total, x, flags=FAST), term, flags=FAST)
-    return total
-
-
-def _rounded(number: float, kind: ir.Type) -> float:
-    """A number that this type has."""
-    return float(np.float32(number)) if kind == ir.FloatType() else number
-
-
-@compiled
-def powers_of(x, p, powers):  # type: ignore[no-untyped-def]
-    """Let powers be x^p, number by number."""
-    for k in range(len(x)):
-        powers[k] = x[k] if p == 1 else power_of(x[k], p)
 
 
 @compiled
@@ -151,30 +96,39 @@ def go_beyond(now, before, plain, last, s):  # type: ignore[no-untyped-def]
     made_mixture(now)
 
 
-@compiled
-def settle_rows(  # type: ignore[no-untyped-def]
-    indptr, indices, data, B, power, otherwise, tol, max_iter, start, stop, rows
-):
-    """Let rows start..stop, which are mixtures to start from, be those at which EM settles."""
-    n_components, limit = rows.shape[1], np.sqrt(max(0.0, 1.0 - power))
-    path = np.zeros((5, B.shape[1]), B.dtype)
-    now, before, plain, last, a = path[0], path[1], path[2], path[3], path[4]
-    for i in range(start, stop):
-        now[:n_components] = rows[i]
-        before[:], last[:], age = now, now, 0
-        for _ in range(max_iter):
-            powers_of(now, power, a)
-            products_of(indices, data, indptr[i], indptr[i + 1], B, a, plain)
-            if not made_mixture(plain) > 0:  # nothing is known of the row
-                plain[:n_components] = otherwise
-                break
-            furthest, back = change(now, plain, last)
-            if furthest <= tol:
-                break
-            age = 0 if back else age
-            go_beyond(now, before, plain, last, max(limit, 3 / (2 * age + 3)))
-            age += 1
-        rows[i] = plain[:n_components]
+def settler(powers: Callable[..., None]) -> Callable[..., None]:
+    """The loop over rows of a type, of which the other loop makes powers."""
+
+    @compiled
+    def settle_rows(  # type: ignore[no-untyped-def]
+        indptr, indices, data, B, power, otherwise, tol, max_iter, start, stop, rows
+    ):
+        """Let rows start..stop, which are mixtures to start from, be those at which EM settles."""
+        n_components, limit = rows.shape[1], np.sqrt(max(0.0, 1.0 - power))
+        path = np.zeros((5, B.shape[1]), B.dtype)
+        now, before, plain, last, a = path[0], path[1], path[2], path[3], path[4]
+        zero = B.dtype.type(0)
+        for i in range(start, stop):
+            now[:n_components] = rows[i]
+            before[:], last[:], age = now, now, 0
+            for _ in range(max_iter):
+                powers(now, power, zero, a)
+                products_of(indices, data, indptr[i], indptr[i + 1], B, a, plain)
+                if not made_mixture(plain) > 0:  # nothing is known of the row
+                    plain[:n_components] = otherwise
+                    break
+                furthest, back = change(now, plain, last)
+                if furthest <= tol:
+                    break
+                age = 0 if back else age
+                go_beyond(now, before, plain, last, max(limit, 3 / (2 * age + 3)))
+                age += 1
+            rows[i] = plain[:n_components]
+
+    return settle_rows
+
+
+SETTLERS = {kind: settler(powers) for kind, powers in LOOPS.items()}
 
 
 def in_lines(table: Array, dtype: np.dtype[np.floating]) -> Array:
@@ -198,6 +152,7 @@ class RowMixtures(Stored):
         ``fixed.otherwise``.
         """
         new, kind = np.array(rows, dtype=self.dtype, order="C"), self.dtype.type
+        settle_rows = SETTLERS[self.dtype]
         table = self.indptr, self.indices, self.data, in_lines(fixed.components, self.dtype)
         ends = kind(fixed.power), fixed.otherwise.astype(self.dtype), kind(tol), max_iter
         self._over(

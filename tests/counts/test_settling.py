@@ -75,7 +75,8 @@ def test_momentum_without_restarts_is_found(monkeypatch):
     right = settled(NewRows(X), fixed, 1e-13, 20000)
     assert np.abs(settled(NewRows(X), fixed, 1e-12, 40) - right).max() < 1e-7
     # The loop over rows as Python, where a part of it can be another.
-    monkeypatch.setattr(settling, "settle_rows", settling.settle_rows.py_func)
+    interpreted = {kind: settle.py_func for kind, settle in settling.SETTLERS.items()}
+    monkeypatch.setattr(settling, "SETTLERS", interpreted)
     monkeypatch.setattr(settling, "change", never_back)
     assert np.abs(settled(NewRows(X), fixed, 1e-12, 40) - right).max() > 1e-6
 
@@ -121,18 +122,6 @@ def test_counts_of_a_million_settle():
     for power in (0.5, 0.83):
         fixed = fixed_components(single, power=power)
         np.testing.assert_allclose(settled(NewRows(single), fixed), plain_em(X, fixed), atol=1e-4)
-
-
-@pytest.mark.parametrize(("dtype", "digits"), [(np.float32, 1e-5), (np.float64, 1e-13)])
-def test_powers(dtype, digits):
-    rng = np.random.default_rng(0)
-    x = np.r_[rng.random(200), 10 ** -rng.uniform(0, 30, 200), 0, 1, 0.5, np.sqrt(0.5)].astype(
-        dtype
-    )
-    for p in (0.05, 0.5, 0.83, 1.0):
-        powers = np.empty_like(x)
-        settling.powers_of(x, dtype(p), powers)
-        np.testing.assert_allclose(powers, x.astype(np.float64) ** dtype(p), rtol=digits)
 
 
 def test_columns_that_are_left():
