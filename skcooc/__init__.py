@@ -16,8 +16,10 @@ from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
 from skcooc.ensemble import AveragedModels
+from skcooc.interpolation import InterpolatedModels
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.retrieval import AspectRetriever
+from skcooc.row_memory import RowMemory
 from skcooc.symmetric import SymmetricClustering
 from skcooc.tables import Dyads, RowBlocks, Triads, delayed_rows, open_csr, save_csr
 from skcooc.triadic import TriadicAspectModel
@@ -32,8 +34,10 @@ __all__ = [
     "ClusterAbstraction",
     "ClusteringProjection",
     "Dyads",
+    "InterpolatedModels",
     "ProductSpaceMixture",
     "RowBlocks",
+    "RowMemory",
     "SymmetricClustering",
     "TriadicAspectModel",
     "Triads",

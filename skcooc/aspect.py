@@ -20,6 +20,7 @@ from skcooc.protocol import Block
 # Where observations leave themselves out. On stories of Reuters and abstracts of NeurIPS, K=32 and
 # 128, .01 was as good, and .05 up to three per cent worse.
 COMPONENT_PRIOR = 0.02
+BURSTINESS = 100.0  # observations: "auto"
 
 
 @dataclass(eq=False, repr=False)
@@ -70,6 +71,25 @@ class AspectModel(CooccurrenceEstimator):
         Stories of Reuters and abstracts of NeurIPS at K=32 and 128 did not prefer another from .3
         to 2 by more than one per cent.
 
+    burstiness : float > 0, "auto" or None, default=None
+        Concentration a of a row, in observations, where its columns come in bursts, as words do: a
+        column that a row has already is likely to come again, whatever the aspects. From the
+        converged fit three rounds of EM go on, in which a count n_ij is replaced by the number of
+        times that it is expected to be new, al [psi(al + n_ij) - psi(al)] with al = a P(y_j given
+        x_i). At beta=1 this fits a Dirichlet compound multinomial, whose negative log-likelihood is
+        the free energy of these rounds, less a constant. The smaller a, the less a repetition
+        counts; without end it is the plain fit, near zero one of binary counts. "auto" is 100: on
+        two collections of texts and one of word bigrams 50 to 200 were equal within one per cent.
+
+        Use it inside `RowMemory`, which predicts the repetitions that it leaves out, and for
+        observations of columns that a row has not got yet. Do not use it where the model is alone:
+        its own perplexity rises, by 3 to 5 per cent on texts and much more on word pairs; nor for
+        clusters or retrieval. beta and the prior are searched without it, which costs nothing on
+        texts and 1 per cent on the bigrams of the Bible, where a smaller beta is better. New rows
+        are folded in plainly, so that ``transform`` of the rows fitted is not ``embedding_``; to
+        use tables there changed the perplexity by -1.2 to +.5 per cent. Not with ``leave_one_out``,
+        ``early_stopping``, streams, blocks of rows or dask arrays.
+
     cooling : float > 1, float in (0, 1) or None, default=None
         Largest factor by which the inverse temperature changes at a time, while EM goes on;
         ``max_iter`` is for each temperature. One above 1, say 1.03: it rises from the critical
@@ -119,6 +139,11 @@ class AspectModel(CooccurrenceEstimator):
     T. Hofmann, Unsupervised learning by probabilistic latent semantic analysis, Machine Learning
     42, 177-196, 2001.
 
+    C. Elkan, Clustering documents with an exponential-family approximation of the Dirichlet
+    compound multinomial distribution, ICML 2006.
+
+    G. Doyle and C. Elkan, Accounting for burstiness in topic models, ICML 2009.
+
     Examples
     --------
     >>> from skcooc import AspectModel
@@ -137,6 +162,7 @@ class AspectModel(CooccurrenceEstimator):
     component_prior: float | Literal["auto"] = "auto"
     leave_one_out: bool = False
     row_prior: float = 1.0
+    burstiness: float | Literal["auto"] | None = None
     cooling: float | None = None
     max_iter: int = 500
     relaxation: Relaxation = "momentum"
@@ -148,6 +174,7 @@ class AspectModel(CooccurrenceEstimator):
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "leave_one_out": ["boolean"],
         "row_prior": [Interval(Real, 0, None, closed="neither")],
+        "burstiness": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
         "cooling": COOLING,
     }
 
@@ -174,7 +201,21 @@ class AspectModel(CooccurrenceEstimator):
             burn_in=BURN_IN,
             cooling=cooled(self.cooling, Aspects(self.n_components).critical_beta),
             priors=self._priors if searched else None,
+            bursts=self._concentration(),
         )
+
+    def _concentration(self) -> float | None:
+        """That of bursty rows; ValueError where it does not go with other parameters."""
+        if self.burstiness is None:
+            return None
+        if self.leave_one_out:
+            raise ValueError("leave_one_out=True needs whole observations: set burstiness=None.")
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True judges without the memory of rows, which burstiness is for: "
+                "set burstiness=None."
+            )
+        return BURSTINESS if self.burstiness == "auto" else float(self.burstiness)
 
     def _with_prior(self, prior: float) -> Aspects | PredictiveAspects:
         aspects = Aspects(self.n_components, self.tempering, prior)

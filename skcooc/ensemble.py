@@ -11,25 +11,24 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.base.predictions import Predictions
+from skcooc.base.composed import Composed
 from skcooc.em import TemperatureRange
 from skcooc.em.temperature import Probe, best, search, search_prior
-from skcooc.fitting import Options, Priors
+from skcooc.fitting import Options, Plan, Priors
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation
-from skcooc.heldout.predictors import Factors
-from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
+from skcooc.heldout.predictors import Factors, Known, side_by_side, weighted
+from skcooc.heldout.validation import Judged, Leader, add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.tables import read_in_memory
 
 
-class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
+class AveragedModels(Composed):
     """Average of what one estimator predicts from several random starts.
 
     Each start ends in another local optimum, and the errors of these differ: the mean over S starts
@@ -164,19 +163,15 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         counts, seeds = table.sample, attributes.seeds(self.random_state, self.n_estimators)
         plan = member._plan().suited(counts)
         options = replace(member._options(plan, counts, warm=False), seeds=seeds)
-        priors = plan.priors(counts) if plan.priors else None
-        probes = self._search(counts, options, priors) if options.holds_out else []
-        chosen = best(probes, worth=0.0) if probes else None  # a mean leaves little to chance
-        found = {"beta": chosen.beta if chosen else options.beta}
-        if chosen and options.searches and priors is not None:
-            found["component_prior"] = chosen.prior
+        found, probes, leader = self._chosen(plan, counts, options)
         members = self._members(counts, seeds, **found)
-        factors = side_by_side(members)
+        factors = mean_of(members)
         attributes.become(
             self,
             attributes.of_input(new)
             | {
                 "_frame": table.frame,
+                "_judged": leader.predicted and Judged(options.division, leader.predicted),
                 "estimators_": members,
                 "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
@@ -184,7 +179,7 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts.column_sums, counts.grain),
                 "beta_": found["beta"],
-                "smoothing_": chosen_smoothing(options.smoothing, chosen and chosen.validation),
+                "smoothing_": chosen_smoothing(options.smoothing, leader.validation),
                 "temperature_search_": probes if options.searches else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
                 "converged_": all(member.converged_ for member in members),
@@ -192,14 +187,39 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         )
         return self
 
-    def _search(self, X: Block, options: Options, priors: Priors | None) -> list[Probe]:
+    def _chosen(
+        self, plan: Plan, X: Block, options: Options
+    ) -> tuple[dict[str, Any], list[Probe], Leader]:
+        """Parameters that are best for the mean, the probes, and what these predict with them."""
+        if not options.holds_out:
+            return {"beta": options.beta}, [], Leader()
+        priors = plan.priors(X) if plan.priors else None
+        plain = {} if plan.bursts is None else {"burstiness": None}  # as Plan.searching says
+        leader = Leader()
+        probes = self._search(X, options, priors, leader, **plain)
+        chosen = best(probes, worth=0.0)  # a mean leaves little to chance
+        found: dict[str, Any] = {"beta": chosen.beta}
+        if options.searches and priors is not None:
+            found["component_prior"] = chosen.prior
+        if plain:
+            leader = Leader()
+            self._search(X, replace(options, beta=chosen.beta), None, leader, **found)
+        return found, probes, leader
+
+    def _search(
+        self, X: Block, options: Options, priors: Priors | None, leader: Leader, **given: object
+    ) -> list[Probe]:
         """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
         rest, heldout = hold_out(X, *options.division)
         short = {"n_init": 1, "max_iter": options.short.max_iter}
 
         def evaluate(beta: float, **prior: float) -> Validation:
-            members = self._members(rest, options.seeds, beta=beta, **prior, **short)
-            return heldout.score(side_by_side(members))
+            found = short | given | {"beta": beta} | prior
+            members = self._members(rest, options.seeds, **found)
+            predicted = Known(mean_of(members).cells(heldout.X))
+            validation = heldout.score(predicted)
+            leader.offer(validation, predicted)
+            return validation
 
         within = options.beta
         if not isinstance(within, TemperatureRange):
@@ -232,21 +252,15 @@ class AveragedModels(Predictions, MetaEstimatorMixin, BaseEstimator):
         n_outer, _ = shares(self.n_jobs, len(self.estimators_))
         members = [(member,) for member in self.estimators_]
         folded = in_threads(lambda member: member._fold_in(X), members, n_outer)
-        return np.hstack(folded) / len(folded)
-
-    def _mixing(self) -> tuple[Array, Array]:
-        """The rows fitted, whose mixtures are those of all members."""
-        return self.row_distribution_, self.embedding_
-
-    def __sklearn_tags__(self) -> Tags:
-        return attributes.tagged(super().__sklearn_tags__())
+        return weighted(folded, equal(len(folded)))
 
 
-def side_by_side(members: Sequence[CooccurrenceEstimator]) -> Factors:
-    """The mean prediction of S fitted models, as one product.
+def equal(n: int) -> list[float]:
+    """The weights of a plain mean."""
+    return [1 / n] * n
 
-    A, (N, S K), whose rows sum to one, and B, (M, S K): A @ B.T is the mean of embedding_ @
-    components_.
-    """
-    A = np.hstack([member.embedding_ for member in members]) / len(members)
-    return Factors(A, np.hstack([member.components_.T for member in members]))
+
+def mean_of(members: Sequence[CooccurrenceEstimator]) -> Factors:
+    """The mean of what S fitted models predict: A, (N, S K), and B, (M, S K)."""
+    models = [Factors(member.embedding_, member.components_.T) for member in members]
+    return side_by_side(models, equal(len(members)))

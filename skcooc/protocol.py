@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +31,7 @@ Need = Literal[
     "exchange",  # moves of objects that are rows and columns at once
     "left_out",  # posteriors of observations that leave themselves out
     "mixture",  # products of ratios with factors
+    "replaced",  # other counts in the place of its own
     "paths",  # mixtures along the paths of a tree
     "all rows",  # all of them in one place, for the start
     "each step",  # all of them in every step
@@ -46,6 +47,14 @@ class Map(Protocol):
 
     def __call__(self, function: Callable[[A], T], arguments: Iterable[A], /) -> Iterable[T]:
         """What a function returns for each argument, in order."""
+
+
+class FixedComponents(NamedTuple):
+    """What new rows are mixtures of: a_k ~ a_k^p sum_j n_ij B_jk / sum_l B_jl a_l^p."""
+
+    components: Array  # (M, k): B, with all that tempering makes of the components
+    power: float  # p, in (0, 1]
+    otherwise: Array  # (k,): the mixture of a row of which nothing is known
 
 
 class Mixture(Protocol):
@@ -139,6 +148,9 @@ class Block(Counts, Protocol):
     ) -> Array:
         """Fill an array with function(*arrays, out), range of rows by range of rows."""
 
+    def power(self, P: Array, exponent: float) -> Array:
+        """P (m, k), not negative, to the power of the exponent."""
+
     def parts(self, function: Callable[[int, int], T]) -> list[T]:
         """What function(start, stop) returns for parts of the rows, whatever the threads."""
 
@@ -159,6 +171,9 @@ class Block(Counts, Protocol):
     def weights(self) -> Array | None:
         """How many rows each row stands for, (n,), where that was given."""
 
+    def replaced(self, counts: Array) -> Self:
+        """The same rows with other counts at the non-zeros, (nnz,)."""
+
     def take(self, rows: Array) -> Self:
         """The given rows, in that order."""
 
@@ -170,6 +185,9 @@ class Block(Counts, Protocol):
 
     def as_new(self) -> Block:
         """The same rows, to be folded into a fitted model."""
+
+    def settle(self, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int) -> Rows:
+        """The mixtures at which EM settles, (n, k), each row by itself, from those given."""
 
     def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:
         """Hold out this share of the observations: the rest, and what is held out.
@@ -231,6 +249,10 @@ class FoldIn(Protocol[P, S_co]):
 
     def factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
         """A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
+
+    def fixed(self, X: Block, params: P, beta: float) -> FixedComponents | None:
+        """What the rows are mixtures of, if the E-step does with them what it says there."""
+        return None
 
 
 class Equations(FoldIn[P, S], Protocol[P, S]):

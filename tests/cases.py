@@ -6,7 +6,9 @@ from skcooc import (
     AveragedModels,
     ClusterAbstraction,
     ClusteringProjection,
+    InterpolatedModels,
     ProductSpaceMixture,
+    RowMemory,
     SymmetricClustering,
 )
 
@@ -19,6 +21,7 @@ ESTIMATORS = [
     AspectModel(3, beta=0.9, tempering="likelihood", n_init=2, relaxation=1.5),
     AspectModel(3, component_prior=0.01, smoothing=0.1),
     AspectModel(3, leave_one_out=True),
+    AspectModel(3, beta=0.9, burstiness=20.0),
     AspectModel(3, beta=0.9, cooling=1.2),
     AspectModel(3, beta=0.6, cooling=0.7, early_stopping=True),
     AsymmetricClustering(3),
@@ -54,7 +57,17 @@ CLASSES = [
     ClusteringProjection(3, 4, beta=0.3),
     ProductSpaceMixture(3, 4, beta=0.95),
 ]
-AVERAGE = AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2)
+META = [
+    AveragedModels(AspectModel(3, beta=0.9, max_iter=10), 2),
+    RowMemory(AspectModel(3, beta=0.9, max_iter=10, random_state=0)),
+    InterpolatedModels(
+        [
+            ("aspects", AspectModel(3, beta=0.9, max_iter=10, random_state=0)),
+            ("clusters", AsymmetricClustering(2, beta=0.2, max_iter=10, random_state=0)),
+        ],
+        random_state=0,
+    ),
+]
 """One quick case of each class, for what no parameter changes: names, storage, bad input."""
 
 FORMS = [

@@ -16,11 +16,11 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, learni
 from sklearn.pipeline import make_pipeline
 
 from skcooc import Dyads
-from skcooc.base.predictions import SPLIT_SEED
 from skcooc.counts import thin
 from skcooc.counts.threads import n_threads
+from skcooc.heldout.scoring import SPLIT_SEED
 from skcooc.model_selection import ObservationSplit, split_observations
-from tests.cases import AVERAGE, CLASSES, ESTIMATORS, FAST, FORMS
+from tests.cases import CLASSES, ESTIMATORS, FAST, FORMS, META
 from tests.tables import MANY_THREADS, planted
 from tests.watching import Watcher
 
@@ -33,9 +33,9 @@ TEXTS = [
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 every_form = pytest.mark.parametrize("estimator", FORMS, ids=repr)
 every_class = pytest.mark.parametrize("estimator", CLASSES, ids=repr)
-averages_of_forms = pytest.mark.parametrize("estimator", [*FORMS, AVERAGE], ids=repr)
-averages_of_all = pytest.mark.parametrize("estimator", [*ESTIMATORS, AVERAGE], ids=repr)
-averages_too = pytest.mark.parametrize("estimator", [*CLASSES, AVERAGE], ids=repr)
+averages_of_forms = pytest.mark.parametrize("estimator", [*FORMS, *META], ids=repr)
+averages_of_all = pytest.mark.parametrize("estimator", [*ESTIMATORS, *META], ids=repr)
+averages_too = pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 
 

@@ -253,6 +253,7 @@ ONES = da.ones((6, 4))
         ),
         (AspectModel(early_stopping=True), ONES, ValueError, "early_stopping=True"),
         (AspectModel(leave_one_out=True), ONES, ValueError, "leave_one_out=True"),
+        (AspectModel(burstiness="auto"), ONES, ValueError, "burstiness"),
         (SymmetricClustering(hard=True, tied=True), ONES, ValueError, "tied=True"),
         (AsymmetricClustering(coarsening=[[0] * 6]), ONES, ValueError, "coarsening"),
         (ClusterAbstraction(tree="annealed"), ONES, ValueError, "tree='annealed'"),

@@ -132,7 +132,7 @@ def test_the_table_of_floors_is_true_and_an_import_beside_it_is_found():
     } - ANYTHING <= set(rooms(ARCHITECTURE))
     assert not any(forbidden(ARCHITECTURE).values())
     page = ARCHITECTURE.replace(
-        "stepwise EM | `heldout` `protocol` |", "stepwise EM | `protocol` |"
+        "stepwise EM | `heldout` `protocol` `simplex` |", "stepwise EM | `protocol` `simplex` |"
     )
     assert forbidden(page)["em"] == {"heldout"}
 

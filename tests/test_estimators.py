@@ -6,7 +6,7 @@ from sklearn.base import clone, is_clusterer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.cases import AVERAGE, CLASSES, ESTIMATORS
+from tests.cases import CLASSES, ESTIMATORS, META
 from tests.tables import planted
 
 PREDICT_PROBA = "takes every estimator with predict_proba and sparse input for a classifier"
@@ -28,7 +28,7 @@ QUICK = [clone(estimator).set_params(max_iter=4) for estimator in CLASSES]
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([*QUICK, AVERAGE], expected_failed_checks=impossible)
+@parametrize_with_checks([*QUICK, *META], expected_failed_checks=impossible)
 def test_check_estimator(estimator, check):
     check(estimator)
 

@@ -22,7 +22,7 @@ from skcooc import (
 from skcooc.heldout.predictors import Factors
 from skcooc.heldout.whole_rows import log_likelihoods
 from skcooc.tables import as_counts
-from tests.cases import AVERAGE, CLASSES, FAST
+from tests.cases import CLASSES, FAST, META
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
@@ -33,7 +33,7 @@ FORMS = [
     ClusterAbstraction(3, hard=True),
     ClusterAbstraction(3, beta=0.2, abstraction="object", object_iter=2),
     ClusteringProjection(3, beta=0.8),
-    AVERAGE,
+    *META,
 ]
 MEANS = 0.4 + 4 * (np.arange(14)[:, None] % 3 == np.arange(6) % 3)
 X = sp.csr_array(np.random.default_rng(0).poisson(MEANS).astype(float))
@@ -268,7 +268,7 @@ def test_of_a_table_in_blocks_no_rows_are_left():
     assert "unigram_" in aspects._repr_html_()  # which asks for all attributes
 
 
-@pytest.mark.parametrize("estimator", [*CLASSES, AVERAGE], ids=repr)
+@pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)
 def test_only_a_fitted_model_has_them_also_after_pickling(estimator):
     new = clone(estimator)
     for name in ("column_embedding_", "row_components_", "component_distribution_"):

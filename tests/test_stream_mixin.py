@@ -171,6 +171,7 @@ def test_weights_are_repetitions():
     ("estimator", "reason"),
     [
         (AspectModel(leave_one_out=True), "leave_one_out=True"),
+        (AspectModel(burstiness=20.0), "burstiness replaces"),
         (ClusterAbstraction(abstraction="object"), "abstraction='cluster'"),
         (ClusteringProjection(), "needs n_clusters"),
         (ClusteringProjection(3, 4, posterior="factorial"), "posterior='structured'"),

@@ -1,10 +1,12 @@
 """How does the perplexity of held-out observations change over the iterations of EM? A picture.
 
 Cranfield (or the docstrings of NumPy, SciPy and scikit-learn), one split of the observations:
-untempered pLSA, the temperature that AspectModel finds by itself, scikit-learn's LDA after each
-number of iterations, its priors tuned on a validation part, and the unigram. All are smoothed with
-the same .001 of the unigram. The iterations of the temperature search come before the first
-iteration shown; they are counted beside the curve.
+untempered pLSA, the temperature that AspectModel finds by itself, and scikit-learn's LDA after each
+number of iterations, its priors tuned on a validation part. These are smoothed with the same .001
+of the unigram. The iterations of the temperature search come before the first iteration shown; they
+are counted beside the curve. Level lines are what there is without iterations: the unigram; what a
+row repeats, without topics; and the two models with that memory, its parameters and theirs chosen
+on the validation part.
 """
 
 from __future__ import annotations
@@ -20,16 +22,24 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
 from benchmarks import corpora, reporting
-from benchmarks.quality import peers, tuned
+from benchmarks.quality import methods, peers, tuned
 from benchmarks.quality.counting import CountingAspectModel
+from benchmarks.quality.heldout import TEST, thinned
 from skcooc.datasets import load_docstrings
-from skcooc.metrics import perplexity, unigram
-from skcooc.model_selection import split_observations
+from skcooc.metrics import perplexity
 
 SMOOTHING = 1e-3
 PICTURE = reporting.DOCS / "perplexity.png"
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 VERMILION, BLUE, GREEN, GREY = "#D55E00", "#0072B2", "#009E73", "#666666"
+
+# What is drawn level: whose perplexity, which, and its label.
+LINES = (
+    ("no topics", "alone", "unigram", GREY),
+    ("no topics", "with memory", "no topics, with memory", GREY),
+    ("lda", "with memory", "LDA with memory", GREEN),
+    ("auto", "with memory", "AspectModel with memory", BLUE),
+)
 
 Curve = list[tuple[int, float]]  # iteration, perplexity
 
@@ -72,6 +82,13 @@ DATA: dict[str, tuple[str, Callable[[], Any]]] = {
 }
 
 
+METHODS = {
+    "no topics": methods.without_topics,
+    "auto": methods.aspect_model,
+    "lda": methods.variational_lda,
+}
+
+
 def aspect_curve(
     X: Any, score: Callable[[Any, Any], float], beta: Any, options: argparse.Namespace
 ) -> dict[str, Any]:
@@ -86,72 +103,80 @@ def aspect_curve(
 
 
 def lda_curve(
-    X: Any, score: Callable[[Any, Any], float], options: argparse.Namespace
-) -> dict[str, Any]:
+    X: Any,
+    score: Callable[[Any, Any], float],
+    settings: dict[str, Any],
+    options: argparse.Namespace,
+) -> Curve:
     """One fit for each number of iterations, with the priors that validation prefers."""
-    effort = (tuned.quick if options.quick else tuned.Effort)(options.components, options.jobs)
-    chosen = tuned.variational_lda(tuned.divide(X, 0), effort, 0).settings
-    prior = chosen["alpha sum"] / options.components
-    curve: Curve = []
+    K, curve = options.components, []
     for n_iter in _about_evenly_on_a_log_axis(options.max_iter):
-        factors = peers.variational_lda(
-            X, options.components, prior, chosen["eta"], n_iter, options.jobs, 0
-        )
+        priors = settings["alpha"] / K, settings["eta"]
+        factors = peers.variational_lda(X, K, *priors, n_iter, options.jobs, 0)
         curve.append((n_iter, score(*factors)))
         reporting.progress("LDA", n_iter, curve[-1][1])
-    return {"curve": curve, "settings": chosen}
+    return curve
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """All curves, on one split."""
+    """All curves and lines, on one split."""
     X = DATA[options.data][1]().astype(np.float32)
-    train, test = split_observations(X, 0.1, random_state=0)
-    b = unigram(train)
+    train, test = thinned(sp.csr_array(X), TEST, 0)
+    split = tuned.divide(train, 0)
+    effort = (tuned.quick if options.quick else tuned.Effort)(options.components, options.jobs)
 
     def score(mixtures: Any, components: Any) -> float:
-        return perplexity(test, mixtures, components, background=b, smoothing=SMOOTHING)
+        given = {"background": split.background, "smoothing": SMOOTHING}
+        return perplexity(test, mixtures, components, **given)
 
-    results: dict[str, Any] = {
-        "data": options.data,
-        "K": options.components,
-        "quick": options.quick,
-    }
+    results: dict[str, Any] = {"data": options.data, "K": options.components}
+    results["quick"] = options.quick
     for name, beta in (("untempered", 1.0), ("auto", "auto")):
         results[name] = aspect_curve(train, score, beta, options)
         reporting.progress(name, results[name]["curve"][-1])
-    results["unigram"] = score(np.ones((X.shape[0], 1)), b[None])
-    results["lda"] = lda_curve(train, score, options)
+    fits = {name: METHODS[name](split, effort, 0) for name in METHODS}
+    results["lines"] = {name: tuned.scores(split, test, fit) for name, fit in fits.items()}
+    results["lda"] = {"settings": fits["lda"].settings}
+    results["lda"]["curve"] = lda_curve(train, score, fits["lda"].settings, options)
     return results
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """The picture: every curve is labelled where it ends."""
+    """The picture: every curve and line has its label on the right."""
     from matplotlib import pyplot as plt
 
-    auto, n_last = results["auto"], results["auto"]["curve"][-1][0]
     tuning = "not tuned" if results["quick"] else "tuned"
-    labels = [
+    curves = [
         ("untempered", "pLSA, untempered", VERMILION, 2.2),
-        ("lda", f"scikit-learn LDA,\npriors {tuning}", GREEN, 2.2),
-        ("auto", f"AspectModel, it found\nβ = {auto['beta']:.2f} by itself", BLUE, 3.2),
+        ("lda", f"scikit-learn LDA, priors {tuning}", GREEN, 2.2),
+        ("auto", f"AspectModel, it found β = {results['auto']['beta']:.2f}", BLUE, 3.2),
     ]
     plt.rcParams.update({"font.size": 13, "axes.spines.top": False, "axes.spines.right": False})
-    figure, axes = plt.subplots(figsize=(8, 4.6), layout="constrained")
-    for key, label, colour, width in labels:
+    figure, axes = plt.subplots(figsize=(9.2, 5.4), layout="constrained")
+    ends = []
+    for key, label, colour, width in curves:
         x, y = zip(*results[key]["curve"], strict=True)
         marker = "o" if key == "lda" else ""  # a fit of its own at each of these points
         axes.plot(x, y, color=colour, lw=width, marker=marker, ms=4.5, clip_on=False)
-        _label(axes, x[-1], y[-1], label, colour)
-    axes.axhline(results["unigram"], color=GREY, lw=1.2, ls=(0, (4, 3)))
-    _label(axes, n_last, results["unigram"], "unigram", GREY)
+        ends.append((y[-1], label, colour))
+    for key, score, label, colour in LINES:
+        ends.append((results["lines"][key][score], label, colour))
+        axes.axhline(ends[-1][0], color=colour, lw=1.4, ls=(0, (4, 3)))
     _frame(axes, results)
+    _label(axes, ends)
     figure.savefig(path, dpi=200)
     plt.close(figure)
 
 
-def _label(axes: Any, x: float, y: float, text: str, colour: str) -> None:
+def _label(axes: Any, ends: list[tuple[float, str, str]]) -> None:
+    """Write labels beside the ends, the upper one higher where two would be on one another."""
+    (_, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     options = {"xytext": (8, 0), "textcoords": "offset points", "annotation_clip": False}
-    axes.annotate(text, (x, y), color=colour, va="center", linespacing=1.15, **options)
+    free = low
+    for y, text, colour in sorted(ends):
+        at = max(y, free)
+        axes.annotate(text, (right, at), color=colour, va="center", **options)
+        free = at + 0.047 * (high - low)
 
 
 def _frame(axes: Any, results: dict[str, Any]) -> None:
@@ -161,7 +186,7 @@ def _frame(axes: Any, results: dict[str, Any]) -> None:
     ticks = [n for n in (1, 3, 10, 30, 100, 300, 1000) if n <= n_last]
     axes.set_xticks(ticks, [str(n) for n in ticks])
     axes.minorticks_off()
-    lowest = min(y for key in ("untempered", "auto", "lda") for _, y in results[key]["curve"])
+    lowest = min(line["with memory"] for line in results["lines"].values())
     axes.set_ylim(50 * (lowest // 50 - 0.2), None)
     axes.tick_params(length=3, color=GREY)
     title = f"Perplexity of held-out words, {DATA[results['data']][0]}, K = {results['K']}"

@@ -152,11 +152,16 @@ class Completion:
         return perplexity(self.unknown, *factors(self.known), **options)
 
 
-def measurements(X: Any, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """One row for each method and pass."""
+def divide(X: Any) -> tuple[Completion, Completion, Any]:
+    """Test and validation documents, and those that are fitted, in random order."""
     X = X[np.random.default_rng(0).permutation(X.shape[0])]
     n = X.shape[0] // 10
-    test, validation, train = Completion(X[:n]), Completion(X[n : 2 * n]), X[2 * n :]
+    return Completion(X[:n]), Completion(X[n : 2 * n]), X[2 * n :]
+
+
+def measurements(X: Any, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """One row for each method and pass."""
+    test, validation, train = divide(X)
     background = unigram(train)
     for name in options.methods:
         seconds, passes = 0.0, METHODS[name](train, options.components, options.batch_size)

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 from benchmarks import corpora, reporting
-from benchmarks.quality import tuned
+from benchmarks.quality import methods, tuned
 from skcooc import AspectModel, Dyads
 from skcooc.model_selection import ObservationSplit, TemperatureSearchCV, split_observations
 
@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--max-iter", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    tuned.warm_up()
+    methods.warm_up()
     reporting.print_table(reporting.collect(compared(options), options.output, {}, "searches"))
 
 

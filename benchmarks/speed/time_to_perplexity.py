@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation, MiniBatchNMF
 
 from benchmarks import corpora, reporting
-from benchmarks.quality import peers, tuned
+from benchmarks.quality import methods, peers, tuned
 from benchmarks.quality.peers import Factors
 from benchmarks.shares import shares
 from skcooc import AspectModel
@@ -232,7 +232,7 @@ def main() -> None:
     options = parser.parse_args()
     X = DATA[options.data]().X.astype(np.float32)
     train, test = split_observations(X, 0.1, random_state=0)
-    tuned.warm_up()
+    methods.warm_up()
     done: list[Curve] = []
     for curve in curves(tuned.divide(train, 0), test, options):
         done.append(curve)

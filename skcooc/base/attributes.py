@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
 from skcooc.em import Record, State
-from skcooc.em.temperature import best
 from skcooc.fitting import Plan
 from skcooc.fitting.restarts import Unfinished
 from skcooc.fitting.table import Fitted
@@ -80,13 +79,14 @@ def of_input(estimator: BaseEstimator) -> Attributes:
 
 def of_fit(fitted: Fitted) -> Attributes:
     """All attributes of a finished fit."""
-    fit, model, beta, smoothing, unigram, row_mass, probes = fitted
+    fit, model, beta, smoothing, unigram, row_mass, probes, judged = fitted
     annealed = {} if fit.splits is None else {"splits_": fit.splits}
     state = State(fit.params, np.asarray(fit.rows))
     return {
         **annealed,
         **usable(model, state, beta, smoothing, unigram, row_mass),
         "_unfinished": None,
+        "_judged": judged,
         "temperature_search_": probes,
         "n_iter_": len(fit.history),
         "converged_": fit.converged,
@@ -105,13 +105,14 @@ def at_iteration(
     ) -> Attributes:
         state = State(state.params, np.asarray(state.rows))
         probes, splits = unfinished.probes, unfinished.grown.splits
-        s = chosen_smoothing(smoothing, best(probes).validation if probes else None)
+        s = chosen_smoothing(smoothing, unfinished.validation)
         unigram = add_one_unigram(X.column_sums, X.grain)
         mass = X.row_sums * X.row_weights
         return {
             **({} if splits is None else {"splits_": splits}),
             **usable(model, state, record.beta, s, unigram, mass),
             "_unfinished": unfinished,
+            "_judged": None,
             "temperature_search_": probes,
             **known,
         }

@@ -103,7 +103,7 @@ def _evidence(self: Predictions, X: TableLike) -> Evidence:
         n_rows, sizes = len(self.embedding_), np.bincount(X.rows, weights)
     else:
         rows = self._checked(X)
-        samples, weights = score_rows(rows, self._predictor(self._fold_in(rows)))
+        samples, weights = score_rows(rows, self._predictor(rows))
         n_rows, sizes = len(weights), weights
     total = float(weights.sum())
     if not total:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from skcooc.fitting.restarts import Unfinished
 from skcooc.fitting.stream import Begun, Passes, Stream
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
+from skcooc.heldout.validation import Judged
 from skcooc.protocol import (
     Array,
     Block,
@@ -32,8 +33,6 @@ from skcooc.protocol import (
 )
 from skcooc.tables import Dyads, Frame, check_same_table, is_collection, read_rows
 from skcooc.tables.dask import check_row_blocks
-
-SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
 
 
 class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -59,6 +58,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _unfinished: Unfinished | None
     _stream: Begun | Stream | None
     _passes: Passes | None
+    _judged: Judged | None
+    _factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing
 
     component_distribution_ = property(quantities.component_distribution)
     column_embedding_ = property(quantities.column_embedding)
@@ -245,12 +246,13 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             check_same_table(self._frame, X, type(self).__name__)
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
-            return scoring.score_pairs(counts, order, self._predictor(self.embedding_)), weights
-        known, scored = read_rows(self, X).divide(0.5, SPLIT_SEED, occupied=True)
-        return scoring.score_rows(scored, self._predictor(self._fold_in(known)))
+            return scoring.score_pairs(counts, order, self._predictor(None)), weights
+        known, scored = scoring.halves(read_rows(self, X))
+        return scoring.score_rows(scored, self._predictor(known))
 
-    def _predictor(self, mixtures: Array) -> Predictor:
-        """What is predicted of rows with these mixtures."""
+    def _predictor(self, known: Block | None) -> Predictor:
+        """What is predicted of rows of which this is known; of those fitted where it is None."""
+        mixtures = self.embedding_ if known is None else self._fold_in(known)
         factors = Factors(mixtures, self.components_.T)
         return smoothed(factors, self.unigram_, self.smoothing_)
 

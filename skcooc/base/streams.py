@@ -114,7 +114,7 @@ class Streams(Predictions):
         after = self._follower(plan).step(now, batch, totals, tally)
         mass = batch.row_sums * batch.row_weights
         self._go_on(after, mass, tally, perf_counter() - start, converged=False)
-        self._frame, self._passes = table.frame, None
+        self._frame, self._passes, self._judged = table.frame, None, None
         return self
 
     def _fit_blocks(

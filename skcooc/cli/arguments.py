@@ -23,8 +23,11 @@ DATA is one of
   FILE.mtx        a matrix of counts in Matrix Market format; also .mtx.gz
 
 The perplexity of a model is exp(-mean log P(column | row)) over the observations held out, a part
-of each row; every model is fitted to the others. The seconds are those of its fit. At the end, the
-chosen model is fitted once more, to all observations.
+of each row; every model is fitted to the others. The seconds are those of its fit. "With memory" is
+the perplexity where a row predicts, beside what the model says of it, the columns that it has
+already: words come in bursts, and a model is worth what it adds to the line without topics that
+knows this. At the end, the chosen model is fitted once more, to all observations; its memory is
+skcooc.RowMemory, around it.
 
 examples
   python -m skcooc

@@ -25,6 +25,7 @@ from skcooc.clustering_projection import ClusteringProjection
 from skcooc.model_selection import split_observations
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.protocol import CSR
+from skcooc.row_memory import RowMemory
 from skcooc.symmetric import SymmetricClustering
 from skcooc.tables.dyads import Dyads
 
@@ -53,7 +54,8 @@ class Entry:
 
     label: str
     perplexity: float  # of the test observations
-    seconds: float | None = None  # of fit
+    with_memory: float | None = None  # the same, where rows predict what they have
+    seconds: float | None = None  # of fit, that of the memory included
     beta: float | None = None
     smoothing: float | None = None
     n_iter: int | None = None
@@ -72,16 +74,22 @@ class Comparison:
 def compare(table: Table, options: Options, screen: Screen) -> Comparison:
     """Compare models on held-out observations.
 
-    Nothing is chosen on these: temperature, early stopping and smoothing use observations which
-    ``fit`` holds out of the training part by itself.
+    Nothing is chosen on these: temperature, early stopping, smoothing and the memory of rows use
+    observations which ``fit`` holds out of the training part by itself.
     """
     train, test = split_observations(table.X, options.test_size, options.seed)
     screen.announce("compiling")
     compile_seconds = _warm_up(options)
-    entries = [_unigram(train, test)]
-    for label, chosen in _variants(options):
-        screen.announce(label)
-        entries.append(_fitted(label, screen.watch(chosen), train, test))
+    entries = [_no_topics(options, train, test)]
+    *plain, (label, asked) = _variants(options)
+    for name, model in plain:
+        screen.announce(name)
+        entries.append(_fitted(name, screen.watch(model), train, test))
+    screen.announce(label)
+    memory = RowMemory(screen.watch(asked), random_state=options.seed)
+    seconds, notes = _timed_fit(memory, train)
+    chosen, remembered = memory.estimator_, memory.perplexity(Dyads(test))
+    entries.append(_entry(label, chosen, test, remembered, seconds, notes))
     if not options.skip_lda:
         label = "LDA of scikit-learn, defaults"
         screen.announce(label)
@@ -113,7 +121,7 @@ def _variants(options: Options) -> list[tuple[str, BaseEstimator]]:
         random_state=options.seed,
     )
     if options.beta == "auto":
-        label = "EM, temperature chosen by itself"
+        label = "EM, beta chosen by itself"
     else:
         label = f"EM at beta = {options.beta:g}, as asked"
     return [
@@ -123,20 +131,34 @@ def _variants(options: Options) -> list[tuple[str, BaseEstimator]]:
     ]
 
 
-def _unigram(train: CSR, test: CSR) -> Entry:
-    begin = time.perf_counter()
-    unigram = metrics.unigram(train)
-    seconds = time.perf_counter() - begin
+def _no_topics(options: Options, train: CSR, test: CSR) -> Entry:
+    """The lines that every model should beat: the unigram, and what rows repeat of themselves."""
+    memory = RowMemory(random_state=options.seed)
+    seconds, _ = _timed_fit(memory, train)
     same_for_all = np.ones((test.shape[0], 1))
-    return Entry("unigram, add-one", metrics.perplexity(test, same_for_all, [unigram]), seconds)
+    alone = metrics.perplexity(test, same_for_all, [metrics.unigram(train)])
+    return Entry("no topics: unigram, add-one", alone, memory.perplexity(Dyads(test)), seconds)
 
 
 def _fitted(label: str, model: BaseEstimator, train: CSR, test: CSR) -> Entry:
     seconds, notes = _timed_fit(model, train)
     if model.early_stopping and _never_stopped(model):
         notes += ("it was not: the validation perplexity fell until EM ended",)
+    return _entry(label, model, test, None, seconds, notes)
+
+
+def _entry(
+    label: str,
+    model: BaseEstimator,
+    test: CSR,
+    with_memory: float | None,
+    seconds: float,
+    notes: tuple[str, ...],
+) -> Entry:
+    """That of a fitted estimator of ours."""
+    alone = model.perplexity(Dyads(test))
     found = float(model.beta_), float(model.smoothing_), model.n_iter_
-    return Entry(label, model.perplexity(Dyads(test)), seconds, *found, notes)
+    return Entry(label, alone, with_memory, seconds, *found, notes)
 
 
 def _never_stopped(model: BaseEstimator) -> bool:
@@ -149,10 +171,11 @@ def _lda(label: str, options: Options, train: CSR, test: CSR) -> Entry:
     lda = LatentDirichletAllocation(
         options.components, n_jobs=options.jobs, random_state=options.seed
     )
-    seconds, notes = _timed_fit(lda, train)
-    topics = lda.components_ / lda.components_.sum(axis=1, keepdims=True)
-    perplexity = metrics.perplexity(test, lda.transform(train), topics)
-    return Entry(label, perplexity, seconds, n_iter=lda.n_iter_, notes=notes)
+    memory: BaseEstimator = RowMemory(lda, random_state=options.seed)
+    seconds, notes = _timed_fit(memory, train)
+    alone = metrics.perplexity(test, memory.embedding_, memory.components_)
+    with_memory, n_iter = memory.perplexity(Dyads(test)), memory.estimator_.n_iter_
+    return Entry(label, alone, with_memory, seconds, n_iter=n_iter, notes=notes)
 
 
 def _timed_fit(model: BaseEstimator, X: CSR) -> tuple[float, tuple[str, ...]]:
@@ -176,8 +199,9 @@ def _warm_up(options: Options) -> float:
     begin = time.perf_counter()
     train, test = split_observations(np.diag([20.0, 30.0, 40.0]) + 5, 0.2, options.seed)
     model = MODELS[options.model](2, max_iter=5, n_jobs=options.jobs, random_state=options.seed)
-    _timed_fit(model, train)
-    model.perplexity(Dyads(test))
+    memory = RowMemory(model, random_state=options.seed)
+    _timed_fit(memory, train)
+    memory.perplexity(Dyads(test))
     if not options.skip_lda:
         LatentDirichletAllocation(2, max_iter=1, n_jobs=options.jobs).fit(train)
     return time.perf_counter() - begin

@@ -19,7 +19,7 @@ from skcooc.protocol import Array, FactorModel
 WIDTH = 96
 N_EXAMPLES = 4
 N_NEIGHBORS = 5
-HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "seconds")
+HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with memory", "seconds")
 
 
 def report(table: Table, comparison: Comparison, model: BaseEstimator, options: Options) -> str:
@@ -88,10 +88,13 @@ def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:
     yield ""
     yield "  smoothing: weight of the unigram in what is scored, estimated where fit holds out"
     yield "    observations and .001 elsewhere; LDA needs none"
+    yield f"  with memory: what a row has is expected of it again, whatever its {kind} say; the"
+    yield f"    first line, without {kind}, is the one to beat"
     yield (
-        f"  seconds: of fit; before, it took {comparison.compile_seconds:.1f} s to compile loops "
-        "and to start workers"
+        f"  seconds: of fit, after {comparison.compile_seconds:.1f} s of compiling and of starting "
+        "workers; for the memory, LDA"
     )
+    yield "    and a model with a given beta are fitted twice, and the seconds are of both"
     for entry in comparison.entries:
         for note in entry.notes:
             yield from textwrap.wrap(
@@ -100,8 +103,9 @@ def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:
-    values = entry.beta, entry.smoothing, entry.n_iter, entry.perplexity, entry.seconds
-    forms = ".3f", ".3f", "d", ",.1f", ".1f"
+    fits = entry.beta, entry.smoothing, entry.n_iter
+    values = *fits, entry.perplexity, entry.with_memory, entry.seconds
+    forms = ".3f", ".3f", "d", ",.1f", ",.1f", ".1f"
     cells = (
         "-" if value is None else format(value, form)
         for value, form in zip(values, forms, strict=True)

@@ -19,7 +19,9 @@ from skcooc.counts.lanes import lined_up
 from skcooc.counts.layout import Views
 from skcooc.counts.left_out import LeftOutProducts
 from skcooc.counts.paths import PathProducts
+from skcooc.counts.powers import power
 from skcooc.counts.products import FactorProducts, nothing_like
+from skcooc.counts.settling import RowMixtures
 from skcooc.counts.thinning import thin
 from skcooc.protocol import CSR, EVERYTHING, Array, FoldIn, Map, Need, P, Rows, S, T
 
@@ -40,7 +42,7 @@ def mean_weight(total: float, n_observations: float) -> float:
     return total / n_observations if n_observations else 1.0
 
 
-class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
+class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts, RowMixtures):
     """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 
     X is never written to, and not copied but for indices of 64 bits where 32 do; they need not be
@@ -141,6 +143,10 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
 
         return self.rowwise(fill, *states)
 
+    def power(self, P: Array, exponent: float) -> Array:
+        """P (m, k), not negative, to the power of the exponent."""
+        return self.rowwise(lambda some, out: power(some, exponent, out), P)
+
     def parts(self, function: Callable[[int, int], T]) -> list[T]:
         """What function(start, stop) returns for parts of the rows, side by side.
 
@@ -155,6 +161,11 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
         new.n_threads, new.map_ranges = n_threads, map
         return new
 
+    def replaced(self, counts: Array) -> Self:
+        """Other counts at the non-zeros, (nnz,), which share all but these."""
+        table = sp.csr_array((counts, self.indices, self.indptr), shape=self.shape)
+        return self._like(table, self.weights)
+
     def take(self, rows: Array) -> Self:
         """The block of the given rows, in that order."""
         weights = None if self.weights is None else self.weights[rows]
@@ -162,8 +173,14 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts):
 
     def occupied(self) -> tuple[Self, Array]:
         """The same rows without columns that have no entry; and the columns that are left."""
-        columns = np.unique(self.indices)
-        return self._like(self.table[:, columns], self.weights), columns
+        n_columns, seen = self.shape[1], np.zeros(self.shape[1], dtype=bool)
+        seen[self.indices] = True
+        columns = np.flatnonzero(seen)
+        places = np.empty(n_columns, dtype=self.indices.dtype)
+        places[columns] = np.arange(len(columns), dtype=places.dtype)
+        shape = self.shape[0], len(columns)
+        table = sp.csr_array((self.data, places[self.indices], self.indptr), shape=shape)
+        return self._like(table, self.weights), columns
 
     def coarsen(self, labels: Array) -> Self:
         """Tie rows: each group becomes its mean row, with the weight of all its members.

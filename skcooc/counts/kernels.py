@@ -17,14 +17,15 @@ Result = TypeVar("Result")
 U = np.uintp  # places that are unsigned: none needs to be asked whether it counts from the end
 
 
-def compiled(function: Callable[..., Result]) -> Callable[..., Result]:
+def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., Result]:
     """Compile a loop without the GIL; cache it on disk where some folder can be written.
 
-    numba raises RuntimeError at once where neither the package folder nor the user's cache folder
-    is writable; the loop is then compiled anew in each process.
+    ``options`` are those of numba that are not the usual ones. numba raises RuntimeError at once
+    where neither the package folder nor the user's cache folder is writable; the loop is then
+    compiled anew in each process.
     """
     # No function pointers for C are made, which would take a sixth of the time to compile.
-    options: dict[str, Any] = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True}
+    options = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True, **options}
     try:
         return njit(**options, cache=True)(function)
     except RuntimeError:

@@ -41,8 +41,8 @@ def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple
     equal rows are divided equally: what is held out of one is not learnt from its duplicate. A
     count that is no integer stands for ceil(count) observations of equal weight.
 
-    Both parts, (n, M), add up to X. The first shares the indices of X and so may store zeros; the
-    second stores none, and has something where X has: where ``occupied``, of every such row.
+    Both parts, (n, M), add up to X, share no memory with it and store no zeros. The second has
+    something where X has: where ``occupied``, of every such row.
     """
     uniforms = np.empty(X.data.size, dtype=np.float32)
     content_uniforms(X.indptr, X.indices, X.data, np.uint64(seed), uniforms)
@@ -57,8 +57,7 @@ def divide(X: CSR, fraction: float, uniforms: Array, *, occupied: bool = False) 
     elif X.data.any() and not drawn.any():
         largest = np.argmax(np.where(X.data > 0, uniforms, -1))
         drawn[largest] = X.data[largest] / np.ceil(X.data[largest])
-    rest = sp.csr_array((X.data - drawn, X.indices, X.indptr), shape=X.shape)
-    return rest, _compact(X, drawn)
+    return _compact(X, X.data - drawn), _compact(X, drawn)
 
 
 def _binomial(counts: Array, fraction: float, uniforms: Array) -> Array:
@@ -88,6 +87,6 @@ def _occupy(X: CSR, uniforms: Array, drawn: Array) -> None:
 
 def _compact(X: CSR, data: Array) -> CSR:
     """The matrix with the pattern of X and other data, without stored zeros."""
-    kept = data != 0
-    indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr].astype(X.indptr.dtype)
-    return sp.csr_array((data[kept], X.indices[kept], indptr), shape=X.shape)
+    kept, before = data != 0, np.zeros(data.size + 1, X.indptr.dtype)
+    np.cumsum(kept, out=before[1:])
+    return sp.csr_array((data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)

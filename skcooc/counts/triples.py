@@ -108,7 +108,6 @@ class TripleCounts(CSRCounts):
     def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:
         """Hold out this share of the observations: the rest, and what is held out; see ``thin``."""
         rest, drawn = thin(self.pairs, fraction, seed, occupied=occupied)
-        rest.eliminate_zeros()
         return self._of(rest), self._of(drawn)
 
     def take(self, rows: Array) -> Self:

@@ -1,5 +1,6 @@
 """Co-occurrence counts drawn from a planted model."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -22,6 +23,7 @@ _POSITIVE = Interval(Integral, 1, None, closed="left")
         "kind": [StrOptions({"aspects", "clusters", "coclusters", "hierarchy"})],
         "n_column_clusters": [_POSITIVE, None],
         "concentration": [Interval(Real, 0, None, closed="neither")],
+        "burstiness": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
         "dtype": "no_validation",
     },
@@ -30,8 +32,8 @@ _POSITIVE = Interval(Integral, 1, None, closed="left")
 def make_cooccurrences(
     n_rows: int = 100, n_columns: int = 200, n_components: int = 5, *,
     n_observations: int = 10_000, kind: str = "aspects", n_column_clusters: int | None = None,
-    concentration: float = 0.1, random_state: int | np.random.RandomState | None = None,
-    dtype: DTypeLike = np.int64,
+    concentration: float = 0.1, burstiness: float | None = None,
+    random_state: int | np.random.RandomState | None = None, dtype: DTypeLike = np.int64,
 ) -> Bunch:  # fmt: skip
     """Generate a sparse table of co-occurrence counts with known structure.
 
@@ -72,6 +74,10 @@ def make_cooccurrences(
     concentration : float, default=0.1
         Parameter of the Dirichlet distributions. Small values give rows of few aspects and
         components of few columns, large values flat ones.
+    burstiness : float or None, default=None
+        Where a number a is given, a row does not draw its columns from P(y | x), but from a
+        distribution of its own, which is drawn from the Dirichlet distribution of parameters
+        a P(y | x): what a row has is likely to come again, the more so the smaller a is.
     random_state : int, RandomState instance or None, default=None
         Determines the model and the observations. Pass an int for reproducible output.
     dtype : dtype, default=numpy.int64
@@ -123,7 +129,8 @@ def make_cooccurrences(
     else:
         plant = {"aspects": aspects, "clusters": clusters, "hierarchy": hierarchy}[kind]
         planted = plant(rng, *size, concentration)
-    X = _draw(rng, planted.mixtures, planted.components, n_observations)
+    draw = _draw if burstiness is None else partial(_draw_bursts, burstiness)
+    X = draw(rng, planted.mixtures, planted.components, n_observations)
     return Bunch(X=_cast(X, np.dtype(dtype)), **planted._asdict())
 
 
@@ -145,6 +152,16 @@ def _draw(
     X = sp.csr_array((np.ones(L, dtype=np.int64), (rows, columns)), shape=(N, M))
     X.sum_duplicates()
     return X
+
+
+def _draw_bursts(
+    a: float, rng: np.random.Generator, mixtures: np.ndarray, components: np.ndarray, L: int
+) -> sp.csr_array:
+    """Draw a distribution of columns for each row, and then row by row."""
+    totals = rng.multinomial(L, np.full(len(mixtures), 1 / len(mixtures)))
+    tiny = np.finfo(float).tiny  # a row may draw nothing but numbers too small for a float
+    drawn = rng.gamma(a * (mixtures @ components)) + tiny * components.mean(axis=0)
+    return sp.csr_array(rng.multinomial(totals, drawn / drawn.sum(axis=1, keepdims=True)))
 
 
 def _cast(X: sp.csr_array, dtype: np.dtype) -> sp.csr_array:

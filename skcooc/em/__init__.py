@@ -1,5 +1,6 @@
 """Expectation maximisation and its variants, for any model that follows the protocol."""
 
+from skcooc.em.bursts import Bursts
 from skcooc.em.cooling import Cooling, Falling, cooled, falling, of_the_start, rising
 from skcooc.em.legs import Fit, Leg, Record, Run, Split, State, fit
 from skcooc.em.solvers import SOLVERS, OverRelaxation, solver
@@ -8,6 +9,7 @@ from skcooc.em.temperature import TemperatureRange
 
 __all__ = [
     "SOLVERS",
+    "Bursts",
     "Cooling",
     "Falling",
     "Fit",

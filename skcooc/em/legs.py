@@ -52,6 +52,7 @@ class Fit(NamedTuple):
     stopped: bool = False  # by the observer
     splits: list[Split] | None = None  # of an annealed run
     stats: Statistics = None  # at the parameters returned; None where nobody asked
+    X: Counts | None = None  # what they were fitted to in the end
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Leg:
     enough: bool = False  # whether to reach max_iter is to converge
     members: Array | None = None  # (n,): for each row, its row in the leg before; None: the same
     groups: Array | None = None  # (N,): for each of the finest table, its row here; None: the same
+    offset: float = 0.0  # nats: a constant of the objective, so that it goes on from other tables
 
     def begin(self, rng: np.random.Generator) -> State:
         """Where a fit begins, unless it is told."""
@@ -138,6 +140,7 @@ class Run:
     number: int = 0  # of the leg in it
     n_clusters: int = 0  # where copies were made, of how many
     n_iter: int = 0  # iterations of this leg
+    anchor: State | None = None  # where this leg began, if its table depends on that
     objective: float = np.inf  # nats, at the last of them
     settled: bool = False  # whether it has converged
     best: State | None = None  # kept only where something is held out
@@ -201,7 +204,8 @@ def fit(
         return _cut_short(run, part.seen(run.best or run.state), leg, parts[-1].at(run), solver)
     state, (last_beta, objective, *_) = run.best or run.state, run.history[-1]
     beta, converged = run.best_beta if run.best else last_beta, run.settled or leg.enough
-    return Fit(*state, beta, objective, run.history, converged, run.validation, splits=run.splits)
+    found = Fit(*state, beta, objective, run.history, converged, run.validation, splits=run.splits)
+    return found._replace(X=leg.X)
 
 
 def _cut_short(run: Run, state: State, leg: Leg, last: Leg, solver: Solver) -> Fit:
@@ -212,13 +216,15 @@ def _cut_short(run: Run, state: State, leg: Leg, last: Leg, solver: Solver) -> F
         once = fit([replace(last, max_iter=1)], rng, solver, start=run.state)
         state, validation = State(once.params, once.rows), once.validation
     beta, objective = run.best_beta if run.best else last.beta, run.history[-1].free_energy
-    return Fit(*state, beta, objective, run.history, False, validation, True, run.splits)
+    found = Fit(*state, beta, objective, run.history, False, validation, True, run.splits)
+    return found._replace(X=last.X)
 
 
 def iterate(run: Run, leg: Leg) -> None:
     """A step of the solver, and a look at what is held out."""
     began, perplexity = perf_counter(), float("nan")
     run.state, objective = run.solver.step(leg, run.state)
+    objective += leg.offset
     if leg.heldout is not None:
         validation = leg.heldout(leg.model, *run.state)
         run.judge(validation, leg.beta)

@@ -10,6 +10,7 @@ import numpy as np
 
 from skcooc.em.legs import Leg, Solver, State
 from skcooc.protocol import Array, Counts, Rows, Statistics
+from skcooc.simplex import sums
 
 CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
 # Least share of the plain step in an expected count. A probability that reached zero could never
@@ -146,7 +147,7 @@ def relax(previous: Sweep, step: Sweep, X: Counts, eta: float, floor: float = FL
 def _further(old: Rows, new: Rows, eta: float, floor: float) -> Rows:
     """The step in the states of rows, whose sums stay those of the plain step."""
     rows = _beyond(old, new, eta, floor)
-    total, kept = (P.sum(axis=1, keepdims=True) for P in (rows, new))
+    total, kept = (sums(P, axis=1)[:, None] for P in (rows, new))
     rows *= np.divide(kept, total, out=np.zeros_like(total), where=total > 0)
     return rows
 

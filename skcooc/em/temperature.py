@@ -28,6 +28,7 @@ class TemperatureRange(NamedTuple):
     scale: Literal["linear", "log"] = "linear"
 
 
+Sought = Literal["beta", "exponents", "prior"]
 Exponents = tuple[float, float]  # of the two indices given, relative to beta
 
 
@@ -43,6 +44,11 @@ class Probe(NamedTuple):
         exponents = ", exponents = {:.3f}, {:.3f}".format(*self.exponents) if self.exponents else ""
         prior = f", prior = {self.prior:.2g}" if self.prior else ""
         return f"beta = {self.beta:.3f}{exponents}{prior}"
+
+    @property
+    def sought(self) -> Sought:
+        """What was sought when it was tried."""
+        return "prior" if self.prior else "beta" if self.exponents is None else "exponents"
 
     @property
     def is_plain(self) -> bool:

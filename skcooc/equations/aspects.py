@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from skcooc.equations.memberships import critical_beta, reciprocals
-from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
+from skcooc.protocol import Array, Block, Counts, FixedComponents, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, normalise, sums
 
 # Noise that tells copies apart, times that of clusters: these differ by the product over all the
@@ -81,7 +81,7 @@ class Aspects(OnlineModel[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo eqs. (6), (8), (9)."""
-        A, B = tempered(X, rows, beta), tempered(X, params.components, beta)
+        A, B = X.power(rows, beta), X.power(params.components, beta)
         if self.tempering == "likelihood":
             A *= params.weights ** (1 - beta)
         mixture = X.mixture(A, B)
@@ -123,6 +123,13 @@ class Aspects(OnlineModel[Params, Statistics]):
         """P(z given x) and P(y given z): memo eq. (11)."""
         return rows, params.components
 
+    def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
+        """The powers of the components, with what tempering leaves of the prior."""
+        B = X.power(params.components, beta)
+        if self.tempering == "likelihood":
+            B *= params.weights ** (1 - beta)
+        return FixedComponents(B, beta, params.weights)
+
     def critical_beta(self, X: Counts) -> float:
         """The inverse temperature below which all aspects are the same: 1 / (1 + s).
 
@@ -143,15 +150,6 @@ class Aspects(OnlineModel[Params, Statistics]):
         of_rows, of_columns = np.sqrt(reciprocals(n)), np.sqrt(reciprocals(m))
         squared = 1 / critical_beta(X, of_rows, of_columns, (n, m / m.sum()))
         return float(1 / (1 + np.sqrt(squared)))
-
-
-def tempered(X: Block, P: Array, beta: float) -> Array:
-    """P (m, k) to the power of beta."""
-
-    def temper(P: Array, out: Array) -> None:
-        np.power(P, beta, out=out)
-
-    return X.rowwise(temper, P)
 
 
 def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:

@@ -51,7 +51,7 @@ class FactorialProjections(Projections):
         largest = clusters.log_centers.max(axis=0)
         clusters = clusters._replace(log_centers=clusters.log_centers - largest)
         log_A = _mixed_centers(X, clusters, rows, beta)
-        A, B = np.exp(beta * (log_A + largest)), params.topics**beta
+        A, B = np.exp(beta * (log_A + largest)), X.power(params.topics, beta)
         mixture = X.mixture(A, B)
         S = A * mixture.rows
         centers, sizes, evidence = _collected(X, weights, clusters, S, beta)

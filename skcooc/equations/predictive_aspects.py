@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.equations.aspects import Aspects, Statistics, tempered
+from skcooc.equations.aspects import Aspects, Statistics
 from skcooc.equations.aspects import Params as PlainParams
 from skcooc.equations.memberships import reciprocals
 from skcooc.protocol import Array, Block, Counts, Equations, FoldIn, Need, Rows
@@ -82,7 +82,7 @@ class PredictiveAspects(Equations[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows."""
-        powers = tempered(X, rows, beta), tempered(X, params.components, beta)
+        powers = X.power(rows, beta), X.power(params.components, beta)
         if self.aspects.tempering == "likelihood":
             powers[0][:] *= params.weights ** (1 - beta)
         left_out = X.left_out(

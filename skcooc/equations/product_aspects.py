@@ -11,8 +11,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from skcooc.em import Leg, OverRelaxation, fit, rising
 from skcooc.em.legs import Part
-from skcooc.equations.aspects import Aspects, new_mixtures, tempered
-from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
+from skcooc.equations.aspects import Aspects, new_mixtures
+from skcooc.protocol import Array, Block, Counts, FixedComponents, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, normalise, sums
 
 # The aspect model that is the start: at a temperature that suits most data, not to the end.
@@ -87,7 +87,7 @@ class ProductAspects(OnlineModel[Params, Statistics]):
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo, eqs. (6), (18)."""
-        A, B = tempered(X, rows, beta), tempered(X, params.components, beta)
+        A, B = X.power(rows, beta), X.power(params.components, beta)
         T = self._transitions(params, beta)
         mixture = X.mixture(A @ T, B)
         weights = X.row_weights[:, None].astype(X.dtype)
@@ -122,6 +122,13 @@ class ProductAspects(OnlineModel[Params, Statistics]):
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """P(c given x) and P(y given c)."""
         return rows, params.components @ _given_rows(params).T
+
+    def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
+        """What the powers of the components of columns are for aspects of rows."""
+        B = X.power(params.components, beta)
+        # BLAS would have digits of a column depend on how many other columns there are.
+        of_rows = np.einsum("jd,cd->jc", B, self._transitions(params, beta))
+        return FixedComponents(of_rows, beta, params.weights)
 
     def _transitions(self, params: Params, beta: float) -> Array:
         """What stands between the powers of P(c given x) and of P(y given d), (C, D)."""

@@ -117,7 +117,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         if self.abstraction == "object":
             return self._expect_objects(X, params, rows, beta)
         leaves = self.tree.slots.leaves
-        q = self._tempered(params.nodes, beta)
+        q = self._tempered(X, params.nodes, beta)
         paths = self._paths(params.abstraction)
         P = q @ paths.T
         # Relative to a single cluster, so that differences of clusters do not drown in rounding.
@@ -197,7 +197,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         own = np.tile(params.abstraction, (X.shape[0], 1))
         if self._has_slots(rows):
             own = np.where(X.row_sums[:, None] > 0, self._within(rows, own), own)
-        q = self._tempered(params.nodes, beta)
+        q = self._tempered(X, params.nodes, beta)
         I, energy = self._leaves(X, X.path_scores(own, q, indptr, nodes), params, beta)
         of_slots, of_nodes = X.path_mixture(own, q, indptr, nodes, I)
         weights = X.row_weights[:, None].astype(X.dtype)
@@ -222,8 +222,8 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         mass = self._summed(slots)[:, self.tree.slots.leaves]
         return np.where(mass > LEAST, slots / np.maximum(mass, LEAST), otherwise)
 
-    def _tempered(self, nodes: Array, beta: float) -> Array:
-        return nodes if self.tempering == "path" else nodes**beta
+    def _tempered(self, X: Block, nodes: Array, beta: float) -> Array:
+        return nodes if self.tempering == "path" else X.power(nodes, beta)
 
     def _paths(self, slots: Array) -> Any:
         """What is in the slots as a sparse matrix of leaves and nodes, (K, V)."""

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from skcooc.equations.aspects import new_mixtures, tempered
+from skcooc.equations.aspects import new_mixtures
 from skcooc.protocol import Array, Block, Counts, Equations, Need, Rows, Triples
 from skcooc.simplex import normalise, sums
 
@@ -67,7 +67,7 @@ class TriadicAspects(Equations[Params, Statistics]):
         """E-step, and the part of the M-step that concerns the rows."""
         n_rows = len(rows)
         A = self._given(X, params, rows, beta)
-        B = tempered(X, params.components * params.weights, beta)
+        B = X.power(params.components * params.weights, beta)
         mixture = X.mixture(A, B)
         middle = X.rowwise(np.multiply, A[n_rows:], mixture.rows[n_rows:])
         mixtures = new_mixtures(X, A[:n_rows], mixture.rows[:n_rows], params.weights)
@@ -124,7 +124,7 @@ class TriadicAspects(Equations[Params, Statistics]):
         """[P(x given z) / P(x)]^(a beta) above P(y given z)^(b beta), (N + M, K)."""
         factors = self._relative(params, rows), params.middle
         pairs = zip(factors, self.exponents, strict=True)
-        return np.concatenate([tempered(X, P, exponent * beta) for P, exponent in pairs])
+        return np.concatenate([X.power(P, exponent * beta) for P, exponent in pairs])
 
     def _relative(self, params: Params, rows: Rows) -> Array:
         """P(x given z) / P(x), (N, K): what P(z given x) is beside P(z)."""

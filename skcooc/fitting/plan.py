@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.counts.threads import n_threads
-from skcooc.em import Cooling, Leg, Split, TemperatureRange
+from skcooc.em import Bursts, Cooling, Leg, Split, TemperatureRange
 from skcooc.em.legs import Observe, Part, Solver
 from skcooc.em.scales import Scale, scales
 from skcooc.em.temperature import (
@@ -22,6 +22,7 @@ from skcooc.em.temperature import (
     Exponents,
 )
 from skcooc.heldout import HeldOut
+from skcooc.heldout.validation import Division
 from skcooc.protocol import Array, Block, Counts, Model, Need
 
 
@@ -55,9 +56,9 @@ class Options:
         return self.searches or self.early_stopping
 
     @property
-    def division(self) -> tuple[float, int, float | Literal["auto"]]:
-        """How observations are held out and judged; see ``hold_out``."""
-        return self.validation_fraction, self.seeds[0], self.smoothing
+    def division(self) -> Division:
+        """How observations are held out and judged."""
+        return Division(self.validation_fraction, self.seeds[0], self.smoothing)
 
     @property
     def short(self) -> Options:
@@ -106,6 +107,7 @@ class Plan:
     # The same model with other exponents of the indices given, where they are looked for.
     exponents: Callable[[Any, Exponents], Model] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
+    bursts: float | None = None  # concentration of rows that are bursty; None where they are not
     costly_start: bool = False  # whether a start is a fit of its own, which probes share
     plain_steps: bool = False  # whether longer steps make no sense
     more_needs: Mapping[Need, str] = field(default_factory=dict)  # beside those of the equations
@@ -116,7 +118,9 @@ class Plan:
         """What is needed of a table, and by which parameter."""
         groups = "coarsening groups the rows of one table; it needs None"
         tied: dict[Need, str] = {} if self.coarsening is None else {"coarsen": groups}
-        return {**self.equations.needs, **self.more_needs, **tied}
+        tables = "burstiness replaces the counts of all rows from time to time; it needs None"
+        bursty: dict[Need, str] = {} if self.bursts is None else {"replaced": tables}
+        return {**self.equations.needs, **self.more_needs, **tied, **bursty}
 
     @property
     def n_probes(self) -> int:
@@ -133,6 +137,14 @@ class Plan:
         """Why a table with these offers will not do; None where it will."""
         return next((self.needs[need] for need in self.needs if need not in offers), None)
 
+    @property
+    def searching(self) -> Plan:
+        """The same plan for fits that are judged by single observations: without bursts.
+
+        What belongs to them, the memory of a row, is not there yet.
+        """
+        return replace(self, bursts=None)
+
     def suited(self, X: Counts) -> Plan:
         """The same plan, once it is checked that it suits a table."""
         self.check(X)
@@ -148,7 +160,8 @@ class Plan:
     @property
     def has_one_leg(self) -> bool:
         """Whether ``max_iter`` is the largest number of iterations of a run."""
-        return self.stages is alone and self.cooling is None and self.coarsening is None
+        whole = self.cooling is None and self.coarsening is None and self.bursts is None
+        return self.stages is alone and whole
 
     def legs(
         self,
@@ -164,7 +177,8 @@ class Plan:
         What is held out lies beside the finest table, and is looked at in the last leg.
         ``cooled`` is whether the temperature changes on the way, where the plan says so.
         """
-        first, *others = self._plain(tables, beta, options, heldout)
+        legs = self._plain(tables, beta, options, heldout)
+        first, others = legs[0], [*legs[1:], *self._rounds(legs[-1])]
         if self.cooling is None or not cooled:
             return [*first.burned_in(self.burn_in), *others]
         return [*self.cooling(first), *others]
@@ -174,7 +188,13 @@ class Plan:
     ) -> list[Part]:
         """What a warm start goes on with."""
         last = self._plain([Scale(X, None, None)], beta, options, heldout)[-1]
-        return [replace(last, enough=False)]
+        return self._rounds(last) or [replace(last, enough=False)]
+
+    def _rounds(self, leg: Leg) -> list[Part]:
+        """What follows the last leg where rows are bursty."""
+        if self.bursts is None:
+            return []
+        return [Bursts(replace(leg, members=None), self.bursts)]
 
     def _plain(
         self, tables: Sequence[Scale], beta: float, options: Options, heldout: HeldOut | None

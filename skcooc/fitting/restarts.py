@@ -15,7 +15,8 @@ from skcooc.em import Fit, Record, Run, State, fit
 from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import Probe
 from skcooc.fitting.plan import Grown, Options, Plan
-from skcooc.heldout import HeldOut
+from skcooc.heldout import HeldOut, Validation
+from skcooc.heldout.predictors import Known
 from skcooc.protocol import Counts, Model, T
 
 
@@ -35,6 +36,8 @@ class Unfinished(NamedTuple):
     probes: list[Probe]
     ended: dict[int, Fit]  # random starts by number
     underway: dict[int, Underway]
+    validation: Validation | None = None  # of what is held out, by the best probe
+    predicted: Known | None = None  # of the same, by the same
 
 
 # A random start after an iteration, and all that the fit needs to go on; True stops.
@@ -164,8 +167,9 @@ def best_restart(
             observed = ignore if watch is None else observe
             found = fit(parts, rng, options.solver, observed, start, resume)
             # Rows are to be what the parameters returned make of them, as in ``transform``.
-            rows, stats = X.expect(model, found.params, found.rows, found.beta)
-        ended[number] = found._replace(rows=rows, stats=stats)
+            last = X if found.X is None else found.X
+            rows, stats = last.expect(model, found.params, found.rows, found.beta)
+        ended[number] = found._replace(rows=rows, stats=stats, X=None)
         underway.pop(number, None)
         return ended[number]
 

@@ -14,11 +14,12 @@ from skcooc.counts.threads import threads
 from skcooc.em import Fit, State, TemperatureRange
 from skcooc.em import fit as fit_legs
 from skcooc.em.legs import Observe, Part, ignore
-from skcooc.em.temperature import Probe, best, search, search_exponents, search_prior
+from skcooc.em.temperature import Probe, Sought, best, search, search_exponents, search_prior
 from skcooc.fitting.plan import Grown, Options, Plan, Priors
 from skcooc.fitting.restarts import Progress, Unfinished, best_restart
 from skcooc.heldout import HeldOut, Validation
-from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
+from skcooc.heldout.predictors import Known
+from skcooc.heldout.validation import Judged, Leader, add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, Counts, Model
 
 
@@ -32,6 +33,7 @@ class Fitted(NamedTuple):
     unigram: Array  # (M,): add-one, of the observations fitted
     row_mass: Array  # (N,): observations of each row, weights included
     probes: list[Probe]
+    judged: Judged | None = None  # where observations were held out
 
 
 def fit(
@@ -56,24 +58,24 @@ def fit(
     grown, probes = begun.grown, begun.probes
     beta = best(probes).beta if probes else float(options.beta)  # type: ignore[arg-type]
     seed = replace(plan, equations=grown.seed)
-    if options.early_stopping:
-        X = train
-    else:
-        heldout = None
-    fit = best_restart(seed, begun, X, heldout, beta, options, progress, start)
+    X, judge = (train, heldout) if options.early_stopping else (X, None)
+    del train  # the final fit needs the memory
+    fit = best_restart(seed, begun, X, judge, beta, options, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
-    found = best(probes).validation if probes else None
-    smoothing = chosen_smoothing(options.smoothing, fit.validation or found)
+    smoothing = chosen_smoothing(options.smoothing, fit.validation or begun.validation)
     unigram = add_one_unigram(X.column_sums, X.grain)
     row_mass = X.row_sums * X.row_weights
-    return Fitted(fit, grown.model, fit.beta, smoothing, unigram, row_mass, probes)
+    predicted = judge.predicted(grown.model, fit.params, fit.rows) if judge else begun.predicted
+    judged = None if predicted is None else Judged(options.division, predicted)
+    return Fitted(fit, grown.model, fit.beta, smoothing, unigram, row_mass, probes, judged)
 
 
 class Probes:
     """Short fits at one temperature after the other, from one and the same start.
 
-    The observations held out judge a temperature. ``keep`` is whether the state in which all begin
-    is kept; else each makes it again, which saves the memory. Threads may call it side by side.
+    The observations held out judge a temperature; what the best fits predict of them is kept, for
+    use beside it. ``keep`` is whether the state in which all begin is kept, too; else each makes it
+    again, which saves the memory. Threads may call it side by side.
     """
 
     def __init__(
@@ -83,15 +85,27 @@ class Probes:
         self._tables = plan.scales(X)
         self._keep, self._lock = keep, Lock()
         self._kept: dict[int, State] = {}
+        self._leaders: dict[Sought, Leader] = {}
 
-    def __call__(self, beta: float, model: Model | None = None) -> Validation:
-        """Try a temperature, or a model that differs in its prior."""
+    def __call__(
+        self, beta: float, model: Model | None = None, sought: Sought = "beta"
+    ) -> Validation:
+        """Try a temperature, or a model that differs in what is sought."""
         plan = self._plan if model is None else replace(self._plan, equations=model)
         parts, start = plan.legs(self._tables, beta, self._options, cooled=False), None
         if self._keep:
-            n_shared = len(parts) - 1 if plan.burn_in else 0  # they do not depend on beta
+            # What comes before the last leg does not depend on beta, where there is a burn-in.
+            n_shared = len(parts) - 1 - (plan.bursts is not None) if plan.burn_in else 0
             start, parts = self._after(parts[:n_shared], parts[0]), parts[n_shared:]
-        return self._heldout(plan.equations, *self._fitted(parts, start))
+        predicted = self._heldout.predicted(plan.equations, *self._fitted(parts, start))
+        validation = self._heldout.score(predicted)
+        with self._lock:
+            self._leaders.setdefault(sought, Leader()).offer(validation, predicted)
+        return validation
+
+    def predicted(self, best: Probe) -> Known | None:
+        """What the best one of its search predicted of the observations held out."""
+        return self._leaders[best.sought].predicted
 
     def _after(self, shared: Sequence[Part], first: Part) -> State:
         """The state after the legs that do not depend on the temperature tried."""
@@ -115,7 +129,7 @@ def probes_of(plan: Plan, X: Block, options: Options) -> Probes:
     """What tries temperatures on counts, a part of which it holds out; with one thread."""
     rest, heldout = hold_out(X, *options.division)
     seed = _grown(plan, rest, heldout, options, lambda: nullcontext(ignore)).seed
-    plan = replace(plan, equations=seed)
+    plan = replace(plan.searching, equations=seed)
     return Probes(plan, rest.spread(1, map), heldout, options, keep=True)
 
 
@@ -129,15 +143,17 @@ def _begun(
     warm: bool,
 ) -> Unfinished:
     """What comes before the random starts: the structure of the model, and the temperature."""
-    probes: list[Probe] = []
+    probes, validation, predicted = list[Probe](), None, None
     grown = _grown(plan, train, heldout, options, progress.growing)
     if heldout is not None and isinstance(options.beta, TemperatureRange):
         seed = replace(plan, equations=grown.seed)
-        probes = _search(seed, train, heldout, options.beta, priors, options, progress)
+        probes, validation, predicted = _search(
+            seed, train, heldout, options.beta, priors, options, progress
+        )
         if priors is not None or plan.exponents is not None:
             model = _tuned(plan, priors, best(probes))
             grown = Grown(model, model, None)
-    return Unfinished(options.seeds, warm, grown, probes, {}, {})
+    return Unfinished(options.seeds, warm, grown, probes, {}, {}, validation, predicted)
 
 
 def _grown(
@@ -163,27 +179,39 @@ def _search(
     priors: Priors | None,
     options: Options,
     progress: Progress,
-) -> list[Probe]:
-    """Probe temperatures, and priors at the best, with short fits from one and the same start."""
+) -> tuple[list[Probe], Validation, Known | None]:
+    """Probe temperatures, and priors at the best, with short fits from one and the same start.
+
+    The probes, and how and what the best one predicts of the observations held out.
+    """
     with threads(options.n_threads) as map, progress.searching() as observe:
         X = train.spread(options.n_threads, map)
-        probes = Probes(plan, X, heldout, options, keep=plan.costly_start)
+        probes = Probes(plan.searching, X, heldout, options, keep=plan.costly_start)
         found = search(probes, within, observe=observe)
         if (with_exponents := plan.exponents) is not None:
             found += search_exponents(
-                lambda beta, exponents: probes(beta, with_exponents(plan.equations, exponents)),
+                lambda beta, exponents: probes(
+                    beta, with_exponents(plan.equations, exponents), "exponents"
+                ),
                 best(found),
                 observe,
             )
         if priors is not None:
             at = best(found)
             found += search_prior(
-                lambda prior: probes(at.beta, _tuned(plan, priors, at._replace(prior=prior))),
+                lambda prior: probes(
+                    at.beta, _tuned(plan, priors, at._replace(prior=prior)), "prior"
+                ),
                 at,
                 priors.within,
                 observe,
             )
-        return found
+        won = best(found)
+        validation = won.validation
+        if plan.bursts is not None:  # what predicts is to be as bursty as what is fitted then
+            probes = Probes(plan, X, heldout, options, keep=False)
+            validation = probes(won.beta, _tuned(plan, priors, won), won.sought)
+    return found, validation, probes.predicted(won)
 
 
 def _tuned(plan: Plan, priors: Priors | None, probe: Probe) -> Model:

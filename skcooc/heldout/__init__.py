@@ -9,6 +9,7 @@ from skcooc.heldout.discounting import Discounted, continuations, frequencies
 from skcooc.heldout.mixed_order import MixedOrder, mixed_order
 from skcooc.heldout.predictors import Factors, Grouped, Interpolated, Unigram
 from skcooc.heldout.similar import SimilarRows, nearest_rows
+from skcooc.heldout.unseen import Parts, Unseen
 from skcooc.heldout.validation import HeldOut, Validation
 
 __all__ = [
@@ -18,8 +19,10 @@ __all__ = [
     "HeldOut",
     "Interpolated",
     "MixedOrder",
+    "Parts",
     "SimilarRows",
     "Unigram",
+    "Unseen",
     "Validation",
     "continuations",
     "frequencies",

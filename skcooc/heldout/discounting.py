@@ -17,11 +17,14 @@ from skcooc.protocol import CSR, Array, Block, Predictor
 class Discounted:
     """Absolute discounting, interpolated: what a row is known to have, and a lower prediction.
 
-        P(y_j given x_i) = (max(n_ij - d, 0) + (sum_l min(n_il, d)) P_lower(y_j given x_i)) / n_i
+        P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) P_lower(y_j given x_i))
+                           / (n_i + a)
 
     A row without observations is predicted by the lower one alone. With the `continuations` below
-    this is Kneser and Ney's estimate, but any predictor can be there: an aspect model, a mean of
-    several, or a discounted table of shorter contexts.
+    and a = 0 this is Kneser and Ney's estimate, but any predictor can be there: an aspect model, a
+    mean of several, or a discounted table of shorter contexts. With d = 0 it is a Dirichlet prior
+    of weight a; with both, what a Pitman-Yor process predicts that has one table for every column
+    known of a row.
 
     Parameters
     ----------
@@ -31,11 +34,13 @@ class Discounted:
         The d that is taken from each count; 0 leaves the relative frequencies.
     lower : predictor
         Of the same rows.
+    concentration : float >= 0, default=0.0
+        The a, in observations: how many the lower prediction stands for in every row.
 
     Raises
     ------
     ValueError
-        Where the discount is not in [0, 1].
+        Where the discount is not in [0, 1], or the concentration is negative.
 
     References
     ----------
@@ -44,6 +49,8 @@ class Discounted:
 
     S. F. Chen and J. Goodman, An empirical study of smoothing techniques for language modeling,
     Computer Speech and Language 13, 359-394, 1999.
+
+    Y. W. Teh, A hierarchical Bayesian language model based on Pitman-Yor processes, ACL 2006.
 
     Examples
     --------
@@ -59,17 +66,21 @@ class Discounted:
     known: CSR
     discount: float
     lower: Predictor
+    concentration: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.discount <= 1:
             raise ValueError(f"discount={self.discount} should be in the [0, 1] range")
+        if not self.concentration >= 0:
+            raise ValueError(f"concentration={self.concentration} should not be negative")
 
     def cells(self, X: Block) -> Array:
         """P(y_j given x_i) at the non-zeros of further counts of these rows, (nnz,), float64."""
         d, rows, n_rows = self.discount, rows_of(X.table), self.known.shape[0]
         of_row = rows_of(self.known)
-        total = np.bincount(of_row, weights=self.known.data, minlength=n_rows)
-        saved = np.bincount(of_row, weights=np.minimum(self.known.data, d), minlength=n_rows)
+        seen = np.bincount(of_row, weights=self.known.data, minlength=n_rows)
+        taken = np.bincount(of_row, weights=np.minimum(self.known.data, d), minlength=n_rows)
+        total, saved = seen + self.concentration, taken + self.concentration
         saved, total = np.where(total > 0, saved, 1), np.where(total > 0, total, 1)
         kept = np.maximum(values_at(self.known, rows, X.indices) - d, 0)
         return (kept + saved[rows] * self.lower.cells(X)) / total[rows]

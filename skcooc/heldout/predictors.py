@@ -109,13 +109,22 @@ def smoothed(predictor: Predictor, background: Array, s: float) -> Predictor:
     return Interpolated((predictor, Unigram(background)), (1 - s, s))
 
 
+def weighted(mixtures: Sequence[Array], weights: Sequence[float]) -> Array:
+    """The mixtures of models, (n, K_m) each, times the weights of these, beside each other."""
+    return np.hstack([float(w) * A for A, w in zip(mixtures, weights, strict=True)])
+
+
+def side_by_side(models: Sequence[Factors], weights: Sequence[float]) -> Factors:
+    """The weighted mean of models as one product, of which theirs are the components."""
+    A, B = zip(*models, strict=True)
+    return Factors(weighted(A, weights), np.hstack(B))
+
+
 def with_background(factors: Factors, background: Array, s: float) -> Factors:
     """The same as ``smoothed``, where the background is one component more."""
     A, B = factors
-    known = np.full((len(A), 1), s, dtype=A.dtype)
-    return Factors(
-        np.hstack([(1 - s) * A, known]), np.hstack([B, background[:, None].astype(B.dtype)])
-    )
+    ones = np.ones((len(A), 1), dtype=A.dtype)
+    return side_by_side([factors, Factors(ones, background[:, None].astype(B.dtype))], (1 - s, s))
 
 
 def log_cells(predictor: Predictor, X: Block) -> Array:

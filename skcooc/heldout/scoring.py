@@ -7,6 +7,13 @@ import numpy as np
 from skcooc.heldout.predictors import log_cells
 from skcooc.protocol import Array, Block, Predictor
 
+SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
+
+
+def halves(X: Block) -> tuple[Block, Block]:
+    """Of new rows what is folded in, something of every row, and what is scored."""
+    return X.divide(0.5, SPLIT_SEED, occupied=True)
+
 
 def score_pairs(X: Block, order: Array, predictor: Predictor) -> Array:
     """log P(y given x) of single observations, (L,), nats, listed as by ``Dyads.listed``."""

@@ -27,6 +27,34 @@ class Validation(NamedTuple):
     smoothing: float
 
 
+class Division(NamedTuple):
+    """How observations are held out, and judged; see ``hold_out``."""
+
+    fraction: float
+    seed: int
+    smoothing: float | Literal["auto"]
+
+
+class Leader:
+    """What has predicted held-out observations best so far."""
+
+    def __init__(self) -> None:
+        self.validation: Validation | None = None
+        self.predicted: Known | None = None
+
+    def offer(self, validation: Validation, predicted: Known) -> None:
+        """Take the lead, if this is better; of equals the last one has it."""
+        if self.validation is None or validation.perplexity <= self.validation.perplexity:
+            self.validation, self.predicted = validation, predicted
+
+
+class Judged(NamedTuple):
+    """What was predicted of observations held out, by the best fit to the others."""
+
+    division: Division  # which they are
+    predicted: Known
+
+
 @dataclass(frozen=True)
 class HeldOut:
     """Held-out observations of the rows that are fitted."""
@@ -37,7 +65,11 @@ class HeldOut:
 
     def __call__(self, model: Model, params: Params, rows: Rows) -> Validation:
         """Score parameters and row states."""
-        return self.score(Factors(*model.predicting(params, rows)))
+        return self.score(self.predicted(model, params, rows))
+
+    def predicted(self, model: Model, params: Params, rows: Rows) -> Known:
+        """What parameters and row states predict of them."""
+        return Known(Factors(*model.predicting(params, rows)).cells(self.X))
 
     def score(self, predictor: Predictor) -> Validation:
         """Score predictions for these rows."""

@@ -14,6 +14,7 @@ from skcooc.metrics.factorisations import best_smoothing, perplexity, unigram
 from skcooc.metrics.predictions import best_back_off, best_weights, perplexity_of
 from skcooc.metrics.ranking import average_precision_by_query
 from skcooc.metrics.topics import npmi_coherence, topic_diversity
+from skcooc.metrics.unseen import make_unseen_scorer, score_parts, unseen_perplexity
 
 __all__ = [
     "average_precision_by_query",
@@ -22,11 +23,14 @@ __all__ = [
     "best_weights",
     "clustering_accuracy",
     "coclustering_adjusted_rand",
+    "make_unseen_scorer",
     "mutual_information",
     "mutual_information_kept",
     "npmi_coherence",
     "perplexity",
     "perplexity_of",
+    "score_parts",
     "topic_diversity",
     "unigram",
+    "unseen_perplexity",
 ]

@@ -58,10 +58,7 @@ def split_observations(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
     )
     X = sp.csr_array(X)
-    train, test = divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
-    train = train.copy()  # its indices are those of X
-    train.eliminate_zeros()
-    return train, test
+    return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
 
 
 class ObservationSplit(BaseCrossValidator):

@@ -33,6 +33,11 @@ class Table:
     frame: Frame  # its shape and names
     blocks: CheckedBlocks | None = None  # of a table that is read block by block
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether all rows are here."""
+        return self.blocks is None and self.counts is self.sample
+
 
 def read(
     estimator: BaseEstimator,

@@ -171,7 +171,10 @@ def empty_columns(case: Case, model: Model) -> None:
 
 
 def restrict(case: Case, model: Model) -> None:
-    """New rows need the parameters of the columns that they have, and no others."""
+    """New rows need the parameters of the columns that they have, and no others.
+
+    Where it is said what they are mixtures of, a step of each by itself is the E-step.
+    """
     M = case.X.shape[1]
     half = np.vstack([case.X.table.toarray(), np.eye(M)])
     half[:, M // 2 :] = 0
@@ -183,6 +186,9 @@ def restrict(case: Case, model: Model) -> None:
         one = equations.expect(some, params, rows, case.beta)[0]
         two = equations.expect(narrow, equations.restrict(params, columns), rows, case.beta)[0]
         _equal("new rows", one, two)
+        fixed = equations.fixed(some, params, case.beta)
+        if fixed is not None:
+            _equal("a row by itself", some.settle(fixed, rows, tol=0.0, max_iter=1), one)
 
 
 def arguments(case: Case, model: Model) -> None:

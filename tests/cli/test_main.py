@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from sklearn.decomposition import LatentDirichletAllocation
 
-from skcooc import AspectModel, metrics
+from skcooc import AspectModel, Dyads, RowMemory, metrics
 from skcooc.cli import main
 from skcooc.inspection import export_dict, export_text
 from skcooc.model_selection import split_observations
@@ -20,10 +21,10 @@ def test_report(run, npz):
     out = run(npz)
     for line in (
         "30 rows, 20 columns, 3,000 observations; 10% of them held out",
-        "unigram, add-one",
+        "no topics: unigram, add-one",
         "EM at beta = 1, to the end",
         "EM at beta = 1, stopped early",
-        "EM, temperature chosen by itself",
+        "EM, beta chosen by itself",
         "LDA of scikit-learn, defaults",
         "Temperature chosen: beta = ",
         "Nearest rows by their aspects",
@@ -79,6 +80,21 @@ def test_the_table_holds_what_the_library_computes(summary, npz, X):
     assert max(entry["perplexity"] for entry in comparison[1:]) < unigram  # aspects are planted
 
 
+def test_memory_is_that_of_the_library(run, summary, npz, X):
+    *_, chosen, lda = summary(npz, "--seed", 5)[1]["comparison"]
+    train, test = split_observations(X, 0.1, 5)
+    with pytest.warns(UserWarning, match="did not converge"):
+        model = RowMemory(AspectModel(3, max_iter=10, random_state=5)).fit(train)
+    assert chosen["with_memory"] == pytest.approx(model.perplexity(Dyads(test)))
+    assert chosen["perplexity"] == pytest.approx(model.estimator_.perplexity(Dyads(test)))
+    peer = RowMemory(LatentDirichletAllocation(3, random_state=5), random_state=5).fit(train)
+    assert lda["with_memory"] == pytest.approx(peer.perplexity(Dyads(test)))
+    line = RowMemory(random_state=5).fit(train).perplexity(Dyads(test))
+    table = run(npz, "--seed", 5).split("-------\n")[1].splitlines()[:5]
+    assert [text.split()[-2] == "-" for text in table] == [False, True, True, False, False]
+    assert f"  {line:,.1f}  " in table[0]
+
+
 def test_lda_can_be_skipped_and_beta_given(run, npz):
     out = run(npz, "--skip-lda", "--beta", 0.9)
     assert "LDA of scikit-learn" not in out
@@ -90,7 +106,7 @@ def test_same_seed_same_report(run, npz):
     def stripped(out):
         lines = (line for line in out.splitlines() if "seconds:" not in line)
         return [
-            line[: line.rfind(" ")] if line.startswith(("  EM", "  LDA")) else line
+            line[: line.rfind(" ")] if line.startswith(("  EM", "  LDA", "  no topics")) else line
             for line in lines
         ]
 
@@ -194,7 +210,7 @@ def test_output_of_texts(summary, texts, tmp_path):
         written = np.array([line[1:] for line in lines], dtype=float)
         np.testing.assert_allclose(written, values, rtol=1e-5)
     assert found["n_observations"] == 360
-    assert found["comparison"][0]["label"] == "unigram, add-one"
+    assert found["comparison"][0]["label"] == "no topics: unigram, add-one"
     assert len(found["top_features"]) == 3
     assert len(found["temperature_search"]) == 12
 

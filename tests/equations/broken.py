@@ -27,6 +27,18 @@ class ForgottenPowerOfComponents(Twin):
         return A, AspectStatistics(expected, -mixture.log_likelihood / beta)
 
 
+class ForgottenPowerOfMixtures(Twin):
+    """New rows are mixtures that forget their temperature."""
+
+    of = Aspects, ProductAspects
+
+    def folding(self, params):
+        return ForgottenPowerOfMixtures(self.right), params
+
+    def fixed(self, X, params, beta):
+        return self.right.fixed(X, params, beta)._replace(power=1.0)
+
+
 class ForgottenPowerOfPairs(Twin):
     """What stands between the powers of both factors is not adjusted to beta."""
 

@@ -73,6 +73,8 @@ FOUND = [
     ("aspects", 0, 0.8, broken.ForgottenPowerOfComponents, [EQUAL, SLOPE]),
     ("product", 1, 0.9, broken.ForgottenPowerOfPairs, [EQUAL, SLOPE]),
     ("product", 1, 0.9, broken.OtherPairs, [EQUAL]),
+    ("aspects", 0, 0.8, broken.ForgottenPowerOfMixtures, ["restrict"]),
+    ("product", 0, 0.9, broken.ForgottenPowerOfMixtures, ["restrict"]),
     (ROWS, 0, 0.6, twins.Flat, [EQUAL, SLOPE, BOUND]),
     (ROWS, 0, 0.6, twins.OtherPower, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetProportions, [EQUAL, SLOPE]),

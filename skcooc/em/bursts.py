@@ -1,0 +1,121 @@
+"""Bursts: what comes again in a row counts for less than what comes for the first time.
+
+A row is taken as drawn from a Dirichlet compound multinomial (DCM; Madsen, Kauchak and Elkan,
+ICML 2005), whose mean is what the model predicts of it, P_ij, and whose concentration is a:
+
+    log P(n_i) = log G(a) / G(a + n_i) + sum_j log G(al_ij + n_ij) / G(al_ij),   al_ij = a P_ij,
+
+with G the gamma function. So the more often a row has a column, the likelier it has it again: each
+observation either sits down at a table where others have the same column, or opens a new one with
+the column drawn from P_ij, and T_ij of them are expected to have done the latter,
+
+    T_ij = sum_{l < n_ij} al_ij / (al_ij + l) = al_ij [psi(al_ij + n_ij) - psi(al_ij)].
+
+log (e^u + l) is convex in u and so is the sum over l < n_ij, which is log G(al + n_ij) / G(al) as a
+function of u = log al; its slope is T_ij. A tangent lies below:
+
+    sum_ij log G(al_ij + n_ij) / G(al_ij) >= sum_ij T_ij log P_ij + constant,
+
+with equality at the P of which the T are made. The right hand side is the log-likelihood of the
+model where T takes the place of the counts. EM at beta = 1 raises it, and hence what is on the
+left: with every new T the likelihood of the DCM rises again, or stays (Elkan, ICML 2006; Doyle and
+Elkan, ICML 2009, who do the same inside the E-step of a mixture of clusters, and of LDA).
+
+At beta < 1 the E-step uses S_ij >= P_ij, the tempered sum over components, where the likelihood has
+P_ij. Within a round, T fixed, the tempered free energy - sum T_ij log S_ij never rises. From round
+to round it is the tangent at al = a S that would let -sum log G(a S + n) / G(a S) fall throughout.
+T is made of P nevertheless, which sums to one: else beta would act on a as well. So a new T may
+raise the objective; no proof says that it does not.
+
+A count that is no integer stands for c = ceil(n) observations of equal weight, as elsewhere: T is
+n / c times that of c. A T lies between one table and n; if a grows without end it is n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from skcooc.em.legs import Leg, Run, State
+from skcooc.protocol import Array, Block
+
+N_ROUNDS = 3
+TINY = 1e-200  # a concentration of zero has a table for each column, as this one
+FAR = 1e5  # from where asymptotic differences have ten digits, and exact ones begin to lose them
+
+
+class Bound(NamedTuple):
+    """The tangent to the log-likelihood of the DCM: sum T log P and a constant."""
+
+    tables: Array  # (nnz,): T
+    constant: float  # nats; at the P in question it makes up for sum T log P - log-likelihood
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """Rounds of EM, each on the tables that its beginning expects.
+
+    The objective is that of the DCM, less what does not depend on the model: the sum over l < n_ij
+    of -log(P_ij + l / a), which is -n_ij log P_ij if a grows without end.
+    """
+
+    leg: Leg  # a round, on the counts
+    concentration: float  # a, observations
+
+    def begin(self, rng: np.random.Generator) -> State:
+        """Where a fit begins, unless it is told."""
+        return self.leg.begin(rng)
+
+    def at(self, run: Run) -> Leg:
+        """The round under way."""
+        if run.anchor is None:
+            return self.leg
+        X = cast(Block, self.leg.X)
+        tables, constant = bound(X, *self.leg.model.factors(*run.anchor), self.concentration)
+        return replace(self.leg, X=X.replaced(tables), offset=constant)
+
+    def enter(self, run: Run, rng: np.random.Generator) -> None:
+        """Tables are those of the state in which a round begins."""
+        run.anchor = run.state
+
+    def leave(self, run: Run) -> None:
+        """The next round, or the end."""
+        run.number += 1
+        if run.number == N_ROUNDS:
+            run.part, run.number = run.part + 1, 0
+
+    def finish(self, run: Run) -> None:
+        """When the observer has stopped it: nothing is to be undone."""
+
+    def seen(self, state: State) -> State:
+        """The state of the table."""
+        return state
+
+
+def bound(X: Block, A: Array, B: Array, a: float) -> Bound:
+    """The tangent at what factors predict, (n, k) and (M, k); a is the concentration of a row."""
+    counts = X.table.data
+    several = np.flatnonzero(counts > 1)  # a single observation has its table
+    n, P = counts[several].astype(np.float64), X.cells(A, B)[several].astype(np.float64)
+    c, al = np.ceil(n), np.maximum(a * P, TINY)
+    tables = counts.copy()
+    tables[several] = T = n / c * al * slope(al, c)
+    weights = X.observations[several] / n
+    gains = T * np.log(al / a) - n / c * (rise(al, c) - c * np.log(a))
+    return Bound(tables, float((weights * gains).sum()))
+
+
+def slope(x: Array, c: Array) -> Array:
+    """psi(x + c) - psi(x)."""
+    near, far = np.minimum(x, FAR), np.maximum(x, FAR)
+    return np.where(x < FAR, digamma(near + c) - digamma(near), np.log1p(c / (far - 0.5)))
+
+
+def rise(x: Array, c: Array) -> Array:
+    """log G(x + c) / G(x)."""
+    near, far = np.minimum(x, FAR), np.maximum(x, FAR)
+    stirling = (far - 0.5) * np.log1p(c / far) + c * np.log(far + c) - c
+    return np.where(x < FAR, gammaln(near + c) - gammaln(near), stirling)

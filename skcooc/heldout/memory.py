@@ -1,0 +1,142 @@
+"""The memory of a row: what its known part adds to what a model predicts of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+from skcooc.heldout.discounting import Discounted
+from skcooc.heldout.lookup import rows_of, values_at
+from skcooc.heldout.predictors import smoothed
+from skcooc.protocol import CSR, Array, Block, Predictor
+
+STARTS = ((30.0, 0.5, 0.02), (1.0, 0.8, 0.3))  # of texts, and of pairs seen once
+# Beyond these it makes no difference.
+CONCENTRATIONS, SHARES = (1e-3, 1e6), (1e-3, 1 - 1e-3)
+CURVES, INVERSES = (np.exp, expit, expit), (np.log, logit, logit)
+ENOUGH = 100_000  # observations, from which three numbers are estimated
+
+
+class Memory(NamedTuple):
+    """How much of a prediction is the known part of a row; see :func:`remembering`."""
+
+    concentration: float  # a, observations
+    discount: float  # d, observations
+    smoothing: float  # s
+
+
+Asked = tuple[float | None, float | None, float | None]  # those given; None is to be estimated
+
+
+def rows_with(X: Block) -> Array:
+    """How many rows have each column, rows counted by their weights, (M,)."""
+    weights = (X.table.data > 0) * X.row_weights[rows_of(X.table)]
+    return np.bincount(X.indices, weights=weights, minlength=X.shape[1])
+
+
+def remembering(known: CSR, predictor: Predictor, background: Array, memory: Memory) -> Discounted:
+    """The prediction of rows with their memory.
+
+        P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) B_ij) / (n_i + a)
+
+    where B_ij = (1 - s) P_ij + s b_j has the P of the predictor and the background b, (M,).
+    ``known`` holds the n_ij, of which nothing is to be scored.
+    """
+    a, d, s = memory
+    return Discounted(known, d, smoothed(predictor, background, s), a)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a discount d takes from a table: sum_l min(n_il, d) of each row, for d <= 1."""
+
+    n_whole: Array  # (n,): entries of at least one observation
+    rows: Array  # of the entries that are less
+    less: Array
+
+    @classmethod
+    def of(cls, table: CSR) -> Self:
+        """That of a table (n, M)."""
+        rows, whole = rows_of(table), table.data >= 1
+        n_whole = np.bincount(rows[whole], minlength=table.shape[0])
+        return cls(n_whole, rows[~whole], table.data[~whole].astype(np.float64))
+
+    def __call__(self, d: float) -> tuple[Array, Array]:
+        """The sums, (n,), and their derivatives by d."""
+        saved = np.bincount(self.rows, np.minimum(self.less, d), minlength=len(self.n_whole))
+        slopes = np.bincount(self.rows, self.less > d, minlength=len(self.n_whole))
+        return d * self.n_whole + saved, self.n_whole + slopes
+
+
+class Cells(NamedTuple):
+    """Observations to be predicted, (n,), and all that the prediction depends on."""
+
+    observations: Array  # how many each stands for
+    known: Array  # n_ij of the known part
+    totals: Array  # n_i
+    rows: Array  # whose they are
+    saved: Saved  # of those rows
+    P: Array
+    b: Array
+
+    def log_likelihood(self, memory: Memory) -> tuple[float, Array]:
+        """Its mean, nats, and the derivatives by a, d and s, (3,)."""
+        a, d, s = memory
+        of_row, slopes = self.saved(d)
+        rest, slope = a + of_row[self.rows], slopes[self.rows]
+        B = (1 - s) * self.P + s * self.b
+        scaled = np.maximum(self.known - d, 0) + rest * B
+        shares = self.observations / self.observations.sum()
+        by_a = B / scaled - 1 / (self.totals + a)
+        by_d = (slope * B - (self.known > d)) / scaled
+        by_s = rest * (self.b - self.P) / scaled
+        value = (shares * np.log(scaled / (self.totals + a))).sum()
+        return float(value), np.array([(shares * by).sum() for by in (by_a, by_d, by_s)])
+
+
+def cells_of(known: CSR, X: Block, predictor: Predictor, background: Array) -> Cells:
+    """Those of the observations X of rows of which another part is known."""
+    at = np.flatnonzero(X.observations > 0)
+    at = at[:: -(-len(at) // ENOUGH)]
+    rows, columns = rows_of(X.table)[at], X.indices[at]
+    counts = values_at(known, rows, columns)
+    totals = np.bincount(rows_of(known), weights=known.data, minlength=known.shape[0])
+    P, b = predictor.cells(X)[at], background[columns]
+    observations = X.observations[at].astype(np.float64)
+    return Cells(observations, counts, totals[rows], rows, Saved.of(known), P, b)
+
+
+def best_memory(cells: Cells, asked: Asked = (None, None, None)) -> Memory:
+    """The memory with which observations have the largest likelihood; what is given stays.
+
+    Ascends the log-likelihood by quasi-Newton steps in log a, logit d and logit s, from two starts.
+    """
+    free = [i for i, value in enumerate(asked) if value is None]
+
+    def memory(x: Iterable[float]) -> Memory:
+        found = dict(zip(free, x, strict=True))
+        values = [asked[i] if i not in found else CURVES[i](found[i]) for i in range(3)]
+        return Memory(*np.array(values, dtype=float).tolist())
+
+    def loss(x: Array) -> tuple[float, Array]:
+        at = memory(x)
+        value, slopes = cells.log_likelihood(at)
+        chain = np.array([at.concentration, *(p * (1 - p) for p in at[1:])])
+        return -value, -(slopes * chain)[free]
+
+    def scaled(values: tuple[float, ...]) -> list[float]:
+        return [float(INVERSES[i](values[i])) for i in free]
+
+    bounds = list(
+        zip(*(scaled((CONCENTRATIONS[i], SHARES[i], SHARES[i])) for i in (0, 1)), strict=True)
+    )
+    found = [
+        minimize(loss, scaled(start), jac=True, method="L-BFGS-B", bounds=bounds)
+        for start in STARTS
+    ]
+    return memory(min(found, key=lambda result: result.fun).x)

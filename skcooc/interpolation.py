@@ -1,0 +1,257 @@
+"""Interpolation of models: a weighted mean of what different ones predict."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import _BaseComposition
+
+from skcooc.base import attributes
+from skcooc.base.composed import Composed
+from skcooc.base.members import Member, members_of
+from skcooc.fitting.restarts import in_threads, shares
+from skcooc.heldout.predictors import (
+    LARGEST_SMOOTHING,
+    LEAST_SMOOTHING,
+    Interpolated,
+    Known,
+    Unigram,
+    best_weights,
+    side_by_side,
+    weighted,
+)
+from skcooc.heldout.validation import Division, Judged, add_one_unigram, hold_out
+from skcooc.protocol import Array, Block, RandomState, T, TableLike
+from skcooc.simplex import normalise
+from skcooc.tables import read_in_memory
+
+
+class Mean(NamedTuple):
+    """The mean that predicts held-out observations best."""
+
+    weights: list[float]  # of the models, which sum to one
+    smoothing: float
+    judged: Judged  # what it predicted of them, without smoothing
+
+
+class InterpolatedModels(Composed, _BaseComposition):
+    """Weighted mean of what different models predict.
+
+    The models see different things in a table, and the mean
+
+        P(y_j given x_i) = (1 - s) sum_m w_m P_m(y_j given x_i) + s b_j
+
+    never needs to predict worse than the best of them. Its weights w_m, and that of the unigram b,
+    are those with which held-out observations are most likely, found by EM: there is one optimum.
+    The mean of models with K_m components each is one with sum_m K_m components, which are those of
+    all models side by side, while the mixtures are multiplied by the weights.
+
+    To estimate the weights every model is fitted twice, first to all but the observations held out,
+    then to all; that takes twice the time. What the models themselves hold out to find a
+    temperature is not used, since it is predicted by short fits, which say too little of longer
+    ones.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator) tuples
+        The models and their names: estimators of this package, `AveragedModels`, or any
+        transformers with non-negative ``components_``, such as scikit-learn's
+        LatentDirichletAllocation and NMF. They keep their own ``random_state`` and ``n_jobs``.
+
+    validation_fraction : float, default=0.1
+        Share of the observations held out to estimate the weights.
+
+    n_jobs : int, default=None
+        Number of threads, in joblib's conventions. Models are fitted side by side. Results do not
+        depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the division into training and held-out observations.
+
+    Attributes
+    ----------
+    estimators_ : list of fitted estimators
+    named_estimators_ : Bunch
+        The same by their names.
+    interpolation_weights_ : (n_estimators,) array
+        The w_m, which sum to one.
+    smoothing_ : float
+        The weight s of the unigram, from .001 to .95.
+    components_ : (K, M) array
+        P(y_j given z_k) of all models; K is the sum of their numbers of components.
+    embedding_ : (N, K) array
+        P(z_k given x_i) of the rows fitted, times the weight of the model.
+    row_distribution_ : (N,) array
+        P(x_i).
+    component_distribution_ : (K,) array
+        P(z_k) = sum_i P(x_i) P(z_k given x_i).
+    column_embedding_ : (M, K) array
+        P(z_k given y_j).
+    row_components_ : (K, N) array
+        P(x_i given z_k).
+    unigram_ : (M,) array
+        Add-one distribution of the columns.
+    n_features_in_ : int
+        Number M of columns.
+    feature_names_in_ : (M,) array of str
+        Names of the columns, where the data has names that are strings.
+
+    References
+    ----------
+    F. Jelinek and R. L. Mercer, Interpolated estimation of Markov source parameters from sparse
+    data, Pattern Recognition in Practice, 381-397, 1980.
+
+    T. Hofmann, Unsupervised learning by probabilistic latent semantic analysis, Machine Learning
+    42, 177-196, 2001, section 5: models with different numbers of components are combined there.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel, AsymmetricClustering, InterpolatedModels
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> X = make_cooccurrences(60, 100, 3, random_state=0).X
+    >>> models = [
+    ...     ("aspects", AspectModel(3, random_state=0)),
+    ...     ("clusters", AsymmetricClustering(5, random_state=0)),
+    ... ]
+    >>> mean = InterpolatedModels(models).fit(X)
+    >>> mean.transform(X).shape
+    (60, 8)
+    >>> aspects, clusters = mean.interpolation_weights_
+    >>> aspects > clusters
+    np.True_
+    """
+
+    estimators_: list[BaseEstimator | None]
+    interpolation_weights_: Array
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimators": [list],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimators: list[tuple[str, BaseEstimator]],
+        *,
+        validation_fraction: float = 0.1,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimators, self.validation_fraction = estimators, validation_fraction
+        self.n_jobs, self.random_state = n_jobs, random_state
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters, those of the models among them.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to return the models by their names, and their parameters, too.
+
+        Returns
+        -------
+        params : dict
+        """
+        return dict(self._get_params("estimators", deep=deep))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, replace models by their names, or set their parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            Such as ``aspects__n_components=5``.
+
+        Returns
+        -------
+        self : object
+        """
+        self._set_params("estimators", **params)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit all models, and find their weights.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+            Non-negative counts or weights.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row; of each observation where X is Dyads. For estimators that take it.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            Where X is negative, not finite, empty or all zero, a parameter has no valid value, a
+            model has negative components or takes no weights, or names are not unique.
+        """
+        members = members_of(self.estimators, type(self).__name__)
+        names = [name for name, _ in self.estimators]
+        self._validate_names(names)
+        new = copy.copy(self)  # a fit that fails leaves self as it was
+        table = read_in_memory(new, X, sample_weight)
+        counts = table.sample
+        members = self._each(lambda member: member.fit(X, counts, sample_weight), members)
+        mean = self._best_mean(members, counts)
+        factors = side_by_side([member.fitted for member in members], mean.weights)
+        mass = counts.row_sums * counts.row_weights
+        estimators = [member.estimator for member in members]
+        attributes.become(
+            self,
+            attributes.of_input(new)
+            | {
+                "_members": members,
+                "_frame": table.frame,
+                "_judged": mean.judged,
+                "estimators_": estimators,
+                "named_estimators_": Bunch(**dict(zip(names, estimators, strict=True))),
+                "interpolation_weights_": np.array(mean.weights),
+                "smoothing_": mean.smoothing,
+                "components_": factors.B.T,
+                "embedding_": factors.A,
+                "row_distribution_": mass / mass.sum(),
+                "unigram_": add_one_unigram(counts.column_sums, counts.grain),
+            },
+        )
+        return self
+
+    def _best_mean(self, members: Sequence[Member], X: Block) -> Mean:
+        """The weights with which observations, of which models know nothing, are most likely."""
+        seed = attributes.seeds(self.random_state, 1)[0]
+        division = Division(self.validation_fraction, seed, "auto")
+        rest, heldout = hold_out(X, *division)
+        fits = self._each(lambda member: member.fit(rest.table, rest, rest.weights), members)
+        predicted = [Known(member.fitted.cells(heldout.X)) for member in fits]
+        parts = best_weights([*predicted, Unigram(heldout.background)], heldout.X)
+        smoothing = float(np.clip(parts[-1], LEAST_SMOOTHING, LARGEST_SMOOTHING))
+        (found,) = normalise(parts[None, :-1], axis=1, otherwise=1 / len(predicted))
+        weights = found.tolist()
+        mean = Known(Interpolated(predicted, weights).cells(heldout.X))
+        return Mean(weights, smoothing, Judged(division, mean))
+
+    def _fold_in(self, X: Block) -> Array:
+        """P(k given x) of checked rows under every model, times its weight."""
+        mixtures = self._each(lambda member: member.fold_in(X), self._members)
+        return weighted(mixtures, self.interpolation_weights_.tolist())
+
+    def _each(self, function: Callable[[Member], T], members: Sequence[Member]) -> list[T]:
+        """function(member) for each of them, side by side."""
+        n_outer, _ = shares(self.n_jobs, len(members))
+        return in_threads(function, [(member,) for member in members], n_outer)

@@ -1,0 +1,94 @@
+"""The memory of a row against a slow transcription, and its estimate against a search."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import approx_fprime
+
+from skcooc.heldout import Unigram
+from skcooc.heldout.memory import Memory, best_memory, cells_of, remembering, rows_with
+from skcooc.heldout.validation import hold_out
+from skcooc.metrics import perplexity_of
+from skcooc.tables import as_counts
+from tests.tables import planted
+
+KNOWN = sp.csr_array([[3.0, 1.0, 0.0, 0.0], [0.0, 0.4, 0.0, 2.0], [0.0, 0.0, 0.0, 0.0]])
+MODEL = Unigram(np.array([0.1, 0.2, 0.3, 0.4]))
+BACKGROUND = np.array([0.4, 0.3, 0.2, 0.1])
+ALL = as_counts(sp.csr_array(np.ones(KNOWN.shape)))
+
+
+def literal(known, P, b, a, d, s):
+    """P(y given x) cell by cell, as the Chinese restaurant has it."""
+    predicted = np.zeros(known.shape)
+    for i, row in enumerate(known):
+        saved = sum(min(n, d) for n in row)
+        for j, n in enumerate(row):
+            lower = (1 - s) * P[j] + s * b[j]
+            known_share = max(n - d, 0) + (a + saved) * lower
+            predicted[i, j] = known_share / (sum(row) + a)
+    return predicted
+
+
+@pytest.mark.parametrize("memory", [(5.0, 0.6, 0.3), (0.5, 0.0, 0.0), (80.0, 1.0, 1.0)])
+def test_the_prediction_is_that_of_the_restaurant(memory):
+    cells = remembering(KNOWN, MODEL, BACKGROUND, Memory(*memory)).cells(ALL)
+    expected = literal(KNOWN.toarray(), MODEL.distribution, BACKGROUND, *memory)
+    np.testing.assert_allclose(cells.reshape(KNOWN.shape), expected, rtol=1e-12)
+    np.testing.assert_allclose(expected.sum(axis=1), 1, rtol=1e-12)
+    without_discount = literal(KNOWN.toarray(), MODEL.distribution, BACKGROUND, 2.0, 0.0, 0.3)
+    assert not np.allclose(cells.reshape(KNOWN.shape), without_discount)
+
+
+def divided(seed=0):
+    """Bursty rows in two parts; what is fitted, what is to be predicted, and the background."""
+    X = planted(n_rows=40, n_columns=60, n_observations=4000, burstiness=15).X.astype(float)
+    rest, heldout = hold_out(as_counts(X), 0.3, seed, "auto")
+    return rest, heldout.X
+
+
+def test_slopes_are_those_of_the_log_likelihood():
+    rest, heldout = divided()
+    cells = cells_of(rest.table, heldout, MODEL_OF_ALL, BACKGROUND_OF_ALL)
+    at = np.array([7.0, 0.4, 0.3])
+    value, slopes = cells.log_likelihood(Memory(*at))
+    perplexity = perplexity_of(
+        heldout.table, remembering(rest.table, MODEL_OF_ALL, BACKGROUND_OF_ALL, Memory(*at))
+    )
+    assert value == pytest.approx(-math.log(perplexity))
+    numerical = approx_fprime(at, lambda x: cells.log_likelihood(Memory(*x))[0], 1e-7)
+    np.testing.assert_allclose(slopes, numerical, rtol=1e-3)
+    assert not np.allclose(slopes[::-1], numerical, rtol=0.5)
+
+
+def test_the_best_memory_beats_a_grid():
+    rest, heldout = divided()
+    cells = cells_of(rest.table, heldout, MODEL_OF_ALL, BACKGROUND_OF_ALL)
+    found = best_memory(cells)
+    best, _ = cells.log_likelihood(found)
+    grid = itertools.product((1, 5, 15, 30, 100), (0.01, 0.2, 0.5, 0.8), (0.01, 0.3, 0.9))
+    assert all(cells.log_likelihood(Memory(*point))[0] <= best + 1e-9 for point in grid)
+    assert cells.log_likelihood(Memory(1e4, 0.01, 0.3))[0] < best - 0.05  # next to no memory
+
+
+def test_what_is_given_stays():
+    rest, heldout = divided()
+    cells = cells_of(rest.table, heldout, MODEL_OF_ALL, BACKGROUND_OF_ALL)
+    found = best_memory(cells, (None, 0.25, None))
+    assert found.discount == 0.25
+    assert cells.log_likelihood(found)[0] <= cells.log_likelihood(best_memory(cells))[0] + 1e-9
+
+
+def test_rows_count_by_their_weights():
+    X = as_counts(KNOWN)
+    np.testing.assert_array_equal(rows_with(X), [1, 2, 0, 1])
+    twice = as_counts(sp.vstack([KNOWN, KNOWN[[1]]]).tocsr())
+    np.testing.assert_array_equal(rows_with(twice), [1, 3, 0, 2])
+
+
+rng = np.random.default_rng(0)
+MODEL_OF_ALL = Unigram(rng.dirichlet(np.ones(60)))
+BACKGROUND_OF_ALL = np.full(60, 1 / 60)

@@ -1,0 +1,155 @@
+"""Columns that are new to a row: against a literal transcription, row by row."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.model_selection import GridSearchCV, KFold
+
+from skcooc import AspectModel, Dyads, RowMemory, metrics
+from skcooc.counts import thin
+from skcooc.heldout import Factors, Unigram, Unseen
+from skcooc.heldout.memory import Memory, remembering
+from skcooc.heldout.predictors import smoothed
+from skcooc.heldout.scoring import SPLIT_SEED
+from skcooc.model_selection import split_observations
+from skcooc.tables import as_counts
+from tests.cases import FAST
+from tests.tables import planted
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
+X = planted(n_rows=60, n_columns=80, n_observations=4000, burstiness=20).X.astype(float)
+TRAIN, TEST = split_observations(X, random_state=0)
+RNG = np.random.default_rng(0)
+FACTORS = Factors(RNG.dirichlet(np.ones(3), 60), RNG.dirichlet(np.ones(80), 3).T)
+ASPECTS = AspectModel(3, beta=0.9, **FAST)
+
+
+def literal(test, P, known, renormalised=True):
+    """The mean log-likelihood of what is new, observation by observation."""
+    total, n = 0.0, 0.0
+    for i, j in zip(*test.nonzero(), strict=True):
+        if known[i, j] > 0:
+            continue
+        left = sum(P[i, column] for column in range(P.shape[1]) if known[i, column] == 0)
+        total += test[i, j] * np.log(P[i, j] / (left if renormalised else 1))
+        n += test[i, j]
+    return total / n
+
+
+def test_it_is_the_definition():
+    n, known, P = TEST.toarray(), TRAIN.toarray(), FACTORS.A @ FACTORS.B.T
+    found = -np.log(metrics.unseen_perplexity(TEST, FACTORS, TRAIN))
+    assert found == pytest.approx(literal(n, P, known), rel=1e-10)
+    assert found > literal(n, P, known, renormalised=False) + 0.1  # the twin that is not
+
+
+def test_probabilities_of_what_is_new_sum_to_one():
+    everything = as_counts(sp.csr_array(np.ones(X.shape)))
+    cells = Unseen(as_counts(TRAIN), FACTORS).cells(everything).reshape(X.shape)
+    np.testing.assert_allclose(cells.sum(axis=1), 1)
+    assert (cells[TRAIN.toarray() > 0] == 0).all()
+
+
+def test_the_parts_add_up():
+    parts = metrics.score_parts(TEST, FACTORS, TRAIN)
+    n, new = TEST.toarray(), TRAIN.toarray() == 0
+    assert parts.seen_share == pytest.approx(1 - n[new].sum() / n.sum())
+    mean = parts.seen_share * parts.seen + (1 - parts.seen_share) * parts.unseen
+    assert np.exp(-mean) == pytest.approx(metrics.perplexity_of(TEST, FACTORS))
+    P = FACTORS.A @ FACTORS.B.T
+    assert parts.unseen == pytest.approx(literal(n, P, TRAIN.toarray(), renormalised=False))
+    assert np.exp(-parts.renormalised) == metrics.unseen_perplexity(TEST, FACTORS, TRAIN)
+    weighted = metrics.score_parts(3 * TEST, FACTORS, 0.5 * TRAIN)
+    np.testing.assert_allclose(weighted, parts)
+
+
+def test_a_memory_of_the_row_cancels_out():
+    b = metrics.unigram(TRAIN)
+    remembered = remembering(TRAIN, FACTORS, b, Memory(20.0, 0.3, 0.1))
+    alone = metrics.unseen_perplexity(TEST, smoothed(FACTORS, b, 0.1), TRAIN)
+    assert metrics.unseen_perplexity(TEST, remembered, TRAIN) == pytest.approx(alone)
+    parts = [metrics.score_parts(TEST, p, TRAIN) for p in (remembered, FACTORS)]
+    assert parts[0].seen > parts[1].seen + 0.5
+
+
+def test_stored_zeros_are_not_known():
+    known = sp.csr_array(([2.0, 0.0], ([0, 0], [0, 1])), shape=(1, 3))
+    thirds = Unigram(np.full(3, 1 / 3))
+    assert metrics.unseen_perplexity([[0, 1, 0]], thirds, known) == pytest.approx(2)
+    cells = Unseen(as_counts(known), thirds).cells(as_counts(known))
+    np.testing.assert_allclose(cells, [0, 0.5])
+
+
+def test_nothing_is_left_by_what_is_known():
+    known, X = [[5, 0, 0]], [[0, 1, 0]]
+    assert metrics.unseen_perplexity(X, Unigram(np.array([1.0, 0.0, 0.0])), known) == np.inf
+    rounded = Unigram(np.array([1.0, 1e-9, 0.0]))  # sums to more than one, by rounding
+    assert metrics.unseen_perplexity(X, rounded, known) == 1
+    parts = metrics.score_parts([[1, 0, 0]], Unigram(np.full(3, 1 / 3)), known)
+    assert parts.seen_share == 1
+    assert np.isnan([parts.unseen, parts.renormalised]).all()
+
+
+def test_the_scorer_of_further_observations():
+    model = ASPECTS.fit(TRAIN)
+    predictor = smoothed(
+        Factors(model.embedding_, model.components_.T), model.unigram_, model.smoothing_
+    )
+    expected = -np.log(metrics.unseen_perplexity(TEST, predictor, TRAIN))
+    score = metrics.make_unseen_scorer(Dyads(X))
+    assert score(model, Dyads(TEST)) == pytest.approx(expected)
+
+
+def test_the_scorer_needs_no_memory():
+    model = RowMemory(ASPECTS, concentration=9.0, discount=0.2, smoothing=0.1).fit(TRAIN)
+    factors = Factors(model.embedding_, model.components_.T)
+    remembered = remembering(TRAIN, factors, model.unigram_, Memory(9.0, 0.2, 0.1))
+    score = metrics.make_unseen_scorer(Dyads(X))(model, Dyads(TEST))
+    expected = metrics.unseen_perplexity(TEST, remembered, TRAIN)
+    assert np.exp(-score) == pytest.approx(expected)
+
+
+def test_the_scorer_of_new_rows():
+    model = ASPECTS.fit(X[:40])
+    known, scored = thin(X[40:], 0.5, SPLIT_SEED, occupied=True)
+    P = model.transform(known) @ model.components_
+    P = (1 - model.smoothing_) * P + model.smoothing_ * model.unigram_
+    expected = literal(scored.toarray(), P, known.toarray())
+    assert metrics.make_unseen_scorer()(model, X[40:]) == pytest.approx(expected)
+    frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(80)])
+    named = AspectModel(3, beta=0.9, **FAST).set_output(transform="pandas").fit(frame[:40])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert metrics.make_unseen_scorer()(named, frame[40:]) == pytest.approx(expected)
+    assert list(named.feature_names_in_) == list(frame.columns)
+
+
+def test_searches_over_observations_and_rows():
+    grid = {"n_components": [1, 3]}
+    dyads = Dyads(X * 0.37)  # weights that are no whole numbers
+    for data, cv in ((dyads, KFold(2, shuffle=True, random_state=0)), (X, 2)):
+        score = metrics.make_unseen_scorer(data if data is dyads else None)
+        search = GridSearchCV(ASPECTS, grid, scoring=score, cv=cv).fit(data)
+        assert search.best_params_ == {"n_components": 3}
+
+
+def test_what_cannot_be_scored():
+    model = ASPECTS.fit(TRAIN)
+    for scorer, observations, message in (
+        (metrics.make_unseen_scorer(), Dyads(TEST), "give make_unseen_scorer all observations"),
+        (metrics.make_unseen_scorer(Dyads(TRAIN)), Dyads(TEST), "was not given"),
+        (metrics.make_unseen_scorer(Dyads(X[:9])), Dyads(TEST), "table of shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            scorer(model, observations)
+    for test, known, message in (
+        ([[1, 0]], [[1, 0]], "the known part has all their columns"),
+        ([[0, 0]], [[1, 0]], "no observations"),
+        ([[1, 0]], [[0, 0]], "no observations"),
+        ([[1, 0]], [[1, 0, 0]], "does not match"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            metrics.unseen_perplexity(test, Unigram(np.full(2, 0.5)), known)

@@ -1,0 +1,178 @@
+"""The memory of a row, around models of ours and of others."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+
+from skcooc import AspectModel, AsymmetricClustering, AveragedModels, Dyads, RowBlocks, RowMemory
+from skcooc.heldout import Factors
+from skcooc.heldout.memory import Memory, remembering
+from skcooc.metrics import perplexity_of
+from skcooc.model_selection import split_observations
+from tests.cases import FAST
+from tests.tables import planted
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+X = planted(n_rows=60, n_columns=80, n_observations=6000, burstiness=20).X.astype(float)
+TRAIN, TEST = split_observations(X, random_state=0)
+ASPECTS = AspectModel(3, **FAST)
+GIVEN = {"concentration": 20.0, "discount": 0.2, "smoothing": 0.1}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return RowMemory(ASPECTS).fit(TRAIN)
+
+
+def test_the_model_is_the_one_that_it_would_be_alone(model):
+    alone = clone(ASPECTS).fit(TRAIN)
+    np.testing.assert_array_equal(model.components_, alone.components_)
+    np.testing.assert_array_equal(model.transform(X), alone.transform(X))
+    assert model.estimator_.beta_ == alone.beta_
+
+
+def test_rows_fitted_are_predicted_from_their_counts(model):
+    found = Memory(model.concentration_, model.discount_, model.smoothing_)
+    factors = Factors(model.embedding_, model.components_.T)
+    expected = perplexity_of(TEST, remembering(TRAIN, factors, model.unigram_, found))
+    assert model.perplexity(Dyads(TEST)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_new_rows_are_predicted_from_their_known_half():
+    model = RowMemory(ASPECTS, **GIVEN).fit(TRAIN)
+    row = np.zeros((1, X.shape[1]))
+    row[0, 3] = 2  # two of a kind: one is known, and the other scored
+    known = row / 2
+    lower = 0.9 * (model.transform(known) @ model.components_) + 0.1 * model.unigram_
+    expected = (1 - 0.2 + (20 + 0.2) * lower[0, 3]) / 21
+    assert model.score(row) == pytest.approx(np.log(expected), rel=1e-6)
+    assert model.score(row) > model.estimator_.score(row) + 1
+
+
+def test_memory_predicts_better_where_there_are_bursts(model):
+    bare = model.estimator_.perplexity(Dyads(TEST))
+    no_topics = RowMemory(random_state=0).fit(TRAIN)
+    remembered = model.perplexity(Dyads(TEST))
+    assert remembered < 0.98 * min(bare, no_topics.perplexity(Dyads(TEST)))
+    assert no_topics.transform(X).shape == (60, 1)
+    assert no_topics.estimator_ is None
+
+
+def test_without_bursts_nothing_is_lost():
+    plain = planted(n_rows=60, n_columns=80, n_observations=6000).X.astype(float)
+    train, test = split_observations(plain, random_state=0)
+    model = RowMemory(clone(ASPECTS)).fit(train)
+    assert model.perplexity(Dyads(test)) < 1.01 * model.estimator_.perplexity(Dyads(test))
+    assert model.concentration_ > 200
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        AspectModel(3, beta=0.8, **FAST),  # which holds nothing out
+        AspectModel(3, beta=0.9, early_stopping=True, **FAST),
+        AsymmetricClustering(3, **FAST),
+        AveragedModels(ASPECTS, 2, random_state=0),
+        LatentDirichletAllocation(3, max_iter=5, random_state=0),
+        NMF(3, beta_loss="kullback-leibler", solver="mu", init="nndsvda", random_state=0),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_around_other_models(estimator):
+    model = RowMemory(estimator, random_state=0).fit(TRAIN)
+    for mixtures in (model.embedding_, model.transform(X)):
+        np.testing.assert_allclose(mixtures.sum(axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-6)
+    bare = perplexity_of(TEST, Factors(model.embedding_, model.components_.T))
+    assert model.perplexity(Dyads(TEST)) < 0.95 * bare
+    assert np.isfinite(model.perplexity(X[:20]))
+
+
+def test_the_products_of_nmf_are_kept():
+    nmf = NMF(3, beta_loss="kullback-leibler", solver="mu", init="nndsvda", random_state=0)
+    model = RowMemory(nmf, **GIVEN).fit(TRAIN)
+    product = model.estimator_.transform(TRAIN) @ model.estimator_.components_
+    expected = product / product.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.embedding_ @ model.components_, expected, rtol=1e-6)
+
+
+def test_what_is_held_out_is_that_of_the_model(model):
+    """No second fit is made where the model holds out observations itself."""
+    fits = []
+
+    class Counting(AspectModel):
+        def fit(self, *args, **params):
+            fits.append(self)
+            return super().fit(*args, **params)
+
+    RowMemory(Counting(3, **FAST)).fit(TRAIN)
+    assert len(fits) == 1
+    RowMemory(Counting(3, beta=0.9, **FAST)).fit(TRAIN)
+    assert len(fits) == 3
+    RowMemory(Counting(3, beta=0.9, **FAST), **GIVEN).fit(TRAIN)
+    assert len(fits) == 4
+
+
+def test_weights_are_repetitions():
+    weights = np.arange(60) % 3
+    kept = {"concentration": "auto", "discount": 0.2, "smoothing": 0.1}
+    for estimator in (None, AspectModel(2, beta=1.0, **FAST)):
+        weighted = RowMemory(estimator, random_state=0, **kept).fit(TRAIN, sample_weight=weights)
+        repeated = RowMemory(estimator, random_state=0, **kept).fit(
+            csr_array(np.repeat(TRAIN.toarray(), weights, axis=0))
+        )
+        np.testing.assert_allclose(weighted.unigram_, repeated.unigram_)
+        if estimator is None:
+            assert weighted.concentration_ == pytest.approx(repeated.concentration_, rel=1e-3)
+
+
+def test_grid_search_over_observations_and_pipelines():
+    grid = {"estimator__beta": [0.3, 0.9]}
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(RowMemory(ASPECTS, **GIVEN), grid, cv=folds).fit(Dyads(TRAIN))
+    assert search.best_params_["estimator__beta"] == 0.9
+    texts = ["a cat, a cat and a dog", "a dog and a dog", "two cats", "one dog"]
+    steps = make_pipeline(CountVectorizer(), RowMemory(AspectModel(2, beta=0.9, **FAST), **GIVEN))
+    assert steps.fit_transform(texts).shape == (4, 2)
+
+
+def test_streams_and_blocks_predict_new_rows_alone():
+    by_batches = RowMemory(AspectModel(3, **FAST), random_state=0)
+    for batch in (X[:30], X[30:]):
+        by_batches.partial_fit(batch)
+    blocks = RowBlocks([X[:30], X[30:]])
+    for model in (by_batches, RowMemory(AspectModel(3, **FAST), random_state=0).fit(blocks)):
+        bare = model.estimator_.perplexity(X)
+        assert model.perplexity(X) < bare
+        with pytest.raises(ValueError, match=r"nothing is kept|table of shape"):
+            model.score(Dyads(X))
+    np.testing.assert_array_equal(by_batches.unigram_, RowMemory().fit(X).unigram_)
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "params", "message"),
+    [
+        (RowMemory(PCA(2)), X, {}, "negative components"),
+        (RowMemory(NMF(2)), X, {"sample_weight": np.ones(60)}, "sample_weight is given, but NMF"),
+        (RowMemory("aspects"), X, {}, "The 'estimator' parameter of RowMemory must be"),
+        (RowMemory(discount=1.5), X, {}, "The 'discount' parameter of RowMemory must be"),
+        (RowMemory(concentration=-1), X, {}, "The 'concentration' parameter of RowMemory"),
+        (RowMemory(), np.zeros((3, 4)), {}, "Found array with 0 observation"),
+    ],
+)
+def test_bad_input(model, X, params, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, **params)
+    assert not hasattr(model, "components_")
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(model):
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="Negative"):
+        clone(model).fit(-X)
+    assert dict(vars(model)) == before
