@@ -29,7 +29,11 @@ METHODS: dict[str, Callable[[tuned.Split, tuned.Effort, int], tuned.Outcome]] = 
     "no topics": methods.without_topics,
     "AspectModel": methods.aspect_model,
     "AspectModel, burstiness='auto'": partial(methods.aspect_model, burstiness="auto"),
-    "AveragedModels, three of these": partial(methods.average, n_estimators=3),
+    "AspectModel, leave_one_out=True": partial(methods.aspect_model, leave_one_out=True),
+    "AveragedModels, three of AspectModel": partial(methods.average, n_estimators=3),
+    "AveragedModels, three with leave_one_out=True": partial(
+        methods.average, n_estimators=3, leave_one_out=True
+    ),
     "tomotopy LDA, untuned": methods.gibbs_lda,
 }
 

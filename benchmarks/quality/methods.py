@@ -155,7 +155,11 @@ METHODS: dict[str, Callable[[Split, Effort, int], Outcome]] = {
     ),
     "AspectModel, beta='auto'": aspect_model,
     "AspectModel, burstiness='auto'": lambda *given: aspect_model(*given, burstiness="auto"),
+    "AspectModel, leave_one_out=True": lambda *given: aspect_model(*given, leave_one_out=True),
     "AveragedModels, five with beta='auto'": average,
+    "AveragedModels, five with leave_one_out=True": lambda *given: average(
+        *given, leave_one_out=True
+    ),
     "AveragedModels, five with burstiness='auto'": lambda *given: average(
         *given, burstiness="auto"
     ),
