@@ -51,8 +51,9 @@ class AspectModel(CooccurrenceEstimator):
     component_prior : float or "auto", default="auto"
         Pseudo-count added to the expected count of every column in every aspect. It helps where
         data are thin, such as word pairs seen once. "auto" chooses it where ``beta="auto"``,
-        after beta, between .001 and .5 of the mean expected count. It is zero elsewhere, and where
-        that lowers the held-out perplexity by less than one per cent, as on most texts. With
+        after beta, between .001 and .5 of the mean expected count. It is zero elsewhere, where data
+        are not thin, as the held-out observations show by a smoothing below .01, and where it
+        lowers their perplexity by less than one per cent, as on most texts. With
         ``leave_one_out=True`` "auto" is .02.
 
     leave_one_out : bool, default=False

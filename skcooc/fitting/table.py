@@ -14,7 +14,15 @@ from skcooc.counts.threads import threads
 from skcooc.em import Fit, State, TemperatureRange
 from skcooc.em import fit as fit_legs
 from skcooc.em.legs import Observe, Part, ignore
-from skcooc.em.temperature import Probe, Sought, best, search, search_exponents, search_prior
+from skcooc.em.temperature import (
+    Probe,
+    Sought,
+    best,
+    is_thin,
+    search,
+    search_exponents,
+    search_prior,
+)
 from skcooc.fitting.plan import Grown, Options, Plan, Priors
 from skcooc.fitting.restarts import Progress, Unfinished, best_restart
 from skcooc.heldout import HeldOut, Validation
@@ -196,8 +204,8 @@ def _search(
                 best(found),
                 observe,
             )
-        if priors is not None:
-            at = best(found)
+        at = best(found)
+        if priors is not None and (heldout.smoothing is not None or is_thin(at)):
             found += search_prior(
                 lambda prior: probes(
                     at.beta, _tuned(plan, priors, at._replace(prior=prior)), "prior"

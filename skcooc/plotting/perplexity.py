@@ -121,7 +121,8 @@ class PerplexityDisplay(Display):
             raise ValueError(
                 f"There is nothing to draw{'' if over is None else f' over {over}'}: the model "
                 f"validated {', '.join(known) or 'nothing'}. Fit it with early_stopping=True for "
-                "iterations, with beta='auto' for beta."
+                "iterations, with beta='auto' for beta, and for component_prior where data are "
+                "thin."
             )
         x, perplexity = np.array(sorted(known[over]), dtype=float).T
         curve = Curve(name or f"β = {model.beta_:.3g}", x, perplexity)

@@ -12,6 +12,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from skcooc import AspectModel, Dyads, RowMemory, metrics
 from skcooc.cli import main
+from skcooc.em.temperature import N_PROBES
 from skcooc.inspection import export_dict, export_text
 from skcooc.model_selection import split_observations
 from tests.cli.conftest import FAST, TOPICS
@@ -212,7 +213,7 @@ def test_output_of_texts(summary, texts, tmp_path):
     assert found["n_observations"] == 360
     assert found["comparison"][0]["label"] == "no topics: unigram, add-one"
     assert len(found["top_features"]) == 3
-    assert len(found["temperature_search"]) == 12
+    assert len(found["temperature_search"]) == N_PROBES
 
 
 def test_output_of_a_matrix_is_the_model_alone(summary, X, tmp_path):

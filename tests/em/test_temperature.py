@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skcooc.em import TemperatureRange
-from skcooc.em.temperature import Probe, best, search, search_exponents, search_prior
+from skcooc.em.temperature import Probe, best, is_thin, search, search_exponents, search_prior
 from skcooc.heldout import Validation
 
 
@@ -104,3 +104,9 @@ def test_a_prior_must_be_worth_it(gain, prior):
     plain = Probe(0.7, Validation(100.0, 0.0))
     worse = Probe(0.6, Validation(120.0, 0.0))
     assert best([worse, plain, Probe(0.7, Validation(100 * (1 - gain), 0.0), 0.1)]).prior == prior
+
+
+def test_a_prior_is_looked_for_where_data_are_thin():
+    enough, thin = (Probe(0.8, Validation(100.0, s)) for s in (0.009, 0.02))
+    assert is_thin(thin)
+    assert not is_thin(enough)
