@@ -1,45 +1,17 @@
-"""What counts, equations and predictions promise to each other: types, and hardly any code."""
+"""What counts promise: to a start and the driver of EM, and to equations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, get_args
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
-Array: TypeAlias = NDArray[Any]
-CSR: TypeAlias = sp.csr_array  # of non-negative floats, checked
-TableLike: TypeAlias = Any  # what a user gives: array-like, sparse, DataFrame, Dyads, not checked
-RandomState: TypeAlias = int | np.random.RandomState | None
+from skcooc.protocol.types import CSR, A, Array, Need, P, Rows, S, T
 
-Rows: TypeAlias = Array  # (n, k): the state of the rows: distributions, or expected counts
-Params: TypeAlias = Any  # NamedTuple of arrays; `weights` (k,) are those of an empty row
-Statistics: TypeAlias = Any  # NamedTuple of sums over rows; its `free_energy` is in nats
-
-T = TypeVar("T")
-P = TypeVar("P")  # the parameters of a model
-S = TypeVar("S")  # its statistics
-S_co = TypeVar("S_co", covariant=True)
-A = TypeVar("A")
-
-# What equations or parameters may ask of a table, and a table may have on offer:
-Need = Literal[
-    "divide",  # observations that are held out, of all rows
-    "coarsen",  # rows that are tied in groups
-    "exchange",  # moves of objects that are rows and columns at once
-    "left_out",  # posteriors of observations that leave themselves out
-    "mixture",  # products of ratios with factors
-    "replaced",  # other counts in the place of its own
-    "paths",  # mixtures along the paths of a tree
-    "all rows",  # all of them in one place, for the start
-    "each step",  # all of them in every step
-    "row states",  # states of the rows, kept from step to step
-    "triples",  # a third index of every observation
-    "weights",  # of the rows
-]
-EVERYTHING: frozenset[Need] = frozenset(get_args(Need))
+if TYPE_CHECKING:
+    from skcooc.protocol.equations import FoldIn
 
 
 class Map(Protocol):
@@ -236,126 +208,3 @@ class Triples(Counts, Protocol):
     @property
     def middle_sums(self) -> Array:
         """Observations of each value of the index between, (M,)."""
-
-
-class FoldIn(Protocol[P, S_co]):
-    """How rows are folded into parameters, as pure functions: no argument is changed, nor self."""
-
-    def expect(self, X: Block, params: P, rows: Rows, beta: float) -> tuple[Rows, S_co]:
-        """E-step: the new row states, and statistics that add up over blocks of rows."""
-
-    def restrict(self, params: P, columns: Array) -> P:
-        """Parameters for the given columns alone, which is all that new rows with these need."""
-
-    def factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
-        """A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
-
-    def fixed(self, X: Block, params: P, beta: float) -> FixedComponents | None:
-        """What the rows are mixtures of, if the E-step does with them what it says there."""
-        return None
-
-
-class Equations(FoldIn[P, S], Protocol[P, S]):
-    """A mixture model: its equations, as pure functions of a frozen object."""
-
-    @property
-    def needs(self) -> Mapping[Need, str]:
-        """What it needs of a table: which parameter asks for it, and what to set instead."""
-
-    def start(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
-        """Parameters and row states to start from."""
-
-    def maximize(self, stats: S, params: P, beta: float) -> P:
-        """M-step: the parameters which the statistics of all rows determine."""
-
-    def log_prior(self, params: P, beta: float) -> float:
-        """Terms of the objective in the parameters alone; free energy minus it never rises."""
-
-    def free_parameters(self, params: P, n_rows: int) -> int:
-        """How many numbers are free in P(y given x) of so many rows; see ``base/criteria.py``."""
-        raise NotImplementedError
-
-    def folding(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
-        """What new rows are folded in by: equations, and the parameters that they need.
-
-        These, unless a model says otherwise.
-        """
-        return self, params
-
-    def predicting(self, params: P, rows: Rows) -> tuple[Array, Array]:
-        """What ``cells`` of these rows predicts observations from.
-
-        The factors, unless a model says otherwise.
-        """
-        return self.factors(params, rows)
-
-    def mixing(self, params: P) -> tuple[Array, Array] | None:
-        """The prior of the mixture of a row: weights (a,) and A (a, k); see ``factors``.
-
-        None where there is none: a mixture is then a parameter of its row.
-        """
-        return None
-
-
-Model: TypeAlias = Equations[Any, Any]
-
-
-class OnlineModel(Equations[P, S], Protocol[P, S]):
-    """A model whose parameters can follow a stream of rows."""
-
-    def diluted(self, params: P, distribution: Array, share: float) -> P:
-        """Parameters of which every component is, in this share, the distribution (M,)."""
-
-
-class Clustering(Equations[P, S], Protocol[P, S]):
-    """A model of clusters, whose best temperature depends on the size of the objects clustered."""
-
-    @property
-    def largest_beta(self) -> float:
-        """1 where beta is the exponent of a likelihood; infinite where it is of a divergence."""
-        return 1.0
-
-    def object_size(self, X: Counts) -> float:
-        """Mean number of observations of an object."""
-
-    def critical_beta(self, X: Counts) -> float:
-        """The inverse temperature below which all clusters are the same."""
-
-
-class Annealable(Equations[P, S], Protocol[P, S]):
-    """A model of clusters, or of aspects, that split while the temperature falls.
-
-    The states of its rows are their posterior distributions over the clusters.
-    """
-
-    n_clusters: int
-
-    def mixed(self, params: P, shares: Array) -> P:
-        """Parameters of other clusters, to which those there give these shares, (K, K')."""
-
-    def perturb(self, params: P, rng: np.random.Generator, amount: float) -> P:
-        """Parameters with noise of this relative size."""
-
-
-class Predictor(Protocol):
-    """A prediction of further observations, bound to the rows of one table."""
-
-    def cells(self, X: Block) -> Array:
-        """P(y_j given x_i) at the non-zeros of other counts of these rows, (nnz,), float64."""
-
-
-class Components(Protocol):
-    """A fitted estimator of this library or of another: all that is asked of the latter."""
-
-    components_: Array  # (K, M): P(y given z), up to a factor of each component
-
-
-class FactorModel(Components, Protocol):
-    """A fitted estimator, of which P(y given x) is a product of two factors."""
-
-    embedding_: Array  # (N, K): P(z given x)
-    row_distribution_: Array  # (N,): P(x)
-    beta_: float
-
-    def transform(self, X: TableLike) -> Array:
-        """P(z given x) of rows, (n, K)."""
