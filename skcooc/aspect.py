@@ -60,8 +60,8 @@ class AspectModel(CooccurrenceEstimator):
         Whether the posterior of an observation leaves out what the observation itself contributed
         to its row and to its column (predictive EM). It predicts better where rows are short and
         components many, and beta is then nearer to one: perplexity of a fifth of the words of every
-        message, 20 Newsgroups, the 2000 most frequent words, without and with it: 641 and 609 at
-        K=64, 618 and 503 at K=256; Cranfield 388 and 386 at K=32, 339 and 332 at K=128. An
+        message, 20 Newsgroups, the 2000 most frequent words, without and with it: 641 and 607 at
+        K=64, 612 and 502 at K=256; Cranfield 381 and 382 at K=32, 328 and 324 at K=128. An
         iteration took about three times as long. No proof says that the objective falls. New rows
         are folded in plainly, with the prior of rows: ``transform`` of the rows fitted is not
         ``embedding_``. Neither streams nor dask arrays can be fitted.
