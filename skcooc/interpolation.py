@@ -236,7 +236,9 @@ class InterpolatedModels(Composed, _BaseComposition):
         """The weights with which observations, of which models know nothing, are most likely."""
         seed = attributes.seeds(self.random_state, 1)[0]
         division = Division(self.validation_fraction, seed, "auto")
-        rest, heldout = hold_out(X, *division)
+        rest, heldout = hold_out(
+            X, *division, purpose="to estimate the weights. Change validation_fraction."
+        )
         fits = self._each(lambda member: member.fit(rest.table, rest, rest.weights), members)
         predicted = [Known(member.fitted.cells(heldout.X)) for member in fits]
         parts = best_weights([*predicted, Unigram(heldout.background)], heldout.X)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
@@ -21,6 +21,10 @@ from skcooc.heldout.validation import Division, add_one_unigram, hold_out
 from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
 from skcooc.tables import Table, read, read_in_memory
 
+PURPOSE = (
+    "to estimate the memory. Give numbers for concentration, discount and smoothing, or change "
+    "validation_fraction."
+)
 SHARE = [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})]
 
 
@@ -175,6 +179,7 @@ class RowMemory(Composed):
         return self
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
+    @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -204,7 +209,7 @@ class RowMemory(Composed):
         """
         new, first = copy.copy(self), not hasattr(self, "estimator_")
         table = read_in_memory(new, X, sample_weight, reset=first)
-        member = member_of(self.estimator) if first else self._member
+        member = member_of(clone(self.estimator)) if first else self._member
         member = member.partial_fit(X, table.sample, sample_weight)
         frequencies = rows_with(table.sample) + (0 if first else self._frequencies)
         self._become(member, table, frequencies, attributes.of_input(new), False)
@@ -229,7 +234,7 @@ class RowMemory(Composed):
             | {
                 "_member": member,
                 "_frame": table.frame,
-                "_known": rows.table if keeps else None,
+                "_known": rows.table.copy() if keeps else None,
                 "_frequencies": frequencies,
                 "estimator_": member.estimator,
                 "components_": factors.B.T,
@@ -255,7 +260,7 @@ class RowMemory(Composed):
         judged = member.judged if keeps else None
         seed = attributes.seeds(self.random_state, 1)[0]
         division = judged.division if judged else Division(self.validation_fraction, seed, "auto")
-        rest, heldout = hold_out(X, *division)
+        rest, heldout = hold_out(X, *division, purpose=PURPOSE)
         if judged:
             predictor: Predictor = judged.predicted
         elif keeps:

@@ -8,6 +8,7 @@ from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
 from skcooc import AspectModel, AsymmetricClustering, AveragedModels, Dyads, RowBlocks, RowMemory
 from skcooc.heldout import Factors
@@ -159,6 +160,8 @@ def test_streams_and_blocks_predict_new_rows_alone():
     [
         (RowMemory(PCA(2)), X, {}, "negative components"),
         (RowMemory(NMF(2)), X, {"sample_weight": np.ones(60)}, "sample_weight is given, but NMF"),
+        (RowMemory(MaxAbsScaler()), X, {}, "MaxAbsScaler has no components_"),
+        (RowMemory(), [[1]], {}, "to estimate the memory. Give numbers for concentration"),
         (RowMemory("aspects"), X, {}, "The 'estimator' parameter of RowMemory must be"),
         (RowMemory(discount=1.5), X, {}, "The 'discount' parameter of RowMemory must be"),
         (RowMemory(concentration=-1), X, {}, "The 'concentration' parameter of RowMemory"),
@@ -176,3 +179,30 @@ def test_a_failed_fit_leaves_the_model_as_it_was(model):
     with pytest.raises(ValueError, match="Negative"):
         clone(model).fit(-X)
     assert dict(vars(model)) == before
+
+
+def test_what_is_stored_in_parts_is_one_count():
+    parts = csr_array(
+        (np.repeat(TRAIN.data, 2) / 2, np.repeat(TRAIN.indices, 2), TRAIN.indptr * 2), TRAIN.shape
+    )
+    whole, divided = (RowMemory(random_state=0).fit(table) for table in (TRAIN, parts))
+    assert divided.concentration_ == pytest.approx(whole.concentration_, rel=1e-6)
+    assert parts.nnz == 2 * TRAIN.nnz  # what was given stays as it was
+
+
+def test_a_table_that_changes_later_changes_nothing():
+    table = TRAIN.copy()
+    model = RowMemory(random_state=0).fit(table)
+    before = model.perplexity(Dyads(TEST))
+    table.data[:] = 100
+    assert model.perplexity(Dyads(TEST)) == before
+
+
+def test_the_first_batch_begins_anew_and_is_checked():
+    other = AspectModel(2, beta=0.9, **FAST).fit(X[:, ::-1])
+    one, two = (
+        RowMemory(estimator, random_state=0).partial_fit(X) for estimator in (other, clone(other))
+    )
+    np.testing.assert_array_equal(one.components_, two.components_)
+    with pytest.raises(ValueError, match="The 'smoothing' parameter of RowMemory must be"):
+        RowMemory(clone(other), smoothing=2.0).partial_fit(X)

@@ -89,6 +89,7 @@ class Foreign:
     """
 
     estimator: BaseEstimator
+    are_shares: bool = False  # what its transform makes
     judged: None = None
     fitted: Factors = NOTHING
 
@@ -109,8 +110,9 @@ class Foreign:
                 f"{type(self.estimator).__name__} has negative components or coefficients, which "
                 "give no probabilities."
             )
-        are_shares = np.allclose(coefficients.sum(axis=1), 1, atol=1e-4)
-        return _distributions(coefficients if are_shares else coefficients * components.sum(axis=1))
+        if not self.are_shares:
+            coefficients = coefficients * components.sum(axis=1)
+        return _distributions(coefficients)
 
     def _learnt(
         self, learn: Callable[[CSR], BaseEstimator], X: Block, sample_weight: ArrayLike | None
@@ -120,8 +122,15 @@ class Foreign:
                 f"sample_weight is given, but {type(self.estimator).__name__} is no estimator of "
                 "skcooc: repeat rows, or multiply their counts."
             )
-        member = Foreign(learn(_without_zeros(X)))
-        components = _distributions(np.asarray(member.estimator.components_, dtype=X.dtype))
+        fitted = learn(table := _without_zeros(X))
+        if not hasattr(fitted, "components_"):
+            raise ValueError(
+                f"{type(fitted).__name__} has no components_ when it is fitted, and so gives no "
+                "probabilities of columns."
+            )
+        sums = np.asarray(fitted.transform(table)).sum(axis=1)
+        member = Foreign(fitted, bool(np.allclose(sums, 1, atol=1e-4)))
+        components = _distributions(np.asarray(fitted.components_, dtype=X.dtype))
         return replace(member, fitted=Factors(member.fold_in(X), components.T))
 
 

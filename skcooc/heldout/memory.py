@@ -89,13 +89,17 @@ class Cells(NamedTuple):
         a, d, s = memory
         of_row, slopes = self.saved(d)
         rest, slope = a + of_row[self.rows], slopes[self.rows]
+        totals, nothing = self.totals + a, self.totals + a == 0
+        rest, totals = np.where(nothing, 1, rest), np.where(nothing, 1, totals)
         B = (1 - s) * self.P + s * self.b
         scaled = np.maximum(self.known - d, 0) + rest * B
-        shares = self.observations / self.observations.sum()
-        by_a = B / scaled - 1 / (self.totals + a)
+        possible = scaled > 0  # with neither a nor d only what is known can come
+        scaled, shares = np.where(possible, scaled, 1), self.observations * possible
+        shares = shares / max(shares.sum(), np.finfo(float).tiny)
+        by_a = B / scaled - 1 / totals
         by_d = (slope * B - (self.known > d)) / scaled
         by_s = rest * (self.b - self.P) / scaled
-        value = (shares * np.log(scaled / (self.totals + a))).sum()
+        value = (shares * np.log(scaled / totals)).sum()
         return float(value), np.array([(shares * by).sum() for by in (by_a, by_d, by_s)])
 
 

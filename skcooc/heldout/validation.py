@@ -80,16 +80,28 @@ class HeldOut:
         return Validation(float(np.exp(-(counts * logs).sum() / counts.sum())), s)
 
 
+TO_TUNE = (
+    "for beta='auto' or early_stopping=True. Give beta a number, or change validation_fraction."
+)
+
+
 def hold_out(
-    X: Block, fraction: float, seed: int, smoothing: float | Literal["auto"]
+    X: Block,
+    fraction: float,
+    seed: int,
+    smoothing: float | Literal["auto"],
+    *,
+    purpose: str = TO_TUNE,
 ) -> tuple[Block, HeldOut]:
-    """Divide counts into what is fitted and what is held out; ValueError where either is empty."""
+    """Divide counts into what is fitted and what is held out.
+
+    ValueError where either is empty; ``purpose`` ends its message: what for, and what else to do.
+    """
     rest, drawn = X.divide(fraction, seed)
     if not (rest.observations.any() and drawn.observations.any()):
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) and {X.row_sums.sum():g} observation(s), too "
-            f"few to hold out validation_fraction={fraction} of them for beta='auto' or "
-            "early_stopping=True. Give beta a number, or change validation_fraction."
+            f"few to hold out validation_fraction={fraction} of them {purpose}"
         )
     return rest, HeldOut(
         drawn, add_one_unigram(rest.column_sums, rest.grain), judged_with(smoothing)

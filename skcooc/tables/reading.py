@@ -112,7 +112,12 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
         return table
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
     table = validate_data(estimator, X, ensure_non_negative=True, reset=reset, **options)
-    return table if sp.issparse(table) else sp.csr_array(table)
+    if not sp.issparse(table):
+        return sp.csr_array(table)
+    if not table.has_canonical_format:  # an entry may be stored in several parts
+        table = table.copy()
+        table.sum_duplicates()
+    return table
 
 
 def is_collection(X: TableLike) -> bool:

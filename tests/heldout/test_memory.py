@@ -82,6 +82,17 @@ def test_what_is_given_stays():
     assert cells.log_likelihood(found)[0] <= cells.log_likelihood(best_memory(cells))[0] + 1e-9
 
 
+def test_rows_of_which_nothing_is_known_are_predicted_by_the_lower_one():
+    X = sp.csr_array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    cells = cells_of(KNOWN[[0, 2]], as_counts(X), MODEL, BACKGROUND)
+    value, slopes = cells.log_likelihood(Memory(0.0, 0.5, 0.2))
+    lower = 0.8 * MODEL.distribution + 0.2 * BACKGROUND
+    known = (np.array([2.5, 0.5]) + 1.0 * lower[:2]) / 4
+    assert value == pytest.approx(np.log([*known, lower[3]]).mean())
+    assert np.isfinite(slopes).all()
+    assert best_memory(cells, (0.0, 0.0, None)).smoothing != 0.02  # where the search begins
+
+
 def test_rows_count_by_their_weights():
     X = as_counts(KNOWN)
     np.testing.assert_array_equal(rows_with(X), [1, 2, 0, 1])
