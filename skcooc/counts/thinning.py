@@ -9,6 +9,8 @@ from scipy.stats import binom
 from skcooc.counts.kernels import compiled
 from skcooc.protocol import CSR, Array
 
+MOST = 2.0**30  # observations that a count stands for: with more, inversion takes for ever
+
 
 @compiled
 def scramble(key):  # type: ignore[no-untyped-def]
@@ -64,7 +66,7 @@ def _binomial(counts: Array, fraction: float, uniforms: Array) -> Array:
     """Binomial draws by inversion; single observations, nearly all of a text, by comparison."""
     drawn = np.where(uniforms >= 1 - fraction, counts, 0)
     several = np.flatnonzero(counts > 1)
-    observations = np.ceil(counts[several])
+    observations = np.minimum(np.ceil(counts[several]), MOST)
     successes = binom.ppf(uniforms[several].astype(float), observations, fraction)
     # A uniform of exactly zero would give -1.
     drawn[several] = np.maximum(successes, 0) * (counts[several] / observations)

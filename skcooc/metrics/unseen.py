@@ -17,6 +17,8 @@ from skcooc.metrics.validation import check_observed
 from skcooc.protocol import Predictor, TableLike
 from skcooc.tables import Dyads, as_counts, check_same_table, read_rows
 
+PREDICTS = "components_", "unigram_", "smoothing_"  # with what a model is scored
+
 
 def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     """Mean log-likelihood of held-out observations, in nats, by what is known of their rows.
@@ -108,9 +110,9 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
     """A scorer for searches: mean log-likelihood of observations whose column is new to the row.
 
     For `GridSearchCV` and other tools of scikit-learn that take ``scoring``, of all estimators of
-    this package. Larger is better, in nats; exp(-score) is that of `unseen_perplexity`, smoothed as
-    the estimator says. K, beta and the like are judged by it without being disturbed by what rows
-    repeat.
+    this package that predict. Larger is better, in nats; exp(-score) is that of
+    `unseen_perplexity`, smoothed as the estimator says. K, beta and the like are judged by it
+    without being disturbed by what rows repeat.
 
     Parameters
     ----------
@@ -154,6 +156,12 @@ def _score(
     estimator: Any, X: TableLike, y: object = None, *, observations: Dyads | None = None
 ) -> float:
     """Mean log-likelihood of what is new to its row."""
+    lacking = [name for name in PREDICTS if not hasattr(estimator, name)]
+    if lacking:
+        raise TypeError(
+            f"make_unseen_scorer scores fitted models of skcooc; {type(estimator).__name__} has no "
+            f"{lacking[0]}."
+        )
     if isinstance(X, Dyads):
         known, scored, mixtures = _others(X, observations), X.to_csr(), estimator.embedding_
     else:

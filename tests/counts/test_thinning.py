@@ -83,3 +83,10 @@ def test_stored_zeros_do_not_matter():
     compact.eliminate_zeros()
     for mine, its in zip(thin(padded, 0.3, 0), thin(compact, 0.3, 0), strict=True):
         np.testing.assert_array_equal(mine.toarray(), its.toarray())
+
+
+def test_counts_that_no_float_tells_apart_are_divided_too():
+    X = sp.csr_array([[1e30, 3.0], [1e25, 0.0]])
+    rest, drawn = thin(X, 0.25, 0)
+    np.testing.assert_allclose(drawn.toarray()[:, 0] / [1e30, 1e25], 0.25, rtol=1e-3)
+    np.testing.assert_allclose((rest + drawn).toarray(), X.toarray())

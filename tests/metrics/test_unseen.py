@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV, KFold
 
-from skcooc import AspectModel, Dyads, RowMemory, metrics
+from skcooc import AspectModel, AspectRetriever, Dyads, RowMemory, metrics
 from skcooc.counts import thin
 from skcooc.heldout import Factors, Unigram, Unseen
 from skcooc.heldout.memory import Memory, remembering
@@ -153,3 +153,8 @@ def test_what_cannot_be_scored():
     ):
         with pytest.raises(ValueError, match=message):
             metrics.unseen_perplexity(test, Unigram(np.full(2, 0.5)), known)
+
+
+def test_what_predicts_nothing_is_refused():
+    with pytest.raises(TypeError, match="AspectRetriever has no components_"):
+        metrics.make_unseen_scorer()(AspectRetriever(), np.ones((3, 4)))
