@@ -15,11 +15,9 @@ from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
-from skcooc.ensemble import AveragedModels
-from skcooc.interpolation import InterpolatedModels
+from skcooc.ensemble import AveragedModels, InterpolatedModels, RowMemory
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.retrieval import AspectRetriever
-from skcooc.row_memory import RowMemory
 from skcooc.symmetric import SymmetricClustering
 from skcooc.tables import Dyads, RowBlocks, Triads, delayed_rows, open_csr, save_csr
 from skcooc.triadic import TriadicAspectModel

@@ -31,8 +31,6 @@ ALLOWED = {
     "base": ESTIMATOR - {"base"} | {"callbacks", "tables"},
     "model_selection": {"counts", "em", "fitting", "heldout", "protocol", "tables"},
     "ensemble": ESTIMATOR | {"tables"},
-    "row_memory": ESTIMATOR | {"tables"},
-    "interpolation": ESTIMATOR | {"tables"},
     "retrieval": {"aspect", "base", "protocol", "simplex", "tables"},
     "image": {"asymmetric", "base", "protocol", "simplex", "tables"},
     "metrics": {"heldout", "protocol", "tables"},
@@ -176,8 +174,7 @@ def is_an_estimator(source):
 
 
 def test_the_root_is_for_estimators():
-    others = {"protocol", "simplex", "hierarchy", "callbacks", "ensemble", "row_memory"}
-    others |= {"interpolation"}
+    others = {"protocol", "simplex", "hierarchy", "callbacks"}
     for room in set(ALLOWED) - others:
         path = ROOT / f"{room}.py"
         assert not path.exists() or is_an_estimator(read(path)), path

@@ -66,7 +66,7 @@ def _gather_range(
 
 def gather_both_ways(X: CSRCounts, A: np.ndarray, B: np.ndarray, map: Any) -> None:
     """Gather columns' rows for every row, then rows' rows for every column."""
-    columns = X._columns
+    columns = X.views.columns
     for indptr, indices, D, n in (
         (X.indptr, X.indices, B, X.shape[0]),
         (columns.indptr, columns.indices, A, X.shape[1]),

@@ -22,10 +22,10 @@ from skcooc.cli.progress import Screen
 from skcooc.cli.table import Table
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
+from skcooc.ensemble import RowMemory
 from skcooc.model_selection import split_observations
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.protocol import CSR
-from skcooc.row_memory import RowMemory
 from skcooc.symmetric import SymmetricClustering
 from skcooc.tables.dyads import Dyads
 

@@ -166,15 +166,19 @@ def best_restart(
                 parts = plan.legs(plan.scales(X), beta, options, heldout)
             observed = ignore if watch is None else observe
             found = fit(parts, rng, options.solver, observed, start, resume)
-            # Rows are to be what the parameters returned make of them, as in ``transform``.
-            last = X if found.X is None else found.X
-            rows, stats = last.expect(model, found.params, found.rows, found.beta)
-        ended[number] = found._replace(rows=rows, stats=stats, X=None)
+            ended[number] = _settled(found, model, X)
         underway.pop(number, None)
         return ended[number]
 
     tasks = [(number, progress.restart(model)) for number in range(len(seeds))]
     return min(in_threads(run, tasks, n_outer), key=_loss)
+
+
+def _settled(found: Fit, model: Model, X: Counts) -> Fit:
+    """With rows that are what the parameters returned make of them, as in ``transform``."""
+    last = X if found.X is None else found.X
+    rows, stats = last.expect(model, found.params, found.rows, found.beta)
+    return found._replace(rows=rows, stats=stats, X=None)
 
 
 def _loss(fit: Fit) -> float:

@@ -103,8 +103,12 @@ class Foreign:
 
     def fold_in(self, X: Block) -> Array:
         """As ``transform`` does, but for scales."""
-        coefficients = np.asarray(self.estimator.transform(_without_zeros(X)), dtype=X.dtype)
-        components = np.asarray(self.estimator.components_, dtype=X.dtype)
+        return self._mixtures(self.estimator.transform(_without_zeros(X)), X.dtype)
+
+    def _mixtures(self, made: ArrayLike, dtype: np.dtype) -> Array:
+        """P(z given x) of what ``transform`` made of x."""
+        coefficients = np.asarray(made, dtype=dtype)
+        components = np.asarray(self.estimator.components_, dtype=dtype)
         if coefficients.min(initial=0) < 0 or components.min() < 0:
             raise ValueError(
                 f"{type(self.estimator).__name__} has negative components or coefficients, which "
@@ -128,10 +132,10 @@ class Foreign:
                 f"{type(fitted).__name__} has no components_ when it is fitted, and so gives no "
                 "probabilities of columns."
             )
-        sums = np.asarray(fitted.transform(table)).sum(axis=1)
-        member = Foreign(fitted, bool(np.allclose(sums, 1, atol=1e-4)))
+        made = np.asarray(fitted.transform(table))
+        new = Foreign(fitted, bool(np.allclose(made.sum(axis=1), 1, atol=1e-4)))
         components = _distributions(np.asarray(fitted.components_, dtype=X.dtype))
-        return replace(member, fitted=Factors(member.fold_in(X), components.T))
+        return replace(new, fitted=Factors(new._mixtures(made, X.dtype), components.T))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from skcooc.base import attributes
-from skcooc.base.composed import Composed
-from skcooc.base.members import MODEL, Member, member_of
+from skcooc.ensemble.composed import Composed
+from skcooc.ensemble.members import MODEL, Member, member_of
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import Cells, Memory, best_memory, cells_of, remembering, rows_with
 from skcooc.heldout.validation import Division, add_one_unigram, hold_out

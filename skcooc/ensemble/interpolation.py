@@ -15,8 +15,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _BaseComposition
 
 from skcooc.base import attributes
-from skcooc.base.composed import Composed
-from skcooc.base.members import Member, members_of
+from skcooc.ensemble.composed import Composed
+from skcooc.ensemble.members import Member, members_of
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout.predictors import (
     LARGEST_SMOOTHING,

@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.base.composed import Composed
 from skcooc.em import TemperatureRange
 from skcooc.em.temperature import Probe, best, search, search_prior
+from skcooc.ensemble.composed import Composed
 from skcooc.fitting import Options, Plan, Priors
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation
