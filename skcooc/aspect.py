@@ -12,7 +12,7 @@ from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
 from skcooc.em import TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
-from skcooc.equations.aspects import Aspects
+from skcooc.equations.aspects import Aspects, usual_beta
 from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.fitting import Plan, Priors
 from skcooc.protocol import Block
@@ -20,6 +20,7 @@ from skcooc.protocol import Block
 # Where observations leave themselves out. On stories of Reuters and abstracts of NeurIPS, K=32 and
 # 128, .01 was as good, and .05 up to three per cent worse.
 COMPONENT_PRIOR = 0.02
+PRIOR_STEP = 0.8  # between pseudo-counts tried: a factor of 2.2
 BURSTINESS = 100.0  # observations: "auto"
 
 
@@ -195,15 +196,22 @@ class AspectModel(CooccurrenceEstimator):
             prior = COMPONENT_PRIOR if self.leave_one_out else 0.0
         if searched and self._goes_on():
             prior = self.component_prior_
+        at_once = self.cooling is None and not self.leave_one_out
         return Plan(
             self._with_prior(prior),
-            lambda X: TemperatureRange(0.5, 1.0),
+            self._temperatures,
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
             cooling=cooled(self.cooling, Aspects(self.n_components).critical_beta),
             priors=self._priors if searched else None,
+            hands_on=Aspects(self.n_components).diluted if at_once else None,
             bursts=self._concentration(),
         )
+
+    def _temperatures(self, X: Block) -> TemperatureRange:
+        """All that make sense; around the usual one where it is known."""
+        guess = None if self.leave_one_out else usual_beta(X, self.n_components)
+        return TemperatureRange(0.5, 1.0, guess=guess)
 
     def _concentration(self) -> float | None:
         """That of bursty rows; ValueError where it does not go with other parameters."""
@@ -225,5 +233,6 @@ class AspectModel(CooccurrenceEstimator):
     def _priors(self, X: Block) -> Priors:
         """Pseudo-counts around the mean expected count."""
         expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
-        within = TemperatureRange(1e-3 * expected, 0.5 * expected, "log")
+        low, guess, high = (share * expected for share in (1e-3, 0.03, 0.5))
+        within = TemperatureRange(low, high, "log", guess, PRIOR_STEP)
         return Priors(within, self._with_prior)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skcooc.em.minimum import Points, around, golden_section, vertex
 from skcooc.heldout import Validation
 
-GOLDEN = (np.sqrt(5) - 1) / 2
-PLATEAU = 1e-4  # relative difference of perplexities that says nothing
-SAME = 1e-9  # difference of points that are equal but for rounding
-N_PROBES = 7  # leave .06 of the interval
+SAME = 1e-9  # length of a range in which there is but one temperature
+N_PROBES = 7  # at most; by golden section they leave .06 of the interval
+STEP = 0.035  # between probes around a guess
 WORTH_A_PRIOR = 1e-2  # relative gain
 N_EXPONENTS = 4  # of each index: leave .24 of the interval
 THIN = 1e-2  # smoothing up to which no prior was worth it; see `is_thin`
-N_PRIORS = 5  # leave .15 of the interval
+N_PRIORS = 5  # at most
 PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
 
 
@@ -27,6 +28,24 @@ class TemperatureRange(NamedTuple):
     low: float
     high: float
     scale: Literal["linear", "log"] = "linear"
+    guess: float | None = None  # of where it is; None where nobody knows
+    step: float = STEP  # on the scale, between points that are tried around the guess
+
+    @property
+    def points(self) -> Points:
+        """What is to be tried, on the scale."""
+        low, high = self.scaled(self.low), self.scaled(self.high)
+        if self.guess is None:
+            return golden_section(low, high)
+        return around(self.scaled(self.guess), self.step, low, high)
+
+    def scaled(self, value: float) -> float:
+        """On the scale."""
+        return float(np.log(value)) if self.scale == "log" else value
+
+    def unscaled(self, point: float) -> float:
+        """The value of a point on the scale."""
+        return float(np.exp(point)) if self.scale == "log" else point
 
 
 Sought = Literal["beta", "exponents", "prior"]
@@ -69,34 +88,38 @@ def search(
     n_probes: int = N_PROBES,
     observe: Callable[[Probe], bool] = lambda probe: False,
 ) -> list[Probe]:
-    """Golden section search for the temperature with the least held-out perplexity.
+    """Probe temperatures for the least held-out perplexity, at most so many.
 
     Where the range has no length, one probe is all that it needs. Probes are in the order in which
     they were tried; ``observe`` is called with each, and returns True to end the search.
     """
-    to_scale, to_beta = (np.log, np.exp) if within.scale == "log" else (float, float)
-    low, high = to_scale(within.low), to_scale(within.high)
     probes: list[Probe] = []
-    known: dict[float, float] = {}
-    if high - low < SAME:
-        n_probes, probes = 1, [Probe(within.low, evaluate(within.low))]
-        observe(probes[0])
-    while len(probes) < n_probes:
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        for point in (left, right):
-            if _near(known, point) is None:
-                probe = Probe(float(to_beta(point)), evaluate(float(to_beta(point))))
-                known[point] = probe.validation.perplexity
-                probes.append(probe)
-                if observe(probe):
-                    return probes
-        # Where both are the unigram's, rounding must not decide: structure is at larger beta.
-        at_left, at_right = (known[_near(known, point)] for point in (left, right))  # type: ignore[index]
-        if at_left < (1 - PLATEAU) * at_right:
-            high = right
-        else:
-            low = left
+
+    def ends_with(beta: float) -> bool:
+        probes.append(Probe(beta, evaluate(beta)))
+        return observe(probes[-1]) or len(probes) == n_probes
+
+    if within.high - within.low < SAME:
+        ends_with(within.low)
+        return probes
+    points = within.points
+    point = next(points)
+    with suppress(StopIteration):
+        while not ends_with(within.unscaled(point)):
+            point = points.send(probes[-1].validation.perplexity)
     return probes
+
+
+def best_beta(probes: list[Probe], within: TemperatureRange) -> float:
+    """The temperature to fit at, and to look for a prior at.
+
+    Around a guess that of the parabola through the best probe and its neighbours, which are a step
+    apart; a golden section ends close to the best probe.
+    """
+    found = best(probes)
+    if within.guess is None or not found.is_plain:
+        return found.beta
+    return vertex({p.beta: np.log(p.validation.perplexity) for p in probes if p.is_plain})
 
 
 def search_exponents(
@@ -124,18 +147,22 @@ def search_prior(
     start: Probe,
     within: TemperatureRange,
     observe: Callable[[Probe], bool] = lambda probe: False,
+    worth: float = WORTH_A_PRIOR,
 ) -> list[Probe]:
-    """Search for the prior at the best temperature without one.
+    """Search for the prior at the best temperature without one, if the first tried is worth it.
 
     No second search for the temperature follows: with many components the probes are too short to
     see that a larger beta, which they favour where there is a prior, overfits in the end.
     """
+    probes: list[Probe] = []
+    enough = (1 - worth) * start.validation.perplexity
 
-    def as_probe(tried: Probe) -> Probe:
-        return start._replace(validation=tried.validation, prior=tried.beta)
+    def ends(tried: Probe) -> bool:
+        probes.append(start._replace(validation=tried.validation, prior=tried.beta))
+        return observe(probes[-1]) or probes[0].validation.perplexity >= enough
 
-    tried = search(evaluate, within, N_PRIORS, lambda probe: observe(as_probe(probe)))
-    return [as_probe(probe) for probe in tried]
+    search(evaluate, within, N_PRIORS, ends)
+    return probes
 
 
 def is_thin(probe: Probe) -> bool:
@@ -197,8 +224,3 @@ def _moved(at: Probe, way: int, value: float) -> tuple[float, Exponents]:
     absolute[way] = value
     first, second, beta = absolute
     return beta, (first / beta, second / beta)
-
-
-def _near(known: dict[float, float], point: float) -> float | None:
-    """The point tried before that is this one but for rounding."""
-    return next((other for other in known if abs(other - point) < SAME), None)

@@ -23,7 +23,7 @@ from skcooc.em.temperature import (
 )
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import Division
-from skcooc.protocol import Array, Block, Counts, Model, Need
+from skcooc.protocol import Array, Block, Counts, Model, Need, Params
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ class Plan:
     exponents: Callable[[Any, Exponents], Model] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
     bursts: float | None = None  # concentration of rows that are bursty; None where they are not
-    costly_start: bool = False  # whether a start is a fit of its own, which probes share
+    # How the best short fit begins the final one, with more observations: its parameters, each
+    # component in this share the unigram. None: the final fit begins anew.
+    hands_on: Callable[[Any, Array, float], Params] | None = None
     plain_steps: bool = False  # whether longer steps make no sense
     more_needs: Mapping[Need, str] = field(default_factory=dict)  # beside those of the equations
     check: Callable[[Counts], None] = lambda X: None  # ValueError where they are unsuitable
@@ -144,6 +146,11 @@ class Plan:
         What belongs to them, the memory of a row, is not there yet.
         """
         return replace(self, bursts=None)
+
+    @property
+    def burnt_in(self) -> Plan:
+        """The same plan for what has its burn-in behind it."""
+        return replace(self, burn_in=0)
 
     def suited(self, X: Counts) -> Plan:
         """The same plan, once it is checked that it suits a table."""
