@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -12,14 +13,17 @@ from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
 from skcooc.em import TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
-from skcooc.equations.aspects import Aspects, usual_beta
+from skcooc.em.temperature import Coarse
+from skcooc.equations.aspects import Aspects, beta_of_others, usual_beta
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting import Plan, Priors
+from skcooc.fitting import Fewer, Plan, Priors
 from skcooc.protocol import Block
 
 # Where observations leave themselves out. On stories of Reuters and abstracts of NeurIPS, K=32 and
 # 128, .01 was as good, and .05 up to three per cent worse.
 COMPONENT_PRIOR = 0.02
+TEMPERATURES = 0.5, 1.0
+LEAST_ASPECTS = 8  # with which temperatures are tried
 PRIOR_STEP = 0.8  # between pseudo-counts tried: a factor of 2.2
 BURSTINESS = 100.0  # observations: "auto"
 
@@ -125,9 +129,9 @@ class AspectModel(CooccurrenceEstimator):
         Only where ``cooling`` is above 1: ``beta``, the inverse temperature at which an aspect came
         apart, and ``parts``, the aspects in each part.
     temperature_search_ : list of Probe
-        The temperatures tried, then pseudo-counts at the best of them: each has ``beta``,
-        ``prior``, ``validation.perplexity`` and ``validation.smoothing``. Empty where none was
-        searched.
+        The temperatures tried with ``n_components``, a quarter of the aspects; that which these say
+        is best, tried with all; and pseudo-counts at it. Each has ``beta``, ``prior``,
+        ``validation.perplexity`` and ``validation.smoothing``. Empty where none was searched.
 
     See Also
     --------
@@ -199,19 +203,24 @@ class AspectModel(CooccurrenceEstimator):
         at_once = self.cooling is None and not self.leave_one_out
         return Plan(
             self._with_prior(prior),
-            self._temperatures,
+            lambda X: TemperatureRange(*TEMPERATURES),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
             cooling=cooled(self.cooling, Aspects(self.n_components).critical_beta),
             priors=self._priors if searched else None,
+            fewer=None if self.leave_one_out else partial(self._fewer, prior),
             hands_on=Aspects(self.n_components).diluted if at_once else None,
             bursts=self._concentration(),
         )
 
-    def _temperatures(self, X: Block) -> TemperatureRange:
-        """All that make sense; around the usual one where it is known."""
-        guess = None if self.leave_one_out else usual_beta(X, self.n_components)
-        return TemperatureRange(0.5, 1.0, guess=guess)
+    def _fewer(self, prior: float, X: Block) -> Fewer:
+        """A quarter of the aspects, whose temperature says where that of all is."""
+        n_few = min(self.n_components, max(LEAST_ASPECTS, self.n_components // 4))
+        guess = usual_beta(X, n_few)
+        within = TemperatureRange(*TEMPERATURES, guess=guess)
+        finer = partial(beta_of_others, n_few, self.n_components)
+        prior *= self.n_components / n_few  # the same share of an expected count
+        return Fewer(Coarse(n_few, within, finer), Aspects(n_few, self.tempering, prior))
 
     def _concentration(self) -> float | None:
         """That of bursty rows; ValueError where it does not go with other parameters."""

@@ -48,7 +48,15 @@ class TemperatureRange(NamedTuple):
         return float(np.exp(point)) if self.scale == "log" else point
 
 
-Sought = Literal["beta", "exponents", "prior"]
+class Coarse(NamedTuple):
+    """Where the temperature of many components is looked for with few of them, which cost less."""
+
+    n_components: int
+    within: TemperatureRange
+    finer: Callable[[float], float]  # the best temperature of all components, by that of these
+
+
+Sought = Literal["coarse", "beta", "exponents", "prior"]
 Exponents = tuple[float, float]  # of the two indices given, relative to beta
 
 
@@ -59,21 +67,20 @@ class Probe(NamedTuple):
     validation: Validation
     prior: float = 0.0  # pseudo-count of every column in every component
     exponents: Exponents | None = None  # None where all are equal
+    n_components: int | None = None  # None where there are all, as in the fit
 
     def __str__(self) -> str:
         exponents = ", exponents = {:.3f}, {:.3f}".format(*self.exponents) if self.exponents else ""
         prior = f", prior = {self.prior:.2g}" if self.prior else ""
-        return f"beta = {self.beta:.3f}{exponents}{prior}"
+        few = f", {self.n_components} components" if self.n_components else ""
+        return f"beta = {self.beta:.3f}{exponents}{prior}{few}"
 
     @property
     def sought(self) -> Sought:
         """What was sought when it was tried."""
+        if self.n_components is not None:
+            return "coarse"
         return "prior" if self.prior else "beta" if self.exponents is None else "exponents"
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is without a prior, and with one exponent for all."""
-        return not self.prior and self.exponents is None
 
     @property
     def absolute(self) -> tuple[float, float, float]:
@@ -110,16 +117,29 @@ def search(
     return probes
 
 
-def best_beta(probes: list[Probe], within: TemperatureRange) -> float:
-    """The temperature to fit at, and to look for a prior at.
+def search_coarsely(
+    evaluate: Callable[[float], Validation],
+    coarse: Coarse,
+    evaluate_all: Callable[[float], Validation],
+    observe: Callable[[Probe], bool] = lambda probe: False,
+) -> list[Probe]:
+    """Search with few components, then one probe with all of them where they are best."""
+    probes: list[Probe] = []
 
-    Around a guess that of the parabola through the best probe and its neighbours, which are a step
-    apart; a golden section ends close to the best probe.
-    """
-    found = best(probes)
-    if within.guess is None or not found.is_plain:
-        return found.beta
-    return vertex({p.beta: np.log(p.validation.perplexity) for p in probes if p.is_plain})
+    def ends_with(tried: Probe) -> bool:
+        probes.append(tried._replace(n_components=coarse.n_components))
+        return observe(probes[-1])
+
+    search(evaluate, coarse.within, observe=ends_with)
+    beta = coarse.finer(best_beta(probes))
+    probes.append(Probe(beta, evaluate_all(beta)))
+    observe(probes[-1])
+    return probes
+
+
+def best_beta(probes: list[Probe]) -> float:
+    """That of the parabola through the best of probes, all of one kind, and its neighbours."""
+    return vertex({probe.beta: np.log(probe.validation.perplexity) for probe in probes})
 
 
 def search_exponents(
@@ -186,11 +206,12 @@ def best(probes: list[Probe], worth: float = WORTH_A_PRIOR) -> Probe:
     def least(probes: list[Probe]) -> Probe:
         return min(probes, key=lambda probe: (probe.validation.perplexity, -probe.beta))
 
-    found = least([probe for probe in probes if probe.is_plain])
-    for more in (
-        [probe for probe in probes if probe.exponents and not probe.prior],
-        [probe for probe in probes if probe.prior],
-    ):
+    kinds: dict[Sought, list[Probe]] = {
+        sought: [probe for probe in probes if probe.sought == sought]
+        for sought in ("beta", "exponents", "prior")
+    }
+    found = least(kinds["beta"])
+    for more in (kinds["exponents"], kinds["prior"]):
         enough = (1 - worth) * found.validation.perplexity
         better = [probe for probe in more if probe.validation.perplexity < enough]
         found = least(better or [found])

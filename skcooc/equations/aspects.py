@@ -174,5 +174,14 @@ def usual_beta(X: Block, n_components: int) -> float:
     root mean square, and .04 at most.
     """
     length = float(X.row_sums.sum()) / (X.grain * np.count_nonzero(X.row_sums))
-    odds = (length / USUAL_LENGTH) ** (2 / 3) * (USUAL_COMPONENTS / n_components) ** 0.2
-    return (0.5 + odds) / (1 + odds)  # .5 for very short rows, 1 for very long ones
+    odds = (length / USUAL_LENGTH) ** (2 / 3)  # of 1, where rows are long, to .5
+    return beta_of_others(USUAL_COMPONENTS, n_components, (0.5 + odds) / (1 + odds))
+
+
+def beta_of_others(n_components: int, others: int, beta: float) -> float:
+    """The best inverse temperature of other numbers of components, by that of these.
+
+    Its odds of 1 to .5 fall as the fifth root of their number: on the same tables.
+    """
+    far, near = beta - 0.5, (1 - beta) * (others / n_components) ** 0.2
+    return (0.5 * near + far) / (near + far)

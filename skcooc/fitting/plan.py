@@ -19,6 +19,7 @@ from skcooc.em.temperature import (
     N_PRIORS,
     N_PROBES,
     PROBE_ITERATIONS,
+    Coarse,
     Exponents,
 )
 from skcooc.heldout import HeldOut
@@ -74,6 +75,13 @@ class Priors(NamedTuple):
     model: Callable[[float], Model]  # that with a pseudo-count
 
 
+class Fewer(NamedTuple):
+    """The same model with fewer components, by which the temperature is looked for."""
+
+    coarse: Coarse
+    model: Model
+
+
 class Grown(NamedTuple):
     """A model whose structure has been learned."""
 
@@ -104,6 +112,7 @@ class Plan:
     cooling: Cooling | None = None  # how the first leg comes to its temperature
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     priors: Callable[[Block], Priors] | None = None
+    fewer: Callable[[Block], Fewer] | None = None
     # The same model with other exponents of the indices given, where they are looked for.
     exponents: Callable[[Any, Exponents], Model] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
@@ -128,7 +137,8 @@ class Plan:
     def n_probes(self) -> int:
         """How many are tried at most, where the temperature is looked for."""
         n_exponents = 3 * N_EXPONENTS * (self.exponents is not None)
-        return N_PROBES + n_exponents + N_PRIORS * (self.priors is not None)
+        n_priors = N_PRIORS * (self.priors is not None)
+        return N_PROBES + (self.fewer is not None) + n_exponents + n_priors
 
     def searched(self, X: Block) -> TemperatureRange | None:
         """Where the temperature of counts is looked for; None where there is but one."""

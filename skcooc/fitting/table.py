@@ -18,13 +18,13 @@ from skcooc.em.temperature import (
     Probe,
     Sought,
     best,
-    best_beta,
     is_thin,
     search,
+    search_coarsely,
     search_exponents,
     search_prior,
 )
-from skcooc.fitting.plan import Grown, Options, Plan, Priors
+from skcooc.fitting.plan import Fewer, Grown, Options, Plan, Priors
 from skcooc.fitting.restarts import Progress, Unfinished, best_restart
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
@@ -64,8 +64,8 @@ def fit(
     if resume:
         options = replace(options, seeds=resume.seeds)
     train, heldout = hold_out(sample, *options.division) if options.holds_out else (sample, None)
-    priors = plan.priors(sample) if plan.priors else None
-    begun = resume or _begun(plan, train, heldout, priors, options, progress, start is not None)
+    aims = Aims(plan.priors and plan.priors(sample), plan.fewer and plan.fewer(sample))
+    begun = resume or _begun(plan, train, heldout, aims, options, progress, start is not None)
     grown = begun.grown
     seed = replace(plan, equations=grown.seed)
     X, judge = (train, heldout) if options.early_stopping else (X, None)
@@ -78,6 +78,13 @@ def fit(
     predicted = judge.predicted(grown.model, fit.params, fit.rows) if judge else begun.predicted
     judged = None if predicted is None else Judged(options.division, predicted)
     return Fitted(fit, grown.model, fit.beta, smoothing, unigram, row_mass, begun.probes, judged)
+
+
+class Aims(NamedTuple):
+    """What is looked for on a table, beside the temperature, and how this is done."""
+
+    priors: Priors | None
+    fewer: Fewer | None
 
 
 class Tried(NamedTuple):
@@ -153,7 +160,7 @@ def _begun(
     plan: Plan,
     train: Block,
     heldout: HeldOut | None,
-    priors: Priors | None,
+    aims: Aims,
     options: Options,
     progress: Progress,
     warm: bool,
@@ -164,16 +171,16 @@ def _begun(
     if heldout is None or not isinstance(within, TemperatureRange):
         return Unfinished(options.seeds, warm, grown, [], float(within), {}, {})  # type: ignore[arg-type]
     seed = replace(plan, equations=grown.seed)
-    probes, leader = _search(seed, train, heldout, within, priors, options, progress)
-    if priors is not None or plan.exponents is not None:
-        model = _tuned(plan, priors, best(probes))
+    probes, leader = _search(seed, train, heldout, within, aims, options, progress)
+    if aims.priors is not None or plan.exponents is not None:
+        model = _tuned(plan, aims.priors, best(probes))
         grown = Grown(model, model, None)
     return Unfinished(
         options.seeds,
         warm,
         grown,
         probes,
-        best_beta(probes, within),
+        best(probes).beta,
         {},
         {},
         leader.validation,
@@ -210,7 +217,7 @@ def _search(
     train: Block,
     heldout: HeldOut,
     within: TemperatureRange,
-    priors: Priors | None,
+    aims: Aims,
     options: Options,
     progress: Progress,
 ) -> tuple[list[Probe], Tried]:
@@ -220,8 +227,15 @@ def _search(
     """
     with threads(options.n_threads) as map, progress.searching() as observe:
         X = train.spread(options.n_threads, map)
-        probes = Probes(plan.searching, X, heldout, options)
-        found = search(probes, within, observe=observe)
+        searching, priors = plan.searching, aims.priors
+        probes = Probes(searching, X, heldout, options)
+        if aims.fewer is None:
+            found = search(probes, within, observe=observe)
+        else:
+            coarse, model = aims.fewer
+            some = Probes(replace(searching, equations=model), X, heldout, options)
+            found = search_coarsely(some, coarse, probes, observe)
+            del some
         if (with_exponents := plan.exponents) is not None:
             found += search_exponents(
                 lambda beta, exponents: probes(
@@ -230,7 +244,7 @@ def _search(
                 best(found),
                 observe,
             )
-        at = best(found)._replace(beta=best_beta(found, within))
+        at = best(found)
         if priors is not None and (heldout.smoothing is not None or is_thin(at)):
             found += search_prior(
                 lambda prior: probes(
