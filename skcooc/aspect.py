@@ -23,7 +23,7 @@ from skcooc.protocol import Block
 # 128, .01 was as good, and .05 up to three per cent worse.
 COMPONENT_PRIOR = 0.02
 TEMPERATURES = 0.5, 1.0
-LEAST_ASPECTS = 8  # with which temperatures are tried
+LEAST_ASPECTS = 32  # with which temperatures are tried, where there are more
 PRIOR_STEP = 0.8  # between pseudo-counts tried: a factor of 2.2
 BURSTINESS = 100.0  # observations: "auto"
 

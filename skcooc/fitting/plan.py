@@ -91,6 +91,7 @@ class Grown(NamedTuple):
 
 
 Grow = Callable[[Counts, Options, np.random.Generator, HeldOut | None, Observe], Grown]
+Diluted = Callable[[Any, Array, float], Params]  # each component is in this share the distribution
 Stages = list[tuple[Model, int | None]]  # models, and for how many iterations at most
 
 
@@ -117,9 +118,8 @@ class Plan:
     exponents: Callable[[Any, Exponents], Model] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
     bursts: float | None = None  # concentration of rows that are bursty; None where they are not
-    # How the best short fit begins the final one, with more observations: its parameters, each
-    # component in this share the unigram. None: the final fit begins anew.
-    hands_on: Callable[[Any, Array, float], Params] | None = None
+    # How the parameters of the best short fit begin the final one; None where it begins anew.
+    hands_on: Diluted | None = None
     plain_steps: bool = False  # whether longer steps make no sense
     more_needs: Mapping[Need, str] = field(default_factory=dict)  # beside those of the equations
     check: Callable[[Counts], None] = lambda X: None  # ValueError where they are unsuitable

@@ -15,10 +15,12 @@ from skcooc.em import Fit, Record, Run, State, fit
 from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import unknown_rows
-from skcooc.fitting.plan import Grown, Options, Plan
+from skcooc.fitting.plan import Diluted, Grown, Options, Plan
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
 from skcooc.protocol import Counts, Model, Params, T
+
+DILUTION = 0.01  # share of the unigram in components that go on with more observations
 
 
 class Underway(NamedTuple):
@@ -165,9 +167,9 @@ def best_restart(
             begin = start
             if start is not None:
                 parts = plan.last_leg(X, beta, options, heldout)
-            elif number == 0 and unfinished.params is not None:
+            elif number == 0 and unfinished.params is not None and plan.hands_on is not None:
                 parts = plan.burnt_in.legs(plan.scales(X), beta, options, heldout)
-                begin = State(unfinished.params, unknown_rows(unfinished.params, X))
+                begin = _handed_on(plan.hands_on, unfinished.params, X)
             else:
                 parts = plan.legs(plan.scales(X), beta, options, heldout)
             observed = ignore if watch is None else observe
@@ -178,6 +180,12 @@ def best_restart(
 
     tasks = [(number, progress.restart(model)) for number in range(len(seeds))]
     return min(in_threads(run, tasks, n_outer), key=_loss)
+
+
+def _handed_on(diluted: Diluted, params: Params, X: Counts) -> State:
+    """Where a fit goes on from one with fewer observations, to which columns may be new."""
+    unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
+    return State(diluted(params, unigram, DILUTION), unknown_rows(params, X))
 
 
 def _settled(found: Fit, model: Model, X: Counts) -> Fit:

@@ -31,8 +31,6 @@ from skcooc.heldout.predictors import Known
 from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, Counts, Model, Params
 
-DILUTION = 0.01  # share of the unigram in components that go on with more observations
-
 
 class Fitted(NamedTuple):
     """A fit, with what was chosen on the way."""
@@ -185,16 +183,8 @@ def _begun(
         {},
         leader.validation,
         leader.predicted,
-        _handed_on(plan, train, leader.params),
+        leader.params if plan.hands_on else None,
     )
-
-
-def _handed_on(plan: Plan, train: Block, params: Params) -> Params | None:
-    """With what the first start begins: no column that was held out may be impossible."""
-    if plan.hands_on is None:
-        return None
-    unigram = add_one_unigram(train.column_sums, train.grain).astype(train.dtype)
-    return plan.hands_on(params, unigram, DILUTION)
 
 
 def _grown(
