@@ -173,7 +173,7 @@ def usual_beta(X: Block, n_components: int) -> float:
     and planted tables, K=8 to 128, two splits of each, the best temperature was .013 from it in the
     root mean square, and .04 at most.
     """
-    length = float(X.row_sums.sum()) / (X.grain * np.count_nonzero(X.row_sums))
+    length = float(X.row_sums.sum() / X.grain) / np.count_nonzero(X.row_sums)
     odds = (length / USUAL_LENGTH) ** (2 / 3)  # of 1, where rows are long, to .5
     return beta_of_others(USUAL_COMPONENTS, n_components, (0.5 + odds) / (1 + odds))
 

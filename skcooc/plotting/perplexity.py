@@ -77,7 +77,7 @@ class PerplexityDisplay(Display):
     >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
     >>> display = PerplexityDisplay.from_estimator(AspectModel(3, random_state=0).fit(X))
     >>> display.over, len(display.curves[0].x)
-    ('beta', 3)
+    ('beta', 4)
     """
 
     def __init__(self, curves: Sequence[Curve], *, over: str = "iterations") -> None:

@@ -53,7 +53,7 @@ def test_temperatures_and_priors_that_were_tried():
     )
     with pytest.raises(ValueError, match=r"nothing to draw over component_prior: .* beta"):
         PerplexityDisplay.from_estimator(model, over="component_prior")  # there are data enough
-    model = AspectModel(4, random_state=0).fit(planted(6, 500, n_rows=100, n_columns=100).X)
+    model = AspectModel(4, random_state=0).fit(planted(6, 1000, n_rows=100, n_columns=100).X)
     probes = [probe for probe in model.temperature_search_ if not probe.prior]
     prior = PerplexityDisplay.from_estimator(model, over="component_prior")
     assert len(prior.lines_[0].get_xdata()) == len(model.temperature_search_) - len(probes)
