@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -12,14 +13,18 @@ from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
 from skcooc.em import TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
-from skcooc.equations.aspects import Aspects
+from skcooc.em.temperature import Coarse
+from skcooc.equations.aspects import Aspects, beta_of_others, usual_beta
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting import Plan, Priors
+from skcooc.fitting import Fewer, Plan, Priors
 from skcooc.protocol import Block
 
 # Where observations leave themselves out. On stories of Reuters and abstracts of NeurIPS, K=32 and
 # 128, .01 was as good, and .05 up to three per cent worse.
 COMPONENT_PRIOR = 0.02
+TEMPERATURES = 0.5, 1.0
+LEAST_ASPECTS = 32  # with which temperatures are tried, where there are more
+PRIOR_STEP = 0.8  # between pseudo-counts tried: a factor of 2.2
 BURSTINESS = 100.0  # observations: "auto"
 
 
@@ -124,9 +129,9 @@ class AspectModel(CooccurrenceEstimator):
         Only where ``cooling`` is above 1: ``beta``, the inverse temperature at which an aspect came
         apart, and ``parts``, the aspects in each part.
     temperature_search_ : list of Probe
-        The temperatures tried, then pseudo-counts at the best of them: each has ``beta``,
-        ``prior``, ``validation.perplexity`` and ``validation.smoothing``. Empty where none was
-        searched.
+        The temperatures tried with ``n_components``, a quarter of the aspects; that which these say
+        is best, tried with all; and pseudo-counts at it. Each has ``beta``, ``prior``,
+        ``validation.perplexity`` and ``validation.smoothing``. Empty where none was searched.
 
     See Also
     --------
@@ -195,15 +200,27 @@ class AspectModel(CooccurrenceEstimator):
             prior = COMPONENT_PRIOR if self.leave_one_out else 0.0
         if searched and self._goes_on():
             prior = self.component_prior_
+        at_once = self.cooling is None and not self.leave_one_out
         return Plan(
             self._with_prior(prior),
-            lambda X: TemperatureRange(0.5, 1.0),
+            lambda X: TemperatureRange(*TEMPERATURES),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
             cooling=cooled(self.cooling, Aspects(self.n_components).critical_beta),
             priors=self._priors if searched else None,
+            fewer=None if self.leave_one_out else partial(self._fewer, prior),
+            hands_on=Aspects(self.n_components).diluted if at_once else None,
             bursts=self._concentration(),
         )
+
+    def _fewer(self, prior: float, X: Block) -> Fewer:
+        """A quarter of the aspects, whose temperature says where that of all is."""
+        n_few = min(self.n_components, max(LEAST_ASPECTS, self.n_components // 4))
+        guess = usual_beta(X, n_few)
+        within = TemperatureRange(*TEMPERATURES, guess=guess)
+        finer = partial(beta_of_others, n_few, self.n_components)
+        prior *= self.n_components / n_few  # the same share of an expected count
+        return Fewer(Coarse(n_few, within, finer), Aspects(n_few, self.tempering, prior))
 
     def _concentration(self) -> float | None:
         """That of bursty rows; ValueError where it does not go with other parameters."""
@@ -225,5 +242,6 @@ class AspectModel(CooccurrenceEstimator):
     def _priors(self, X: Block) -> Priors:
         """Pseudo-counts around the mean expected count."""
         expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
-        within = TemperatureRange(1e-3 * expected, 0.5 * expected, "log")
+        low, guess, high = (share * expected for share in (1e-3, 0.03, 0.5))
+        within = TemperatureRange(low, high, "log", guess, PRIOR_STEP)
         return Priors(within, self._with_prior)

@@ -164,7 +164,6 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             shape={"n_clusters": self.n_clusters, "axis": self.axis},
             largest_beta=model.largest_beta,
             cooling=cooled(self.cooling, model.critical_beta),
-            costly_start=self.hard,
             plain_steps=self.hard,
             coarsening=self.coarsening,
         )

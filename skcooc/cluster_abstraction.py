@@ -197,7 +197,6 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
             shape={"n_clusters": self.n_clusters},
             stages=lambda model: model.stages,
             coarsening=self.coarsening,
-            costly_start=self.hard,
             plain_steps=self.hard,
             grow=self._grow if self._grows else None,
             more_needs={"all rows": growing} if self._grows else {},

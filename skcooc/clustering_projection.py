@@ -172,7 +172,6 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
             self._temperatures,
             shape=shape,
             cooling=None if self.cooling is None else falling(self.cooling),
-            costly_start=True,
         )
 
     @property

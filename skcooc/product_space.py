@@ -123,5 +123,4 @@ class ProductSpaceMixture(CooccurrenceEstimator):
             lambda X: TemperatureRange(0.5, 1.0),
             shape=dict(zip(("n_row_components", "n_column_components"), sizes, strict=True)),
             cooling=cooling,
-            costly_start=True,
         )

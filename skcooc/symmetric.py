@@ -216,7 +216,6 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             no_temperature if self.hard else within,
             shape=dict(zip(("n_row_clusters", "n_column_clusters"), sizes, strict=True)),
             cooling=cooling,
-            costly_start=True,
             plain_steps=self.hard,
             check=self._check_square,
             coarsening=self.coarsening,

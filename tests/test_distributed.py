@@ -26,7 +26,6 @@ from skcooc import (
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, fit, solver
-from skcooc.em.temperature import N_PROBES
 from skcooc.equations import memberships, product_aspects
 from skcooc.equations.aspects import Aspects
 from skcooc.model_selection import TemperatureSearchCV
@@ -202,11 +201,9 @@ def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
     assert far.component_prior_ == near.component_prior_
     monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 60)
     part = clone(estimator).fit(in_blocks(X, 100))
-    assert len(part.temperature_search_) >= N_PROBES
+    assert part.beta_ in [probe.beta for probe in part.temperature_search_]
     assert part.temperature_search_ != far.temperature_search_
-    fixed = {"beta": part.beta_, "component_prior": part.component_prior_}
-    same = clone(estimator).set_params(smoothing=part.smoothing_, **fixed).fit(in_blocks(X, 100))
-    assert_same(part, same, 1e-9)
+    assert part.objective_ == pytest.approx(far.objective_, rel=0.2)  # of all rows
 
 
 def test_transform_is_lazy(workers):

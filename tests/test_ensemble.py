@@ -58,7 +58,7 @@ def test_members_differ_and_are_those_of_their_seeds(model):
 
 
 def test_the_mean_beats_its_members():
-    train, test = split_observations(HARD, random_state=1)
+    train, test = split_observations(HARD, random_state=2)
     mean = average(AspectModel(6, max_iter=40), 3).fit(train)
     members = [member.perplexity(Dyads(test)) for member in mean.estimators_]
     single = AspectModel(6, max_iter=40, random_state=0).fit(train)

@@ -18,9 +18,9 @@ def test_a_kept_start_changes_nothing(estimator):
     counts, plan = CSRCounts(X), estimator._plan()
     options = estimator._options(plan, counts, warm=False)
     rest, heldout = hold_out(counts, *options.division)
-    kept, anew = (Probes(plan, rest, heldout, options, keep) for keep in (True, False))
+    kept = Probes(plan, rest, heldout, options)
     for beta in (0.8, 1.0, 0.6, 0.8):
-        assert kept(beta) == anew(beta)
+        assert kept(beta) == Probes(plan, rest, heldout, options)(beta)
 
 
 def test_probes_are_those_of_a_fit():
@@ -28,8 +28,9 @@ def test_probes_are_those_of_a_fit():
     probes, within = estimator._probes(X)
     model = estimator.fit(X)
     assert within.low < model.beta_ < within.high
-    for beta, validation in [probe[:2] for probe in model.temperature_search_ if not probe.prior]:
-        assert probes(beta) == validation
+    ((beta, validation),) = [p[:2] for p in model.temperature_search_ if p.sought == "beta"]
+    assert probes(beta) == validation
+    assert beta == model.beta_
     estimator = clone(estimator)
     assert not hasattr(estimator, "_state")
     before = dict(vars(estimator))

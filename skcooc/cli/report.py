@@ -114,16 +114,18 @@ def _cells(entry: Entry) -> tuple[str, ...]:
 
 
 def _temperature(chosen: BaseEstimator) -> Iterator[str]:
-    if not chosen.temperature_search_:
+    probes = chosen.temperature_search_
+    if not probes:
         return
     beta = f"{chosen.beta_:.3f}"
     yield f"Temperature chosen: beta = {beta}, on training observations that fit held out"
-    plain = sorted(probe for probe in chosen.temperature_search_ if probe.is_plain)
-    found = (probe.validation.perplexity for probe in plain)
-    yield from _tried("beta", (f"{probe.beta:9.3f}" for probe in plain), found)
-    tried = [probe for probe in sorted(chosen.temperature_search_) if probe.prior]
-    if tried:
-        tried.sort(key=lambda probe: probe.prior)
+    first = probes[0]
+    if first.n_components is not None:
+        yield f"by short fits of {first.n_components} components"
+    alike = sorted(probe for probe in probes if probe.sought == first.sought)
+    found = (probe.validation.perplexity for probe in alike)
+    yield from _tried("beta", (f"{probe.beta:9.3f}" for probe in alike), found)
+    if tried := sorted((probe for probe in probes if probe.prior), key=lambda probe: probe.prior):
         found = (probe.validation.perplexity for probe in tried)
         yield from _tried("prior", (f"{probe.prior:9.2g}" for probe in tried), found)
 

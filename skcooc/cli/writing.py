@@ -57,7 +57,12 @@ def _summary(table: Table, comparison: Comparison, model: BaseEstimator) -> dict
         "comparison": [asdict(entry) for entry in comparison.entries],
         "compile_seconds": comparison.compile_seconds,
         "temperature_search": [
-            {"beta": probe.beta, "prior": probe.prior, **probe.validation._asdict()}
+            {
+                "beta": probe.beta,
+                "prior": probe.prior,
+                "n_components": probe.n_components,
+                **probe.validation._asdict(),
+            }
             for probe in comparison.chosen.temperature_search_
         ],
         "model": type(model).__name__,

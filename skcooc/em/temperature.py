@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skcooc.em.minimum import Points, around, golden_section, vertex
 from skcooc.heldout import Validation
 
-GOLDEN = (np.sqrt(5) - 1) / 2
-PLATEAU = 1e-4  # relative difference of perplexities that says nothing
-SAME = 1e-9  # difference of points that are equal but for rounding
-N_PROBES = 7  # leave .06 of the interval
+SAME = 1e-9  # length of a range in which there is but one temperature
+N_PROBES = 7  # at most; by golden section they leave .06 of the interval
+STEP = 0.035  # between probes around a guess
 WORTH_A_PRIOR = 1e-2  # relative gain
 N_EXPONENTS = 4  # of each index: leave .24 of the interval
 THIN = 1e-2  # smoothing up to which no prior was worth it; see `is_thin`
-N_PRIORS = 5  # leave .15 of the interval
+N_PRIORS = 5  # at most
 PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
 
 
@@ -27,9 +28,35 @@ class TemperatureRange(NamedTuple):
     low: float
     high: float
     scale: Literal["linear", "log"] = "linear"
+    guess: float | None = None  # of where it is; None where nobody knows
+    step: float = STEP  # on the scale, between points that are tried around the guess
+
+    @property
+    def points(self) -> Points:
+        """What is to be tried, on the scale."""
+        low, high = self.scaled(self.low), self.scaled(self.high)
+        if self.guess is None:
+            return golden_section(low, high)
+        return around(self.scaled(self.guess), self.step, low, high)
+
+    def scaled(self, value: float) -> float:
+        """On the scale."""
+        return float(np.log(value)) if self.scale == "log" else value
+
+    def unscaled(self, point: float) -> float:
+        """The value of a point on the scale."""
+        return float(np.exp(point)) if self.scale == "log" else point
 
 
-Sought = Literal["beta", "exponents", "prior"]
+class Coarse(NamedTuple):
+    """Where the temperature of many components is looked for with few of them, which cost less."""
+
+    n_components: int
+    within: TemperatureRange
+    finer: Callable[[float], float]  # the best temperature of all components, by that of these
+
+
+Sought = Literal["coarse", "beta", "exponents", "prior"]
 Exponents = tuple[float, float]  # of the two indices given, relative to beta
 
 
@@ -40,21 +67,20 @@ class Probe(NamedTuple):
     validation: Validation
     prior: float = 0.0  # pseudo-count of every column in every component
     exponents: Exponents | None = None  # None where all are equal
+    n_components: int | None = None  # None where there are all, as in the fit
 
     def __str__(self) -> str:
         exponents = ", exponents = {:.3f}, {:.3f}".format(*self.exponents) if self.exponents else ""
         prior = f", prior = {self.prior:.2g}" if self.prior else ""
-        return f"beta = {self.beta:.3f}{exponents}{prior}"
+        few = f", {self.n_components} components" if self.n_components else ""
+        return f"beta = {self.beta:.3f}{exponents}{prior}{few}"
 
     @property
     def sought(self) -> Sought:
         """What was sought when it was tried."""
+        if self.n_components is not None:
+            return "coarse"
         return "prior" if self.prior else "beta" if self.exponents is None else "exponents"
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is without a prior, and with one exponent for all."""
-        return not self.prior and self.exponents is None
 
     @property
     def absolute(self) -> tuple[float, float, float]:
@@ -69,34 +95,51 @@ def search(
     n_probes: int = N_PROBES,
     observe: Callable[[Probe], bool] = lambda probe: False,
 ) -> list[Probe]:
-    """Golden section search for the temperature with the least held-out perplexity.
+    """Probe temperatures for the least held-out perplexity, at most so many.
 
     Where the range has no length, one probe is all that it needs. Probes are in the order in which
     they were tried; ``observe`` is called with each, and returns True to end the search.
     """
-    to_scale, to_beta = (np.log, np.exp) if within.scale == "log" else (float, float)
-    low, high = to_scale(within.low), to_scale(within.high)
     probes: list[Probe] = []
-    known: dict[float, float] = {}
-    if high - low < SAME:
-        n_probes, probes = 1, [Probe(within.low, evaluate(within.low))]
-        observe(probes[0])
-    while len(probes) < n_probes:
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        for point in (left, right):
-            if _near(known, point) is None:
-                probe = Probe(float(to_beta(point)), evaluate(float(to_beta(point))))
-                known[point] = probe.validation.perplexity
-                probes.append(probe)
-                if observe(probe):
-                    return probes
-        # Where both are the unigram's, rounding must not decide: structure is at larger beta.
-        at_left, at_right = (known[_near(known, point)] for point in (left, right))  # type: ignore[index]
-        if at_left < (1 - PLATEAU) * at_right:
-            high = right
-        else:
-            low = left
+
+    def ends_with(beta: float) -> bool:
+        probes.append(Probe(beta, evaluate(beta)))
+        return observe(probes[-1]) or len(probes) == n_probes
+
+    if within.high - within.low < SAME:
+        ends_with(within.low)
+        return probes
+    points = within.points
+    point = next(points)
+    with suppress(StopIteration):
+        while not ends_with(within.unscaled(point)):
+            point = points.send(probes[-1].validation.perplexity)
     return probes
+
+
+def search_coarsely(
+    evaluate: Callable[[float], Validation],
+    coarse: Coarse,
+    evaluate_all: Callable[[float], Validation],
+    observe: Callable[[Probe], bool] = lambda probe: False,
+) -> list[Probe]:
+    """Search with few components, then one probe with all of them where they are best."""
+    probes: list[Probe] = []
+
+    def ends_with(tried: Probe) -> bool:
+        probes.append(tried._replace(n_components=coarse.n_components))
+        return observe(probes[-1])
+
+    search(evaluate, coarse.within, observe=ends_with)
+    beta = coarse.finer(best_beta(probes))
+    probes.append(Probe(beta, evaluate_all(beta)))
+    observe(probes[-1])
+    return probes
+
+
+def best_beta(probes: list[Probe]) -> float:
+    """That of the parabola through the best of probes, all of one kind, and its neighbours."""
+    return vertex({probe.beta: np.log(probe.validation.perplexity) for probe in probes})
 
 
 def search_exponents(
@@ -124,18 +167,22 @@ def search_prior(
     start: Probe,
     within: TemperatureRange,
     observe: Callable[[Probe], bool] = lambda probe: False,
+    worth: float = WORTH_A_PRIOR,
 ) -> list[Probe]:
-    """Search for the prior at the best temperature without one.
+    """Search for the prior at the best temperature without one, if the first tried is worth it.
 
     No second search for the temperature follows: with many components the probes are too short to
     see that a larger beta, which they favour where there is a prior, overfits in the end.
     """
+    probes: list[Probe] = []
+    enough = (1 - worth) * start.validation.perplexity
 
-    def as_probe(tried: Probe) -> Probe:
-        return start._replace(validation=tried.validation, prior=tried.beta)
+    def ends(tried: Probe) -> bool:
+        probes.append(start._replace(validation=tried.validation, prior=tried.beta))
+        return observe(probes[-1]) or probes[0].validation.perplexity >= enough
 
-    tried = search(evaluate, within, N_PRIORS, lambda probe: observe(as_probe(probe)))
-    return [as_probe(probe) for probe in tried]
+    search(evaluate, within, N_PRIORS, ends)
+    return probes
 
 
 def is_thin(probe: Probe) -> bool:
@@ -159,11 +206,12 @@ def best(probes: list[Probe], worth: float = WORTH_A_PRIOR) -> Probe:
     def least(probes: list[Probe]) -> Probe:
         return min(probes, key=lambda probe: (probe.validation.perplexity, -probe.beta))
 
-    found = least([probe for probe in probes if probe.is_plain])
-    for more in (
-        [probe for probe in probes if probe.exponents and not probe.prior],
-        [probe for probe in probes if probe.prior],
-    ):
+    kinds: dict[Sought, list[Probe]] = {
+        sought: [probe for probe in probes if probe.sought == sought]
+        for sought in ("beta", "exponents", "prior")
+    }
+    found = least(kinds["beta"])
+    for more in (kinds["exponents"], kinds["prior"]):
         enough = (1 - worth) * found.validation.perplexity
         better = [probe for probe in more if probe.validation.perplexity < enough]
         found = least(better or [found])
@@ -197,8 +245,3 @@ def _moved(at: Probe, way: int, value: float) -> tuple[float, Exponents]:
     absolute[way] = value
     first, second, beta = absolute
     return beta, (first / beta, second / beta)
-
-
-def _near(known: dict[float, float], point: float) -> float | None:
-    """The point tried before that is this one but for rounding."""
-    return next((other for other in known if abs(other - point) < SAME), None)

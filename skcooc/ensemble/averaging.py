@@ -27,6 +27,8 @@ from skcooc.heldout.validation import Judged, Leader, add_one_unigram, chosen_sm
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.tables import read_in_memory
 
+WORTH = 0.0  # relative gain for which there is a prior: a mean leaves little to chance
+
 
 class AveragedModels(Composed):
     """Average of what one estimator predicts from several random starts.
@@ -197,7 +199,7 @@ class AveragedModels(Composed):
         plain = {} if plan.bursts is None else {"burstiness": None}  # as Plan.searching says
         leader = Leader()
         probes = self._search(X, options, priors, leader, **plain)
-        chosen = best(probes, worth=0.0)  # a mean leaves little to chance
+        chosen = best(probes, WORTH)
         found: dict[str, Any] = {"beta": chosen.beta}
         if options.searches and priors is not None:
             found["component_prior"] = chosen.prior
@@ -230,7 +232,10 @@ class AveragedModels(Composed):
             if options.searches and priors is not None:
                 beta = (at := best(probes)).beta
                 probes += search_prior(
-                    lambda prior: evaluate(beta, component_prior=prior), at, priors.within
+                    lambda prior: evaluate(beta, component_prior=prior),
+                    at,
+                    priors.within,
+                    worth=WORTH,
                 )
             return probes
 

@@ -17,6 +17,10 @@ from skcooc.simplex import diluted, normalise, sums
 MORE_NOISE = 10.0
 
 
+# `usual_beta`: a row of so many observations, and so many components, have odds of one.
+USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32
+
+
 class Params(NamedTuple):
     """Parameters of the aspect model; P(z given x) is the state of the rows."""
 
@@ -160,3 +164,24 @@ def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array
         normalise(out, axis=1, otherwise=otherwise, out=out)
 
     return X.rowwise(mix, A, products, out=A)
+
+
+def usual_beta(X: Block, n_components: int) -> float:
+    """The inverse temperature that usually predicts best, by the mean length of a row.
+
+    The longer rows are, the less there is to overfit. On abstracts, messages, verses, word pairs
+    and planted tables, K=8 to 128, two splits of each, the best temperature was .013 from it in the
+    root mean square, and .04 at most.
+    """
+    length = float(X.row_sums.sum() / X.grain) / np.count_nonzero(X.row_sums)
+    odds = (length / USUAL_LENGTH) ** (2 / 3)  # of 1, where rows are long, to .5
+    return beta_of_others(USUAL_COMPONENTS, n_components, (0.5 + odds) / (1 + odds))
+
+
+def beta_of_others(n_components: int, others: int, beta: float) -> float:
+    """The best inverse temperature of other numbers of components, by that of these.
+
+    Its odds of 1 to .5 fall as the fifth root of their number: on the same tables.
+    """
+    far, near = beta - 0.5, (1 - beta) * (others / n_components) ** 0.2
+    return (0.5 * near + far) / (near + far)

@@ -19,11 +19,12 @@ from skcooc.em.temperature import (
     N_PRIORS,
     N_PROBES,
     PROBE_ITERATIONS,
+    Coarse,
     Exponents,
 )
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import Division
-from skcooc.protocol import Array, Block, Counts, Model, Need
+from skcooc.protocol import Array, Block, Counts, Model, Need, Params
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,13 @@ class Priors(NamedTuple):
     model: Callable[[float], Model]  # that with a pseudo-count
 
 
+class Fewer(NamedTuple):
+    """The same model with fewer components, by which the temperature is looked for."""
+
+    coarse: Coarse
+    model: Model
+
+
 class Grown(NamedTuple):
     """A model whose structure has been learned."""
 
@@ -83,6 +91,7 @@ class Grown(NamedTuple):
 
 
 Grow = Callable[[Counts, Options, np.random.Generator, HeldOut | None, Observe], Grown]
+Diluted = Callable[[Any, Array, float], Params]  # each component is in this share the distribution
 Stages = list[tuple[Model, int | None]]  # models, and for how many iterations at most
 
 
@@ -104,11 +113,13 @@ class Plan:
     cooling: Cooling | None = None  # how the first leg comes to its temperature
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     priors: Callable[[Block], Priors] | None = None
+    fewer: Callable[[Block], Fewer] | None = None
     # The same model with other exponents of the indices given, where they are looked for.
     exponents: Callable[[Any, Exponents], Model] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
     bursts: float | None = None  # concentration of rows that are bursty; None where they are not
-    costly_start: bool = False  # whether a start is a fit of its own, which probes share
+    # How the parameters of the best short fit begin the final one; None where it begins anew.
+    hands_on: Diluted | None = None
     plain_steps: bool = False  # whether longer steps make no sense
     more_needs: Mapping[Need, str] = field(default_factory=dict)  # beside those of the equations
     check: Callable[[Counts], None] = lambda X: None  # ValueError where they are unsuitable
@@ -126,7 +137,8 @@ class Plan:
     def n_probes(self) -> int:
         """How many are tried at most, where the temperature is looked for."""
         n_exponents = 3 * N_EXPONENTS * (self.exponents is not None)
-        return N_PROBES + n_exponents + N_PRIORS * (self.priors is not None)
+        n_priors = N_PRIORS * (self.priors is not None)
+        return N_PROBES + (self.fewer is not None) + n_exponents + n_priors
 
     def searched(self, X: Block) -> TemperatureRange | None:
         """Where the temperature of counts is looked for; None where there is but one."""
@@ -144,6 +156,11 @@ class Plan:
         What belongs to them, the memory of a row, is not there yet.
         """
         return replace(self, bursts=None)
+
+    @property
+    def burnt_in(self) -> Plan:
+        """The same plan for what has its burn-in behind it."""
+        return replace(self, burn_in=0)
 
     def suited(self, X: Counts) -> Plan:
         """The same plan, once it is checked that it suits a table."""

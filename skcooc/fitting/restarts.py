@@ -14,10 +14,13 @@ from skcooc.counts.threads import n_threads, threads
 from skcooc.em import Fit, Record, Run, State, fit
 from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import Probe
-from skcooc.fitting.plan import Grown, Options, Plan
+from skcooc.fitting.fold_in import unknown_rows
+from skcooc.fitting.plan import Diluted, Grown, Options, Plan
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
-from skcooc.protocol import Counts, Model, T
+from skcooc.protocol import Counts, Model, Params, T
+
+DILUTION = 0.01  # share of the unigram in components that go on with more observations
 
 
 class Underway(NamedTuple):
@@ -34,10 +37,12 @@ class Unfinished(NamedTuple):
     warm: bool  # whether it goes on from an earlier fit
     grown: Grown
     probes: list[Probe]
+    beta: float  # to fit at
     ended: dict[int, Fit]  # random starts by number
     underway: dict[int, Underway]
     validation: Validation | None = None  # of what is held out, by the best probe
     predicted: Known | None = None  # of the same, by the same
+    params: Params | None = None  # with which the first start begins; None where it is random, too
 
 
 # A random start after an iteration, and all that the fit needs to go on; True stops.
@@ -132,7 +137,6 @@ def best_restart(
     unfinished: Unfinished,
     train: Counts,
     heldout: HeldOut | None,
-    beta: float,
     options: Options,
     progress: Progress,
     start: State | None,
@@ -142,7 +146,7 @@ def best_restart(
     The plan is of the model that has grown, if it grows. ``start`` is where to begin instead of at
     random. The fit has statistics at its parameters.
     """
-    model, seeds = plan.equations, unfinished.seeds
+    model, seeds, beta = plan.equations, unfinished.seeds, unfinished.beta
     ended, underway = dict(unfinished.ended), dict(unfinished.underway)
     n_outer, n_inner = shares(options.n_jobs, len(seeds))
 
@@ -160,18 +164,28 @@ def best_restart(
 
         with threads(n_inner) as map:
             X = train.spread(n_inner, map)
+            begin = start
             if start is not None:
                 parts = plan.last_leg(X, beta, options, heldout)
+            elif number == 0 and unfinished.params is not None and plan.hands_on is not None:
+                parts = plan.burnt_in.legs(plan.scales(X), beta, options, heldout)
+                begin = _handed_on(plan.hands_on, unfinished.params, X)
             else:
                 parts = plan.legs(plan.scales(X), beta, options, heldout)
             observed = ignore if watch is None else observe
-            found = fit(parts, rng, options.solver, observed, start, resume)
+            found = fit(parts, rng, options.solver, observed, begin, resume)
             ended[number] = _settled(found, model, X)
         underway.pop(number, None)
         return ended[number]
 
     tasks = [(number, progress.restart(model)) for number in range(len(seeds))]
     return min(in_threads(run, tasks, n_outer), key=_loss)
+
+
+def _handed_on(diluted: Diluted, params: Params, X: Counts) -> State:
+    """Where a fit goes on from one with fewer observations, to which columns may be new."""
+    unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
+    return State(diluted(params, unigram, DILUTION), unknown_rows(params, X))
 
 
 def _settled(found: Fit, model: Model, X: Counts) -> Fit:

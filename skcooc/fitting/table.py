@@ -20,15 +20,16 @@ from skcooc.em.temperature import (
     best,
     is_thin,
     search,
+    search_coarsely,
     search_exponents,
     search_prior,
 )
-from skcooc.fitting.plan import Grown, Options, Plan, Priors
+from skcooc.fitting.plan import Fewer, Grown, Options, Plan, Priors
 from skcooc.fitting.restarts import Progress, Unfinished, best_restart
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
-from skcooc.heldout.validation import Judged, Leader, add_one_unigram, chosen_smoothing, hold_out
-from skcooc.protocol import Array, Block, Counts, Model
+from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing, hold_out
+from skcooc.protocol import Array, Block, Counts, Model, Params
 
 
 class Fitted(NamedTuple):
@@ -61,59 +62,71 @@ def fit(
     if resume:
         options = replace(options, seeds=resume.seeds)
     train, heldout = hold_out(sample, *options.division) if options.holds_out else (sample, None)
-    priors = plan.priors(sample) if plan.priors else None
-    begun = resume or _begun(plan, train, heldout, priors, options, progress, start is not None)
-    grown, probes = begun.grown, begun.probes
-    beta = best(probes).beta if probes else float(options.beta)  # type: ignore[arg-type]
+    aims = Aims(plan.priors and plan.priors(sample), plan.fewer and plan.fewer(sample))
+    begun = resume or _begun(plan, train, heldout, aims, options, progress, start is not None)
+    grown = begun.grown
     seed = replace(plan, equations=grown.seed)
     X, judge = (train, heldout) if options.early_stopping else (X, None)
     del train  # the final fit needs the memory
-    fit = best_restart(seed, begun, X, judge, beta, options, progress, start)
+    fit = best_restart(seed, begun, X, judge, options, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
     smoothing = chosen_smoothing(options.smoothing, fit.validation or begun.validation)
     unigram = add_one_unigram(X.column_sums, X.grain)
     row_mass = X.row_sums * X.row_weights
     predicted = judge.predicted(grown.model, fit.params, fit.rows) if judge else begun.predicted
     judged = None if predicted is None else Judged(options.division, predicted)
-    return Fitted(fit, grown.model, fit.beta, smoothing, unigram, row_mass, probes, judged)
+    return Fitted(fit, grown.model, fit.beta, smoothing, unigram, row_mass, begun.probes, judged)
+
+
+class Aims(NamedTuple):
+    """What is looked for on a table, beside the temperature, and how this is done."""
+
+    priors: Priors | None
+    fewer: Fewer | None
+
+
+class Tried(NamedTuple):
+    """A short fit: its parameters, what they predict of the observations held out, and how well."""
+
+    validation: Validation
+    predicted: Known
+    params: Params
 
 
 class Probes:
-    """Short fits at one temperature after the other, from one and the same start.
+    """Short fits at one temperature after the other, from one and the same state.
 
-    The observations held out judge a temperature; what the best fits predict of them is kept, for
-    use beside it. ``keep`` is whether the state in which all begin is kept, too; else each makes it
-    again, which saves the memory. Threads may call it side by side.
+    The observations held out judge a temperature; the best fit of each search is kept, and the
+    state in which all begin. Threads may call it side by side.
     """
 
-    def __init__(
-        self, plan: Plan, X: Block, heldout: HeldOut, options: Options, keep: bool
-    ) -> None:
+    def __init__(self, plan: Plan, X: Block, heldout: HeldOut, options: Options) -> None:
         self._plan, self._heldout, self._options = plan, heldout, options.short
         self._tables = plan.scales(X)
-        self._keep, self._lock = keep, Lock()
+        self._lock = Lock()
         self._kept: dict[int, State] = {}
-        self._leaders: dict[Sought, Leader] = {}
+        self._leaders: dict[Sought, Tried] = {}
 
     def __call__(
         self, beta: float, model: Model | None = None, sought: Sought = "beta"
     ) -> Validation:
         """Try a temperature, or a model that differs in what is sought."""
         plan = self._plan if model is None else replace(self._plan, equations=model)
-        parts, start = plan.legs(self._tables, beta, self._options, cooled=False), None
-        if self._keep:
-            # What comes before the last leg does not depend on beta, where there is a burn-in.
-            n_shared = len(parts) - 1 - (plan.bursts is not None) if plan.burn_in else 0
-            start, parts = self._after(parts[:n_shared], parts[0]), parts[n_shared:]
-        predicted = self._heldout.predicted(plan.equations, *self._fitted(parts, start))
-        validation = self._heldout.score(predicted)
+        parts = plan.legs(self._tables, beta, self._options, cooled=False)
+        # What comes before the last leg does not depend on beta, where there is a burn-in.
+        n_shared = len(parts) - 1 - (plan.bursts is not None) if plan.burn_in else 0
+        state = self._fitted(parts[n_shared:], self._after(parts[:n_shared], parts[0]))
+        predicted = self._heldout.predicted(plan.equations, *state)
+        tried = Tried(self._heldout.score(predicted), predicted, state.params)
         with self._lock:
-            self._leaders.setdefault(sought, Leader()).offer(validation, predicted)
-        return validation
+            leader = self._leaders.setdefault(sought, tried).validation
+            if tried.validation.perplexity <= leader.perplexity:  # of equals the last one leads
+                self._leaders[sought] = tried
+        return tried.validation
 
-    def predicted(self, best: Probe) -> Known | None:
-        """What the best one of its search predicted of the observations held out."""
-        return self._leaders[best.sought].predicted
+    def leader(self, best: Probe) -> Tried:
+        """The best one of its search."""
+        return self._leaders[best.sought]
 
     def _after(self, shared: Sequence[Part], first: Part) -> State:
         """The state after the legs that do not depend on the temperature tried."""
@@ -123,7 +136,7 @@ class Probes:
                 self._kept[len(shared)] = self._fitted(shared, state) if shared else state
             return self._kept[len(shared)]
 
-    def _fitted(self, parts: Sequence[Part], start: State | None) -> State:
+    def _fitted(self, parts: Sequence[Part], start: State) -> State:
         found = fit_legs(parts, self._rng, self._options.solver, start=start)
         return State(found.params, found.rows)
 
@@ -138,30 +151,40 @@ def probes_of(plan: Plan, X: Block, options: Options) -> Probes:
     rest, heldout = hold_out(X, *options.division)
     seed = _grown(plan, rest, heldout, options, lambda: nullcontext(ignore)).seed
     plan = replace(plan.searching, equations=seed)
-    return Probes(plan, rest.spread(1, map), heldout, options, keep=True)
+    return Probes(plan, rest.spread(1, map), heldout, options)
 
 
 def _begun(
     plan: Plan,
     train: Block,
     heldout: HeldOut | None,
-    priors: Priors | None,
+    aims: Aims,
     options: Options,
     progress: Progress,
     warm: bool,
 ) -> Unfinished:
     """What comes before the random starts: the structure of the model, and the temperature."""
-    probes, validation, predicted = list[Probe](), None, None
     grown = _grown(plan, train, heldout, options, progress.growing)
-    if heldout is not None and isinstance(options.beta, TemperatureRange):
-        seed = replace(plan, equations=grown.seed)
-        probes, validation, predicted = _search(
-            seed, train, heldout, options.beta, priors, options, progress
-        )
-        if priors is not None or plan.exponents is not None:
-            model = _tuned(plan, priors, best(probes))
-            grown = Grown(model, model, None)
-    return Unfinished(options.seeds, warm, grown, probes, {}, {}, validation, predicted)
+    within = options.beta
+    if heldout is None or not isinstance(within, TemperatureRange):
+        return Unfinished(options.seeds, warm, grown, [], float(within), {}, {})  # type: ignore[arg-type]
+    seed = replace(plan, equations=grown.seed)
+    probes, leader = _search(seed, train, heldout, within, aims, options, progress)
+    if aims.priors is not None or plan.exponents is not None:
+        model = _tuned(plan, aims.priors, best(probes))
+        grown = Grown(model, model, None)
+    return Unfinished(
+        options.seeds,
+        warm,
+        grown,
+        probes,
+        best(probes).beta,
+        {},
+        {},
+        leader.validation,
+        leader.predicted,
+        leader.params if plan.hands_on else None,
+    )
 
 
 def _grown(
@@ -184,18 +207,25 @@ def _search(
     train: Block,
     heldout: HeldOut,
     within: TemperatureRange,
-    priors: Priors | None,
+    aims: Aims,
     options: Options,
     progress: Progress,
-) -> tuple[list[Probe], Validation, Known | None]:
+) -> tuple[list[Probe], Tried]:
     """Probe temperatures, and priors at the best, with short fits from one and the same start.
 
-    The probes, and how and what the best one predicts of the observations held out.
+    The probes, and the best of them.
     """
     with threads(options.n_threads) as map, progress.searching() as observe:
         X = train.spread(options.n_threads, map)
-        probes = Probes(plan.searching, X, heldout, options, keep=plan.costly_start)
-        found = search(probes, within, observe=observe)
+        searching, priors = plan.searching, aims.priors
+        probes = Probes(searching, X, heldout, options)
+        if aims.fewer is None:
+            found = search(probes, within, observe=observe)
+        else:
+            coarse, model = aims.fewer
+            some = Probes(replace(searching, equations=model), X, heldout, options)
+            found = search_coarsely(some, coarse, probes, observe)
+            del some
         if (with_exponents := plan.exponents) is not None:
             found += search_exponents(
                 lambda beta, exponents: probes(
@@ -215,11 +245,12 @@ def _search(
                 observe,
             )
         won = best(found)
-        validation = won.validation
+        leader = probes.leader(won)
         if plan.bursts is not None:  # what predicts is to be as bursty as what is fitted then
-            probes = Probes(plan, X, heldout, options, keep=False)
-            validation = probes(won.beta, _tuned(plan, priors, won), won.sought)
-    return found, validation, probes.predicted(won)
+            bursty = Probes(plan, X, heldout, options)
+            bursty(won.beta, _tuned(plan, priors, won), won.sought)
+            leader = bursty.leader(won)._replace(params=leader.params)
+    return found, leader
 
 
 def _tuned(plan: Plan, priors: Priors | None, probe: Probe) -> Model:

@@ -77,7 +77,7 @@ class PerplexityDisplay(Display):
     >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
     >>> display = PerplexityDisplay.from_estimator(AspectModel(3, random_state=0).fit(X))
     >>> display.over, len(display.curves[0].x)
-    ('beta', 7)
+    ('beta', 4)
     """
 
     def __init__(self, curves: Sequence[Curve], *, over: str = "iterations") -> None:
@@ -248,7 +248,8 @@ def _validations(model: FactorModel) -> Iterator[tuple[str, list[tuple[float, fl
     history = [(number, record.validation_perplexity) for number, record in records]
     yield "iterations", [point for point in history if np.isfinite(point[1])]
     probes = getattr(model, "temperature_search_", [])
-    yield "beta", [(p.beta, p.validation.perplexity) for p in probes if p.is_plain]
+    alike = [probe for probe in probes if probe.sought == probes[0].sought]  # as many components
+    yield "beta", [(p.beta, p.validation.perplexity) for p in alike]
     yield "component_prior", [(p.prior, p.validation.perplexity) for p in probes if p.prior]
 
 

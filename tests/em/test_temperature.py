@@ -2,7 +2,18 @@ import numpy as np
 import pytest
 
 from skcooc.em import TemperatureRange
-from skcooc.em.temperature import Probe, best, is_thin, search, search_exponents, search_prior
+from skcooc.em.temperature import (
+    N_PROBES,
+    Coarse,
+    Probe,
+    best,
+    best_beta,
+    is_thin,
+    search,
+    search_coarsely,
+    search_exponents,
+    search_prior,
+)
 from skcooc.heldout import Validation
 
 
@@ -46,7 +57,7 @@ def test_a_range_of_length_zero_has_one_probe(scale):
 
 
 RANGE = TemperatureRange(0.5, 1.0)
-PRIORS = TemperatureRange(1e-3, 1.0, "log")
+PRIORS = TemperatureRange(1e-3, 1.0, "log", guess=0.1, step=0.8)
 
 
 def test_the_prior_is_looked_for_at_the_best_temperature():
@@ -69,6 +80,7 @@ def test_the_prior_is_looked_for_at_the_best_temperature():
 def test_no_prior_where_every_prior_is_worse():
     start = Probe(0.7, Validation(1.0, 0.0))
     tried = search_prior(lambda prior: Validation(1 + prior, 0.0), start, PRIORS)
+    assert len(tried) == 1
     assert best([start, *tried]).prior == 0
 
 
@@ -110,3 +122,49 @@ def test_a_prior_is_looked_for_where_data_are_thin():
     enough, thin = (Probe(0.8, Validation(100.0, s)) for s in (0.009, 0.02))
     assert is_thin(thin)
     assert not is_thin(enough)
+
+
+def test_around_a_guess_three_points_are_enough_where_it_is_good():
+    asked = []
+
+    def loss(beta):
+        asked.append(beta)
+        return Validation(np.exp((beta - 0.79) ** 2), 0.0)
+
+    probes = search(loss, TemperatureRange(0.5, 1.0, guess=0.8, step=0.03))
+    np.testing.assert_allclose(asked, [0.8, 0.77, 0.83])
+    assert best_beta(probes) == pytest.approx(0.79)
+
+
+@pytest.mark.parametrize("optimum", [0.55, 0.62, 0.97, 1.0])
+def test_a_bad_guess_is_left_with_growing_steps(optimum):
+    def loss(beta):
+        return Validation(np.exp(3 * (beta - optimum) ** 2), 0.0)
+
+    probes = search(loss, TemperatureRange(0.5, 1.0, guess=0.8, step=0.03))
+    assert len(probes) <= N_PROBES
+    assert all(0.5 <= probe.beta <= 1 for probe in probes)
+    assert best_beta(probes) == pytest.approx(optimum, abs=1e-6)
+
+
+def test_around_a_guess_of_equals_the_coldest_wins():
+    probes = search(lambda beta: Validation(1.0, 0.0), TemperatureRange(0.9, 1.0, guess=0.92))
+    assert max(probe.beta for probe in probes) == 1
+    assert len({probe.beta for probe in probes}) == len(probes)
+
+
+def test_few_components_say_where_all_are_best():
+    few = Coarse(8, TemperatureRange(0.5, 1.0, guess=0.8), lambda beta: beta - 0.1)
+    observed = []
+    probes = search_coarsely(
+        lambda beta: Validation(np.exp((beta - 0.82) ** 2), 0.0),
+        few,
+        lambda beta: Validation(5.0, 0.0),
+        observed.append,
+    )
+    assert observed == probes
+    *coarse, last = probes
+    assert {probe.sought for probe in coarse} == {"coarse"}
+    assert {probe.n_components for probe in coarse} == {8}
+    assert last.beta == pytest.approx(0.72)
+    assert best(probes) == last  # however well few components predict

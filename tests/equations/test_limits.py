@@ -93,7 +93,8 @@ def test_a_row_of_weight_w_is_the_same_as_w_rows(model):
 def test_scaling_all_weights_changes_nothing(model):
     one = clone(model).set_params(random_state=0).fit(X)
     two = clone(one).fit(X, sample_weight=np.full(X.shape[0], 8.0))
-    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-9)
+    # The temperature found differs in its last digits, which it takes from a parabola.
+    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(one.objective_ * 8, two.objective_)
 
 

@@ -45,14 +45,15 @@ def test_iterations_that_were_validated():
 def test_temperatures_and_priors_that_were_tried():
     model = AspectModel(4, random_state=0).fit(X)
     beta = PerplexityDisplay.from_estimator(model)
-    probes = sorted(probe for probe in model.temperature_search_ if not probe.prior)
+    probes = sorted(probe for probe in model.temperature_search_ if probe.sought == "coarse")
+    assert len(probes) == len(model.temperature_search_) - 1
     np.testing.assert_array_equal(beta.lines_[0].get_xdata(), [probe.beta for probe in probes])
     np.testing.assert_array_equal(
         beta.lines_[0].get_ydata(), [probe.validation.perplexity for probe in probes]
     )
     with pytest.raises(ValueError, match=r"nothing to draw over component_prior: .* beta"):
         PerplexityDisplay.from_estimator(model, over="component_prior")  # there are data enough
-    model = AspectModel(4, random_state=0).fit(planted(6, 500, n_rows=100, n_columns=100).X)
+    model = AspectModel(4, random_state=0).fit(planted(6, 1000, n_rows=100, n_columns=100).X)
     probes = [probe for probe in model.temperature_search_ if not probe.prior]
     prior = PerplexityDisplay.from_estimator(model, over="component_prior")
     assert len(prior.lines_[0].get_xdata()) == len(model.temperature_search_) - len(probes)
