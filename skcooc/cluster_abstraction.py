@@ -23,7 +23,7 @@ from skcooc.equations.tree_clusters import Abstractions
 from skcooc.fitting import Grown, Options, Plan
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
-from skcooc.protocol import Counts
+from skcooc.protocol import Block, Counts
 
 
 @dataclass(eq=False, repr=False)
@@ -227,7 +227,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     def _grow(
         self,
-        X: Counts,
+        X: Block,
         options: Options,
         rng: np.random.Generator,
         heldout: HeldOut | None,

@@ -180,16 +180,17 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if not len(self.embedding_):
             raise ValueError("There are no rows to sample: of a table in blocks none are kept.")
         rng = np.random.default_rng(attributes.seeds(self.random_state, 1)[0])
-        factors = self.row_distribution_, self.embedding_, self.components_
+        of_rows = np.asarray(self.row_distribution_), np.asarray(self.embedding_)
+        factors = *of_rows, self.components_
         return Dyads.of(self._frame, *scoring.draw(n_samples, *factors, rng))
 
     def _transformed(self, X: TableLike) -> TableLike:
         """The mixtures of the rows of a dask array, lazily and block by block."""
         check_row_blocks(X)
         light, params, rows = copy.copy(self), *self._state  # without the rows fitted, to be sent
-        light.embedding_, light.row_distribution_ = self.embedding_[:0], self.row_distribution_[:0]
-        light.__dict__["_state"] = State(params, rows[:0])
         dtype, n_components = self.components_.dtype, len(self.components_)
+        light.embedding_, light.row_distribution_ = np.empty((0, n_components), dtype), np.empty(0)
+        light.__dict__["_state"] = State(params, np.empty((0, rows.shape[1]), dtype))
         return X.map_blocks(
             light.transform,
             dtype=dtype,
@@ -214,7 +215,9 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _mixing(self) -> tuple[Array, Array]:
         """The prior of the mixture of a new row: that of the model, or else the rows fitted."""
         prior = self._fitted_model.mixing(self._state.params)
-        return (self.row_distribution_, self.embedding_) if prior is None else prior
+        if prior is None:
+            return np.asarray(self.row_distribution_), np.asarray(self.embedding_)
+        return prior
 
     def _row_states(self, X: Block) -> Array:
         """The states that the model gives to checked rows."""
@@ -252,7 +255,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _predictor(self, known: Block | None) -> Predictor:
         """What is predicted of rows of which this is known; of those fitted where it is None."""
-        mixtures = self.embedding_ if known is None else self._fold_in(known)
+        mixtures = np.asarray(self.embedding_) if known is None else self._fold_in(known)
         factors = Factors(mixtures, self.components_.T)
         return smoothed(factors, self.unigram_, self.smoothing_)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
@@ -49,7 +50,7 @@ class TreeMixin(ClusterMixin):
     @property
     def node_weights_(self) -> Array:
         """Share of the observations at each node, (V,)."""
-        return self.row_distribution_ @ self.embedding_
+        return np.asarray(self.row_distribution_ @ self.embedding_)
 
     def decision_path(self, X: TableLike) -> CSR:
         """The nodes above the most probable cluster of rows, and its leaf.

@@ -21,7 +21,7 @@ PATIENCE = 2.0  # seconds after which a client is asked whether it is still ther
 def begun(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
     """Send tasks to the scheduler, which is meant to keep the parameters that they have."""
     large = {"distributed.admin.large-graph-warning-threshold": 2**62}
-    with _explained(), dask.config.set(large):
+    with explained(), dask.config.set(large):
         _check_running(client)
         futures: list[Future] = client.compute(list(tasks))
         return futures
@@ -29,7 +29,7 @@ def begun(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
 
 def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
     """Their results. A client that has lost its scheduler would wait for them for ever."""
-    with _explained():
+    with explained():
         while True:
             try:
                 wait(futures, timeout=PATIENCE)
@@ -40,7 +40,7 @@ def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def explained() -> Iterator[None]:
     """Say what to do where the cluster fails beyond what it can repair."""
     try:
         yield
