@@ -81,9 +81,9 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             ``transform(X) @ components_`` is P(y given x). Of a dask array it is a dask array,
             computed block by block when it is asked for.
         """
+        check_is_fitted(self)
         if is_collection(X):
-            check_is_fitted(self)
-            return self._transformed(X)
+            return self._lazily("transform", X, len(self.components_))
         return self._fold_in(self._checked(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
@@ -184,17 +184,17 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         factors = *of_rows, self.components_
         return Dyads.of(self._frame, *scoring.draw(n_samples, *factors, rng))
 
-    def _transformed(self, X: TableLike) -> TableLike:
-        """The mixtures of the rows of a dask array, lazily and block by block."""
+    def _lazily(self, method: str, X: TableLike, n_columns: int) -> TableLike:
+        """What a method gives for the rows of a dask array, lazily and block by block."""
         check_row_blocks(X)
         light, params, rows = copy.copy(self), *self._state  # without the rows fitted, to be sent
-        dtype, n_components = self.components_.dtype, len(self.components_)
-        light.embedding_, light.row_distribution_ = np.empty((0, n_components), dtype), np.empty(0)
+        dtype, width = self.components_.dtype, self.embedding_.shape[1]
+        light.embedding_, light.row_distribution_ = np.empty((0, width), dtype), np.empty(0)
         light.__dict__["_state"] = State(params, np.empty((0, rows.shape[1]), dtype))
         return X.map_blocks(
-            light.transform,
+            getattr(light, method),
             dtype=dtype,
-            chunks=(X.chunks[0], (n_components,)),
+            chunks=(X.chunks[0], (n_columns,)),
             meta=np.empty((0, 0), dtype=dtype),
         )
 

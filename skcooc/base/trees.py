@@ -14,6 +14,7 @@ from skcooc.em import State
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, Block, TableLike
 from skcooc.simplex import first_largest
+from skcooc.tables import is_collection
 
 
 class TreeMixin(ClusterMixin):
@@ -25,6 +26,7 @@ class TreeMixin(ClusterMixin):
     _fitted_model: Any
     _checked: Callable[[TableLike], Block]
     _row_states: Callable[[Block], Array]
+    _lazily: Callable[[str, TableLike, int], Array]
 
     @property
     def tree_(self) -> Tree:
@@ -66,10 +68,16 @@ class TreeMixin(ClusterMixin):
         return sp.csr_array(self.tree_.above)[self.predict(X)]
 
     def predict(self, X: TableLike) -> Array:
-        """Most probable leaf of rows, (n,); cluster k is ``tree_.leaves[k]``."""
+        """Most probable leaf of rows, (n,); cluster k is ``tree_.leaves[k]``.
+
+        Lazy where X is a dask array.
+        """
         return first_largest(self.predict_proba(X))
 
     def predict_proba(self, X: TableLike) -> Array:
-        """P(c given x) of rows, (n, K)."""
+        """P(c given x) of rows, (n, K); lazy where X is a dask array."""
+        check_is_fitted(self)
+        if is_collection(X):
+            return self._lazily("predict_proba", X, self.n_clusters_)
         rows = self._row_states(self._checked(X))
         return self._fitted_model.leaves(rows)
