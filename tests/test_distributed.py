@@ -7,6 +7,7 @@ import pickle
 import signal
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -264,7 +265,7 @@ class Brought:
 
 
 def settled_often(monkeypatch):
-    monkeypatch.setattr(counts_on_workers.math, "ceil", lambda ratio: 0)
+    monkeypatch.setattr(counts_on_workers, "math", SimpleNamespace(ceil=lambda ratio: 0))
 
 
 def rows_brought(monkeypatch):
@@ -461,6 +462,16 @@ def test_a_lost_scheduler():
         with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
             model.fit(in_blocks(X))
     assert not hasattr(model, "components_")
+
+
+def test_rows_are_lost_with_their_cluster():
+    with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
+        model = clone(ASPECTS).fit(in_blocks(X, 100))
+        rows = np.asarray(model.embedding_).shape
+    for lost in (model.embedding_.compute, partial(pickle.dumps, model)):
+        with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
+            lost()
+    assert model.transform(X).shape == rows
 
 
 def test_searches_run_on_the_workers(workers):

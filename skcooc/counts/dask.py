@@ -103,7 +103,7 @@ class DaskCounts:
     def lasting(self, states: Rows) -> Array:
         """States of these rows as a dask array, a chunk for each block."""
         there = cast(States, states)
-        return cast(Array, row_array(there.futures, self.sizes, there.none))
+        return cast(Array, row_array(self.client, there.futures, self.sizes, there.none))
 
     def tdot(self, D: Rows) -> Array:
         """X.T @ D: (n, k) -> (M, k)."""

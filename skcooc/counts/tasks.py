@@ -22,7 +22,7 @@ def begun(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
     """Send tasks to the scheduler, which is meant to keep the parameters that they have."""
     large = {"distributed.admin.large-graph-warning-threshold": 2**62}
     with explained(), dask.config.set(large):
-        _check_running(client)
+        check_running(client)
         futures: list[Future] = client.compute(list(tasks))
         return futures
 
@@ -36,7 +36,7 @@ def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
                 results: list[Any] = client.gather(futures)
                 return results
             except TimeoutError:
-                _check_running(client)
+                check_running(client)
 
 
 @contextmanager
@@ -58,7 +58,8 @@ def explained() -> Iterator[None]:
         ) from error
 
 
-def _check_running(client: Client) -> None:
+def check_running(client: Client) -> None:
+    """Raise CommClosedError where a client has ended."""
     if client.status != "running":
         raise CommClosedError(f"the client is {client.status}")
 
