@@ -108,7 +108,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     components_ : (V, M) array
         P(y_j given v) of every node.
     embedding_ : (N, V) array
-        P(v given x_i) of the rows fitted.
+        P(v given x_i) of the rows fitted; a dask array where X was one.
     weights_ : (V,) array
         P(v) of a row without observations.
     node_weights_ : (V,) array

@@ -84,7 +84,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ----------
         X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or RowBlocks
             Non-negative counts or weights, of shape (N, M). A dask array is fitted where its blocks
-            of rows are, on the workers of the current ``distributed.Client``.
+            of rows are, on the workers of the current ``distributed.Client``. What has something
+            for each row stays there: attributes such as ``embedding_`` are dask arrays, too.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
