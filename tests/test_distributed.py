@@ -26,6 +26,7 @@ from skcooc import (
     ProductSpaceMixture,
     SymmetricClustering,
     delayed_rows,
+    inspection,
 )
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.counts import CSRCounts
@@ -316,6 +317,8 @@ def test_attributes_of_rows_are_dask_arrays(workers):
     np.testing.assert_allclose(far.joint_distribution(*pairs), near.joint_distribution(*pairs))
     np.testing.assert_allclose(far.bic(Dyads(X)), near.bic(Dyads(X)))
     assert far.sample(5).table_shape == X.shape
+    tables = (inspection.describe(model, backend="pandas") for model in (far, near))
+    np.testing.assert_allclose(*(table["weight"] for table in tables))
     np.testing.assert_array_equal(far.predict(in_blocks(X, 100)).compute(), near.predict(X))
 
 

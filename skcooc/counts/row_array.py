@@ -44,7 +44,7 @@ class RowArray(da.Array):
         return self  # it cannot be changed
 
     def __matmul__(self, other: Any) -> da.Array:
-        if isinstance(other, da.Array):
+        if self.ndim == 1 or isinstance(other, da.Array):
             return super().__matmul__(other)
         none = np.empty((0, other.shape[1]), dtype=np.result_type(self.dtype, other.dtype))
         chunks, by_other = (self.chunks[0], none.shape[1:]), partial(product, by=other)
