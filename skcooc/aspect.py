@@ -120,6 +120,7 @@ class AspectModel(CooccurrenceEstimator):
     embedding_ : (N, K) array
         P(z_k given x_i) of the rows fitted, as EM left them; ``transform`` of the same rows folds
         them in anew and agrees but for tolerances.
+        A dask array where X was one.
     component_prior_ : float
         Pseudo-count used.
     beta_ : float

@@ -98,7 +98,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     weights_ : (K,) array
         P(c); share of the observations where columns are clustered.
     embedding_ : (N, K) array
-        P(c given x_i) of the rows fitted.
+        P(c given x_i) of the rows fitted; a dask array where X was one.
     splits_ : list of Split
         Only where ``cooling`` is above 1: ``beta``, the inverse temperature at which a cluster came
         apart, and ``parts``, the clusters in each part.

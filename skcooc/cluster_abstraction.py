@@ -23,7 +23,7 @@ from skcooc.equations.tree_clusters import Abstractions
 from skcooc.fitting import Grown, Options, Plan
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
-from skcooc.protocol import Counts
+from skcooc.protocol import Block, Counts
 
 
 @dataclass(eq=False, repr=False)
@@ -108,7 +108,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     components_ : (V, M) array
         P(y_j given v) of every node.
     embedding_ : (N, V) array
-        P(v given x_i) of the rows fitted.
+        P(v given x_i) of the rows fitted; a dask array where X was one.
     weights_ : (V,) array
         P(v) of a row without observations.
     node_weights_ : (V,) array
@@ -226,7 +226,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     def _grow(
         self,
-        X: Counts,
+        X: Block,
         options: Options,
         rng: np.random.Generator,
         heldout: HeldOut | None,

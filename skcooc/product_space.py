@@ -66,6 +66,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     embedding_ : (N, C) array
         P(c given x_i) of the rows fitted, as EM left them; ``transform`` of the same rows folds
         them in anew and agrees but for tolerances.
+        A dask array where X was one.
 
     See Also
     --------

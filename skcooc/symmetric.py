@@ -93,7 +93,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     column_labels_ : (M,) array
         Most probable cluster of each column.
     embedding_ : (N, C) array
-        P(c given x_i) of the rows fitted.
+        P(c given x_i) of the rows fitted; a dask array where X was one.
     column_posteriors_ : (M, D) array
         P(d given y_j).
     rows_ : (C * D, N) array of bool

@@ -1,9 +1,13 @@
 """Dask arrays, fitted by a real cluster of worker processes."""
 
+import copy
+import gc
 import os
 import pickle
 import signal
 import time
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +26,7 @@ from skcooc import (
     ProductSpaceMixture,
     SymmetricClustering,
     delayed_rows,
+    inspection,
 )
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.counts import CSRCounts
@@ -177,16 +182,23 @@ def test_equal_blocks_are_the_same_bit_by_bit(workers):
     )
     assert [record.free_energy for record in one.history] == [r.free_energy for r in two.history]
     np.testing.assert_array_equal(one.params.components, two.params.components)
-    np.testing.assert_array_equal(np.asarray(one.rows), two.rows)
+    np.testing.assert_array_equal(far.lasting(one.rows), two.rows)
+
+
+def weighed(block, rows):
+    """Sums of rows, weighted by their observations."""
+    return block.row_sums @ rows
 
 
 def test_products_are_those_of_the_table(workers):
     far = counts_on_workers.load(workers, in_blocks(X, 7, 100), "AspectModel")
     rng = np.random.default_rng(0)
-    for k in (1, 3):
-        wide, long = rng.random((X.shape[1], k)), rng.random((X.shape[0], k))
-        np.testing.assert_allclose(far.dot(wide), X @ wide)
-        np.testing.assert_allclose(far.tdot(long), X.T @ long)
+    wide = rng.random((X.shape[1], 3))
+    states = far.by_row(partial(CSRCounts.dot, D=wide))
+    for long in (states, far.lasting(states), X @ wide):
+        np.testing.assert_allclose(far.tdot(long), X.T @ (X @ wide))
+        np.testing.assert_allclose(far.total(weighed, long), X.sum(axis=1) @ (X @ wide))
+    np.testing.assert_allclose(far.lasting(states @ wide.T), X @ wide @ wide.T)
     rows = far.sample(40, np.random.default_rng(1)).toarray()
     places = [np.flatnonzero((X.toarray() == row).all(axis=1))[0] for row in rows]
     assert len(set(places)) == 40
@@ -228,6 +240,125 @@ def test_a_fit_goes_on_from_a_checkpoint_or_a_warm_start(workers, tmp_path):
     for model, table in zip(models, (X, in_blocks(X, 100)), strict=True):
         model.set_params(max_iter=2).fit(table)
     assert_same(*models, 1e-6)
+
+
+LONG, WIDE = 3000, 20  # parameters are much less than the states of the rows
+
+
+def made_there(number):
+    rng = np.random.default_rng(number)
+    return sp.csr_array(rng.poisson(0.3, (LONG // 3, WIDE)).astype(float))
+
+
+class Brought:
+    """What comes to the driver, and how large the largest of it is."""
+
+    def __init__(self, gather):
+        self.gather, self.largest = gather, 0
+
+    def __call__(self, client, futures):
+        results = self.gather(client, futures)
+        self.largest = max(self.largest, *(len(pickle.dumps(result)) for result in results))
+        return results
+
+
+def settled_often(monkeypatch):
+    monkeypatch.setattr(counts_on_workers, "math", SimpleNamespace(ceil=lambda ratio: 0))
+
+
+def rows_brought(monkeypatch):
+    def lasting(self, states):
+        return np.concatenate(counts_on_workers.gathered(self.client, states.futures))
+
+    monkeypatch.setattr(counts_on_workers.DaskCounts, "lasting", lasting)
+
+
+def sums_brought(monkeypatch):
+    def lasting(self, states):
+        if states.none.ndim == 1:
+            counts_on_workers.gathered(self.client, states.futures)
+        return whole(self, states)
+
+    whole = counts_on_workers.DaskCounts.lasting
+    monkeypatch.setattr(counts_on_workers.DaskCounts, "lasting", lasting)
+
+
+@pytest.mark.parametrize("broken", [None, settled_often, rows_brought, sums_brought])
+def test_nothing_with_a_number_for_each_row_comes_here(workers, monkeypatch, broken):
+    """Of 3000 rows: not in 12 iterations with momentum, and not at the end."""
+    brought = Brought(counts_on_workers.gathered)
+    monkeypatch.setattr(counts_on_workers, "gathered", brought)
+    X = delayed_rows(map(dask.delayed(made_there), range(3)), WIDE)
+    if broken is not None:
+        broken(monkeypatch)
+    n_iter = 3 if broken in (rows_brought, sums_brought) else 12
+    clone(ASPECTS).set_params(max_iter=n_iter).fit(X)
+    block = 8 * LONG // 3  # bytes of one number for each row of a block
+    assert (brought.largest < block) == (broken is None)
+
+
+def test_attributes_of_rows_are_dask_arrays(workers):
+    """Those that are as long as the table; what is not is here, and what is asked of rows, too."""
+    estimator = ClusterAbstraction(4, beta=0.2, abstraction="object", **SHORT)
+    far, near = clone(estimator).fit(in_blocks(X, 30, 131)), clone(estimator).fit(X)
+    for name in ("embedding_", "row_distribution_", "labels_", "posteriors_", "row_components_"):
+        there, here = getattr(far, name), getattr(near, name)
+        assert isinstance(there, da.Array), name
+        assert (there.shape, there.dtype) == (here.shape, here.dtype), name
+        np.testing.assert_allclose(there.compute(), here, atol=1e-9, err_msg=name)
+    assert far.embedding_.chunks[0] == (30, 101, 109)
+    for name in ("component_distribution_", "column_embedding_", "node_weights_"):
+        assert isinstance(getattr(far, name), np.ndarray)
+        np.testing.assert_allclose(getattr(far, name), getattr(near, name), err_msg=name)
+    pairs = [0, 5, 239], [1, 2, -1]
+    np.testing.assert_allclose(far.joint_distribution(*pairs), near.joint_distribution(*pairs))
+    np.testing.assert_allclose(far.bic(Dyads(X)), near.bic(Dyads(X)))
+    assert far.sample(5).table_shape == X.shape
+    tables = (inspection.describe(model, backend="pandas") for model in (far, near))
+    np.testing.assert_allclose(*(table["weight"] for table in tables))
+    np.testing.assert_array_equal(far.predict(in_blocks(X, 100)).compute(), near.predict(X))
+
+
+def test_a_pickle_has_the_rows_and_a_copy_shares_them(workers):
+    model = clone(ASPECTS).fit(in_blocks(X, 100))
+    loaded = pickle.loads(pickle.dumps(model))
+    assert isinstance(loaded.embedding_, np.ndarray)
+    assert isinstance(loaded._state.rows, np.ndarray)
+    assert_same(loaded, model, 0)
+    for copied in (copy.copy(model), copy.deepcopy(model)):
+        assert copied.embedding_ is model.embedding_
+    for estimator in (loaded, model):  # a warm start, in memory and there, from rows here and there
+        estimator.set_params(warm_start=True, max_iter=2)
+    models = [copy.copy(one).fit(X) for one in (model, loaded)]
+    models += [copy.copy(one).fit(in_blocks(X, 50)) for one in (model, loaded)]
+    for other in models[1:]:
+        assert_same(other, models[0], 1e-6)
+
+
+def assert_left(client, n_futures):
+    """So many are left, once the client has had the time to let go of the others."""
+    deadline = time.monotonic() + 300
+    while len(client.futures) != n_futures:
+        assert time.monotonic() < deadline
+        gc.collect()
+        time.sleep(0.01)
+
+
+def test_no_futures_are_left_behind(workers):
+    def stop():
+        raise ZeroDivisionError
+
+    assert_left(workers, 0)
+    table = in_blocks(X, 100)
+    model = clone(ASPECTS).fit(table)
+    assert_left(workers, 4)  # of two blocks: mixtures and shares
+    kept = model.embedding_
+    with pytest.raises(ZeroDivisionError):
+        model.set_callbacks(At(3, stop)).fit(table)
+    assert model.embedding_ is kept
+    assert_left(workers, 4)
+    del model, kept
+    assert_left(workers, 0)
 
 
 ONES = da.ones((6, 4))
@@ -294,12 +425,13 @@ def addresses_of_workers(dask_scheduler):
 
 @pytest.fixture(scope="module")
 def undisturbed(client):
-    return clone(ASPECTS).fit(in_blocks(X, 131))
+    return pickle.loads(pickle.dumps(clone(ASPECTS).fit(in_blocks(X, 131))))
 
 
-@pytest.mark.parametrize("victims", [[0], [0, 1]], ids=str)
-def test_a_fit_outlives_its_workers(workers, victims, undisturbed):
-    """Rows that are lost are made again from the states and parameters that the scheduler has."""
+@pytest.mark.parametrize(("victims", "settle_after"), [([0], 10), ([0, 1], 1000)], ids=str)
+def test_a_fit_outlives_its_workers(workers, victims, settle_after, undisturbed, monkeypatch):
+    """Rows that are lost are made again: from the last states that the scheduler has, or anew."""
+    monkeypatch.setattr(counts_on_workers, "SETTLE_AFTER", settle_after)
     addresses, processes = zip(*sorted(workers.run(os.getpid).items()), strict=True)
     killed = {addresses[victim] for victim in victims}
 
@@ -330,6 +462,16 @@ def test_a_lost_scheduler():
         with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
             model.fit(in_blocks(X))
     assert not hasattr(model, "components_")
+
+
+def test_rows_are_lost_with_their_cluster():
+    with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
+        model = clone(ASPECTS).fit(in_blocks(X, 100))
+        rows = np.asarray(model.embedding_).shape
+    for lost in (model.embedding_.compute, partial(pickle.dumps, model)):
+        with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
+            lost()
+    assert model.transform(X).shape == rows
 
 
 def test_searches_run_on_the_workers(workers):

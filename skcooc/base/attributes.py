@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from skcooc.em import Record, State
 from skcooc.fitting import Plan
 from skcooc.fitting.restarts import Unfinished
-from skcooc.fitting.table import Fitted
+from skcooc.fitting.table import Fitted, distributed
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Counts, Model, RandomState
 from skcooc.tables import CheckedBlocks
@@ -25,9 +25,14 @@ Attributes = dict[str, object]
 
 
 def usable(
-    model: Model, state: State, beta: float, smoothing: float, unigram: Array, row_mass: Array
+    model: Model,
+    state: State,
+    beta: float,
+    smoothing: float,
+    unigram: Array,
+    row_distribution: Array,
 ) -> Attributes:
-    """What transform, score and sample need; ``row_mass`` (N,) are the observations of each row."""
+    """What transform, score and sample need."""
     embedding, components = model.factors(*state)
     unknown, _ = model.factors(state.params, state.params.weights[None])
     return {
@@ -36,7 +41,7 @@ def usable(
         "components_": components.T,
         "weights_": unknown[0],  # of a row without observations
         "embedding_": embedding,
-        "row_distribution_": row_mass / row_mass.sum(),
+        "row_distribution_": row_distribution,
         "unigram_": unigram,
         "beta_": beta,
         "smoothing_": smoothing,
@@ -79,12 +84,12 @@ def of_input(estimator: BaseEstimator) -> Attributes:
 
 def of_fit(fitted: Fitted) -> Attributes:
     """All attributes of a finished fit."""
-    fit, model, beta, smoothing, unigram, row_mass, probes, judged = fitted
+    fit, model, beta, smoothing, unigram, _, row_distribution, probes, judged = fitted
     annealed = {} if fit.splits is None else {"splits_": fit.splits}
-    state = State(fit.params, np.asarray(fit.rows))
+    state = State(fit.params, fit.rows)
     return {
         **annealed,
-        **usable(model, state, beta, smoothing, unigram, row_mass),
+        **usable(model, state, beta, smoothing, unigram, row_distribution),
         "_unfinished": None,
         "_judged": judged,
         "temperature_search_": probes,
@@ -103,14 +108,14 @@ def at_iteration(
     def attributes(
         model: Model, record: Record, state: State, unfinished: Unfinished
     ) -> Attributes:
-        state = State(state.params, np.asarray(state.rows))
+        state = State(state.params, X.lasting(state.rows))
         probes, splits = unfinished.probes, unfinished.grown.splits
         s = chosen_smoothing(smoothing, unfinished.validation)
         unigram = add_one_unigram(X.column_sums, X.grain)
-        mass = X.row_sums * X.row_weights
+        _, row_distribution = distributed(X)
         return {
             **({} if splits is None else {"splits_": splits}),
-            **usable(model, state, record.beta, s, unigram, mass),
+            **usable(model, state, record.beta, s, unigram, row_distribution),
             "_unfinished": unfinished,
             "_judged": None,
             "temperature_search_": probes,

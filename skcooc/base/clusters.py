@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.simplex import first_largest
+from skcooc.tables import is_collection
 
 
 def check_proportions(hard: bool, proportions: str) -> None:
@@ -30,11 +32,13 @@ class RowClusterMixin(ClusterMixin):
 
     embedding_: Array
     _checked: Callable[[TableLike], Block]
+    components_: Array
     _fold_in: Callable[[Block], Array]
+    _lazily: Callable[[str, TableLike, int], Array]
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of each row fitted, (N,)."""
+        """Most probable cluster of each row fitted, (N,); a dask array where X was one."""
         return first_largest(self.embedding_)
 
     @available_if(_clusters_rows)
@@ -43,12 +47,12 @@ class RowClusterMixin(ClusterMixin):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+        X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
 
         Returns
         -------
         labels : (n,) array of int
-            In the order of ``labels_``.
+            In the order of ``labels_``. Lazy, as from ``transform``, where X is a dask array.
         """
         return first_largest(self.predict_proba(X))
 
@@ -58,11 +62,14 @@ class RowClusterMixin(ClusterMixin):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+        X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
 
         Returns
         -------
         posteriors : (n, C) array
             A column for each cluster that ``predict`` can name.
         """
+        check_is_fitted(self)
+        if is_collection(X):
+            return self._lazily("predict_proba", X, len(self.components_))
         return self._fold_in(self._checked(X))

@@ -20,10 +20,9 @@ from skcooc.em import OverRelaxation, State, TemperatureRange, solver
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import best
 from skcooc.fitting import Options, Plan
-from skcooc.fitting.fold_in import unknown_rows
 from skcooc.fitting.restarts import Progress, Unfinished
 from skcooc.fitting.stream import Begun
-from skcooc.fitting.table import Probes, fit, probes_of
+from skcooc.fitting.table import Probes, distributed, fit, probes_of
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Block, Counts, RandomState, TableLike
 from skcooc.tables import Table, read, read_in_memory
@@ -85,7 +84,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ----------
         X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or RowBlocks
             Non-negative counts or weights, of shape (N, M). A dask array is fitted where its blocks
-            of rows are, on the workers of the current ``distributed.Client``.
+            of rows are, on the workers of the current ``distributed.Client``. What has something
+            for each row stays there: attributes such as ``embedding_`` are dask arrays, too.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -151,8 +151,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         fitted = fit(plan, X, sample, options, progress, start, resume)
         progress.end()
         if attributes.lacking(plan) is None:
-            seed, mass = attributes.seeds(self.random_state, 1)[0], float(fitted.row_mass.sum())
-            known["_stream"] = Begun(fitted.fit.stats, mass, X.column_sums, X.grain, seed)
+            seed = attributes.seeds(self.random_state, 1)[0]
+            known["_stream"] = Begun(fitted.fit.stats, fitted.mass, X.column_sums, X.grain, seed)
         attributes.become(self, attributes.of_fit(fitted) | known)
         return fitted.fit.stopped
 
@@ -208,9 +208,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
                 f"warm_start=True cannot go on with X: {new.size} of its columns, such as {new[0]},"
                 f" have probability zero in components_. {remedy}"
             )
-        rows = rows if len(rows) == X.shape[0] else unknown_rows(params, X)
         params = type(params)(*(array.astype(X.dtype) for array in params))
-        return State(params, rows.astype(X.dtype))
+        if len(rows) != X.shape[0]:
+            return State(params, np.broadcast_to(params.weights, (X.shape[0], len(params.weights))))
+        return State(params, X.array(rows).astype(X.dtype))
 
     def _check_shape(self, plan: Plan, what: str, remedy: str) -> None:
         """Raise ValueError where the model fitted has another shape than that asked for."""
@@ -226,8 +227,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         if not self._goes_on() or self._unfinished is None:
             return None
         unigram = add_one_unigram(X.column_sums, X.grain)
-        mass = X.row_sums * X.row_weights
-        same_rows = np.array_equal(mass / mass.sum(), self.row_distribution_)
+        (_, shares), fitted = distributed(X), self.row_distribution_
+        same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
         self._check_as_before(same_rows and np.array_equal(unigram, self.unigram_))
         return self._unfinished
 

@@ -61,7 +61,8 @@ Seed of the starts and of the division into training and held-out observations."
 }
 
 ATTRIBUTES = {
-    "row_distribution_ : (N,) array": "P(x_i).",
+    "row_distribution_ : (N,) array": """\
+P(x_i). As all attributes with something for each row, a dask array where X was one.""",
     "component_distribution_ : (K,) array": """\
 P(z_k) = sum_i P(x_i) P(z_k given x_i): share of the observations. ``weights_``, of a row without
 observations, can differ.""",

@@ -81,9 +81,9 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             ``transform(X) @ components_`` is P(y given x). Of a dask array it is a dask array,
             computed block by block when it is asked for.
         """
+        check_is_fitted(self)
         if is_collection(X):
-            check_is_fitted(self)
-            return self._transformed(X)
+            return self._lazily("transform", X, len(self.components_))
         return self._fold_in(self._checked(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
@@ -180,20 +180,21 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if not len(self.embedding_):
             raise ValueError("There are no rows to sample: of a table in blocks none are kept.")
         rng = np.random.default_rng(attributes.seeds(self.random_state, 1)[0])
-        factors = self.row_distribution_, self.embedding_, self.components_
+        of_rows = np.asarray(self.row_distribution_), np.asarray(self.embedding_)
+        factors = *of_rows, self.components_
         return Dyads.of(self._frame, *scoring.draw(n_samples, *factors, rng))
 
-    def _transformed(self, X: TableLike) -> TableLike:
-        """The mixtures of the rows of a dask array, lazily and block by block."""
+    def _lazily(self, method: str, X: TableLike, n_columns: int) -> TableLike:
+        """What a method gives for the rows of a dask array, lazily and block by block."""
         check_row_blocks(X)
         light, params, rows = copy.copy(self), *self._state  # without the rows fitted, to be sent
-        light.embedding_, light.row_distribution_ = self.embedding_[:0], self.row_distribution_[:0]
-        light.__dict__["_state"] = State(params, rows[:0])
-        dtype, n_components = self.components_.dtype, len(self.components_)
+        dtype, width = self.components_.dtype, self.embedding_.shape[1]
+        light.embedding_, light.row_distribution_ = np.empty((0, width), dtype), np.empty(0)
+        light.__dict__["_state"] = State(params, np.empty((0, rows.shape[1]), dtype))
         return X.map_blocks(
-            light.transform,
+            getattr(light, method),
             dtype=dtype,
-            chunks=(X.chunks[0], (n_components,)),
+            chunks=(X.chunks[0], (n_columns,)),
             meta=np.empty((0, 0), dtype=dtype),
         )
 
@@ -214,7 +215,9 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _mixing(self) -> tuple[Array, Array]:
         """The prior of the mixture of a new row: that of the model, or else the rows fitted."""
         prior = self._fitted_model.mixing(self._state.params)
-        return (self.row_distribution_, self.embedding_) if prior is None else prior
+        if prior is None:
+            return np.asarray(self.row_distribution_), np.asarray(self.embedding_)
+        return prior
 
     def _row_states(self, X: Block) -> Array:
         """The states that the model gives to checked rows."""
@@ -252,7 +255,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _predictor(self, known: Block | None) -> Predictor:
         """What is predicted of rows of which this is known; of those fitted where it is None."""
-        mixtures = self.embedding_ if known is None else self._fold_in(known)
+        mixtures = np.asarray(self.embedding_) if known is None else self._fold_in(known)
         factors = Factors(mixtures, self.components_.T)
         return smoothed(factors, self.unigram_, self.smoothing_)
 

@@ -21,6 +21,7 @@ from skcooc.equations.at_centers import (
 from skcooc.equations.projections import Clusters, clusters_of
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.simplex import first_largest
+from skcooc.tables import is_collection
 
 
 class ProjectionMixin(ClusterMixin):
@@ -35,6 +36,7 @@ class ProjectionMixin(ClusterMixin):
     _fitted_model: Any
     _checked: Callable[[TableLike], Block]
     _folding: Callable[[], tuple[Collapsed, Params]]
+    _lazily: Callable[[str, TableLike, int], Array]
     _settled: Callable[..., Array]
     _over_rows: Callable[[Callable[[Block], Array], Block], Array]
     _row_log_likelihoods: Callable[[Block, Array, Array], Array]
@@ -84,11 +86,20 @@ class ProjectionMixin(ClusterMixin):
         return lambda_
 
     def predict(self, X: TableLike) -> Array:
-        """Most probable cluster of rows, in ``0 .. n_clusters_ - 1``, (n,)."""
+        """Most probable cluster of rows, in ``0 .. n_clusters_ - 1``, (n,).
+
+        Lazy where X is a dask array.
+        """
         return first_largest(self.predict_proba(X))
 
     def predict_proba(self, X: TableLike) -> Array:
-        """Posterior probabilities of the clusters of rows, ``(n, n_clusters_)``."""
+        """Posterior probabilities of the clusters of rows, ``(n, n_clusters_)``.
+
+        Lazy where X is a dask array.
+        """
+        check_is_fitted(self)
+        if is_collection(X):
+            return self._lazily("predict_proba", X, self.n_clusters_)
         return self._row_states(self._checked(X))
 
     def project(self, X: TableLike) -> Array:

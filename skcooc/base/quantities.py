@@ -48,8 +48,8 @@ def component_distribution(self: Found) -> Array:
 
 def row_components(self: Found) -> Array:
     """P(x_i given z), (K, N); each row sums to one."""
-    joint = (_masses(self)[:, None] * self.embedding_).T
-    P = normalise(joint, axis=1, otherwise=self.row_distribution_)
+    joint, mass = (_masses(self)[:, None] * self.embedding_).T, _marginal(self)[:, None]
+    P = np.where(mass > 0, joint / np.where(mass > 0, mass, 1), self.row_distribution_)
     return P.astype(self.embedding_.dtype)
 
 
@@ -191,8 +191,7 @@ def _masses(self: Found) -> Array:
 
 
 def _marginal(self: Found) -> Array:
-    P: Array = _masses(self) @ self.embedding_
-    return P
+    return np.asarray(_masses(self) @ self.embedding_)
 
 
 def _positions(index: ArrayLike, size: int, name: str) -> Array:

@@ -189,7 +189,8 @@ class Streams(Predictions):
         unigram = add_one_unigram(stream.column_sums, stream.grain)
         state = State(params, rows[: len(row_mass)])
         model = self._fitted_model
-        usable = attributes.usable(model, state, beta, smoothing, unigram, row_mass)
+        shares = row_mass / row_mass.sum()
+        usable = attributes.usable(model, state, beta, smoothing, unigram, shares)
         objective = tally.free_energy - model.log_prior(params, beta)
         record = Record(beta, objective, tally.perplexity, seconds)
         self.__dict__.update(usable, _stream=stream, converged_=converged, objective_=objective)

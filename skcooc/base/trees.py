@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +14,7 @@ from skcooc.em import State
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, Block, TableLike
 from skcooc.simplex import first_largest
+from skcooc.tables import is_collection
 
 
 class TreeMixin(ClusterMixin):
@@ -24,6 +26,7 @@ class TreeMixin(ClusterMixin):
     _fitted_model: Any
     _checked: Callable[[TableLike], Block]
     _row_states: Callable[[Block], Array]
+    _lazily: Callable[[str, TableLike, int], Array]
 
     @property
     def tree_(self) -> Tree:
@@ -49,7 +52,7 @@ class TreeMixin(ClusterMixin):
     @property
     def node_weights_(self) -> Array:
         """Share of the observations at each node, (V,)."""
-        return self.row_distribution_ @ self.embedding_
+        return np.asarray(self.row_distribution_ @ self.embedding_)
 
     def decision_path(self, X: TableLike) -> CSR:
         """The nodes above the most probable cluster of rows, and its leaf.
@@ -65,10 +68,16 @@ class TreeMixin(ClusterMixin):
         return sp.csr_array(self.tree_.above)[self.predict(X)]
 
     def predict(self, X: TableLike) -> Array:
-        """Most probable leaf of rows, (n,); cluster k is ``tree_.leaves[k]``."""
+        """Most probable leaf of rows, (n,); cluster k is ``tree_.leaves[k]``.
+
+        Lazy where X is a dask array.
+        """
         return first_largest(self.predict_proba(X))
 
     def predict_proba(self, X: TableLike) -> Array:
-        """P(c given x) of rows, (n, K)."""
+        """P(c given x) of rows, (n, K); lazy where X is a dask array."""
+        check_is_fitted(self)
+        if is_collection(X):
+            return self._lazily("predict_proba", X, self.n_clusters_)
         rows = self._row_states(self._checked(X))
         return self._fitted_model.leaves(rows)

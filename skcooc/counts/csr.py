@@ -116,8 +116,8 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts, Ro
         return model.expect(self, params, rows, beta)
 
     def array(self, values: Array) -> Array:
-        """Arrays of these counts are numpy's: these."""
-        return values
+        """The same numbers as an array of numpy, which those of these counts are."""
+        return np.asarray(values)
 
     def rowwise(
         self, function: Callable[..., object], *arrays: Array, out: Array | None = None
@@ -142,6 +142,18 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts, Ro
             out[:] = function(*these)
 
         return self.rowwise(fill, *states)
+
+    def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+        """function(self, *states)."""
+        return function(self, *states)
+
+    def total(self, function: Callable[..., Array], *states: Rows) -> Array:
+        """function(self, *states)."""
+        return function(self, *states)
+
+    def lasting(self, states: Rows) -> Array:
+        """States of rows are arrays: these."""
+        return states
 
     def power(self, P: Array, exponent: float) -> Array:
         """P (m, k), not negative, to the power of the exponent."""

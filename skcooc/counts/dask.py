@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -15,15 +16,15 @@ import numpy as np
 import scipy.sparse as sp
 from dask.delayed import Delayed
 from distributed import Client, Future
-from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 
 from skcooc.counts.csr import CSRCounts, mean_weight
+from skcooc.counts.row_array import RowArray, product, row_array
 from skcooc.counts.tasks import add_statistics, begun, call, gathered, once, reduced, task
 from skcooc.counts.threads import threads
 from skcooc.protocol import CSR, Array, FoldIn, Map, Need, P, Rows, S, TableLike
 
-SETTLE_AFTER = 10  # E-steps: so many are made again, at most, for rows that are lost
+SETTLE_AFTER = 10  # E-steps at least, after which the scheduler gets states, if these are small
 
 
 class DaskCounts:
@@ -32,11 +33,14 @@ class DaskCounts:
     To the models it is one block. Its E-step is one task for each of its blocks; the parameters are
     sent to the scheduler, from which a worker gets them, and workers pass them on among themselves.
     The statistics are added up in a tree that depends on the number of blocks alone, so that
-    results do not depend on the workers, and come here. The states of the rows stay.
+    results do not depend on the workers, and come here. The states of the rows stay, and nothing
+    else comes here that has a number for each row.
 
     Where a worker is lost, the scheduler makes again what it had: the counts from what they were
-    made of, and the states of its rows, which depend on all steps before, from the last states and
-    parameters that the scheduler has. These are brought there after every tenth E-step.
+    made of, and the states of its rows, which depend on all steps before, from the parameters of
+    these steps, which it keeps. There may be many: once they are more than the states, N K numbers,
+    it gets these, and forgets them. So it holds no more than the parameters of all steps, M K
+    numbers each, whatever the number of rows.
     """
 
     def __init__(
@@ -47,15 +51,13 @@ class DaskCounts:
         column_sums: Array,
     ) -> None:
         self.client, self.blocks = client, blocks
-        self.sizes = [len(fact.row_sums) for fact in facts]
-        self.row_sums = np.concatenate([fact.row_sums for fact in facts])
-        self.row_weights = np.ones_like(self.row_sums)
+        self.sizes = [fact.n_rows for fact in facts]
         n_observations = sum(fact.n_observations for fact in facts)
-        self.grain = mean_weight(float(self.row_sums.sum()), n_observations)
+        self.grain = mean_weight(sum(fact.total for fact in facts), n_observations)
         self.column_sums, self.dtype = column_sums, facts[0].dtype
-        self.shape = len(self.row_sums), len(column_sums)
+        self.shape = sum(self.sizes), len(column_sums)
         self.alive: WeakSet[States] = WeakSet()
-        self.n_steps = 0
+        self.n_steps, self.settle_after = 0, max(SETTLE_AFTER, math.ceil(np.divide(*self.shape)))
 
     offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
 
@@ -67,33 +69,45 @@ class DaskCounts:
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         """The E-step of a model on all blocks: states on the workers, and statistics."""
         self.n_steps += 1
-        if self.n_steps % SETTLE_AFTER == 0:
+        if self.n_steps % self.settle_after == 0:
             for states in list(self.alive):
                 states.settle()
         step = once(partial(_expect, model=model, params=params, beta=beta))
         parts = [call(step, X, piece) for X, piece in self._beside(rows)]
         total = reduced(task(add_statistics), [part[1] for part in parts])
-        shape = task(operator.attrgetter("shape"))(parts[0][0])
-        *futures, total, shape = begun(self.client, [*(part[0] for part in parts), total, shape])
-        stats, (_, n_states) = gathered(self.client, [total, shape])
-        return cast(Rows, States(self, futures, n_states)), stats
+        none = task(_none_of)(parts[0][0])
+        *futures, total, none = begun(self.client, [*(part[0] for part in parts), total, none])
+        stats, none = gathered(self.client, [total, none])
+        return cast(Rows, States(self, futures, none)), stats
 
     def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        """function(*states) of every block."""
-        pieces = zip(*(self._pieces(these) for these in states), strict=True)
+        """function(*states) of every block, as wide as the first of them."""
+        pieces = zip(*map(self._pieces, states), strict=True)
         futures = begun(self.client, [task(function)(*these) for these in pieces])
-        return cast(Rows, States(self, futures, states[0].shape[1]))
+        return cast(Rows, States(self, futures, np.empty((0, *states[0].shape[1:]), self.dtype)))
 
-    def dot(self, D: Array) -> Array:
-        """X @ D: (M, k) -> (n, k)."""
-        factor = once(D)
-        return np.concatenate(self._results(task(CSRCounts.dot)(X, factor) for X in self.blocks))
+    def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+        """function(block, *states) of every block, with something for each of its rows."""
+        step = once(function)
+        parts = [task(_with_one_thread)(step, *these) for these in self._beside(*states)]
+        *futures, none = begun(self.client, [*parts, task(_none_of)(parts[0])])
+        return cast(Rows, States(self, futures, gathered(self.client, [none])[0]))
+
+    def total(self, function: Callable[..., Array], *states: Rows) -> Array:
+        """The sum of function(block, *states) over all blocks."""
+        step = once(function)
+        parts = [task(_with_one_thread)(step, *these) for these in self._beside(*states)]
+        total: Array = self._results([reduced(task(operator.add), parts)])[0]
+        return total
+
+    def lasting(self, states: Rows) -> Array:
+        """States of these rows as a dask array, a chunk for each block."""
+        there = cast(States, states)
+        return cast(Array, row_array(self.client, there.futures, self.sizes, there.none))
 
     def tdot(self, D: Rows) -> Array:
         """X.T @ D: (n, k) -> (M, k)."""
-        products = [task(CSRCounts.tdot)(X, piece) for X, piece in self._beside(D)]
-        total: Array = self._results([reduced(task(np.add), products)])[0]
-        return total
+        return self.total(CSRCounts.tdot, D)
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
         """Rows drawn without replacement, in their order, brought here; all if there are fewer."""
@@ -117,13 +131,16 @@ class DaskCounts:
     def _ends(self) -> Array:
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
-    def _beside(self, rows: Rows | States) -> Iterable[tuple[Future, Future | Rows]]:
-        return zip(self.blocks, self._pieces(rows), strict=True)
+    def _beside(self, *rows: Rows) -> Iterable[tuple[Any, ...]]:
+        return zip(self.blocks, *map(self._pieces, rows), strict=True)
 
-    def _pieces(self, rows: Rows | States) -> Sequence[Future | Rows]:
+    def _pieces(self, rows: Rows | States | RowArray) -> Sequence[Any]:
         """What belongs to each block; a single row stands for many that are the same."""
         if isinstance(rows, States):
             return rows.futures
+        if isinstance(rows, da.Array):
+            chunks: Sequence[Delayed] = rows.rechunk({0: tuple(self.sizes)}).to_delayed().ravel()
+            return chunks
         if rows.strides[0] == 0:
             return [rows[:1]] * len(self.blocks)
         return [rows[first:last] for first, last in pairwise(self._ends)]
@@ -133,38 +150,40 @@ class DaskCounts:
 
 
 class States:
-    """The states of the rows of all blocks, (N, k), on the workers: a future for each block."""
+    """The states of the rows of all blocks, (N, k), on the workers: a future for each block.
 
-    def __init__(self, counts: DaskCounts, futures: list[Future], n_states: int) -> None:
-        self.futures, self.dtype = futures, counts.dtype
-        self.shape = counts.shape[0], n_states
+    ``none`` is an array of their type and width, but of no rows.
+    """
+
+    def __init__(self, counts: DaskCounts, futures: list[Future], none: Array) -> None:
+        self.futures, self.none = futures, none
+        self.dtype, self.shape = none.dtype, (counts.shape[0], *none.shape[1:])
         self._counts = counts
         counts.alive.add(self)
 
     def settle(self) -> None:
-        """Give the states to the scheduler, so that nothing before is needed to restore them."""
-        arrays = gathered(self._counts.client, self.futures)
-        self.futures = begun(self._counts.client, map(once, arrays))
+        """Give the states to the scheduler, so that nothing before is needed to restore them.
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """All of them, brought here."""
-        arrays = gathered(self._counts.client, self.futures)
-        return np.concatenate(arrays).astype(dtype or self.dtype, copy=False)
+        One block after the other: here is never more than one.
+        """
+        client = self._counts.client
+        for place, future in enumerate(self.futures):
+            self.futures[place : place + 1] = begun(client, map(once, gathered(client, [future])))
 
     def __reduce__(self) -> Any:
         """Pickled as an array: a checkpoint outlives the cluster."""
-        return np.asarray, (np.asarray(self),)
+        return np.concatenate, (gathered(self._counts.client, self.futures),)
 
-    def __matmul__(self, D: ArrayLike) -> Rows:
-        product = self._counts.over_states(partial(np.dot, b=D), cast(Rows, self))
-        product.shape = self.shape[0], np.shape(D)[1]
-        return product
+    def __matmul__(self, D: Array) -> Rows:
+        of_blocks = self._counts.over_states(partial(product, by=D), cast(Rows, self))
+        return cast(Rows, States(self._counts, cast(States, of_blocks).futures, self.none @ D))
 
 
 class Facts(NamedTuple):
     """What is known here of a block."""
 
-    row_sums: Array
+    n_rows: int
+    total: float  # sum of its counts
     n_observations: float
     dtype: np.dtype
     n_columns: int
@@ -186,7 +205,7 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
             + ", ".join(f"{n_columns} columns of {dtype}" for n_columns, dtype in kinds)
             + "."
         )
-    kept = [pair for pair in zip(blocks, facts, strict=True) if len(pair[1].row_sums)]
+    kept = [pair for pair in zip(blocks, facts, strict=True) if pair[1].n_rows]
     if not kept:
         raise ValueError(
             f"Found array with 0 sample(s) (shape=(0, {X.shape[1]})) while a minimum of 1 is "
@@ -220,7 +239,17 @@ def _checked(block: TableLike, name: str) -> CSRCounts:
 
 
 def _facts(X: CSRCounts) -> Facts:
-    return Facts(X.row_sums, X.n_observations, X.dtype, X.shape[1])
+    total = float(np.sum(X.row_sums))
+    return Facts(X.shape[0], total, X.n_observations, X.dtype, X.shape[1])
+
+
+def _with_one_thread(function: Callable[..., Array], *arguments: Any) -> Array:
+    with threads(1):
+        return function(*arguments)
+
+
+def _none_of(rows: Rows) -> Rows:
+    return rows[:0].copy()
 
 
 def _column_sums(X: CSRCounts) -> Array:

@@ -21,26 +21,26 @@ PATIENCE = 2.0  # seconds after which a client is asked whether it is still ther
 def begun(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
     """Send tasks to the scheduler, which is meant to keep the parameters that they have."""
     large = {"distributed.admin.large-graph-warning-threshold": 2**62}
-    with _explained(), dask.config.set(large):
-        _check_running(client)
+    with explained(), dask.config.set(large):
+        check_running(client)
         futures: list[Future] = client.compute(list(tasks))
         return futures
 
 
 def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
     """Their results. A client that has lost its scheduler would wait for them for ever."""
-    with _explained():
+    with explained():
         while True:
             try:
                 wait(futures, timeout=PATIENCE)
                 results: list[Any] = client.gather(futures)
                 return results
             except TimeoutError:
-                _check_running(client)
+                check_running(client)
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def explained() -> Iterator[None]:
     """Say what to do where the cluster fails beyond what it can repair."""
     try:
         yield
@@ -58,7 +58,8 @@ def _explained() -> Iterator[None]:
         ) from error
 
 
-def _check_running(client: Client) -> None:
+def check_running(client: Client) -> None:
+    """Raise CommClosedError where a client has ended."""
     if client.status != "running":
         raise CommClosedError(f"the client is {client.status}")
 

@@ -238,7 +238,7 @@ class RowMemory(Composed):
                 "_frequencies": frequencies,
                 "estimator_": member.estimator,
                 "components_": factors.B.T,
-                "embedding_": factors.A[: len(mass)],
+                "embedding_": np.asarray(factors.A[: len(mass)]),
                 "row_distribution_": mass / mass.sum() if keeps else mass,
                 "unigram_": add_one_unigram(frequencies, 1),
                 "concentration_": memory.concentration,

@@ -150,9 +150,9 @@ class Aspects(OnlineModel[Params, Statistics]):
         difference grows by beta (1 + s) from step to step. The form of tempering does not matter,
         since the posterior of equal weights is the same; a pseudo-count makes the value larger.
         """
-        n, m = X.row_sums.astype(np.float64), X.column_sums.astype(np.float64)
-        of_rows, of_columns = np.sqrt(reciprocals(n)), np.sqrt(reciprocals(m))
-        squared = 1 / critical_beta(X, of_rows, of_columns, (n, m / m.sum()))
+        m = X.column_sums.astype(np.float64)
+        of_columns = np.sqrt(reciprocals(m))
+        squared = 1 / critical_beta(X, X.by_row(_factors_and_sums), of_columns, m / m.sum())
         return float(1 / (1 + np.sqrt(squared)))
 
 
@@ -164,6 +164,12 @@ def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array
         normalise(out, axis=1, otherwise=otherwise, out=out)
 
     return X.rowwise(mix, A, products, out=A)
+
+
+def _factors_and_sums(X: Block) -> Array:
+    """1 / sqrt(n_i) and n_i, (n, 2)."""
+    n = X.row_sums.astype(np.float64)
+    return np.column_stack([np.sqrt(reciprocals(n)), n])
 
 
 def usual_beta(X: Block, n_components: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -160,16 +161,29 @@ class ColumnClusters(Clustering[Params, Statistics], Annealable[Params, Statisti
         """The inverse temperature below which all clusters are the same."""
         totals = X.column_sums
         factors = self._factors(totals)
-        counted = X.dot(factors)[:, 0].astype(np.float64)
-        mass = np.sum(counted * X.row_weights)
-        expected = counted / mass, totals
-        return critical_beta(X, np.sqrt(reciprocals(counted)), factors[:, 0], expected)
+        mass = float(X.total(partial(_mass, factors=factors)))
+        rows = X.by_row(partial(_factors_and_shares, factors=factors, mass=mass))
+        return critical_beta(X, rows, factors[:, 0], totals)
 
     def _factors(self, totals: Array) -> Array:
         """What the counts of each column are multiplied by, (M, 1)."""
         if self.object_weights == "counts":
             return np.ones((len(totals), 1), dtype=totals.dtype)
         return (_mean_positive(totals) * reciprocals(totals))[:, None]
+
+
+def _counted(X: Block, factors: Array) -> Array:
+    """Observations of each row, (n,), in columns multiplied by these factors, (M, 1)."""
+    return X.dot(factors)[:, 0].astype(np.float64)
+
+
+def _mass(X: Block, factors: Array) -> Array:
+    return np.asarray(np.sum(_counted(X, factors) * X.row_weights))
+
+
+def _factors_and_shares(X: Block, factors: Array, mass: float) -> Array:
+    counted = _counted(X, factors)
+    return np.column_stack([np.sqrt(reciprocals(counted)), counted / mass])
 
 
 def _shares(J: Array, totals: Array) -> Array:

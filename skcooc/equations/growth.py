@@ -17,7 +17,7 @@ from skcooc.equations.splitting_trees import Params as TreeParams
 from skcooc.equations.splitting_trees import SplittingTrees
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Division, Tree, division
-from skcooc.protocol import Array, Counts
+from skcooc.protocol import Array, Block
 from skcooc.simplex import normalise
 
 COOLING = 1.1  # factor between successive inverse temperatures
@@ -63,7 +63,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def grow(
-    X: Counts,
+    X: Block,
     kind: Kind,
     n_clusters: int,
     max_iter: int,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -163,30 +164,34 @@ def no_temperature(X: Counts) -> TemperatureRange:
     return TemperatureRange(1.0, 1.0)
 
 
-def critical_beta(
-    X: Counts, row_factors: Array, column_factors: Array, expected: tuple[Array, Array]
-) -> float:
+def critical_beta(X: Counts, rows: Rows, column_factors: Array, expected: Array) -> float:
     """The inverse temperature at which a single cluster becomes unstable.
 
     With all clusters the same, a small change of them grows under EM by beta times the largest
-    eigenvalue of Z'Z, where Z_ij = row_factor_i (n_ij - u_i v_j) column_factor_j and u_i v_j, the
-    product of ``expected`` (N,) and (M,), is what a single cluster predicts. It is found by power
-    iteration, and infinite where rows and columns are independent.
+    eigenvalue of Z'Z, where Z_ij = f_i (n_ij - u_i v_j) g_j with f and u in the columns of ``rows``
+    (N, 2), the factors g of the columns, (M,), and v (M,): u_i v_j is what a single cluster
+    expects. It is found by power iteration, and infinite where rows and columns are independent.
     """
-    f, g, w = row_factors[:, None], column_factors[:, None], X.row_weights[:, None]
-    u, v = expected[0][:, None], expected[1][:, None]
+    g, v = column_factors[:, None], expected[:, None]
     x = np.random.default_rng(0).standard_normal(g.shape)
     growth = 0.0
     for _ in range(POWER_ITERATIONS):
         x *= g / np.sqrt(np.sum(x**2))
-        z = f**2 * (X.dot(x) - u * np.sum(v * x))
-        x = g * (X.tdot(z) - v * np.sum(w * u * z))
+        back = X.total(partial(_there_and_back, x=x, expected=np.sum(v * x)), rows)
+        x = g * (back[:-1] - v * back[-1])
         before, growth = growth, float(np.sqrt(np.sum(x**2)))
         if growth < 1e-9:
             return float("inf")
         if growth - before < POWER_TOL * growth:
             break
     return 1 / growth
+
+
+def _there_and_back(X: Block, rows: Array, x: Array, expected: float) -> Array:
+    """From columns (M, 1) to rows and back: X'z, and below it the sum of u_i z_i."""
+    f, u = rows[:, :1], rows[:, 1:]
+    z = f**2 * (X.dot(x) - u * expected)
+    return np.append(X.tdot(z), [[np.sum(X.row_weights[:, None] * u * z)]], axis=0)
 
 
 def reciprocals(totals: Array) -> Array:

@@ -104,10 +104,10 @@ class Projections(OnlineModel[Params, Statistics]):
         leg = Leg(Aspects(self.n_topics), X, START_BETA, START_ITERATIONS, START_TOL)
         found = fit(leg.burned_in(), rng, OverRelaxation(START_RELAXATION))
         topics, dtype = found.params.components, X.dtype
-        topics, S = self._own_centers(
-            cast(Block, X), topics, found.rows * X.row_sums[:, None].astype(dtype)
-        )
-        sizes = row_weights(X).astype(dtype)
+        block = cast(Block, X)
+        S = found.rows * block.row_sums[:, None].astype(dtype)
+        topics, S = self._own_centers(block, topics, S)
+        sizes = row_weights(block).astype(dtype)
         counts = S * sizes[:, None]
         if self.n_clusters is not None:
             psi = self._clustering(X, rng) * sizes[:, None]
@@ -199,7 +199,7 @@ def clusters_of(params: Params) -> Clusters:
     return Clusters(alive, weights, log_weights, centers, log_centers)
 
 
-def row_weights(X: Counts) -> Array:
+def row_weights(X: Block) -> Array:
     """How many rows each row stands for; none where it has no observations."""
     return X.row_weights * (X.row_sums > 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -107,8 +108,8 @@ class RowClusters(
         energy = np.sum(weights * evidence) / beta + np.sum(counted * shared[:, 0])
         sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
         expected = X.tdot(rows if self.object_weights == "counts" else rows * factors)
-        mass = float(np.sum(weights * X.row_sums)), float(np.sum(weights * (X.row_sums > 0)))
-        return rows, Statistics(expected, sizes, spare, *mass, -float(energy))
+        observations, observed = _observed(X).tolist()
+        return rows, Statistics(expected, sizes, spare, observations, observed, -float(energy))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """Centroids and proportions: memo, eqs. (24), (31). An empty cluster gets the spare row."""
@@ -159,23 +160,36 @@ class RowClusters(
 
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of the rows that have any."""
-        observations = float(np.sum(X.row_sums * X.row_weights))
-        rows = float(np.sum((X.row_sums > 0) * X.row_weights))
+        observations, rows = X.total(_observed).tolist()
         return observations / rows if rows else 1.0
 
     def critical_beta(self, X: Counts) -> float:
         """The inverse temperature below which all clusters are the same."""
         unit = np.array(self.object_size(X), dtype=X.dtype)
-        factors = self._factors(X, unit).astype(np.float64)
-        totals = X.tdot(factors)[:, 0].astype(np.float64)
-        expected = X.row_sums, totals / totals.sum()
-        return critical_beta(X, factors[:, 0], np.sqrt(reciprocals(totals)), expected)
+        rows = X.by_row(partial(self._factors_and_sums, unit=unit))
+        totals = X.total(_weighted, rows)[:, 0].astype(np.float64)
+        return critical_beta(X, rows, np.sqrt(reciprocals(totals)), totals / totals.sum())
 
-    def _factors(self, X: Counts, unit: Array) -> Array:
+    def _factors_and_sums(self, X: Block, unit: Array) -> Array:
+        """What the counts of each row are multiplied by, and their sum, (n, 2)."""
+        return np.column_stack([self._factors(X, unit).astype(np.float64), X.row_sums])
+
+    def _factors(self, X: Block, unit: Array) -> Array:
         """What the counts of each row are multiplied by, (n, 1)."""
         if self.object_weights == "counts":
             return np.ones((X.shape[0], 1), dtype=X.dtype)
         return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
+
+
+def _observed(X: Block) -> Array:
+    """How many observations there are, and how many rows have any."""
+    weights = X.row_weights
+    return np.array([np.sum(weights * X.row_sums), np.sum(weights * (X.row_sums > 0))])
+
+
+def _weighted(X: Block, factors: Array) -> Array:
+    """Sums of the columns, (M, 1), with rows multiplied by the first of their factors."""
+    return X.tdot(np.ascontiguousarray(factors[:, :1]))
 
 
 def _spare(X: Block, scores: Array, factors: Array, shared: Array) -> Array:

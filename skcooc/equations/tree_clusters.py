@@ -179,7 +179,11 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
 
     def leaves(self, rows: Rows) -> Array:
         """P(c given x), (n, K)."""
-        return self._summed(rows) if self._has_slots(rows) else rows
+        if not self._has_slots(rows):
+            return rows
+        indptr, leaves, _ = self.tree.slots
+        S, K = rows.shape[1], len(indptr) - 1
+        return rows @ sp.csr_array((np.ones(S, rows.dtype), (np.arange(S), leaves)), shape=(S, K))
 
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of the rows that have any."""

@@ -28,7 +28,7 @@ def fold_in(
     a mixture of components, nothing is done for others at the same time. The rows are such as
     contribute nothing to columns.
     """
-    rows, (X, columns) = unknown_rows(params, X) if start is None else start, X.occupied()
+    rows, (X, columns) = np.array(unknown_rows(params, X)) if start is None else start, X.occupied()
     params = model.restrict(params, columns)
     n = n_threads(n_jobs)
     with threads(n) as map:
@@ -58,7 +58,8 @@ def _settled(
 
 def unknown_rows(params: Params, X: Counts) -> Rows:
     """The states of rows of which nothing is known, (n, k), of the type of their counts."""
-    return np.tile(params.weights.astype(X.dtype), (X.shape[0], 1))
+    weights = params.weights.astype(X.dtype)
+    return np.broadcast_to(weights, (X.shape[0], len(weights)))
 
 
 def over_rows(function: Callable[[Block], Rows], X: Block, n_jobs: int | None) -> Rows:

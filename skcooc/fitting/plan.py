@@ -90,7 +90,7 @@ class Grown(NamedTuple):
     splits: list[Split] | None  # None where nothing was to be learned
 
 
-Grow = Callable[[Counts, Options, np.random.Generator, HeldOut | None, Observe], Grown]
+Grow = Callable[[Block, Options, np.random.Generator, HeldOut | None, Observe], Grown]
 Diluted = Callable[[Any, Array, float], Params]  # each component is in this share the distribution
 Stages = list[tuple[Model, int | None]]  # models, and for how many iterations at most
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import NamedTuple
 
@@ -40,7 +41,8 @@ class Fitted(NamedTuple):
     beta: float
     smoothing: float
     unigram: Array  # (M,): add-one, of the observations fitted
-    row_mass: Array  # (N,): observations of each row, weights included
+    mass: float  # of them, weights of rows included
+    row_distribution: Array  # (N,): the share of each row
     probes: list[Probe]
     judged: Judged | None = None  # where observations were held out
 
@@ -72,10 +74,25 @@ def fit(
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
     smoothing = chosen_smoothing(options.smoothing, fit.validation or begun.validation)
     unigram = add_one_unigram(X.column_sums, X.grain)
-    row_mass = X.row_sums * X.row_weights
+    mass, row_distribution = distributed(X)
     predicted = judge.predicted(grown.model, fit.params, fit.rows) if judge else begun.predicted
     judged = None if predicted is None else Judged(options.division, predicted)
-    return Fitted(fit, grown.model, fit.beta, smoothing, unigram, row_mass, begun.probes, judged)
+    fit, found = fit._replace(rows=X.lasting(fit.rows)), (unigram, mass, row_distribution)
+    return Fitted(fit, grown.model, fit.beta, smoothing, *found, begun.probes, judged)
+
+
+def distributed(X: Counts) -> tuple[float, Array]:
+    """How many observations there are, weights included; and the share of each row, (N,)."""
+    mass = float(X.total(_mass))
+    return mass, X.lasting(X.by_row(partial(_shares, mass=mass)))
+
+
+def _mass(X: Block) -> Array:
+    return np.sum(X.row_sums * X.row_weights)
+
+
+def _shares(X: Block, mass: float) -> Array:
+    return X.row_sums * X.row_weights / mass
 
 
 class Aims(NamedTuple):

@@ -108,7 +108,7 @@ def representative_rows(
     check_has(model, "embedding_", "row_distribution_")
     shares = np.asarray(model.embedding_, dtype=np.float64)
     names = row_names_of(len(shares), row_names).tolist()
-    joint = model.row_distribution_[:, None] * shares
+    joint = np.asarray(model.row_distribution_)[:, None] * shares
     part = np.full(joint.shape, -np.inf)
     lift = np.divide(shares, joint.sum(axis=0), out=np.ones(joint.shape), where=joint > 0)
     np.multiply(joint, np.log(lift), out=part, where=joint > 0)

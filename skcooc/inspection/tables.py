@@ -82,7 +82,7 @@ def describe(
     [[0.8, 2, ['tea', 'cup'], [0, 1]]]
     """
     check_has(model, "components_", "embedding_", "row_distribution_")
-    P, shares = model.components_, model.embedding_
+    P, shares = model.components_, np.asarray(model.embedding_)
     top = most_probable(P, n_features)
     columns: dict[str, Array | Sequence[object]] = {
         "component": np.arange(len(P)),

@@ -143,8 +143,9 @@ class AssociationDisplay(Display):
         joint, J = np.asarray(model.joint_, dtype=np.float64), model.column_posteriors_
         shape = len(model.embedding_), len(J)
         names = row_names_of(shape[0], row_names), column_names(model, shape[1], feature_names)
-        masses = model.row_distribution_, joint.sum(axis=1) @ model.components_
-        rows = _side(model.row_labels_, model.embedding_, masses[0], names[0], n_features)
+        masses = np.asarray(model.row_distribution_), joint.sum(axis=1) @ model.components_
+        I, labels = np.asarray(model.embedding_), np.asarray(model.row_labels_)
+        rows = _side(labels, I, masses[0], names[0], n_features)
         columns = _side(model.column_labels_, J, masses[1], names[1], n_features)
         pairs = None if X is None else _pairs(X, shape)
         display = cls(joint, rows, columns, pairs=pairs)

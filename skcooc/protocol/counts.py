@@ -60,10 +60,6 @@ class Counts(Protocol):
         """Floating point type of the products."""
 
     @property
-    def row_sums(self) -> Array:
-        """Observations of each row, (N,), without its weight."""
-
-    @property
     def column_sums(self) -> Array:
         """Observations of each column, rows by their weights, (M,)."""
 
@@ -72,17 +68,10 @@ class Counts(Protocol):
         """What an observation weighs on average, if n_ij stands for ceil(n_ij); 1 of counts."""
 
     @property
-    def row_weights(self) -> Array:
-        """How many rows each row stands for, (N,)."""
-
-    @property
     def offers(self) -> frozenset[Need]:
         """What models may ask of it."""
 
-    def dot(self, D: Array) -> Array:
-        """X @ D: (M, k) -> (N, k)."""
-
-    def tdot(self, D: Array) -> Array:
+    def tdot(self, D: Rows) -> Array:
         """X.T @ D, rows counted by their weights: (N, k) -> (M, k)."""
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
@@ -90,6 +79,15 @@ class Counts(Protocol):
 
     def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         """function(*states), which makes states of these rows of others, where they are."""
+
+    def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+        """function(block, *states) of all blocks, which has something for each row, where it is."""
+
+    def total(self, function: Callable[..., Array], *states: Rows) -> Array:
+        """The sum of function(block, *states) over all blocks, here."""
+
+    def lasting(self, states: Rows) -> Array:
+        """States of these rows as an array for users, which outlives the counts."""
 
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, whose passes use these threads."""
@@ -102,12 +100,23 @@ class Block(Counts, Protocol):
     """Rows in one place: what the E-step of a model is given."""
 
     @property
+    def row_sums(self) -> Array:
+        """Observations of each row, (n,), without its weight."""
+
+    @property
+    def row_weights(self) -> Array:
+        """How many rows each row stands for, (n,)."""
+
+    @property
     def observations(self) -> Array:
         """How many observations each non-zero stands for, row weights included, (nnz,)."""
 
     @property
     def indices(self) -> Array:
         """Columns of the non-zeros, (nnz,)."""
+
+    def dot(self, D: Array) -> Array:
+        """X @ D: (M, k) -> (n, k)."""
 
     def mixture(self, A: Array, B: Array) -> Mixture:
         """Products of the ratios with both factors; the caller multiplies them by A and B."""

@@ -92,9 +92,9 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
     """
     if is_collection(X):
         raise TypeError(
-            f"{type(X).__name__} is a dask collection, which fit and transform of the estimators "
-            "take, as an array in blocks of rows. Elsewhere give its blocks, as in "
-            "X.map_blocks(estimator.predict, dtype=int, drop_axis=1)."
+            f"{type(X).__name__} is a dask collection, which fit, transform and predict of the "
+            "estimators take, as an array in blocks of rows. Elsewhere give its blocks, as in "
+            "X.map_blocks(estimator.score_samples, dtype=float, drop_axis=1)."
         )
     if isinstance(X, Triads):
         raise TypeError(

@@ -84,6 +84,12 @@ class CountsElsewhere(ThereToo):
     def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
         return self._here.parts(function)
 
+    def by_row(self, function: Callable[..., Any], *states: Any) -> Any:
+        return function(self, *states)
+
+    def total(self, function: Callable[..., Any], *states: Any) -> Any:
+        return function(self, *states)
+
     def over_states(self, *arguments: Any) -> Any:
         raise TypeError("equations have row states, and the driver of EM has tables")
 
