@@ -203,6 +203,7 @@ class AspectModel(CooccurrenceEstimator):
             cooling=cooled(self.cooling, Aspects(self.n_components).critical_beta),
             priors=self._priors if searched else None,
             bursts=self._concentration(),
+            alternates=self.beta == 1 and not (prior or self.leave_one_out or self.cooling),
         )
 
     def _concentration(self) -> float | None:

@@ -110,6 +110,7 @@ class Plan:
     bursts: float | None = None  # concentration of rows that are bursty; None where they are not
     costly_start: bool = False  # whether a start is a fit of its own, which probes share
     plain_steps: bool = False  # whether longer steps make no sense
+    alternates: bool = False  # whether rows and columns can be fitted in turn
     more_needs: Mapping[Need, str] = field(default_factory=dict)  # beside those of the equations
     check: Callable[[Counts], None] = lambda X: None  # ValueError where they are unsuitable
 
