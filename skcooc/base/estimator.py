@@ -193,7 +193,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Raise ValueError where rows and columns cannot be fitted in turn, but are to be."""
         if "alternation" in solver(self.relaxation).needs and not alternates:
             raise ValueError(
-                f"relaxation={self.relaxation!r} needs an AspectModel with beta=1.0, no cooling, "
+                f'relaxation="{self.relaxation}" needs an AspectModel with beta=1.0, no cooling, '
                 'no component_prior and leave_one_out=False: set relaxation="momentum".'
             )
 

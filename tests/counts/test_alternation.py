@@ -13,12 +13,10 @@ from tests.tables import random_table
 CLOSE = {np.float32: {"rtol": 2e-4, "atol": 1e-5}, np.float64: {"rtol": 1e-9, "atol": 1e-12}}
 
 
-def starts(X, k=3):
-    """Factors with a few zeros."""
+def starts(X, k=8):
+    """Factors, some of whose numbers are next to zero."""
     rng = np.random.default_rng(2)
-    return [
-        rng.gamma(0.5, size=(size, k)).astype(X.dtype).round(1) + (1e-3 * k) for size in X.shape
-    ]
+    return [rng.gamma(0.5, size=(n, k)).astype(X.dtype).round(1) + 1e-3 * k for n in X.shape]
 
 
 def shortened(n, cells, change, slope, cost):
@@ -71,7 +69,7 @@ def poisson(n, A, B):
         return cells.sum() - (n * np.log(np.where(n > 0, cells, 1))).sum()
 
 
-@pytest.mark.parametrize(("k", "dtype"), [(3, np.float32), (3, np.float64), (21, np.float32)])
+@pytest.mark.parametrize(("k", "dtype"), [(8, np.float32), (3, np.float64)])
 @pytest.mark.parametrize("n_columns", [9, 40])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_step_is_the_literal_one(dtype, k, n_columns, weighted):
@@ -128,7 +126,7 @@ def scaled(found):
 def test_it_ends_where_no_number_of_either_factor_wants_to_change():
     X = random_table(30, 20)
     counts, n = CSRCounts(X), X.toarray()
-    A, B = starts(X)
+    A, B = starts(X, 3)
     values = []
     for _ in range(400):
         A, B = scaled(counts.alternate(A, B))
