@@ -144,7 +144,7 @@ class Alternating(Momentum):
     extrapolation, Neural Computation 31, 2019), up to where it would not settle without restarts.
     """
 
-    pace = 5.0
+    pace = 9.8
     needs: Mapping[Need, str] = MappingProxyType(
         {"alternation": 'relaxation="alternating" needs all counts in memory; set "momentum"'}
     )
