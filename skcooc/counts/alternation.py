@@ -11,14 +11,15 @@ makes 1 / g_k equal to 1 / S_k by the step
 
     (g_k / S_k) (g_k - S_k) / H_k,
 
-never beyond the minimum, nor below zero: a number that ought to be zero is, and one that is zero
-but ought not to be comes back, neither of which EM can do. (Steps in one number after the other:
-C.-J. Hsieh and I. Dhillon, Fast coordinate descent methods with variable selection for non-negative
-matrix factorization, KDD 2011; P. Carbonetto, A. Sarkar, Z. Wang and M. Stephens, Non-negative
-matrix factorization algorithms greatly improve topic model fits, arXiv 2105.13440, 2021.) Here all
-numbers of a row make their step at once, the whole is shortened until its end no longer leads
-uphill, so that it has led downhill, and then the row is scaled so that it expects as many
-observations as it has, which is best. Lines of B are read twice, the second time from the cache.
+which from below never goes beyond the minimum, and which ends at zero where it would go below: a
+number that ought to be zero is, and one that is zero but ought not to be comes back, neither of
+which EM can do. (Steps in one number after the other: C.-J. Hsieh and I. Dhillon, Fast coordinate
+descent methods with variable selection for non-negative matrix factorization, KDD 2011; P.
+Carbonetto, A. Sarkar, Z. Wang and M. Stephens, Non-negative matrix factorization algorithms greatly
+improve topic model fits, arXiv 2105.13440, 2021.) Here all numbers of a row make their step at
+once, the whole is shortened until its end no longer leads uphill, so that it has led downhill, and
+then the row is scaled so that it expects as many observations as it has, which is best. Lines of B
+are read three times, after the first time from the cache.
 """
 
 from __future__ import annotations
