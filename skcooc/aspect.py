@@ -212,6 +212,7 @@ class AspectModel(CooccurrenceEstimator):
             fewer=None if self.leave_one_out else partial(self._fewer, prior),
             hands_on=Aspects(self.n_components).diluted if at_once else None,
             bursts=self._concentration(),
+            alternates=self.beta == 1 and not (prior or self.leave_one_out or self.cooling),
         )
 
     def _fewer(self, prior: float, X: Block) -> Fewer:

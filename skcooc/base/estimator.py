@@ -107,7 +107,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             Where X is a dask array, and the scheduler is lost.
         """
         plan, new = self._plan(), copy.copy(self)  # a fit that fails leaves self as it was
-        needs = dict(plan.needs)
+        self._check_solver(plan.alternates)
+        needs = {**plan.needs, **solver(self.relaxation).needs}
         if self.early_stopping:
             needs["divide"] = (
                 "early_stopping=True holds out observations of all rows; it needs False"
@@ -184,8 +185,17 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """What tries temperatures on a part of these observations, and where to look for them."""
         counts = read_in_memory(copy.copy(self), X, sample_weight).sample
         plan = self._plan().suited(counts)
+        self._check_solver(alternates=False)
         within = plan.temperatures(counts)
         return probes_of(plan, counts, self._options(plan, counts, warm=False)), within
+
+    def _check_solver(self, alternates: bool) -> None:
+        """Raise ValueError where rows and columns cannot be fitted in turn, but are to be."""
+        if "alternation" in solver(self.relaxation).needs and not alternates:
+            raise ValueError(
+                f'relaxation="{self.relaxation}" needs an AspectModel with beta=1.0, no cooling, '
+                'no component_prior and leave_one_out=False: set relaxation="momentum".'
+            )
 
     def _goes_on(self) -> bool:
         """Whether a fit is a warm start."""

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
+from skcooc.counts.alternation import AlternatingRows
 from skcooc.counts.exchange import ExchangeMoves
 from skcooc.counts.kernels import compiled
 from skcooc.counts.lanes import lined_up
@@ -42,7 +43,9 @@ def mean_weight(total: float, n_observations: float) -> float:
     return total / n_observations if n_observations else 1.0
 
 
-class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts, RowMixtures):
+class CSRCounts(
+    FactorProducts, AlternatingRows, ExchangeMoves, LeftOutProducts, PathProducts, RowMixtures
+):
     """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 
     X is never written to, and not copied but for indices of 64 bits where 32 do; they need not be

@@ -201,6 +201,33 @@ def times(typing, x, y):  # type: ignore[no-untyped-def]
     return x(x, y), generate
 
 
+@intrinsic
+def over(typing, x, y):  # type: ignore[no-untyped-def]
+    """x / y of two rows, number by number."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        xs, ys = (apart(builder, x, argument) for argument in arguments)
+        ratios = [builder.fdiv(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)]
+        return together(builder, x, ratios)
+
+    return x(x, y), generate
+
+
+@intrinsic
+def at_least(typing, x, w):  # type: ignore[no-untyped-def]
+    """The row x, with the number w where x is less."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        least = repeated(builder, arguments[1], x.width)
+        larger = [
+            builder.select(builder.fcmp_ordered(">", a, least), a, least)
+            for a in apart(builder, x, arguments[0])
+        ]
+        return together(builder, x, larger)
+
+    return x(x, x.dtype), generate
+
+
 def _start(
     context: BaseContext, builder: ir.IRBuilder, row: Row, kind: types.Array, array: Value, i: Value
 ) -> tuple[Value, Value]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from skcooc.heldout import HeldOut, Validation
-from skcooc.protocol import Array, Counts, Model, Params, Rows, Statistics
+from skcooc.protocol import Array, Counts, Model, Need, Params, Rows, Statistics
 
 BURN_IN = 8  # iterations at beta = 1: enough to break the symmetry, too few to overfit
 
@@ -125,6 +125,10 @@ class Solver(Protocol):
     @property
     def pace(self) -> float:
         """Plain steps that one of its is worth in the mean: how long short fits have to be."""
+
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        """What it needs of a table, and what to set instead; "alternation" of a model, too."""
 
     def step(self, leg: Leg, state: State) -> tuple[State, float]:
         """The next state, and the objective of this one, in nats."""

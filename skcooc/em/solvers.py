@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
 from skcooc.em.legs import Leg, Solver, State
-from skcooc.protocol import Array, Counts, Rows, Statistics
+from skcooc.protocol import Alternating as AlternatingModel
+from skcooc.protocol import Array, Block, Counts, Need, Params, Rows, Statistics
 from skcooc.simplex import sums
 
 CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
 # Least share of the plain step in an expected count. A probability that reached zero could never
 # come back; with momentum, nor could one that falls too fast.
 FLOOR, MOMENTUM_FLOOR = 1e-3, 0.5
+N_PLAIN = 4  # steps of EM with which alternation begins: components that hardly differ yet
 
-Relaxation = float | Literal["momentum"]
+Relaxation = float | Literal["momentum", "alternating"]
 
 
 class Sweep(NamedTuple):
@@ -43,6 +46,7 @@ class Accelerated:
     """
 
     pace: float
+    needs: Mapping[Need, str] = MappingProxyType({})
 
     def step(self, leg: Leg, state: State) -> tuple[State, float]:
         """An E-step and an M-step; the objective at the E-step."""
@@ -50,11 +54,15 @@ class Accelerated:
         def maximized(step: Sweep) -> State:
             return State(leg.model.maximize(step.stats, state.params, leg.beta), step.rows)
 
-        step = sweep(leg, state)
+        step = self.sweep(leg, state)
         if (plain := self.undo(step)) is not None:
             state = maximized(plain)
-            step = sweep(leg, state)
+            step = self.sweep(leg, state)
         return maximized(self.take(step, leg.X)), step.objective
+
+    def sweep(self, leg: Leg, state: State) -> Sweep:
+        """What a step begins with: the E-step."""
+        return sweep(leg, state)
 
     def undo(self, step: Sweep) -> Sweep | None:
         """The plain sweep to go back to, if the step that led to this one raised the objective."""
@@ -115,15 +123,54 @@ class Momentum(Accelerated):
 
     def take(self, step: Sweep, X: Counts) -> Sweep:
         previous, self._plain = self._plain, step
-        weight = self._age / (self._age + 3)
+        weight = self.weight(self._age)
         self._age += 1
         self._extrapolated = previous is not None and weight > 0
         if previous is None or not self._extrapolated:
             return step
         return relax(previous, step, X, 1 + weight, MOMENTUM_FLOOR)
 
+    def weight(self, age: int) -> float:
+        """The share of the last change that is added, so many steps after a restart."""
+        return age / (age + 3)
 
-SOLVERS: dict[str, Callable[[], Solver]] = {"momentum": Momentum}  # a number is its eta
+
+class Alternating(Momentum):
+    """Newton's steps of rows and columns in turn, with momentum; for `AspectModel` at beta=1 alone.
+
+    EM multiplies every number, so that one near zero takes long to come back, and one near an
+    optimum of zero never arrives; here either happens in a step. The momentum grows with each step
+    (A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using
+    extrapolation, Neural Computation 31, 2019), up to where it would not settle without restarts.
+    """
+
+    pace = 9.8
+    needs: Mapping[Need, str] = MappingProxyType(
+        {"alternation": 'relaxation="alternating" needs all counts in memory; set "momentum"'}
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._n_plain = N_PLAIN  # steps of EM that are left
+
+    def sweep(self, leg: Leg, state: State) -> Sweep:
+        """A step of the rows, and then of the columns, in place of the E-step."""
+        if self._n_plain:
+            self._n_plain -= 1
+            return super().sweep(leg, state)
+        model = cast(AlternatingModel[Params, Statistics], leg.model)
+        rows, stats = model.alternate(cast(Block, leg.X), *state)
+        return Sweep(rows, stats, float(stats.free_energy))
+
+    def weight(self, age: int) -> float:
+        """That of EM at first; then 5 per cent more with each step, from .7 to 1.2."""
+        if self._n_plain or not age:
+            return super().weight(age)
+        return min(0.7 * 1.05**age, 1.2)
+
+
+# A number is the eta of over-relaxed EM.
+SOLVERS: dict[str, Callable[[], Solver]] = {"momentum": Momentum, "alternating": Alternating}
 
 
 def solver(relaxation: Relaxation) -> Solver:

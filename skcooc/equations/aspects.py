@@ -7,9 +7,19 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import xlogy
 
 from skcooc.equations.memberships import critical_beta, reciprocals
-from skcooc.protocol import Array, Block, Counts, FixedComponents, Need, OnlineModel, Rows
+from skcooc.protocol import (
+    Alternating,
+    Array,
+    Block,
+    Counts,
+    FixedComponents,
+    Need,
+    OnlineModel,
+    Rows,
+)
 from skcooc.simplex import diluted, normalise, sums
 
 # Noise that tells copies apart, times that of clusters: these differ by the product over all the
@@ -36,7 +46,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Aspects(OnlineModel[Params, Statistics]):
+class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
     """Equations of the aspect model.
 
     P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k); memo eqs. (1)-(11). At inverse
@@ -92,6 +102,19 @@ class Aspects(OnlineModel[Params, Statistics]):
         mixtures = new_mixtures(X, A, mixture.rows, params.weights)
         expected = X.rowwise(np.multiply, B, mixture.columns, out=B)
         return mixtures, Statistics(expected, -mixture.log_likelihood / beta)
+
+    def alternate(self, X: Block, params: Params, rows: Rows) -> tuple[Rows, Statistics]:
+        """Newton's steps of the rows, and then of the components, at beta = 1 and without a prior.
+
+        Counts n_ij that are Poisson with means n_i P(y_j given x_i) have the likelihood of the
+        model, but for a constant, where mixtures and components sum to one, and a lower one for
+        other factors of theirs: to normalise is a step, too.
+        """
+        n = X.row_sums
+        found = X.alternate(rows * n[:, None].astype(X.dtype), params.components)
+        mixtures = normalise(found.rows, axis=1, otherwise=params.weights)
+        constant = float(np.sum(X.row_weights * xlogy(n, n)))
+        return mixtures, Statistics(found.columns, constant - found.log_likelihood)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """M-step for the components and their weights: memo eqs. (7), (9)."""

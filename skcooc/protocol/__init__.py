@@ -1,7 +1,23 @@
 """What counts, equations and predictions promise to each other: types, and hardly any code."""
 
-from skcooc.protocol.counts import Block, Counts, FixedComponents, Map, Mixture, Triples
-from skcooc.protocol.equations import Annealable, Clustering, Equations, FoldIn, Model, OnlineModel
+from skcooc.protocol.counts import (
+    Alternation,
+    Block,
+    Counts,
+    FixedComponents,
+    Map,
+    Mixture,
+    Triples,
+)
+from skcooc.protocol.equations import (
+    Alternating,
+    Annealable,
+    Clustering,
+    Equations,
+    FoldIn,
+    Model,
+    OnlineModel,
+)
 from skcooc.protocol.models import Components, FactorModel, Predictor
 from skcooc.protocol.types import (
     CSR,
@@ -24,6 +40,8 @@ __all__ = [
     "CSR",
     "EVERYTHING",
     "A",
+    "Alternating",
+    "Alternation",
     "Annealable",
     "Array",
     "Block",

@@ -45,6 +45,22 @@ class Mixture(Protocol):
         """sum n_ij log(A[i] @ B[j]), rows counted by their weights, in nats."""
 
 
+class Alternation(Protocol):
+    """What a step of rows A at columns B, and then of B at the A found, yields."""
+
+    @property
+    def rows(self) -> Array:
+        """A times the totals of B, (n, k)."""
+
+    @property
+    def columns(self) -> Array:
+        """B times the totals of A, rows counted by their weights, (M, k)."""
+
+    @property
+    def log_likelihood(self) -> float:
+        """sum n_ij log(A[i] @ B[j]) before, rows counted by their weights, in nats."""
+
+
 class Counts(Protocol):
     """A whole table of counts, wherever it lies: what a start and the driver of EM are given.
 
@@ -120,6 +136,9 @@ class Block(Counts, Protocol):
 
     def mixture(self, A: Array, B: Array) -> Mixture:
         """Products of the ratios with both factors; the caller multiplies them by A and B."""
+
+    def alternate(self, A: Array, B: Array) -> Alternation:
+        """Steps of A, then of B, which raise the likelihood of counts with means A[i] @ B[j]."""
 
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""

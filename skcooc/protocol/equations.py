@@ -80,6 +80,14 @@ class OnlineModel(Equations[P, S], Protocol[P, S]):
         """Parameters of which every component is, in this share, the distribution (M,)."""
 
 
+class Alternating(Equations[P, S], Protocol[P, S]):
+    """A model whose rows and columns can be fitted in turn, at beta = 1."""
+
+    def alternate(self, X: Block, params: P, rows: Rows) -> tuple[Rows, S]:
+        """Row states that suit the parameters better, and statistics of which M-steps make better
+        parameters for these; the free energy is that before, and with neither higher."""
+
+
 class Clustering(Equations[P, S], Protocol[P, S]):
     """A model of clusters, whose best temperature depends on the size of the objects clustered."""
 

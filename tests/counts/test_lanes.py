@@ -5,7 +5,7 @@ import pytest
 
 from skcooc.counts import lanes as rows
 from skcooc.counts.kernels import compiled
-from skcooc.counts.lanes import dot, lanes, lined_up, load, plus, prefetch, store
+from skcooc.counts.lanes import at_least, dot, lanes, lined_up, load, over, plus, prefetch, store
 
 
 @compiled
@@ -55,3 +55,18 @@ def test_arrays_begin_with_a_line_of_the_cache(shape):
         assert zeros.flags.c_contiguous
         assert zeros.flags.writeable
         assert not zeros.any()
+
+
+@compiled
+def ratios(wide, w, A, B, out):
+    """out[i] = A[i] / B[i], but w where that is less."""
+    for i in range(np.uintp(len(A))):
+        store(at_least(over(load(wide, A, i), load(wide, B, i)), w), out, i)
+
+
+def test_ratios_and_what_they_are_at_least():
+    rng = np.random.default_rng(0)
+    A, B = rng.random((2, 4, 5)).astype(np.float32) + 0.1
+    out = np.empty_like(A)
+    ratios(lanes(5, A.dtype), A.dtype.type(0.8), A, B, out)
+    np.testing.assert_allclose(out, np.maximum(A / B, 0.8), rtol=1e-6)

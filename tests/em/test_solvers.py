@@ -5,7 +5,7 @@ import pytest
 
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, OverRelaxation, State, fit, solver
-from skcooc.em.solvers import FLOOR, Momentum, Sweep, relax
+from skcooc.em.solvers import FLOOR, Alternating, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
 from skcooc.equations.row_clusters import RowClusters
 from tests.em.here import HERE
@@ -52,7 +52,8 @@ def energies(solver, model, beta, n_iter, start=None):
 
 
 def test_solvers_by_their_names():
-    assert isinstance(solver("momentum"), Momentum)
+    assert type(solver("momentum")) is Momentum
+    assert type(solver("alternating")) is Alternating
     assert solver(1.8).eta == solver(1.8).pace == 1.8
 
 
@@ -74,3 +75,37 @@ def test_reaches_the_same_energy_in_fewer_steps():
         return int(np.argmax(energies(solver(relaxation), Aspects(4), 0.9, 400, start)[0] <= goal))
 
     assert 0 < steps("momentum") < 0.6 * steps(1.0)
+
+
+class Eager(Alternating):
+    """With more momentum than it can use."""
+
+    def weight(self, age):
+        return 2.5 if age else 0.0
+
+
+class Reckless(Eager):
+    """Broken: goes on where the objective rises."""
+
+    undo = Unguarded.undo
+
+
+@pytest.mark.parametrize("kind", [Alternating, Eager, Reckless])
+def test_alternation_never_lets_the_free_energy_rise_but_without_the_guard(kind):
+    values = energies(kind(), Aspects(8), 1.0, 80)[0]
+    assert (np.diff(values).max() <= 1e-9 * abs(values[0])) == (kind is not Reckless)
+
+
+def test_alternation_gets_below_em_in_a_fraction_of_its_steps():
+    plain = energies(OverRelaxation(1.0), Aspects(8), 1.0, 400)[0]
+    values = energies(Alternating(), Aspects(8), 1.0, 60)[0]
+    assert 0 < (values <= plain[-1]).argmax() < 40
+    assert values[-1] < plain[-1] - 1
+
+
+def test_alternation_tells_the_free_energy_of_the_model():
+    values = energies(Alternating(), Aspects(8), 1.0, 13)[0]
+    state = energies(Alternating(), Aspects(8), 1.0, 12)[1]
+    np.testing.assert_allclose(
+        energies(OverRelaxation(1.0), Aspects(8), 1.0, 1, state)[0][0], values[12]
+    )

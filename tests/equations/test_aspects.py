@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from skcooc import AspectModel, Dyads
+from skcooc import AspectModel, AsymmetricClustering, Dyads, ProductSpaceMixture, RowBlocks
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, fit, solver
 from skcooc.em.temperature import N_PRIORS
 from skcooc.equations.aspects import Aspects
-from skcooc.model_selection import split_observations
+from skcooc.model_selection import TemperatureSearchCV, split_observations
 from tests.tables import planted
 
 
@@ -86,3 +87,46 @@ def test_no_prior_where_nothing_is_held_out_to_choose_it():
     assert not hasattr(AspectModel(), "component_prior_")
     with pytest.raises(ValueError, match="The 'component_prior' parameter of AspectModel must be"):
         AspectModel(component_prior="none").fit(THIN)
+
+
+ALTERNATING = AspectModel(3, beta=1.0, relaxation="alternating", max_iter=30, tol=0, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        clone(ALTERNATING).set_params(beta="auto"),
+        clone(ALTERNATING).set_params(beta=0.9),
+        clone(ALTERNATING).set_params(component_prior=0.1),
+        clone(ALTERNATING).set_params(leave_one_out=True),
+        clone(ALTERNATING).set_params(cooling=0.9),
+        AsymmetricClustering(3, beta=1.0, relaxation="alternating"),
+        AsymmetricClustering(3, beta=1.0, hard=True, relaxation="alternating"),
+        ProductSpaceMixture(2, 2, beta=1.0, relaxation="alternating"),
+    ],
+)
+def test_rows_and_columns_in_turn_are_refused_where_they_cannot_be_had(model):
+    with pytest.raises(ValueError, match=r'"alternating" needs an AspectModel with beta=1.0'):
+        model.fit(THIN)
+    assert not hasattr(model, "components_")
+
+
+def test_rows_and_columns_in_turn_need_one_table_and_one_temperature():
+    with pytest.raises(ValueError, match=r'in blocks: .*"alternating" needs all counts in memory'):
+        clone(ALTERNATING).fit(RowBlocks([THIN[:50], THIN[50:]]))
+    with pytest.raises(ValueError, match=r'"alternating" needs an AspectModel with beta=1.0'):
+        TemperatureSearchCV(clone(ALTERNATING), betas=[0.8, 1.0]).fit(THIN)
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+def test_rows_and_columns_in_turn_fit_better_than_em():
+    X = THIN.astype(np.float32)
+    fits = [
+        clone(ALTERNATING).set_params(n_components=8, relaxation=relaxation, n_jobs=n_jobs).fit(X)
+        for relaxation, n_jobs in (("alternating", 1), ("alternating", 2), (1.0, 1))
+    ]
+    assert fits[0].components_.dtype == np.float32
+    np.testing.assert_array_equal(fits[0].components_, fits[1].components_)
+    assert fits[0].objective_ < 0.99 * fits[2].objective_
+    bursty = clone(ALTERNATING).set_params(burstiness=50.0).fit(X)
+    assert np.diff([record.free_energy for record in bursty.history_]).max() < 1e-5 * X.sum()
