@@ -128,11 +128,8 @@ class Stored:
         depend on the number of ranges. The loop fills the ``cells`` (nnz,) of its runs; their
         logarithms are summed with rows by their weights.
         """
-        work, bands, cells = (
-            len(self.data) * n_components,
-            self.views.bands,
-            np.empty_like(self.data),
-        )
+        bands = self.views.bands
+        work, cells = bands.nnz * n_components, np.empty(bands.nnz, self.dtype)
         tiles = bands.tiles(self.n_ranges_of(work))
         n_ranges = tiles.shape[1] - 1
 
