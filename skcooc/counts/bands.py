@@ -8,22 +8,22 @@ often than once for every non-zero, and in order of the columns.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.counts.kernels import U, compiled
-from skcooc.counts.lanes import dot, lanes, load, pieces, plus, prefetch, store
+from skcooc.counts.band_loops import column_runs, inner, mixture_runs
+from skcooc.counts.lanes import lanes, pieces
 from skcooc.counts.threads import balanced_ranges
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array
 
 TALLEST = 4096  # rows of a band: with 64 components, their factors and sums fill 2 MiB
 LEAST = 1024  # rows of a band, even where there are fewer than N_BANDS then
 N_BANDS = 16  # so many at least, that threads follow one another closely
 LONGEST = 2**16 - 1  # non-zeros of a run
 MOST = 255  # what a count can be that is a code
-AHEAD = U(2)  # runs, of which the column's factor is fetched beforehand
 
 
 class Matrix(Protocol):
@@ -35,47 +35,77 @@ class Matrix(Protocol):
     data: Array
 
 
+@dataclass(frozen=True, eq=False)
 class Bands:
-    """The non-zeros of a CSR matrix in bands of rows; those of a column in a band are a run.
+    """The non-zeros of a matrix in bands of rows; those of a column in a band are a run.
 
-    The indices of the matrix need not be sorted. A count from 1 to 255 is a code of one byte. Where
-    the code is zero, the count stands among the ``others``, in the order of the codes. That is
-    about four bytes for a non-zero of a text: two of the row, one of the count, and six for each
-    run.
+    A count from 1 to 255 is a code of one byte. Where the code is zero, the count stands among the
+    ``others``, in the order of the codes. That is about four bytes for a non-zero of a text: two of
+    the row, one of the count, and six for each run.
     """
 
+    shape: tuple[int, int]
     height: int  # rows of a band, but the last; whatever the number of threads
     rows: Array  # (nnz,) of uint16: row of each non-zero, counted from the first one of its band
     codes: Array  # (nnz,) of uint8: counts
     others: Array  # (n_others,): those that are no codes
     lengths: Array  # (n_runs,) of uint16: non-zeros of the runs
-    columns: Array  # (n_runs,): their columns, in order in each band
-    bands: Array  # (n_bands + 1, 3): where the bands begin among the runs, non-zeros, others
+    columns: Array  # (n_runs,) of int32: their columns, in order in each band
+    limits: Array  # (n_bands + 1, 3): where the bands begin among the runs, non-zeros, others
+    _tiles: dict[int, Array] = field(
+        default_factory=dict, init=False, repr=False
+    )  # by the number of ranges
 
-    def __init__(self, X: Matrix) -> None:
-        n_rows, self.n_columns = X.shape
-        self.height = min(max(LEAST, -(-n_rows // N_BANDS)), TALLEST)
-        self.rows = np.empty(X.data.size, dtype=np.uint16)
-        self.codes = np.empty(X.data.size, dtype=np.uint8)
+    @classmethod
+    def of_matrix(cls, X: Matrix, height: int | None = None) -> Self:
+        """Those of a CSR matrix, whose indices need not be sorted."""
+        if height is None:
+            height = min(max(LEAST, -(-X.shape[0] // N_BANDS)), TALLEST)
+        rows = np.empty(X.data.size, dtype=np.uint16)
+        codes = np.empty(X.data.size, dtype=np.uint8)
         runs, others, limits = [], [], [(0, 0, 0)]
-        for view in column_by_column(X, self.height):
+        for view in column_by_column(X, height):
             n_runs, start, n_others = limits[-1]
             band = slice(start, start + view.nnz)
-            self.rows[band], self.codes[band] = view.indices, coded(view.data)
+            rows[band], codes[band] = view.indices, coded(view.data)
             runs.append(runs_of(view.indptr))
-            others.append(view.data[self.codes[band] == 0])
+            others.append(view.data[codes[band] == 0])
             limits.append((n_runs + len(runs[-1][0]), band.stop, n_others + len(others[-1])))
-        self.columns, self.lengths = map(np.concatenate, zip(*runs, strict=True))
-        self.others, self.bands = np.concatenate(others), np.array(limits)
-        self._tiles: dict[int, Array] = {}  # by the number of ranges
+        columns, lengths = map(np.concatenate, zip(*runs, strict=True))
+        rest = np.concatenate(others), lengths, columns, np.array(limits)
+        return cls(X.shape, height, rows, codes, *rest)
 
     def __len__(self) -> int:
-        return len(self.bands) - 1
+        return len(self.limits) - 1
 
     @property
     def nnz(self) -> int:
         """Number of non-zeros."""
         return len(self.rows)
+
+    def part(self, first: int, last: int) -> Self:
+        """Some of the bands, which share their memory with these."""
+        ends = self.limits[[first, last]]
+        runs, places, others = (slice(*pair) for pair in ends.T.tolist())
+        n_rows = min(self.shape[0], last * self.height) - first * self.height
+        return type(self)(
+            (n_rows, self.shape[1]),
+            self.height,
+            self.rows[places],
+            self.codes[places],
+            self.others[others],
+            self.lengths[runs],
+            self.columns[runs],
+            self.limits[first : last + 1] - ends[0],
+        )
+
+    def to_csr(self) -> CSR:
+        """The matrix, whose indices are sorted."""
+        counts = self.codes.astype(self.others.dtype)
+        counts[self.codes == 0] = self.others
+        bands = np.repeat(np.arange(len(self)), np.diff(self.limits[:, 1]))
+        rows = bands * self.height + self.rows
+        return sp.csr_array((counts, (rows, np.repeat(self.columns, self.lengths))), self.shape)
 
     def of(self, band: int) -> slice:
         """The rows of a band."""
@@ -93,15 +123,15 @@ class Bands:
         have about equally many non-zeros.
         """
         if n_ranges not in self._tiles:
-            mass = np.bincount(self.columns, self.lengths, self.n_columns).cumsum()
+            mass = np.bincount(self.columns, self.lengths, self.shape[1]).cumsum()
             ranges = balanced_ranges(np.append(0, mass), n_ranges)
-            cuts = np.array([start for start, _ in ranges] + [self.n_columns])
+            cuts = np.array([start for start, _ in ranges] + [self.shape[1]])
             self._tiles[n_ranges] = np.array([self._cut(band, cuts) for band in range(len(self))])
         return self._tiles[n_ranges]
 
     def _cut(self, band: int, columns: Array) -> Array:
         """Where the runs of these columns, and of those above, begin; see ``tiles``."""
-        (run, start, other), (end, stop, _) = self.bands[band : band + 2]
+        (run, start, other), (end, stop, _) = self.limits[band : band + 2]
         runs = np.searchsorted(self.columns[run:end], columns)
         places = np.append(0, np.cumsum(self.lengths[run:end], dtype=np.int64))[runs]
         others = np.searchsorted(np.flatnonzero(self.codes[start:stop] == 0), places)
@@ -139,7 +169,7 @@ class Bands:
 
     def log_likelihood(self, band: int, cells: Array, weights: Array | None) -> float:
         """sum n_ij log cell_ij over a band, rows by their weights, in nats."""
-        (_, start, other), (_, stop, end) = self.bands[band : band + 2]
+        (_, start, other), (_, stop, end) = self.limits[band : band + 2]
         logs = np.log(cells[start:stop])
         if weights is not None:
             logs *= weights[self.of(band)][self.rows[start:stop]]
@@ -185,77 +215,3 @@ def runs_of(indptr: Array) -> tuple[Array, Array]:
     pieces = np.full(n_runs.sum(), LONGEST, dtype=np.uint16)
     pieces[np.cumsum(n_runs) - 1] = lengths[columns] - (n_runs - 1) * LONGEST
     return np.repeat(columns, n_runs), pieces
-
-
-@compiled
-def mixture_runs(  # type: ignore[no-untyped-def]
-    lanes, rows, codes, others, columns, lengths, tile, A, B, weights, cells, products, sums
-):
-    """A tile of a band: cells A[i] @ B[j], ratios @ B for rows, @ A for columns.
-
-    A, weights and products are those of the band. A cell which every component excludes carries no
-    information: its ratio is zero, and it is set to one, of which the logarithm is zero.
-    """
-    number = A.dtype.type
-    zero, one, stop = number(0), number(1), U(tile[1, 0])
-    p, other = U(tile[0, 1]), U(tile[0, 2])
-    for run in range(U(tile[0, 0]), stop):
-        j, ahead = U(columns[run]), U(columns[min(run + AHEAD, stop - U(1))])
-        prefetch(lanes, B, ahead)
-        b = load(lanes, B, j)
-        if sums is not None:
-            prefetch(lanes, sums, ahead)
-            of_column = load(lanes, sums, j)
-        for _ in range(lengths[run]):
-            i, n = U(rows[p]), number(codes[p])
-            if n == zero:
-                n = others[other]
-                other += U(1)
-            a = load(lanes, A, i)
-            cell = dot(a, b)
-            w = n / cell if cell > 0 else zero
-            cells[p] = cell if cell > 0 else one
-            store(plus(load(lanes, products, i), w, b), products, i)
-            if sums is not None:
-                if weights is not None:
-                    w *= weights[i]
-                of_column = plus(of_column, w, a)
-            p += U(1)
-        if sums is not None:
-            store(of_column, sums, j)
-
-
-@compiled
-def column_runs(  # type: ignore[no-untyped-def]
-    lanes, rows, codes, others, columns, lengths, tiles, height, D, products
-):
-    """Add X.T @ D to the products, with the tiles of each band."""
-    number = D.dtype.type
-    for band in range(len(tiles)):
-        of_rows = D[band * height :]
-        p, other = U(tiles[band, 0, 1]), U(tiles[band, 0, 2])
-        for run in range(U(tiles[band, 0, 0]), U(tiles[band, 1, 0])):
-            j = U(columns[run])
-            product = load(lanes, products, j)
-            for _ in range(lengths[run]):
-                n = number(codes[p])
-                if n == 0:
-                    n = others[other]
-                    other += U(1)
-                product = plus(product, n, load(lanes, of_rows, U(rows[p])))
-                p += U(1)
-            store(product, products, j)
-
-
-@compiled
-def inner(codes, others, logs):  # type: ignore[no-untyped-def]
-    """Counts @ logs, added up in float64; the others by themselves, so that vectors can be used."""
-    total, other = 0.0, U(0)
-    for p in range(len(codes)):
-        total += np.float64(codes[p]) * logs[p]
-    if len(others):
-        for p in range(len(codes)):
-            if codes[p] == 0:
-                total += np.float64(others[other]) * logs[p]
-                other += U(1)
-    return total

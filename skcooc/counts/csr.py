@@ -134,14 +134,16 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts, Ro
         self._each(function, ranges, out.size)
         return out
 
-    def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+    def over_states(
+        self, function: Callable[..., Rows], *states: Rows, out: Rows | None = None
+    ) -> Rows:
         """function(*states), row by row, side by side where there are threads."""
 
         def fill(*arrays: Array) -> None:
             *these, out = arrays
             out[:] = function(*these)
 
-        return self.rowwise(fill, *states)
+        return self.rowwise(fill, *states, out=out)
 
     def power(self, P: Array, exponent: float) -> Array:
         """P (m, k), not negative, to the power of the exponent."""
@@ -160,6 +162,12 @@ class CSRCounts(FactorProducts, ExchangeMoves, LeftOutProducts, PathProducts, Ro
         new = copy.copy(self)
         new.n_threads, new.map_ranges = n_threads, map
         return new
+
+    n_blocks = 1
+
+    def watched(self, after_block: Callable[[], None]) -> Self:
+        """These."""
+        return self
 
     def replaced(self, counts: Array) -> Self:
         """Other counts at the non-zeros, (nnz,), which share all but these."""

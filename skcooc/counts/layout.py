@@ -58,7 +58,7 @@ class Views:
 
     @cached_property
     def _bands(self) -> Bands:
-        return Bands(self)
+        return Bands.of_matrix(self)
 
     @cached_property
     def _columns(self) -> ColumnView:
@@ -122,10 +122,10 @@ class Stored:
         return list(self.map_ranges(lambda these: function(*these), arguments))
 
     def _over_bands(self, n_components: int, loop: Callable[[int, Array, Array], None]) -> float:
-        """loop(band, runs, cells) for the runs of each band; sum n log cell, in nats.
+        """loop(band, tile, cells) for the tiles of each band; sum n log cell, in nats.
 
         A range of columns follows the other, so that sums over rows, and over columns, do not
-        depend on the number of ranges. The loop fills the ``cells`` (nnz,) of its runs; their
+        depend on the number of ranges. The loop fills the ``cells`` (nnz,) of its tile; their
         logarithms are summed with rows by their weights.
         """
         bands = self.views.bands

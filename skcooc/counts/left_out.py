@@ -137,10 +137,10 @@ class LeftOutProducts(Stored):
         of_columns = B, powers[1], B_most, of_column[None, :], np.ones_like(B[:1])
         rows, columns, bands = sums_beside(A), sums_beside(B), self.views.bands
 
-        def add(band: int, runs: Array, cells: Array) -> None:
+        def add(band: int, tile: Array, cells: Array) -> None:
             arrays = A, powers[0], A_most, of_row, weights, shares
             of_rows = tuple(array[bands.of(band)] for array in arrays)
-            given = *bands.non_zeros, *runs, of_rows, of_columns, half
+            given = *bands.non_zeros, tile, of_rows, of_columns, half
             wide = lanes(A.shape[1], self.dtype)
             left_out_runs(wide, *given, cells, rows[bands.of(band)], columns)
 

@@ -75,7 +75,7 @@ class TripleBands:
 
     def __init__(self, pairs: sp.csr_array, last: Array, n_columns: int) -> None:
         places = np.arange(len(last), dtype=last.dtype)
-        self.bands = Bands(pairs)
+        self.bands = Bands.of_matrix(pairs)
         as_given = sp.csr_array((places, pairs.indices, pairs.indptr), shape=pairs.shape)
         views = column_by_column(as_given, self.bands.height)
         order = np.concatenate([view.data for view in views])  # of the non-zeros as they were given

@@ -38,12 +38,12 @@ def decoded(view):
 def test_every_entry_is_in_the_run_of_its_band_and_column(height):
     X = gappy_table()
     X.data[::5] = 0.25 + 100 * np.arange(len(X.data[::5]))  # no codes
-    view = Bands(X)
+    view = Bands.of_matrix(X)
     found, counts, p = np.zeros(X.shape), decoded(view), 0
     for band in range(len(view)):
-        first, last = view.bands[band : band + 2, 0]
+        first, last = view.limits[band : band + 2, 0]
         assert (np.diff(view.columns[first:last]) > 0).all()
-        assert p == view.bands[band, 1]
+        assert p == view.limits[band, 1]
         for run in range(first, last):
             entries = slice(p, p := p + int(view.lengths[run]))
             rows = band * view.height + view.rows[entries].astype(int)
@@ -53,7 +53,7 @@ def test_every_entry_is_in_the_run_of_its_band_and_column(height):
 
 
 def test_counts_of_texts_take_a_byte_and_no_others():
-    view = Bands(sp.csr_array(np.arange(256.0).reshape(2, 128)))
+    view = Bands.of_matrix(sp.csr_array(np.arange(256.0).reshape(2, 128)))
     assert view.codes.dtype == np.uint8
     assert view.others.size == 0
     arrays = view.rows, view.codes, view.columns, view.lengths
@@ -82,12 +82,12 @@ def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, 
 
 def test_bands_are_as_tall_as_threads_and_caches_like_them():
     for n_rows, height in [(10, 1024), (20_000, 1250), (500_000, 4096)]:
-        assert Bands(sp.csr_array((n_rows, 2))).height == height
+        assert Bands.of_matrix(sp.csr_array((n_rows, 2))).height == height
 
 
 def test_tiles_share_the_non_zeros_and_leave_none_out():
     X = sp.csr_array(np.tri(60, 40, -1))
-    view = Bands(X)
+    view = Bands.of_matrix(X)
     tiles = view.tiles(4)
     sizes = np.diff(tiles[0, :, 1])
     assert tiles.shape == (1, 5, 3)
@@ -98,14 +98,16 @@ def test_tiles_share_the_non_zeros_and_leave_none_out():
 def test_tiles_cut_every_band_at_the_same_columns(height):
     X = gappy_table()
     X.data[::4] = 0.5
-    view = Bands(X)
+    view = Bands.of_matrix(X)
     assert view.tiles(3).shape == (len(view), 4, 3)
     tiles = view.tiles(3)[..., 0]
-    np.testing.assert_array_equal(view.tiles(3)[:, 0], view.bands[:-1])
-    np.testing.assert_array_equal(view.tiles(3)[:, -1], view.bands[1:])
+    np.testing.assert_array_equal(view.tiles(3)[:, 0], view.limits[:-1])
+    np.testing.assert_array_equal(view.tiles(3)[:, -1], view.limits[1:])
     for part in range(3):
         mine = [set(view.columns[start:stop]) for start, stop in tiles[:, part : part + 2]]
-        others = [set(view.columns[: tiles[b, part]][view.bands[b, 0] :]) for b in range(len(view))]
+        others = [
+            set(view.columns[: tiles[b, part]][view.limits[b, 0] :]) for b in range(len(view))
+        ]
         assert not set().union(*mine) & set().union(*others)
 
 
