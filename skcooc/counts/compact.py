@@ -20,7 +20,7 @@ from skcooc.counts.layout import ColumnView, Views
 from skcooc.counts.sums import add_statistics
 from skcooc.protocol import CSR, Array, FoldIn, Map, Need, P, Rows, S
 
-BLOCK = 10**7  # non-zeros that are worked on at a time
+BLOCK = 2 * 10**7  # non-zeros that are worked on at a time
 
 
 class BandViews(Views):

@@ -80,6 +80,22 @@ def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, 
     np.testing.assert_allclose(counts.tdot(A), n.T @ (W[:, None] * A), atol=1e-14)
 
 
+def test_runs_may_be_cut_and_bands_parted(height, monkeypatch):
+    X, D = gappy_table(np.float64), np.random.default_rng(0).random((40, 3))
+    X.data[::3] = 0.5
+    monkeypatch.setattr(bands, "LONGEST", 2)
+    view = Bands.of_matrix(X)
+    assert view.lengths.max() <= 2
+    np.testing.assert_array_equal(view.to_csr().toarray(), X.toarray())
+    products = np.zeros((30, 3))
+    view.add_columns(view.tiles(1), D, products)
+    np.testing.assert_allclose(products, X.toarray().T @ D, atol=1e-14)
+    middle = len(view) // 2
+    for first, last in [(0, middle), (middle, len(view))]:
+        rows = slice(first * height, last * height)
+        np.testing.assert_array_equal(view.part(first, last).to_csr().toarray(), X.toarray()[rows])
+
+
 def test_bands_are_as_tall_as_threads_and_caches_like_them():
     for n_rows, height in [(10, 1024), (20_000, 1250), (500_000, 4096)]:
         assert Bands.of_matrix(sp.csr_array((n_rows, 2))).height == height
