@@ -83,7 +83,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or RowBlocks
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, RowBlocks, CompactTable
             Non-negative counts or weights, of shape (N, M). A dask array is fitted where its blocks
             of rows are, on the workers of the current ``distributed.Client``.
         y : None

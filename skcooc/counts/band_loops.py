@@ -80,7 +80,10 @@ def inner(codes, others, logs):  # type: ignore[no-untyped-def]
     total, other = 0.0, U(0)
     for p in range(len(codes)):
         total += np.float64(codes[p]) * logs[p]
-    if len(others):
+    if len(others) == len(codes):
+        for p in range(len(others)):
+            total += np.float64(others[p]) * logs[p]
+    elif len(others):
         for p in range(len(codes)):
             if codes[p] == 0:
                 total += np.float64(others[other]) * logs[p]
