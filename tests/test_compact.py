@@ -164,7 +164,9 @@ def test_what_it_cannot_do_is_said_before_any_work(table):
         clone(ASPECTS).fit(table, sample_weight=np.ones(120))
     model = clone(ASPECTS).fit(X)
     for call in (model.transform, model.score, model.partial_fit):
-        with pytest.raises(TypeError, match="CompactTable is read by fit"):
+        with pytest.raises(
+            TypeError, match="CompactTable is a table that fit of an estimator reads"
+        ):
             call(table)
 
 

@@ -102,15 +102,10 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
         raise TypeError(
             "Triads have three indices, and this takes two: X.dyads gives those of two of its ways."
         )
-    if isinstance(X, RowBlocks):
+    if isinstance(X, RowBlocks | CompactTable):
         raise TypeError(
-            "RowBlocks are read by fit of the estimators that have partial_fit. Elsewhere give "
-            "their blocks, one at a time."
-        )
-    if isinstance(X, CompactTable):
-        raise TypeError(
-            "A CompactTable is read by fit. Elsewhere give its blocks, one at a time, as in "
-            "[estimator.transform(block) for block in X]."
+            f"{type(X).__name__} is a table that fit of an estimator reads. Elsewhere give its "
+            "blocks, one at a time, as in [estimator.transform(block) for block in X]."
         )
     if isinstance(X, Dyads):
         table = X.to_csr()
