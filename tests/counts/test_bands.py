@@ -66,7 +66,7 @@ def test_counts_of_texts_take_a_byte_and_no_others():
 def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, n_ranges, others):
     X, rng = gappy_table(np.float64), np.random.default_rng(0)
     if others:
-        X.data[::others] = 300.5
+        X.data[::others] = 300.5 + np.arange(len(X.data[::others]))
     weights = rng.uniform(0.5, 2, X.shape[0]) if weighted else None
     A, B = (rng.random((size, 5)) for size in X.shape)
     counts = CSRCounts(X, weights)
@@ -92,8 +92,11 @@ def test_runs_may_be_cut_and_bands_parted(height, monkeypatch):
     np.testing.assert_allclose(products, X.toarray().T @ D, atol=1e-14)
     middle = len(view) // 2
     for first, last in [(0, middle), (middle, len(view))]:
-        rows = slice(first * height, last * height)
-        np.testing.assert_array_equal(view.part(first, last).to_csr().toarray(), X.toarray()[rows])
+        rows, part = slice(first * height, last * height), view.part(first, last)
+        np.testing.assert_array_equal(part.to_csr().toarray(), X.toarray()[rows])
+        products = np.zeros((30, 3))
+        part.add_columns(part.tiles(1), D[rows], products)
+        np.testing.assert_allclose(products, X.toarray()[rows].T @ D[rows], atol=1e-14)
 
 
 def test_bands_are_as_tall_as_threads_and_caches_like_them():
