@@ -52,9 +52,8 @@ class Bands:
     lengths: Array  # (n_runs,) of uint16: non-zeros of the runs
     columns: Array  # (n_runs,) of int32: their columns, in order in each band
     limits: Array  # (n_bands + 1, 3): where the bands begin among the runs, non-zeros, others
-    _tiles: dict[int, Array] = field(
-        default_factory=dict, init=False, repr=False
-    )  # by the number of ranges
+    # By the number of ranges, once they are asked for:
+    _tiles: dict[int, Array] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of_matrix(cls, X: Matrix, height: int | None = None) -> Self:
