@@ -19,7 +19,17 @@ from skcooc.ensemble import AveragedModels, InterpolatedModels, RowMemory
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.retrieval import AspectRetriever
 from skcooc.symmetric import SymmetricClustering
-from skcooc.tables import Dyads, RowBlocks, Triads, delayed_rows, open_csr, save_csr
+from skcooc.tables import (
+    CompactTable,
+    Dyads,
+    RowBlocks,
+    Triads,
+    delayed_rows,
+    open_compact,
+    open_csr,
+    save_compact,
+    save_csr,
+)
 from skcooc.triadic import TriadicAspectModel
 
 __version__ = "0.1.0"
@@ -31,6 +41,7 @@ __all__ = [
     "AveragedModels",
     "ClusterAbstraction",
     "ClusteringProjection",
+    "CompactTable",
     "Dyads",
     "InterpolatedModels",
     "ProductSpaceMixture",
@@ -47,8 +58,10 @@ __all__ = [
     "inspection",
     "metrics",
     "model_selection",
+    "open_compact",
     "open_csr",
     "plotting",
+    "save_compact",
     "save_csr",
     "testing",
 ]

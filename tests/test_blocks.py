@@ -86,3 +86,37 @@ def test_all_rows_have_the_same_chance():
     expected = 300 * 5 / 40
     assert np.sum((drawn - expected) ** 2 / expected) < 73  # chi-square, p = .001
     assert drawn.sum() == 1500
+
+
+class Files:
+    """Blocks that nobody has counted."""
+
+    def __iter__(self):
+        return iter(blocks_of(X, [4, 17, 23]))
+
+
+def test_blocks_say_how_large_they_are(tmp_path):
+    save_csr(tmp_path / "table", [X])
+    for blocks, n_blocks in [
+        (RowBlocks(blocks_of(X, [4, 17, 23])), 3),
+        (RowBlocks((X[:4].toarray(), X[4:].toarray().tolist())), 2),
+        (open_csr(tmp_path / "table", batch_size=5), 5),
+    ]:
+        assert (blocks.shape, len(blocks)) == (X.shape, n_blocks)
+        assert repr(blocks) == f"<RowBlocks: {n_blocks} blocks of a table of shape (23, 9)>"
+    assert len(RowBlocks([])) == 0
+    assert RowBlocks([]).shape is None
+
+
+def test_blocks_that_nobody_has_counted_say_so_until_they_are_read():
+    blocks = RowBlocks(Files())
+    assert blocks  # although the length is not known
+    assert blocks.shape is None
+    assert repr(blocks) == "<RowBlocks: a table that has not been read yet>"
+    with pytest.raises(TypeError, match="not known before they have been read: Files has no len"):
+        len(blocks)
+    next(iter(blocks))  # not all of them
+    assert blocks.shape is None
+    assert len(list(blocks)) == 3
+    assert (blocks.shape, len(blocks)) == (X.shape, 3)
+    assert repr(blocks) == "<RowBlocks: 3 blocks of a table of shape (23, 9)>"

@@ -82,10 +82,11 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or RowBlocks
+        X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table on disk
             Non-negative counts or weights, of shape (N, M). A dask array is fitted where its blocks
             of rows are, on the workers of the current ``distributed.Client``. What has something
-            for each row stays there: attributes such as ``embedding_`` are dask arrays, too.
+            for each row stays there: attributes such as ``embedding_`` are dask arrays, too. A
+            table on disk, or larger than memory, is a CompactTable or RowBlocks.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None

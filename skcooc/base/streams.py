@@ -18,6 +18,7 @@ from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange
 from skcooc.fitting import Plan
 from skcooc.fitting.stream import Batch, Begun, Follower, Passes, Position, Stream, Tally
+from skcooc.fitting.tasks import BlockTasks
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.tables import CheckedBlocks, read_in_memory
@@ -149,14 +150,14 @@ class Streams(Predictions):
         root = self._init_callback_context(max_subtasks=max_passes)
         data = {"estimator": self}
         root.call_on_fit_task_begin(**data)
+        passes = BlockTasks(root, PASS, len(blocks.blocks), data)
         now, stopped = self._position, False
         while done.number < max_passes and not (done.converged or stopped):
-            task = root.subcontext(task_name=PASS, max_subtasks=0).call_on_fit_task_begin(**data)
             start, follower = perf_counter(), self._follower(plan)
-            now, done, tally = follower.go_through(now, blocks, totals, done)
+            now, done, tally = follower.go_through(now, blocks, totals, done, passes.after_block)
             self._passes = done
             self._go_on(now, np.empty(0), tally, perf_counter() - start, done.converged)
-            stopped = task.call_on_fit_task_end(**data, reconstruction_attributes=dict)
+            stopped = passes.end(reconstruction_attributes=dict)
         self._passes = None
         root.call_on_fit_task_end(**data)
 

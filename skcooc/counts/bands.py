@@ -7,21 +7,23 @@ often than once for every non-zero, and in order of the columns.
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Protocol
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.counts.kernels import U, compiled
-from skcooc.counts.lanes import dot, lanes, load, pieces, plus, prefetch, store
+from skcooc.counts.band_loops import column_runs, inner, mixture_runs
+from skcooc.counts.lanes import lanes, pieces
 from skcooc.counts.threads import balanced_ranges
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array
 
 TALLEST = 4096  # rows of a band: with 64 components, their factors and sums fill 2 MiB
 LEAST = 1024  # rows of a band, even where there are fewer than N_BANDS then
 N_BANDS = 16  # so many at least, that threads follow one another closely
-AHEAD = U(2)  # runs, of which the column's factor is fetched beforehand
+LONGEST = 2**16 - 1  # non-zeros of a run
+MOST = 255  # what a count can be that is a code
 
 
 class Matrix(Protocol):
@@ -33,73 +35,111 @@ class Matrix(Protocol):
     data: Array
 
 
+@dataclass(frozen=True, eq=False)
 class Bands:
-    """The non-zeros of a CSR matrix in bands of rows; those of a column in a band are a run.
+    """The non-zeros of a matrix in bands of rows; those of a column in a band are a run.
 
-    The indices of the matrix need not be sorted.
+    A count from 1 to 255 is a code of one byte. Where the code is zero, the count stands among the
+    ``others``, in the order of the codes. That is about four bytes for a non-zero of a text: two of
+    the row, one of the count, and six for each run.
     """
 
+    shape: tuple[int, int]
     height: int  # rows of a band, but the last; whatever the number of threads
     rows: Array  # (nnz,) of uint16: row of each non-zero, counted from the first one of its band
-    data: Array  # (nnz,)
-    runs: Array  # (n_runs + 1,): where the runs begin among the non-zeros
-    columns: Array  # (n_runs,): their columns, in order in each band
-    bands: Array  # (n_bands + 1,): where the bands begin among the runs
+    codes: Array  # (nnz,) of uint8: counts
+    others: Array  # (n_others,): those that are no codes
+    lengths: Array  # (n_runs,) of uint16: non-zeros of the runs
+    columns: Array  # (n_runs,) of int32: their columns, in order in each band
+    limits: Array  # (n_bands + 1, 3): where the bands begin among the runs, non-zeros, others
+    # By the number of ranges, once they are asked for:
+    _tiles: dict[int, Array] = field(default_factory=dict, init=False, repr=False)
 
-    def __init__(self, X: Matrix) -> None:
-        n_rows, self.n_columns = X.shape
-        self.height = min(max(LEAST, -(-n_rows // N_BANDS)), TALLEST)
-        self.rows = np.empty(X.data.size, dtype=np.uint16)
-        self.data = np.empty_like(X.data)
-        runs, columns, n_runs = [], [], [0]
-        for top in range(0, n_rows, self.height):
-            indptr = X.indptr[top : top + self.height + 1]
-            band = slice(int(indptr[0]), int(indptr[-1]))
-            shape = len(indptr) - 1, self.n_columns
-            parts = X.data[band], X.indices[band], indptr - indptr[0]
-            view = sp.csr_array(parts, shape=shape).tocsc()
-            self.rows[band], self.data[band] = view.indices, view.data
-            occupied = np.flatnonzero(np.diff(view.indptr))
-            runs.append(view.indptr[occupied].astype(X.indptr.dtype) + indptr[0])
-            columns.append(occupied.astype(np.int32))
-            n_runs.append(n_runs[-1] + len(occupied))
-        self.runs = np.append(np.concatenate(runs), X.indptr[-1])
-        self.columns, self.bands = np.concatenate(columns), np.array(n_runs)
-        self._tiles: dict[int, Array] = {}  # by the number of ranges
+    @classmethod
+    def of_matrix(cls, X: Matrix, height: int | None = None) -> Self:
+        """Those of a CSR matrix, whose indices need not be sorted."""
+        if height is None:
+            height = min(max(LEAST, -(-X.shape[0] // N_BANDS)), TALLEST)
+        rows = np.empty(X.data.size, dtype=np.uint16)
+        codes = np.empty(X.data.size, dtype=np.uint8)
+        runs, others, limits = [], [], [(0, 0, 0)]
+        for view in column_by_column(X, height):
+            n_runs, start, n_others = limits[-1]
+            band = slice(start, start + view.nnz)
+            rows[band], codes[band] = view.indices, coded(view.data)
+            runs.append(runs_of(view.indptr))
+            others.append(view.data[codes[band] == 0])
+            limits.append((n_runs + len(runs[-1][0]), band.stop, n_others + len(others[-1])))
+        columns, lengths = map(np.concatenate, zip(*runs, strict=True))
+        rest = np.concatenate(others), lengths, columns, np.array(limits)
+        return cls(X.shape, height, rows, codes, *rest)
 
     def __len__(self) -> int:
-        return len(self.bands) - 1
+        return len(self.limits) - 1
+
+    @property
+    def nnz(self) -> int:
+        """Number of non-zeros."""
+        return len(self.rows)
+
+    def part(self, first: int, last: int) -> Self:
+        """Some of the bands, which share their memory with these."""
+        ends = self.limits[[first, last]]
+        runs, places, others = (slice(*pair) for pair in ends.T.tolist())
+        n_rows = min(self.shape[0], last * self.height) - first * self.height
+        return type(self)(
+            (n_rows, self.shape[1]),
+            self.height,
+            self.rows[places],
+            self.codes[places],
+            self.others[others],
+            self.lengths[runs],
+            self.columns[runs],
+            self.limits[first : last + 1] - ends[0],
+        )
+
+    def to_csr(self) -> CSR:
+        """The matrix, whose indices are sorted."""
+        counts = self.codes.astype(self.others.dtype)
+        counts[self.codes == 0] = self.others
+        bands = np.repeat(np.arange(len(self)), np.diff(self.limits[:, 1]))
+        rows = bands * self.height + self.rows
+        return sp.csr_array((counts, (rows, np.repeat(self.columns, self.lengths))), self.shape)
 
     def of(self, band: int) -> slice:
         """The rows of a band."""
         return slice(band * self.height, (band + 1) * self.height)
 
     @property
-    def non_zeros(self) -> tuple[Array, Array, Array, Array]:
-        """Rows, data, columns and runs, as compiled loops take them."""
-        return self.rows, self.data, self.columns, self.runs
+    def non_zeros(self) -> tuple[Array, Array, Array, Array, Array]:
+        """Rows, counts, columns and lengths of the runs, as compiled loops take them."""
+        return self.rows, self.codes, self.others, self.columns, self.lengths
 
     def tiles(self, n_ranges: int) -> Array:
         """The runs of each band in each of at most so many ranges of columns.
 
-        Where they begin, (n_bands, n_ranges + 1); the ranges have about equally many non-zeros.
+        Where they begin among runs, non-zeros and others, (n_bands, n_ranges + 1, 3); the ranges
+        have about equally many non-zeros.
         """
         if n_ranges not in self._tiles:
-            mass = np.bincount(self.columns, np.diff(self.runs), self.n_columns).cumsum()
+            mass = np.bincount(self.columns, self.lengths, self.shape[1]).cumsum()
             ranges = balanced_ranges(np.append(0, mass), n_ranges)
-            cuts = [start for start, _ in ranges] + [self.n_columns]
-            self._tiles[n_ranges] = np.array(
-                [
-                    first + np.searchsorted(self.columns[first:last], cuts)
-                    for first, last in pairwise(self.bands.tolist())
-                ]
-            )
+            cuts = np.array([start for start, _ in ranges] + [self.shape[1]])
+            self._tiles[n_ranges] = np.array([self._cut(band, cuts) for band in range(len(self))])
         return self._tiles[n_ranges]
+
+    def _cut(self, band: int, columns: Array) -> Array:
+        """Where the runs of these columns, and of those above, begin; see ``tiles``."""
+        (run, start, other), (end, stop, _) = self.limits[band : band + 2]
+        runs = np.searchsorted(self.columns[run:end], columns)
+        places = np.append(0, np.cumsum(self.lengths[run:end], dtype=np.int64))[runs]
+        others = np.searchsorted(np.flatnonzero(self.codes[start:stop] == 0), places)
+        return np.stack([run + runs, start + places, other + others], axis=1)
 
     def mix(
         self,
         band: int,
-        runs: Array,
+        tile: Array,
         A: Array,
         B: Array,
         weights: Array | None,
@@ -107,7 +147,7 @@ class Bands:
         rows: Array,
         columns: Array | None,
     ) -> None:
-        """A pass over runs[0] to runs[1] of a band, with w_ij = n_ij / (A[i] @ B[j]).
+        """A pass over a tile, from tile[0] to tile[1], of a band, with w_ij = n_ij / (A[i] @ B[j]).
 
         w @ B is added to the band's rows of ``rows`` (n, k), and w.T @ A, with weights (n,) of the
         rows, to ``columns`` (M, k), where there are any. A[i] @ B[j] is filled into ``cells``
@@ -117,7 +157,7 @@ class Bands:
         mixture_runs(
             lanes(A.shape[1], A.dtype),
             *self.non_zeros,
-            *runs,
+            tile,
             A[mine],
             B,
             None if weights is None else weights[mine],
@@ -128,70 +168,49 @@ class Bands:
 
     def log_likelihood(self, band: int, cells: Array, weights: Array | None) -> float:
         """sum n_ij log cell_ij over a band, rows by their weights, in nats."""
-        start, stop = self.runs[self.bands[band : band + 2]]
-        observations, logs = self.data[start:stop], np.log(cells[start:stop])
+        (_, start, other), (_, stop, end) = self.limits[band : band + 2]
+        logs = np.log(cells[start:stop])
         if weights is not None:
-            observations = observations * weights[band * self.height :][self.rows[start:stop]]
-        return float(inner(observations, logs))
+            logs *= weights[self.of(band)][self.rows[start:stop]]
+        return float(inner(self.codes[start:stop], self.others[other:end], logs))
 
-    def add_columns(self, runs: Array, D: Array, products: Array) -> None:
-        """Add the product of the transposed data with D (n, k), over runs (n_bands, 2)."""
-        runs = np.ascontiguousarray(runs)
-        view = *self.non_zeros, runs, self.height
+    def add_columns(self, tiles: Array, D: Array, products: Array) -> None:
+        """Add the product of the transposed data with D (n, k), over tiles (n_bands, 2, 3)."""
+        view = *self.non_zeros, np.ascontiguousarray(tiles), self.height
         for some in pieces(D.shape[1]):
             wide = lanes(some.stop - some.start, D.dtype)
             column_runs(wide, *view, D[:, some], products[:, some])
 
 
-@compiled
-def mixture_runs(  # type: ignore[no-untyped-def]
-    lanes, rows, data, columns, runs, start, stop, A, B, weights, cells, products, sums
-):
-    """Runs start..stop of a band: cells A[i] @ B[j], ratios @ B for rows, @ A for columns.
+def column_by_column(X: Matrix, height: int) -> Iterator[sp.csc_array]:
+    """Bands of so many rows of a CSR matrix."""
+    for top in range(0, X.shape[0], height):
+        indptr = X.indptr[top : top + height + 1]
+        band = slice(int(indptr[0]), int(indptr[-1]))
+        parts = X.data[band], X.indices[band], indptr - indptr[0]
+        yield sp.csr_array(parts, shape=(len(indptr) - 1, X.shape[1])).tocsc()
 
-    A, weights and products are those of the band. A cell which every component excludes carries no
-    information: its ratio is zero, and it is set to one, of which the logarithm is zero.
+
+def coded(counts: Array) -> Array:
+    """Counts from 1 to 255, as bytes; zero where there is something else.
+
+    >>> coded(np.array([1.0, 255.0, 256.0, 0.0, 2.5])).tolist()
+    [1, 255, 0, 0, 0]
     """
-    zero, one = A.dtype.type(0), A.dtype.type(1)
-    for run in range(U(start), U(stop)):
-        j, ahead = U(columns[run]), U(columns[min(run + AHEAD, U(stop) - U(1))])
-        prefetch(lanes, B, ahead)
-        b = load(lanes, B, j)
-        if sums is not None:
-            prefetch(lanes, sums, ahead)
-            of_column = load(lanes, sums, j)
-        for p in range(U(runs[run]), U(runs[run + U(1)])):
-            i = U(rows[p])
-            a = load(lanes, A, i)
-            cell = dot(a, b)
-            w = data[p] / cell if cell > 0 else zero
-            cells[p] = cell if cell > 0 else one
-            store(plus(load(lanes, products, i), w, b), products, i)
-            if sums is not None:
-                if weights is not None:
-                    w *= weights[i]
-                of_column = plus(of_column, w, a)
-        if sums is not None:
-            store(of_column, sums, j)
+    codes = np.where(counts <= MOST, counts, 0).astype(np.uint8)
+    codes *= codes == counts
+    return codes
 
 
-@compiled
-def column_runs(lanes, rows, data, columns, runs, limits, height, D, products):  # type: ignore[no-untyped-def]
-    """Add X.T @ D to the products, with the runs limits[b] of each band b."""
-    for band in range(len(limits)):
-        of_rows = D[band * height :]
-        for run in range(U(limits[band, 0]), U(limits[band, 1])):
-            j = U(columns[run])
-            product = load(lanes, products, j)
-            for p in range(U(runs[run]), U(runs[run + U(1)])):
-                product = plus(product, data[p], load(lanes, of_rows, U(rows[p])))
-            store(product, products, j)
+def runs_of(indptr: Array) -> tuple[Array, Array]:
+    """Columns and lengths of the runs of a CSC matrix; a long one is cut into several.
 
-
-@compiled
-def inner(x, y):  # type: ignore[no-untyped-def]
-    """x @ y, added up in float64."""
-    total = 0.0
-    for p in range(len(x)):
-        total += np.float64(x[p]) * y[p]
-    return total
+    >>> runs_of(np.array([0, 2, 2, 70002]))
+    (array([0, 2, 2], dtype=int32), array([    2, 65535,  4465], dtype=uint16))
+    """
+    lengths = np.diff(indptr)
+    columns = np.flatnonzero(lengths).astype(np.int32)
+    n_runs = -(-lengths[columns] // LONGEST)
+    pieces = np.full(n_runs.sum(), LONGEST, dtype=np.uint16)
+    pieces[np.cumsum(n_runs) - 1] = lengths[columns] - (n_runs - 1) * LONGEST
+    return np.repeat(columns, n_runs), pieces

@@ -137,14 +137,16 @@ class CSRCounts(
         self._each(function, ranges, out.size)
         return out
 
-    def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+    def over_states(
+        self, function: Callable[..., Rows], *states: Rows, out: Rows | None = None
+    ) -> Rows:
         """function(*states), row by row, side by side where there are threads."""
 
         def fill(*arrays: Array) -> None:
             *these, out = arrays
             out[:] = function(*these)
 
-        return self.rowwise(fill, *states)
+        return self.rowwise(fill, *states, out=out)
 
     def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         """function(self, *states)."""
@@ -175,6 +177,12 @@ class CSRCounts(
         new = copy.copy(self)
         new.n_threads, new.map_ranges = n_threads, map
         return new
+
+    n_blocks = 1
+
+    def watched(self, after_block: Callable[[], None]) -> Self:
+        """These."""
+        return self
 
     def replaced(self, counts: Array) -> Self:
         """Other counts at the non-zeros, (nnz,), which share all but these."""

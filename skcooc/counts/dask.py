@@ -20,7 +20,8 @@ from sklearn.utils import check_array
 
 from skcooc.counts.csr import CSRCounts, mean_weight
 from skcooc.counts.row_array import RowArray, product, row_array
-from skcooc.counts.tasks import add_statistics, begun, call, gathered, once, reduced, task
+from skcooc.counts.sums import add_statistics, reduced
+from skcooc.counts.tasks import begun, call, gathered, once, task
 from skcooc.counts.threads import threads
 from skcooc.protocol import CSR, Array, FoldIn, Map, Need, P, Rows, S, TableLike
 
@@ -120,6 +121,12 @@ class DaskCounts:
     def array(self, values: Array) -> Array:
         """Parameters are numpy's arrays: these."""
         return values
+
+    n_blocks = 1  # an E-step is one round of tasks
+
+    def watched(self, after_block: Callable[[], None]) -> Self:
+        """These."""
+        return self
 
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts for a run of its own; threads are those of the workers."""

@@ -58,7 +58,7 @@ class Views:
 
     @cached_property
     def _bands(self) -> Bands:
-        return Bands(self)
+        return Bands.of_matrix(self)
 
     @cached_property
     def _columns(self) -> ColumnView:
@@ -122,17 +122,14 @@ class Stored:
         return list(self.map_ranges(lambda these: function(*these), arguments))
 
     def _over_bands(self, n_components: int, loop: Callable[[int, Array, Array], None]) -> float:
-        """loop(band, runs, cells) for the runs of each band; sum n log cell, in nats.
+        """loop(band, tile, cells) for the tiles of each band; sum n log cell, in nats.
 
         A range of columns follows the other, so that sums over rows, and over columns, do not
-        depend on the number of ranges. The loop fills the ``cells`` (nnz,) of its runs; their
+        depend on the number of ranges. The loop fills the ``cells`` (nnz,) of its tile; their
         logarithms are summed with rows by their weights.
         """
-        work, bands, cells = (
-            len(self.data) * n_components,
-            self.views.bands,
-            np.empty_like(self.data),
-        )
+        bands = self.views.bands
+        work, cells = bands.nnz * n_components, np.empty(bands.nnz, self.dtype)
         tiles = bands.tiles(self.n_ranges_of(work))
         n_ranges = tiles.shape[1] - 1
 

@@ -52,26 +52,42 @@ def left_out_posterior(  # type: ignore[no-untyped-def]
 
 @compiled
 def left_out_runs(  # type: ignore[no-untyped-def]
-    lanes, rows, data, columns, runs, start, stop, of_rows, of_columns, half, cells, products, sums
+    lanes,
+    rows,
+    codes,
+    others,
+    columns,
+    lengths,
+    tile,
+    of_rows,
+    of_columns,
+    half,
+    cells,
+    products,
+    sums,
 ):
-    """Runs start..stop of a band: posteriors times counts, added up over its rows and columns.
+    """A tile of a band: posteriors times counts, added up over its rows and columns.
 
     What normalises them is filled into the cells; one where every component excludes the cell, or
     where nothing is left of its row or its column: there the posterior is uniform.
     """
     A, A_powers, A_most, per_row, weights, shares = of_rows
     B, B_powers, B_most, per_totals, ones = of_columns
-    zero, one, even = A.dtype.type(0), A.dtype.type(1), load(lanes, ones, U(0))
-    per_total = load(lanes, per_totals, U(0))
-    for run in range(U(start), U(stop)):
-        j, ahead = U(columns[run]), U(columns[min(run + AHEAD, U(stop) - U(1))])
+    number = A.dtype.type
+    zero, one, even = number(0), number(1), load(lanes, ones, U(0))
+    per_total, p, other = load(lanes, per_totals, U(0)), U(tile[0, 1]), U(tile[0, 2])
+    for run in range(U(tile[0, 0]), U(tile[1, 0])):
+        j, ahead = U(columns[run]), U(columns[min(run + AHEAD, U(tile[1, 0]) - U(1))])
         b, b_power, b_most = load(lanes, B, j), load(lanes, B_powers, j), load(lanes, B_most, j)
         prefetch(lanes, B, ahead)
         prefetch(lanes, sums, ahead)
-        of_column, end = load(lanes, sums, j), U(runs[run + U(1)])
-        following = dot(load(lanes, A, U(rows[runs[run]])), b)
-        for p in range(U(runs[run]), end):
-            i, n, cell, cells[p] = U(rows[p]), data[p], following, one
+        of_column, end = load(lanes, sums, j), p + U(lengths[run])
+        following = dot(load(lanes, A, U(rows[p])), b)
+        for p in range(p, end):  # noqa: B020
+            i, n, cell, cells[p] = U(rows[p]), number(codes[p]), following, one
+            if n == zero:
+                n = others[other]
+                other += U(1)
             # Its own vectors are waited for while those of the cell before are worked on.
             following = dot(load(lanes, A, U(rows[min(p + U(1), end - U(1))])), b)
             if cell <= zero or n <= zero:
@@ -90,6 +106,7 @@ def left_out_runs(  # type: ignore[no-untyped-def]
             store(plus(load(lanes, products, i), n / total, r), products, i)
             of_column = plus(of_column, n / total * weights[i], r)
         store(of_column, sums, j)
+        p = end
 
 
 class LeftOutProducts(Stored):
@@ -120,10 +137,10 @@ class LeftOutProducts(Stored):
         of_columns = B, powers[1], B_most, of_column[None, :], np.ones_like(B[:1])
         rows, columns, bands = sums_beside(A), sums_beside(B), self.views.bands
 
-        def add(band: int, runs: Array, cells: Array) -> None:
+        def add(band: int, tile: Array, cells: Array) -> None:
             arrays = A, powers[0], A_most, of_row, weights, shares
             of_rows = tuple(array[bands.of(band)] for array in arrays)
-            given = *bands.non_zeros, *runs, of_rows, of_columns, half
+            given = *bands.non_zeros, tile, of_rows, of_columns, half
             wide = lanes(A.shape[1], self.dtype)
             left_out_runs(wide, *given, cells, rows[bands.of(band)], columns)
 

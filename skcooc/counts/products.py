@@ -67,11 +67,11 @@ class FactorProducts(Stored):
         """X.T @ D, rows counted by their weights: (n, k) -> (M, k)."""
         D = self._weighted(D)
         products = lined_up((self.shape[1], D.shape[1]), self.dtype, make=np.zeros)
-        work = self.data.size * D.shape[1]
         bands = self.views.bands
+        work = bands.nnz * D.shape[1]
         tiles = bands.tiles(self.n_ranges_of(work))
         self._each(
-            lambda runs: bands.add_columns(runs, D, products),
+            lambda tile: bands.add_columns(tile, D, products),
             [(tiles[:, part : part + 2],) for part in range(tiles.shape[1] - 1)],
             work,
         )
@@ -89,8 +89,8 @@ class FactorProducts(Stored):
         if weights is not None:
             weights = weights.astype(self.dtype)
 
-        def mix(band: int, runs: Array, cells: Array) -> None:
-            bands.mix(band, runs, A, B, weights, cells, rows, columns)
+        def mix(band: int, tile: Array, cells: Array) -> None:
+            bands.mix(band, tile, A, B, weights, cells, rows, columns)
 
         log_likelihood = self._over_bands(A.shape[1], mix)
         return Mixture(rows, nothing_like(B) if columns is None else columns, log_likelihood)

@@ -13,7 +13,7 @@ from dask.delayed import Delayed, delayed
 from distributed import Client, Future, KilledWorker, wait
 from distributed.comm import CommClosedError
 
-from skcooc.protocol import Statistics, T
+from skcooc.protocol import T
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
 
@@ -81,23 +81,3 @@ def _same(value: T) -> T:
 def call(function: Delayed, *arguments: object) -> Any:
     """The task function(*arguments), of a function that is a task, too; it returns a pair."""
     return delayed(operator.call, pure=False, nout=2)(function, *arguments)
-
-
-def reduced(add: Callable[[T, T], T], parts: Sequence[T]) -> T:
-    """The sum of all parts, in pairs of neighbours, pairs of pairs and so on.
-
-    The tree depends on the number of parts alone, not on where or when they are at hand.
-
-    >>> reduced(lambda one, other: f"({one} + {other})", ["a", "b", "c", "d", "e"])
-    '(((a + b) + (c + d)) + e)'
-    """
-    while len(parts) > 1:
-        pairs = zip(parts[::2], parts[1::2], strict=False)
-        rest = parts[len(parts) - len(parts) % 2 :]
-        parts = [*(add(*pair) for pair in pairs), *rest]
-    return parts[0]
-
-
-def add_statistics(one: Statistics, other: Statistics) -> Statistics:
-    """The statistics of two blocks together: the sum of every field."""
-    return type(one)(*(mine + its for mine, its in zip(one, other, strict=True)))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.counts.bands import Bands, Matrix, inner
+from skcooc.counts.bands import Bands, Matrix, column_by_column
 from skcooc.counts.kernels import U, compiled
 from skcooc.counts.lanes import Lanes, dot, lanes, load, plus, prefetch, store, times
 from skcooc.counts.layout import ColumnView, Views
@@ -75,8 +75,10 @@ class TripleBands:
 
     def __init__(self, pairs: sp.csr_array, last: Array, n_columns: int) -> None:
         places = np.arange(len(last), dtype=last.dtype)
-        self.bands = Bands(sp.csr_array((places, pairs.indices, pairs.indptr), shape=pairs.shape))
-        order = self.bands.data  # of the non-zeros as they were given
+        self.bands = Bands.of_matrix(pairs)
+        as_given = sp.csr_array((places, pairs.indices, pairs.indptr), shape=pairs.shape)
+        views = column_by_column(as_given, self.bands.height)
+        order = np.concatenate([view.data for view in views])  # of the non-zeros as they were given
         self.data, self.last = pairs.data[order], last[order]
         places[order] = np.arange(len(order), dtype=order.dtype)
         columns = ColumnView(
@@ -88,28 +90,22 @@ class TripleBands:
     def mix(
         self,
         band: int,
-        runs: Array,
+        tile: Array,
         factors: Factors,
         cells: Array,
         rows: Array,
         sums: Array | None,
     ) -> None:
-        """A pass over runs[0] to runs[1] of a band, with w = n_ijl / sum_k A[i] B[j] C[l].
+        """A pass over a tile of a band, with w = n_ijl / sum_k A[i] B[j] C[l].
 
         Adds the sums of w B[j] C[l] to the band's rows of ``rows`` (N, k), and of w A[i] C[l] to
         ``sums`` (M, k), if there are any. What w is a quotient of is filled into ``cells`` (nnz,);
         1 where it is zero: every component excludes such a cell.
         """
-        height, bands = self.bands.height, self.bands
-        mine = slice(band * height, (band + 1) * height)
-        view = bands.rows, self.last, self.data, bands.columns, bands.runs
+        bands, mine = self.bands, self.bands.of(band)
+        view = bands.rows, self.last, self.data, bands.columns, bands.lengths
         some = factors._replace(first=factors.first[mine])
-        runs_of_pairs(*view, *runs, *some, cells, rows[mine], sums)
-
-    def log_likelihood(self, band: int, cells: Array) -> float:
-        """sum n_ijl log cell_ijl over a band, in nats."""
-        start, stop = self.bands.runs[self.bands.bands[band : band + 2]]
-        return float(inner(self.data[start:stop], np.log(cells[start:stop])))
+        runs_of_pairs(*view, tile, *some, cells, rows[mine], sums)
 
     def add_columns(
         self, start: int, stop: int, factors: Factors, ratios: Array, sums: Array
@@ -122,18 +118,19 @@ class TripleBands:
 
 @compiled
 def runs_of_pairs(  # type: ignore[no-untyped-def]
-    rows, last, data, middle, runs, start, stop, lanes, zeros, A, B, C, cells, products, sums
+    rows, last, data, middle, lengths, tile, lanes, zeros, A, B, C, cells, products, sums
 ):
-    """Runs start..stop of a band: cells A[i] B[j] C[l], and what their ratios sum to.
+    """A tile of a band: cells A[i] B[j] C[l], and what their ratios sum to.
 
     A and products are those of the band. A cell that is zero has a ratio of zero, and is set to
     one, of which the logarithm is zero. What that gives to the columns is multiplied by zeros of C.
     """
     zero, one, end = A.dtype.type(0), A.dtype.type(1), U(len(last))
-    for run in range(U(start), U(stop)):
+    p = U(tile[0, 1])
+    for run in range(U(tile[0, 0]), U(tile[1, 0])):
         j = U(middle[run])
         b, of_middle = load(lanes, B, j), load(lanes, zeros, U(0))
-        p, until = U(runs[run]), U(runs[run + U(1)])
+        until = p + U(lengths[run])
         while p < until:
             i = rows[p]
             a, of_pair = load(lanes, A, U(i)), load(lanes, zeros, U(0))

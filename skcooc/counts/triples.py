@@ -87,7 +87,7 @@ class TripleCounts(CSRCounts):
         map = self.map_ranges if n_ranges > 1 else serial_map
         pipelined(map, mix, len(bands.bands), n_ranges)
         each = [(band,) for band in range(len(bands.bands))]
-        logs = self._each(lambda band: bands.log_likelihood(band, cells), each, work)
+        logs = self._each(lambda band: bands.bands.log_likelihood(band, cells, None), each, work)
         return Mixture(rows, self._sums_of_last(factors, cells), sum(logs))
 
     def cells(self, A: Array, B: Array) -> Array:

@@ -16,6 +16,7 @@ from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import unknown_rows
 from skcooc.fitting.plan import Diluted, Grown, Options, Plan
+from skcooc.fitting.tasks import BlockTasks
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
 from skcooc.protocol import Counts, Model, Params, T
@@ -48,6 +49,13 @@ class Unfinished(NamedTuple):
 # A random start after an iteration, and all that the fit needs to go on; True stops.
 Watch = Callable[[Record, State, Unfinished], bool]
 AtIteration = Callable[[Model, Record, State, Unfinished], dict[str, object]]
+
+
+class Watched(NamedTuple):
+    """What observes a random start."""
+
+    after_iteration: Watch
+    after_block: Callable[[], None]  # of the table, in an E-step
 
 
 class Progress:
@@ -99,25 +107,20 @@ class Progress:
         yield ignore if self._silent else observe
         task.call_on_fit_task_end(**self._data)
 
-    def restart(self, model: Model) -> Watch | None:
+    def restart(self, model: Model, n_blocks: int) -> Watched | None:
         """Begin a random start; the result observes its iterations, unless nobody listens."""
         task = self._begin(self._root, "EM", self._max_iter)
         self._restarts.append(task)
         if self._silent:
             return None
+        iterations = BlockTasks(task, "iteration", n_blocks, self._data)
 
         def watch(record: Record, state: State, unfinished: Unfinished) -> bool:
-            step = self._begin(task, "iteration", 0)
-            return bool(
-                step.call_on_fit_task_end(
-                    **self._data,
-                    reconstruction_attributes=lambda: self._attributes(
-                        model, record, state, unfinished
-                    ),
-                )
+            return iterations.end(
+                reconstruction_attributes=lambda: self._attributes(model, record, state, unfinished)
             )
 
-        return watch
+        return Watched(watch, iterations.after_block)
 
     def end(self) -> None:
         """The fit has ended."""
@@ -150,7 +153,7 @@ def best_restart(
     ended, underway = dict(unfinished.ended), dict(unfinished.underway)
     n_outer, n_inner = shares(options.n_jobs, len(seeds))
 
-    def run(number: int, watch: Watch | None) -> Fit:
+    def run(number: int, watched: Watched | None) -> Fit:
         if number in ended:
             return ended[number]
         rng, resume = np.random.default_rng(seeds[number]), None
@@ -160,10 +163,12 @@ def best_restart(
         def observe(record: Record, state: State, run: Run) -> bool:
             underway[number] = Underway(run, rng.bit_generator.state)
             now = unfinished._replace(ended=dict(ended), underway=dict(underway))
-            return watch is not None and watch(record, state, now)
+            return watched is not None and watched.after_iteration(record, state, now)
 
         with threads(n_inner) as map:
             X = train.spread(n_inner, map)
+            if watched is not None:
+                X = X.watched(watched.after_block)
             begin = start
             if start is not None:
                 parts = plan.last_leg(X, beta, options, heldout)
@@ -172,13 +177,13 @@ def best_restart(
                 begin = _handed_on(plan.hands_on, unfinished.params, X)
             else:
                 parts = plan.legs(plan.scales(X), beta, options, heldout)
-            observed = ignore if watch is None else observe
+            observed = ignore if watched is None else observe
             found = fit(parts, rng, options.solver, observed, begin, resume)
             ended[number] = _settled(found, model, X)
         underway.pop(number, None)
         return ended[number]
 
-    tasks = [(number, progress.restart(model)) for number in range(len(seeds))]
+    tasks = [(number, progress.restart(model, train.n_blocks)) for number in range(len(seeds))]
     return min(in_threads(run, tasks, n_outer), key=_loss)
 
 
@@ -190,7 +195,7 @@ def _handed_on(diluted: Diluted, params: Params, X: Counts) -> State:
 
 def _settled(found: Fit, model: Model, X: Counts) -> Fit:
     """With rows that are what the parameters returned make of them, as in ``transform``."""
-    last = X if found.X is None else found.X
+    last = (X if found.X is None else found.X).watched(lambda: None)  # it is no iteration
     rows, stats = last.expect(model, found.params, found.rows, found.beta)
     return found._replace(rows=rows, stats=stats, X=None)
 

@@ -183,13 +183,19 @@ class Follower:
         return Position(step.params, step.rows, beta, smoothing, stream)
 
     def go_through(
-        self, now: Position, blocks: Iterable[Block], totals: Array, done: Passes
+        self,
+        now: Position,
+        blocks: Iterable[Block],
+        totals: Array,
+        done: Passes,
+        after_block: Callable[[], None],
     ) -> tuple[Position, Passes, Tally]:
         """A pass over blocks, a step for each, that are observed so often in all, (M,)."""
         tally = Tally()
         for X in blocks:
             if X.column_sums.any():
                 now = self.step(now, X, totals, tally)
+            after_block()
         converged = done.loss - tally.loss <= PASS_TOL * abs(tally.loss)
         return now, Passes(done.number + 1, tally.loss, converged), tally
 

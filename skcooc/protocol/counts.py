@@ -108,6 +108,13 @@ class Counts(Protocol):
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, whose passes use these threads."""
 
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks an E-step goes through; 1 where it can tell nothing before it ends."""
+
+    def watched(self, after_block: Callable[[], None]) -> Self:
+        """The same counts, which say when an E-step has gone through a block, if there are many."""
+
     def array(self, values: Array) -> Array:
         """The same numbers, where arrays of these counts live."""
 

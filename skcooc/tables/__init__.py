@@ -1,6 +1,7 @@
 """What a user gives becomes checked counts."""
 
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
+from skcooc.tables.compact import CompactTable, open_compact, save_compact
 from skcooc.tables.dask import delayed_rows
 from skcooc.tables.disk import open_csr, save_csr
 from skcooc.tables.dyads import Dyads
@@ -21,6 +22,7 @@ from skcooc.tables.triads import Triads
 
 __all__ = [
     "CheckedBlocks",
+    "CompactTable",
     "Dyads",
     "Frame",
     "RowBlocks",
@@ -32,10 +34,12 @@ __all__ = [
     "check_table",
     "delayed_rows",
     "is_collection",
+    "open_compact",
     "open_csr",
     "read",
     "read_in_memory",
     "read_new_triads",
     "read_rows",
+    "save_compact",
     "save_csr",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -30,10 +30,17 @@ class RowBlocks:
     max_passes : int, default=10
         How often ``fit`` goes through all blocks at most, after it has drawn its sample.
 
+    Attributes
+    ----------
+    shape : tuple of int, or None
+        Number of rows N and of columns M. It is known of a table on disk and of blocks in a list;
+        of others once all of them have been read, as by ``fit``. None before.
+
     Raises
     ------
     TypeError
-        Where ``blocks`` is not iterable, or can be read only once.
+        Where ``blocks`` is not iterable, or can be read only once. ``len``, the number of blocks,
+        raises it where ``blocks`` has no length and has not been read yet.
 
     See Also
     --------
@@ -46,6 +53,8 @@ class RowBlocks:
     >>> from skcooc.datasets import make_cooccurrences
     >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
     >>> blocks = RowBlocks([X[:20], X[20:40], X[40:]])
+    >>> blocks
+    <RowBlocks: 3 blocks of a table of shape (60, 40)>
     >>> model = AspectModel(n_components=3, random_state=0).fit(blocks)
     >>> model.components_.shape
     (3, 40)
@@ -58,9 +67,49 @@ class RowBlocks:
                 f"object with a method __iter__. Got {type(blocks).__name__}."
             )
         self.blocks, self.max_passes = blocks, max_passes
+        self._read: list[tuple[int, ...]] | None = None  # shapes of the blocks, once all are read
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """Number of rows N and of columns M; None as long as they are not known.
+
+        They are known of a table on disk and of blocks in a list; of others once all of them have
+        been read, as by ``fit``.
+        """
+        known: tuple[int, int] | None = getattr(self.blocks, "shape", None)
+        shapes = list(map(np.shape, self.blocks)) if self._in_memory else self._read
+        if not shapes or known is not None or any(len(shape) != 2 for shape in shapes):
+            return known
+        return sum(n_rows for n_rows, _ in shapes), shapes[0][1]
+
+    def __len__(self) -> int:
+        if isinstance(self.blocks, Sized):
+            return len(self.blocks)
+        if self._read is None:
+            raise TypeError(
+                f"The number of blocks is not known before they have been read: "
+                f"{type(self.blocks).__name__} has no len()."
+            )
+        return len(self._read)
+
+    def __bool__(self) -> bool:
+        return True  # also where the number of blocks is not known
+
+    def __repr__(self) -> str:
+        if not self._in_memory and self._read is None and self.shape is None:
+            return "<RowBlocks: a table that has not been read yet>"
+        return f"<RowBlocks: {len(self)} blocks of a table of shape {self.shape}>"
 
     def __iter__(self) -> Iterator[TableLike]:
-        return iter(self.blocks)
+        shapes = list[tuple[int, ...]]()
+        for block in self.blocks:
+            shapes.append(np.shape(block))
+            yield block
+        self._read = shapes
+
+    @property
+    def _in_memory(self) -> bool:
+        return isinstance(self.blocks, list | tuple)
 
 
 @dataclass(frozen=True)

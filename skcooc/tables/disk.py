@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -31,6 +32,9 @@ class CSRFolder:
             own = slice(int(ends[0]), int(ends[-1]))
             arrays = self._read("data", own), self._read("indices", own), ends - ends[0]
             yield sp.csr_array(arrays, shape=(len(ends) - 1, self.shape[1]))
+
+    def __len__(self) -> int:
+        return -(-self.shape[0] // self.batch_size)
 
     def _read(self, name: str, part: slice) -> Array:
         """A part of an array. The file is closed again, so that no more of it is in memory."""
@@ -71,8 +75,11 @@ def open_csr(
     >>> X = sp.csr_array(np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 4.0]]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_csr(folder + "/counts", [X[:2], X[2:]])
-    ...     [block.shape for block in open_csr(folder + "/counts", batch_size=2)]
+    ...     table = open_csr(folder + "/counts", batch_size=2)
+    ...     [block.shape for block in table]
     [(2, 2), (1, 2)]
+    >>> table
+    <RowBlocks: 2 blocks of a table of shape (3, 2)>
     """
     return RowBlocks(CSRFolder(Path(path), batch_size), max_passes=max_passes)
 
@@ -94,6 +101,13 @@ def save_csr(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
     ValueError
         Where there are no blocks, or their numbers of columns differ.
     """
+    with appearing(path) as folder:
+        _write(folder, of_one_width(sp.csr_array(block) for block in blocks))
+
+
+@contextmanager
+def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write to, which appears at ``path`` when all is written, and else not at all."""
     path = Path(path)
     if path.exists():
         raise FileExistsError(f"{path} exists already.")
@@ -101,28 +115,35 @@ def save_csr(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
     shutil.rmtree(partial, ignore_errors=True)  # of a writer that was interrupted
     partial.mkdir(parents=True)
     try:
-        _write(partial, (sp.csr_array(block) for block in blocks))
+        yield partial
         os.replace(partial, path)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _write(folder: Path, blocks: Iterator[CSR]) -> None:
-    first = next(blocks, None)
-    if first is None:
-        raise ValueError("Found no block: a table needs at least one.")
-    n_columns = first.shape[1]
-    np.save(folder / "n_columns.npy", n_columns)
-    data = GrowingArray(folder / "data.npy", first.dtype)
-    indices = GrowingArray(folder / "indices.npy", np.dtype(np.int32))
-    indptr = GrowingArray(folder / "indptr.npy", np.dtype(np.int64))
-    indptr.append(np.zeros(1))
-    for block in chain([first], blocks):
+def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
+    """The blocks; ValueError where there are none, or where their numbers of columns differ."""
+    n_columns = None
+    for block in blocks:
+        n_columns = block.shape[1] if n_columns is None else n_columns
         if block.shape[1] != n_columns:
             raise ValueError(
                 "All blocks should have the same number of columns. Got "
                 f"{block.shape[1]} after {n_columns}."
             )
+        yield block
+    if n_columns is None:
+        raise ValueError("Found no block: a table needs at least one.")
+
+
+def _write(folder: Path, blocks: Iterator[CSR]) -> None:
+    first = next(blocks)
+    np.save(folder / "n_columns.npy", first.shape[1])
+    data = GrowingArray(folder / "data.npy", first.dtype)
+    indices = GrowingArray(folder / "indices.npy", np.dtype(np.int32))
+    indptr = GrowingArray(folder / "indptr.npy", np.dtype(np.int64))
+    indptr.append(np.zeros(1))
+    for block in chain([first], blocks):
         indptr.append(block.indptr[1:].astype(np.int64) + data.length)
         data.append(block.data)
         indices.append(block.indices)

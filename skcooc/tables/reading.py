@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_n_features, _check_sample_weight, va
 from skcooc.counts import CSRCounts, NewRows, NewTriples
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
+from skcooc.tables.compact import CompactTable, counts_of_compact
 from skcooc.tables.dask import check_needs, counts_of
 from skcooc.tables.dyads import Dyads
 from skcooc.tables.frames import Frame, same_table
@@ -49,7 +50,7 @@ def read(
     searches: bool = True,
     random_state: RandomState = None,
 ) -> Table:
-    """Check a table that is to be fitted: in memory, a dask array, Dyads, RowBlocks or Triads.
+    """Check a table that is to be fitted: an array, Dyads, Triads, or one that is elsewhere.
 
     The estimator gets ``n_features_in_`` and ``feature_names_in_``, or is compared with them.
     Weights of observations (Dyads) are counted into the table. A table in blocks that ``continues``
@@ -62,8 +63,9 @@ def read(
     """
     if "triples" in (needs or {}):
         return _read_triads(estimator, X, sample_weight)
-    if is_collection(X):
-        counts = counts_of(estimator, X, needs or {}, sample_weight)
+    if is_collection(X) or isinstance(X, CompactTable):
+        known = counts_of if is_collection(X) else counts_of_compact
+        counts = known(estimator, X, needs or {}, sample_weight)
         n_rows = SAMPLE_ROWS if searches else 1
         sample = CSRCounts(counts.sample(n_rows, seeded(random_state)))
         return Table(counts, sample, Frame(counts.shape))
@@ -100,10 +102,10 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
         raise TypeError(
             "Triads have three indices, and this takes two: X.dyads gives those of two of its ways."
         )
-    if isinstance(X, RowBlocks):
+    if isinstance(X, RowBlocks | CompactTable):
         raise TypeError(
-            "RowBlocks are read by fit of the estimators that have partial_fit. Elsewhere give "
-            "their blocks, one at a time."
+            f"{type(X).__name__} is a table that fit of an estimator reads. Elsewhere give its "
+            "blocks, one at a time, as in [estimator.transform(block) for block in X]."
         )
     if isinstance(X, Dyads):
         table = X.to_csr()

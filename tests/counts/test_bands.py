@@ -29,25 +29,44 @@ def gappy_table(dtype=np.float32):
     return X
 
 
+def decoded(view):
+    counts = view.codes.astype(view.others.dtype)
+    counts[view.codes == 0] = view.others
+    return counts
+
+
 def test_every_entry_is_in_the_run_of_its_band_and_column(height):
     X = gappy_table()
-    view = Bands(X)
-    found = np.zeros(X.shape)
+    X.data[::5] = 0.25 + 100 * np.arange(len(X.data[::5]))  # no codes
+    view = Bands.of_matrix(X)
+    found, counts, p = np.zeros(X.shape), decoded(view), 0
     for band in range(len(view)):
-        columns = view.columns[view.bands[band] : view.bands[band + 1]]
-        assert (np.diff(columns) > 0).all()
-        for run in range(view.bands[band], view.bands[band + 1]):
-            entries = slice(view.runs[run], view.runs[run + 1])
+        first, last = view.limits[band : band + 2, 0]
+        assert (np.diff(view.columns[first:last]) > 0).all()
+        assert p == view.limits[band, 1]
+        for run in range(first, last):
+            entries = slice(p, p := p + int(view.lengths[run]))
             rows = band * view.height + view.rows[entries].astype(int)
-            np.add.at(found, (rows, view.columns[run]), view.data[entries])
+            np.add.at(found, (rows, view.columns[run]), counts[entries])
     assert view.height == height
     np.testing.assert_array_equal(found, X.toarray())
 
 
+def test_counts_of_texts_take_a_byte_and_no_others():
+    view = Bands.of_matrix(sp.csr_array(np.arange(256.0).reshape(2, 128)))
+    assert view.codes.dtype == np.uint8
+    assert view.others.size == 0
+    arrays = view.rows, view.codes, view.columns, view.lengths
+    assert sum(array.nbytes for array in arrays) == 3 * 255 + 6 * 128
+
+
 @pytest.mark.parametrize("n_ranges", [1, 3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, n_ranges):
+@pytest.mark.parametrize("others", [None, 1, 3])
+def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, n_ranges, others):
     X, rng = gappy_table(np.float64), np.random.default_rng(0)
+    if others:
+        X.data[::others] = 300.5 + np.arange(len(X.data[::others]))
     weights = rng.uniform(0.5, 2, X.shape[0]) if weighted else None
     A, B = (rng.random((size, 5)) for size in X.shape)
     counts = CSRCounts(X, weights)
@@ -61,31 +80,52 @@ def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, 
     np.testing.assert_allclose(counts.tdot(A), n.T @ (W[:, None] * A), atol=1e-14)
 
 
+def test_runs_may_be_cut_and_bands_parted(height, monkeypatch):
+    X, D = gappy_table(np.float64), np.random.default_rng(0).random((40, 3))
+    X.data[::3] = 0.5
+    monkeypatch.setattr(bands, "LONGEST", 2)
+    view = Bands.of_matrix(X)
+    assert view.lengths.max() <= 2
+    np.testing.assert_array_equal(view.to_csr().toarray(), X.toarray())
+    products = np.zeros((30, 3))
+    view.add_columns(view.tiles(1), D, products)
+    np.testing.assert_allclose(products, X.toarray().T @ D, atol=1e-14)
+    for first, last in {(0, 1), (len(view) // 2, len(view))}:
+        rows, part = slice(first * height, last * height), view.part(first, last)
+        np.testing.assert_array_equal(part.to_csr().toarray(), X.toarray()[rows])
+        products = np.zeros((30, 3))
+        part.add_columns(part.tiles(1), D[rows], products)
+        np.testing.assert_allclose(products, X.toarray()[rows].T @ D[rows], atol=1e-14)
+
+
 def test_bands_are_as_tall_as_threads_and_caches_like_them():
     for n_rows, height in [(10, 1024), (20_000, 1250), (500_000, 4096)]:
-        assert Bands(sp.csr_array((n_rows, 2))).height == height
+        assert Bands.of_matrix(sp.csr_array((n_rows, 2))).height == height
 
 
 def test_tiles_share_the_non_zeros_and_leave_none_out():
     X = sp.csr_array(np.tri(60, 40, -1))
-    view = Bands(X)
+    view = Bands.of_matrix(X)
     tiles = view.tiles(4)
-    sizes = np.diff(view.runs[tiles], axis=1)[0]
-    assert tiles.shape == (1, 5)
+    sizes = np.diff(tiles[0, :, 1])
+    assert tiles.shape == (1, 5, 3)
     assert sizes.sum() == X.nnz
     assert sizes.max() <= X.nnz / 4 + 60
 
 
 def test_tiles_cut_every_band_at_the_same_columns(height):
     X = gappy_table()
-    view = Bands(X)
-    tiles = view.tiles(3)
-    assert tiles.shape == (len(view), 4)
-    np.testing.assert_array_equal(tiles[:, 0], view.bands[:-1])
-    np.testing.assert_array_equal(tiles[:, -1], view.bands[1:])
+    X.data[::4] = 0.5
+    view = Bands.of_matrix(X)
+    assert view.tiles(3).shape == (len(view), 4, 3)
+    tiles = view.tiles(3)[..., 0]
+    np.testing.assert_array_equal(view.tiles(3)[:, 0], view.limits[:-1])
+    np.testing.assert_array_equal(view.tiles(3)[:, -1], view.limits[1:])
     for part in range(3):
         mine = [set(view.columns[start:stop]) for start, stop in tiles[:, part : part + 2]]
-        others = [set(view.columns[: tiles[b, part]][view.bands[b] :]) for b in range(len(view))]
+        others = [
+            set(view.columns[: tiles[b, part]][view.limits[b, 0] :]) for b in range(len(view))
+        ]
         assert not set().union(*mine) & set().union(*others)
 
 

@@ -13,7 +13,7 @@ from tests.tables import random_table
 
 def test_threads_share_what_the_first_one_makes(monkeypatch):
     made = []
-    monkeypatch.setattr(layout, "Bands", lambda X: made.append("bands") or object())
+    monkeypatch.setattr(layout.Bands, "of_matrix", lambda X: made.append("bands") or object())
     monkeypatch.setattr(layout, "ColumnView", lambda X: made.append("columns") or object())
     counts = CSRCounts(random_table(30, 20))
     assert not made

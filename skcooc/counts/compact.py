@@ -1,0 +1,201 @@
+"""A table that is kept in bands alone, four bytes for a non-zero, and worked on block by block."""
+
+from __future__ import annotations
+
+import copy
+from builtins import map as serial_map
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import pairwise
+from threading import Lock
+from typing import NamedTuple, Self, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from skcooc.counts.bands import Bands
+from skcooc.counts.csr import CSRCounts, mean_weight
+from skcooc.counts.lanes import lined_up
+from skcooc.counts.layout import ColumnView, Views
+from skcooc.counts.sums import add_statistics
+from skcooc.protocol import CSR, Array, FoldIn, Map, Need, P, Rows, S, T
+
+BLOCK = 2 * 10**7  # non-zeros that are worked on at a time
+
+
+class BandViews(Views):
+    """Those of non-zeros that are in bands; the matrix is made when something asks for it."""
+
+    def __init__(self, bands: Bands) -> None:
+        self._given, self._lock = bands, Lock()
+
+    @property
+    def matrix(self) -> CSR:
+        """The same non-zeros in compressed rows."""
+        with self._lock:
+            return self._matrix
+
+    @cached_property
+    def _matrix(self) -> CSR:
+        return self._given.to_csr()
+
+    @cached_property
+    def _bands(self) -> Bands:
+        return self._given
+
+    @cached_property
+    def _columns(self) -> ColumnView:
+        return ColumnView(self._matrix)
+
+
+class BandCounts(CSRCounts):
+    """A block of rows in bands, which becomes a matrix only where bands will not do."""
+
+    def __init__(
+        self, bands: Bands, row_sums: Array, *, n_threads: int = 1, map: Map = serial_map
+    ) -> None:
+        self.shape, self.weights, self.row_sums = bands.shape, None, row_sums
+        self.n_threads, self.map_ranges = n_threads, map
+        self.views: BandViews = BandViews(bands)
+
+    indptr = property(lambda self: self.views.matrix.indptr)
+    indices = property(lambda self: self.views.matrix.indices)
+    data = property(lambda self: self.views.matrix.data)
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """Floating point type of the counts, hence of all products."""
+        return self.views.bands.others.dtype
+
+    def _like(self, X: CSR, row_weights: Array | None) -> CSRCounts:  # type: ignore[override]
+        return CSRCounts(X, row_weights, n_threads=self.n_threads, map=self.map_ranges)
+
+
+class Margins(NamedTuple):
+    """What is known of a table without reading it."""
+
+    row_sums: Array  # (N,): observations, in float64
+    column_sums: Array  # (M,)
+    n_observations: float  # sum_ij ceil(n_ij)
+
+
+class CompactCounts:
+    """A table (N, M) in bands, in memory or on disk, of which an E-step goes through blocks.
+
+    The states of all rows are in memory. Beside them and the bands, which may be on disk, an E-step
+    needs room for one block. Results do not depend on the number of threads.
+    """
+
+    offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
+
+    def __init__(
+        self,
+        bands: Bands,
+        margins: Margins,
+        *,
+        n_threads: int = 1,
+        map: Map = serial_map,
+    ) -> None:
+        self.bands, self.shape = bands, bands.shape
+        self.row_sums, self.column_sums, n_observations = margins
+        self.grain = mean_weight(float(self.row_sums.sum()), n_observations)
+        self.n_threads, self.map_ranges = n_threads, map
+        self._after_block: Callable[[], None] = lambda: None
+        starts = bands.limits[:-1, 1] // BLOCK
+        ends = [*np.flatnonzero(np.diff(starts, prepend=-1)).tolist(), len(bands)]
+        self._parts = [bands.part(*pair) for pair in pairwise(ends)]
+        self._ends = np.minimum(np.array(ends) * bands.height, self.shape[0]).tolist()
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """Floating point type of the counts, hence of all products."""
+        return self.bands.others.dtype
+
+    @property
+    def indices(self) -> Array:
+        """The columns that have observations."""
+        return np.flatnonzero(self.column_sums)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks an E-step goes through."""
+        return len(self._parts)
+
+    def blocks(self) -> Iterator[tuple[slice, BandCounts]]:
+        """The blocks, and which rows they are."""
+        n, map = self.n_threads, self.map_ranges
+        for part, ends in zip(self._parts, pairwise(self._ends), strict=True):
+            mine = slice(*ends)
+            yield mine, BandCounts(part, self.row_sums[mine], n_threads=n, map=map)
+
+    def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
+        """The E-step of a model, block by block: row states and statistics."""
+        out = total = None
+        for mine, block in self.blocks():
+            states, stats = block.expect(model, params, rows[mine], beta)
+            if out is None:
+                out, total = lined_up((self.shape[0], states.shape[1]), states.dtype), stats
+            else:
+                total = add_statistics(total, stats)
+            out[mine] = states
+            self._after_block()
+        return cast(Rows, out), cast(S, total)
+
+    def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+        """function(*states), row by row; what it makes on the way is as large as a block."""
+        out = lined_up(states[0].shape, states[0].dtype)
+        for mine, block in self.blocks():
+            block.over_states(function, *(these[mine] for these in states), out=out[mine])
+        return out
+
+    def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+        """function(block, *states) of all blocks, one below the other."""
+        made = [
+            function(block, *(these[mine] for these in states)) for mine, block in self.blocks()
+        ]
+        return np.concatenate(made)
+
+    def total(self, function: Callable[..., Array], *states: Rows) -> Array:
+        """The sum of function(block, *states) over all blocks."""
+        return sum(self._of_blocks(function, *states), start=np.zeros(()))
+
+    def _of_blocks(self, function: Callable[..., T], *states: Rows) -> Iterator[T]:
+        for mine, block in self.blocks():
+            yield function(block, *(these[mine] for these in states))
+
+    def lasting(self, states: Rows) -> Array:
+        """States of rows are arrays: these."""
+        return states
+
+    def tdot(self, D: Array) -> Array:
+        """X.T @ D: (N, k) -> (M, k)."""
+        total = np.zeros((self.shape[1], D.shape[1]), self.dtype)
+        for mine, block in self.blocks():
+            total += block.tdot(D[mine])
+        return total
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
+        """Rows drawn without replacement, in their order; all if there are fewer."""
+        rows = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
+        bands, starts = np.unique(rows // self.bands.height, return_index=True)
+        taken = [
+            self.bands.part(band, band + 1).to_csr()[mine - band * self.bands.height]
+            for band, mine in zip(bands.tolist(), np.split(rows, starts[1:]), strict=True)
+        ]
+        return sp.vstack(taken, format="csr")
+
+    def spread(self, n_threads: int, map: Map) -> Self:
+        """The same counts, whose passes use these threads."""
+        new = copy.copy(self)
+        new.n_threads, new.map_ranges = n_threads, map
+        return new
+
+    def watched(self, after_block: Callable[[], None]) -> Self:
+        """The same counts, which call this after each block of an E-step."""
+        new = copy.copy(self)
+        new._after_block = after_block
+        return new
+
+    def array(self, values: Array) -> Array:
+        """Arrays of these counts are numpy's: these."""
+        return values

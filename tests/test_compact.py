@@ -1,0 +1,219 @@
+"""Compact tables: what is written comes back, and is fitted as if it were in memory."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    ClusteringProjection,
+    RowBlocks,
+    SymmetricClustering,
+    open_compact,
+    save_compact,
+)
+from skcooc.counts import CSRCounts, compact
+from skcooc.fitting.tasks import BlockTasks
+from tests.tables import planted, random_table
+from tests.watching import Watcher
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+
+SHORT = {"max_iter": 6, "tol": 0.0, "random_state": 0}
+ASPECTS = AspectModel(3, beta=0.9, **SHORT)
+ESTIMATORS = [
+    ASPECTS,
+    AsymmetricClustering(3, beta=0.2, **SHORT),
+    SymmetricClustering(3, 4, beta=0.1, **SHORT),
+    ClusterAbstraction(4, beta=0.2, **SHORT),
+]
+X = planted(n_rows=120, n_observations=6000).X.astype(float)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Bands of sixteen rows, two of them in a block."""
+    monkeypatch.setattr("skcooc.tables.compact.TALLEST", 16)
+    monkeypatch.setattr(compact, "BLOCK", 2 * 16 * X.nnz // X.shape[0])
+
+
+@pytest.fixture
+def table(tmp_path):
+    save_compact(tmp_path / "table", [X[:7], X[7:50], X[50:]])
+    return open_compact(tmp_path / "table")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("ends", [[23], [1, 2, 23], [16, 23], [20, 21, 22, 23]])
+def test_what_is_saved_comes_back(tmp_path, dtype, ends):
+    X = random_table(n_rows=23, n_columns=9).astype(dtype)
+    X.data[::3], X.data[1::5] = 255, 256  # the last code, and a count that is none
+    if dtype != np.int64:
+        X.data[::4] = 0.3
+    save_compact(tmp_path / "t", (X[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)))
+    table, kind = open_compact(tmp_path / "t"), np.float32 if dtype == np.float32 else np.float64
+    blocks = list(table)
+    assert (table.shape, table.nnz, table.dtype, len(table)) == (X.shape, X.nnz, kind, len(blocks))
+    assert repr(table) == f"<CompactTable: {X.nnz} counts of a table of shape (23, 9)>"
+    assert {block.dtype for block in blocks} == {np.dtype(kind)}
+    np.testing.assert_array_equal(sp.vstack(blocks).toarray(), X.toarray().astype(kind))
+    counts, here = table.counts, CSRCounts(X.astype(kind))
+    for name in ("row_sums", "column_sums", "grain"):
+        np.testing.assert_allclose(getattr(counts, name), getattr(here, name), rtol=1e-6)
+
+
+def test_zeros_are_not_stored_and_parts_are_summed(tmp_path):
+    arrays = np.array([0.0, 2, 3, 4]), np.array([0, 1, 1, 0]), np.array([0, 3, 4])
+    save_compact(tmp_path / "t", [sp.csr_array(arrays, shape=(2, 2))])
+    table = open_compact(tmp_path / "t")
+    assert table.nnz == 2
+    np.testing.assert_array_equal(next(iter(table)).toarray(), [[0, 5], [4, 0]])
+
+
+def test_what_is_no_table_of_counts_is_refused_and_leaves_nothing(tmp_path, table):
+    for blocks, reason in [
+        ([X, -X], "Negative values"),
+        ([X * np.nan], "NaN"),
+        ([X, X[:, 1:]], "same number of columns"),
+        ([], "no block"),
+        ([X * 0], "All counts are zero"),
+    ]:
+        with pytest.raises(ValueError, match=reason):
+            save_compact(tmp_path / "other", blocks)
+    with pytest.raises(FileExistsError):
+        save_compact(tmp_path / "table", [X])
+    with pytest.raises(FileNotFoundError):
+        open_compact(tmp_path / "other")
+    assert [path.name for path in tmp_path.iterdir()] == ["table"]
+
+
+def test_products_are_those_of_the_matrix(table):
+    counts, rng = table.counts, np.random.default_rng(0)
+    assert counts.n_blocks == 4
+    B, A = rng.random((X.shape[1], 3)), rng.random((X.shape[0], 3))
+    products = counts.by_row(lambda block, D: block.dot(B), np.empty((X.shape[0], 1)))
+    np.testing.assert_allclose(products, X @ B)
+    np.testing.assert_allclose(counts.total(lambda block: block.row_sums.sum()), X.sum())
+    np.testing.assert_allclose(counts.tdot(A), X.T @ A)
+    np.testing.assert_array_equal(counts.over_states(np.add, A, 2 * A), 3 * A)
+    np.testing.assert_array_equal(counts.row_weights, np.ones(X.shape[0]))
+
+
+@pytest.mark.parametrize("n_rows", [1, 40, 120, 500])
+def test_samples_are_of_rows(table, n_rows):
+    drawn = table.counts.sample(n_rows, np.random.default_rng(0)).toarray()
+    rows = np.random.default_rng(0).choice(120, min(n_rows, 120), replace=False)
+    np.testing.assert_array_equal(drawn, X.toarray()[np.sort(rows)])
+
+
+def assert_fitted_alike(one, two):
+    for name in ("components_", "embedding_", "weights_", "row_distribution_", "unigram_"):
+        np.testing.assert_allclose(getattr(one, name), getattr(two, name), atol=1e-9)
+    np.testing.assert_allclose(one.objective_, two.objective_)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_a_fit_is_that_in_memory(table, estimator):
+    assert_fitted_alike(clone(estimator).fit(table), clone(estimator).fit(X))
+
+
+def test_statistics_of_one_block_alone_are_found_out(table, monkeypatch):
+    """A broken twin."""
+    monkeypatch.setattr(compact, "add_statistics", lambda total, stats: total)
+    with pytest.raises(AssertionError):
+        assert_fitted_alike(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X))
+
+
+def test_threads_change_nothing(table, monkeypatch):
+    monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 100)
+    one = clone(ASPECTS).fit(table)
+    two = clone(ASPECTS).set_params(n_jobs=2).fit(table)
+    np.testing.assert_array_equal(one.components_, two.components_)
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+
+
+def test_a_fit_goes_on_and_its_rows_can_be_folded_in(table):
+    model = clone(ASPECTS).set_params(max_iter=30, tol=1e-5).fit(table)
+    before = model.objective_
+    model.set_params(warm_start=True, max_iter=20).fit(table)
+    assert model.objective_ < before * (1 + 1e-9)
+    first = next(iter(table))
+    np.testing.assert_allclose(
+        model.transform(first), model.embedding_[: first.shape[0]], atol=0.05
+    )
+
+
+def test_the_temperature_is_found_on_a_sample(table, monkeypatch):
+    monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 30)
+    model = AspectModel(3, **SHORT).fit(table)
+    assert model.temperature_search_
+    assert model.embedding_.shape == (120, 3)
+
+
+def test_what_it_cannot_do_is_said_before_any_work(table):
+    for estimator, reason in [
+        (AspectModel(3, leave_one_out=True), "leave_one_out=True needs all"),
+        (AspectModel(3, burstiness=2.0), "burstiness replaces"),
+        (AspectModel(3, early_stopping=True), "early_stopping=True holds out"),
+        (ClusteringProjection(3), "begin with all rows"),
+    ]:
+        with pytest.raises(ValueError, match=f"fitted as a CompactTable: .*{reason}"):
+            estimator.fit(table)
+    with pytest.raises(ValueError, match="sample_weight is not supported"):
+        clone(ASPECTS).fit(table, sample_weight=np.ones(120))
+    model = clone(ASPECTS).fit(X)
+    for call in (model.transform, model.score, model.partial_fit):
+        with pytest.raises(
+            TypeError, match="CompactTable is a table that fit of an estimator reads"
+        ):
+            call(table)
+
+
+class Tree(Watcher):
+    """Which tasks ended: a name, and how many sub-tasks had ended in it."""
+
+    def setup(self, estimator, context):
+        self.ended, self.children = [], {}
+
+    def on_fit_task_end(self, estimator, context):
+        parent = context.parent
+        self.children[id(parent)] = self.children.get(id(parent), 0) + 1
+        self.ended.append((context.task_name, self.children.pop(id(context), 0)))
+        if context.max_subtasks:
+            assert self.ended[-1][1] <= context.max_subtasks
+
+
+def watched(estimator, X):
+    tree = Tree()
+    clone(estimator).set_callbacks(tree).fit(X)
+    return tree.ended
+
+
+def test_callbacks_hear_of_every_block_of_an_iteration(table, monkeypatch):
+    gone_through, after_block = [], BlockTasks.after_block
+    monkeypatch.setattr(
+        BlockTasks, "after_block", lambda self: [gone_through.append(1), after_block(self)]
+    )
+    estimator = clone(ASPECTS).set_params(max_iter=40)
+    iterations = [task for task in watched(estimator, table) if task[0] == "iteration"]
+    assert iterations == [("iteration", 4)] * 40
+    assert len(gone_through) > 4 * 40  # steps were made again, of which nobody hears
+    iterations = [task for task in watched(ASPECTS, X) if task[0] == "iteration"]
+    assert iterations == [("iteration", 0)] * 6  # in memory there are none
+
+
+class Files:
+    """Blocks that nobody has counted."""
+
+    def __iter__(self):
+        return (X[first : first + 50] for first in range(0, 120, 50))
+
+
+def test_callbacks_hear_of_every_block_of_a_pass(monkeypatch):
+    monkeypatch.setattr("skcooc.fitting.stream.PASS_TOL", -1.0)
+    for blocks in (Files(), [X[:50], X[50:60], X[60:]]):
+        ended = watched(ASPECTS, RowBlocks(blocks, max_passes=2))
+        assert [task for task in ended if task[0] == "pass"] == [("pass", 3)] * 2
