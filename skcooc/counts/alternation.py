@@ -29,7 +29,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.counts.bands import inner
 from skcooc.counts.kernels import U, compiled
 from skcooc.counts.lanes import (
     LINE,
@@ -167,7 +166,8 @@ class AlternatingRows(Stored):
         A, B, cells = self._copied(A), self._copied(B), np.empty_like(self.data)
         self._improve((self.indptr, self.indices, self.data), B, A, cells)
         observations = self.data if self.weights is None else self.observations
-        log_likelihood = float(inner(observations, np.log(cells)))
+        logs = np.log(cells)
+        log_likelihood = float(np.einsum("p,p->", observations, logs, dtype=np.float64))
         view, weighted = self.views.columns, self._weighted(A)
         counts = self.data[view.order]
         if self.weights is not None:
