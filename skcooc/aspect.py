@@ -14,9 +14,15 @@ from skcooc.em import TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import Coarse
-from skcooc.equations.aspects import Aspects, beta_of_others, usual_beta
+from skcooc.equations.aspects import (
+    Aspects,
+    beta_of_others,
+    mean_length,
+    usual_beta,
+    usual_predictive_beta,
+)
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting import Fewer, Plan, Priors
+from skcooc.fitting import Fewer, LeftOut, Plan, Priors
 from skcooc.protocol import Block
 
 # Where observations leave themselves out. On stories of Reuters and abstracts of NeurIPS, K=32 and
@@ -24,6 +30,7 @@ from skcooc.protocol import Block
 COMPONENT_PRIOR = 0.02
 TEMPERATURES = 0.5, 1.0
 LEAST_ASPECTS = 32  # with which temperatures are tried, where there are more
+PREDICTIVE_STEP = 0.04  # between temperatures tried where observations leave themselves out
 PRIOR_STEP = 0.8  # between pseudo-counts tried: a factor of 2.2
 BURSTINESS = 100.0  # observations: "auto"
 
@@ -167,7 +174,7 @@ class AspectModel(CooccurrenceEstimator):
     _: KW_ONLY
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float | Literal["auto"] = "auto"
-    leave_one_out: bool = False
+    leave_one_out: bool | Literal["auto"] = False
     row_prior: float = 1.0
     burstiness: float | Literal["auto"] | None = None
     cooling: float | None = None
@@ -179,7 +186,7 @@ class AspectModel(CooccurrenceEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "tempering": [StrOptions({"joint", "likelihood"})],
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "leave_one_out": ["boolean"],
+        "leave_one_out": ["boolean", StrOptions({"auto"})],
         "row_prior": [Interval(Real, 0, None, closed="neither")],
         "burstiness": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
         "cooling": COOLING,
@@ -190,30 +197,64 @@ class AspectModel(CooccurrenceEstimator):
         """Pseudo-count used."""
         return float(self._fitted_model.component_prior)
 
+    @property
+    def leave_one_out_(self) -> bool:
+        """Whether observations were left out."""
+        return isinstance(self._fitted_model, PredictiveAspects)
+
     def _plan(self) -> Plan:
-        if self.leave_one_out and (self.cooling or 0) > 1:
+        left_out, prior = self._leaves_out(), self.component_prior
+        if left_out and (self.cooling or 0) > 1:
             raise ValueError(
                 "leave_one_out=True has no aspects that split: it needs cooling < 1, or None."
             )
-        searched = self.component_prior == "auto" and not self.leave_one_out
-        prior = self.component_prior
+        searched = prior == "auto" and not left_out
         if prior == "auto":
-            prior = COMPONENT_PRIOR if self.leave_one_out else 0.0
+            prior = COMPONENT_PRIOR if left_out else 0.0
         if searched and self._goes_on():
             prior = self.component_prior_
-        at_once = self.cooling is None and not self.leave_one_out
+        plain = Aspects(self.n_components, self.tempering, prior)
+        chooses = self.leave_one_out == "auto" and not left_out and self.cooling is None
         return Plan(
-            self._with_prior(prior),
-            lambda X: TemperatureRange(*TEMPERATURES),
+            PredictiveAspects(plain, self.row_prior) if left_out else plain,
+            partial(self._temperatures, left_out),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
-            cooling=cooled(self.cooling, Aspects(self.n_components).critical_beta),
+            beginner=plain,
+            cooling=cooled(self.cooling, plain.critical_beta),
             priors=self._priors if searched else None,
-            fewer=None if self.leave_one_out else partial(self._fewer, prior),
-            hands_on=Aspects(self.n_components).diluted if at_once else None,
+            fewer=None if left_out else partial(self._fewer, prior),
+            left_out=self._left_out if chooses and self.burstiness is None else None,
+            hands_on=plain.diluted if self.cooling is None else None,
             bursts=self._concentration(),
-            alternates=self.beta == 1 and not (prior or self.leave_one_out or self.cooling),
+            alternates=self.beta == 1 and not (prior or left_out or self.cooling),
         )
+
+    def _leaves_out(self) -> bool:
+        """Whether observations leave themselves out, unless that is still to be found."""
+        if self.leave_one_out == "auto":
+            return self._goes_on() and self.leave_one_out_
+        return self.leave_one_out
+
+    def _temperatures(self, left_out: bool, X: Block) -> TemperatureRange:
+        """Where the best one is looked for."""
+        if left_out:
+            return self._predictive_temperatures(X)
+        return TemperatureRange(*TEMPERATURES)
+
+    def _predictive_temperatures(self, X: Block) -> TemperatureRange:
+        """Those where observations leave themselves out: nearer to 1, and to each other."""
+        guess = usual_predictive_beta(X, self.n_components)
+        return TemperatureRange(*TEMPERATURES, guess=guess, step=PREDICTIVE_STEP)
+
+    def _left_out(self, X: Block) -> LeftOut | None:
+        """Where a row has fewer observations than there are aspects in the mean."""
+        if mean_length(X) >= self.n_components:
+            return None
+        prior = COMPONENT_PRIOR if self.component_prior == "auto" else self.component_prior
+        plain = Aspects(self.n_components, self.tempering, prior)
+        model = PredictiveAspects(plain, self.row_prior)
+        return LeftOut(self._predictive_temperatures(X), model, (prior, self.row_prior))
 
     def _fewer(self, prior: float, X: Block) -> Fewer:
         """A quarter of the aspects, whose temperature says where that of all is."""
@@ -228,7 +269,7 @@ class AspectModel(CooccurrenceEstimator):
         """That of bursty rows; ValueError where it does not go with other parameters."""
         if self.burstiness is None:
             return None
-        if self.leave_one_out:
+        if self.leave_one_out is True:
             raise ValueError("leave_one_out=True needs whole observations: set burstiness=None.")
         if self.early_stopping:
             raise ValueError(
@@ -237,13 +278,9 @@ class AspectModel(CooccurrenceEstimator):
             )
         return BURSTINESS if self.burstiness == "auto" else float(self.burstiness)
 
-    def _with_prior(self, prior: float) -> Aspects | PredictiveAspects:
-        aspects = Aspects(self.n_components, self.tempering, prior)
-        return PredictiveAspects(aspects, self.row_prior) if self.leave_one_out else aspects
-
     def _priors(self, X: Block) -> Priors:
         """Pseudo-counts around the mean expected count."""
         expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
         low, guess, high = (share * expected for share in (1e-3, 0.03, 0.5))
         within = TemperatureRange(low, high, "log", guess, PRIOR_STEP)
-        return Priors(within, self._with_prior)
+        return Priors(within, partial(Aspects, self.n_components, self.tempering))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import joblib
@@ -152,7 +152,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         progress = Progress(self, plan, options, at_iteration, data)
         fitted = fit(plan, X, sample, options, progress, start, resume)
         progress.end()
-        if attributes.lacking(plan) is None:
+        if attributes.lacking(replace(plan, equations=fitted.model)) is None:
             seed = attributes.seeds(self.random_state, 1)[0]
             known["_stream"] = Begun(fitted.fit.stats, fitted.mass, X.column_sums, X.grain, seed)
         attributes.become(self, attributes.of_fit(fitted) | known)
