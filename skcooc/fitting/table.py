@@ -246,7 +246,7 @@ def _search(
             found = search(probes, within, observe=observe)
         else:
             coarse, model = aims.fewer
-            some = Probes(replace(searching, equations=model), X, heldout, options)
+            some = Probes(replace(searching, equations=model, beginner=None), X, heldout, options)
             found = search_coarsely(some, coarse, probes, observe)
             del some
         if (with_exponents := plan.exponents) is not None:
