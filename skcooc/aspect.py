@@ -174,7 +174,7 @@ class AspectModel(CooccurrenceEstimator):
     _: KW_ONLY
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float | Literal["auto"] = "auto"
-    leave_one_out: bool | Literal["auto"] = False
+    leave_one_out: bool | Literal["auto"] = "auto"
     row_prior: float = 1.0
     burstiness: float | Literal["auto"] | None = None
     cooling: float | None = None

@@ -17,9 +17,10 @@ from sklearn.utils._param_validation import Interval
 
 from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.em import TemperatureRange
-from skcooc.em.temperature import Probe, best, search, search_prior
+from skcooc.em.temperature import Probe, best, search, search_left_out, search_prior
 from skcooc.ensemble.composed import Composed
-from skcooc.fitting import Options, Plan, Priors
+from skcooc.fitting import Options, Plan
+from skcooc.fitting.plan import NOTHING, Aims
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation
 from skcooc.heldout.predictors import Factors, Known, side_by_side, weighted
@@ -195,28 +196,30 @@ class AveragedModels(Composed):
         """Parameters that are best for the mean, the probes, and what these predict with them."""
         if not options.holds_out:
             return {"beta": options.beta}, [], Leader()
-        priors = plan.priors(X) if plan.priors else None
+        aims = plan.aims(X)
         plain = {} if plan.bursts is None else {"burstiness": None}  # as Plan.searching says
         leader = Leader()
-        probes = self._search(X, options, priors, leader, **plain)
+        probes = self._search(X, options, aims, leader, **plain)
         chosen = best(probes, WORTH)
         found: dict[str, Any] = {"beta": chosen.beta}
-        if options.searches and priors is not None:
+        if options.searches and aims.priors is not None:
             found["component_prior"] = chosen.prior
+        if aims.left_out is not None:
+            found["leave_one_out"] = chosen.row_prior is not None
         if plain:
             leader = Leader()
-            self._search(X, replace(options, beta=chosen.beta), None, leader, **found)
+            self._search(X, replace(options, beta=chosen.beta), NOTHING, leader, **found)
         return found, probes, leader
 
     def _search(
-        self, X: Block, options: Options, priors: Priors | None, leader: Leader, **given: object
+        self, X: Block, options: Options, aims: Aims, leader: Leader, **given: object
     ) -> list[Probe]:
         """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
         rest, heldout = hold_out(X, *options.division)
         short = {"n_init": 1, "max_iter": options.short.max_iter}
 
-        def evaluate(beta: float, **prior: float) -> Validation:
-            found = short | given | {"beta": beta} | prior
+        def evaluate(beta: float, **others: object) -> Validation:
+            found = short | given | {"beta": beta} | others
             members = self._members(rest, options.seeds, **found)
             predicted = Known(mean_of(members).cells(heldout.X))
             validation = heldout.score(predicted)
@@ -229,12 +232,21 @@ class AveragedModels(Composed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             probes = search(evaluate, within)
-            if options.searches and priors is not None:
+            if options.searches and (priors := aims.priors) is not None:
                 beta = (at := best(probes)).beta
                 probes += search_prior(
                     lambda prior: evaluate(beta, component_prior=prior),
                     at,
                     priors.within,
+                    worth=WORTH,
+                )
+            if options.searches and (left_out := aims.left_out) is not None:
+                prior, _ = left_out.pseudo_counts
+                probes += search_left_out(
+                    lambda beta: evaluate(beta, component_prior=prior, leave_one_out=True),
+                    best(probes),
+                    left_out.pseudo_counts,
+                    left_out.within,
                     worth=WORTH,
                 )
             return probes

@@ -91,6 +91,17 @@ class LeftOut(NamedTuple):
     pseudo_counts: tuple[float, float]  # of a column in every component, and of a row
 
 
+class Aims(NamedTuple):
+    """What is looked for on a table, beside the temperature, and how this is done."""
+
+    priors: Priors | None = None
+    fewer: Fewer | None = None
+    left_out: LeftOut | None = None
+
+
+NOTHING = Aims()
+
+
 class Grown(NamedTuple):
     """A model whose structure has been learned."""
 
@@ -157,6 +168,14 @@ class Plan:
         """Where the temperature of counts is looked for; None where there is but one."""
         within = self.temperatures(X)
         return within if within.low < within.high else None
+
+    def aims(self, X: Block) -> Aims:
+        """What is looked for on a table."""
+        return Aims(
+            self.priors and self.priors(X),
+            self.fewer and self.fewer(X),
+            self.left_out and self.left_out(X),
+        )
 
     def lacks(self, offers: frozenset[Need]) -> str | None:
         """Why a table with these offers will not do; None where it will."""

@@ -26,7 +26,7 @@ from skcooc.em.temperature import (
     search_left_out,
     search_prior,
 )
-from skcooc.fitting.plan import Fewer, Grown, LeftOut, Options, Plan, Priors
+from skcooc.fitting.plan import Aims, Grown, Options, Plan
 from skcooc.fitting.restarts import Progress, Unfinished, best_restart
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
@@ -65,11 +65,7 @@ def fit(
     if resume:
         options = replace(options, seeds=resume.seeds)
     train, heldout = hold_out(sample, *options.division) if options.holds_out else (sample, None)
-    aims = Aims(
-        plan.priors and plan.priors(sample),
-        plan.fewer and plan.fewer(sample),
-        plan.left_out and plan.left_out(sample) if "left_out" in X.offers else None,
-    )
+    aims = (plan if "left_out" in X.offers else plan.exchangeable).aims(sample)
     begun = resume or _begun(plan, train, heldout, aims, options, progress, start is not None)
     grown = begun.grown
     seed = replace(plan, equations=grown.seed)
@@ -98,14 +94,6 @@ def _mass(X: Block) -> Array:
 
 def _shares(X: Block, mass: float) -> Array:
     return X.row_sums * X.row_weights / mass
-
-
-class Aims(NamedTuple):
-    """What is looked for on a table, beside the temperature, and how this is done."""
-
-    priors: Priors | None
-    fewer: Fewer | None
-    left_out: LeftOut | None
 
 
 class Tried(NamedTuple):
