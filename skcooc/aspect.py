@@ -213,7 +213,7 @@ class AspectModel(CooccurrenceEstimator):
             prior = COMPONENT_PRIOR if left_out else 0.0
         if searched and self._goes_on():
             prior = self.component_prior_
-        plain = Aspects(self.n_components, self.tempering, prior)
+        plain = self._aspects(self.n_components, prior)
         chooses = self.leave_one_out == "auto" and not left_out and self.cooling is None
         return Plan(
             PredictiveAspects(plain, self.row_prior) if left_out else plain,
@@ -229,6 +229,10 @@ class AspectModel(CooccurrenceEstimator):
             bursts=self._concentration(),
             alternates=self.beta == 1 and not (prior or left_out or self.cooling),
         )
+
+    def _aspects(self, n_components: int, prior: float) -> Aspects:
+        """The plain equations."""
+        return Aspects(n_components, self.tempering, prior)
 
     def _leaves_out(self) -> bool:
         """Whether observations leave themselves out, unless that is still to be found."""
@@ -252,7 +256,7 @@ class AspectModel(CooccurrenceEstimator):
         if mean_length(X) >= self.n_components:
             return None
         prior = COMPONENT_PRIOR if self.component_prior == "auto" else self.component_prior
-        plain = Aspects(self.n_components, self.tempering, prior)
+        plain = self._aspects(self.n_components, prior)
         model = PredictiveAspects(plain, self.row_prior)
         return LeftOut(self._predictive_temperatures(X), model, (prior, self.row_prior))
 
@@ -263,7 +267,7 @@ class AspectModel(CooccurrenceEstimator):
         within = TemperatureRange(*TEMPERATURES, guess=guess)
         finer = partial(beta_of_others, n_few, self.n_components)
         prior *= self.n_components / n_few  # the same share of an expected count
-        return Fewer(Coarse(n_few, within, finer), Aspects(n_few, self.tempering, prior))
+        return Fewer(Coarse(n_few, within, finer), self._aspects(n_few, prior))
 
     def _concentration(self) -> float | None:
         """That of bursty rows; ValueError where it does not go with other parameters."""
@@ -283,4 +287,4 @@ class AspectModel(CooccurrenceEstimator):
         expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
         low, guess, high = (share * expected for share in (1e-3, 0.03, 0.5))
         within = TemperatureRange(low, high, "log", guess, PRIOR_STEP)
-        return Priors(within, partial(Aspects, self.n_components, self.tempering))
+        return Priors(within, partial(self._aspects, self.n_components))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc import AspectModel, Dyads
+from skcooc import AspectModel, AveragedModels, Dyads
 from skcooc.counts import CSRCounts, csr
 from skcooc.counts.left_out import power_of_rest
 from skcooc.equations.aspects import Aspects, Params
@@ -185,3 +185,49 @@ def test_overfits_less_at_beta_one():
         for out in (False, True)
     )
     assert predictive.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
+
+
+SHORT = planted(10, 3000, n_rows=300, n_columns=40).X  # ten observations a row
+
+
+def test_it_is_chosen_where_rows_are_short_and_held_out_observations_prefer_it():
+    train, test = split_observations(SHORT, random_state=0)
+    options = {"n_components": 30, "random_state": 0, "max_iter": 60, "tol": 1e-4}
+    chosen, plain = (
+        AspectModel(**options, leave_one_out=how).fit(train) for how in ("auto", False)
+    )
+    kinds = [probe.sought for probe in chosen.temperature_search_]
+    assert chosen.leave_one_out_
+    assert not plain.leave_one_out_
+    assert kinds[-1] == "left out"
+    assert "left out" not in [probe.sought for probe in plain.temperature_search_]
+    assert chosen.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
+    assert chosen.beta_ in [p.beta for p in chosen.temperature_search_ if p.sought == "left out"]
+    assert chosen.component_prior_ == 0.02
+    again = AspectModel(**options, warm_start=True).fit(train)
+    assert again.fit(train).leave_one_out_
+
+
+def test_it_is_not_tried_where_rows_are_longer_than_aspects_are_many():
+    model = AspectModel(3, random_state=0, max_iter=20, tol=1e-3).fit(SHORT)
+    assert not model.leave_one_out_
+    assert "left out" not in {probe.sought for probe in model.temperature_search_}
+    fixed = AspectModel(30, beta=0.9, random_state=0, max_iter=5, tol=1e-2).fit(SHORT)
+    assert not fixed.leave_one_out_
+
+
+def test_a_stream_never_leaves_out_and_cannot_follow_what_does():
+    options = {"n_components": 30, "random_state": 0, "max_iter": 20, "tol": 1e-3}
+    stream = AspectModel(**options).partial_fit(SHORT).partial_fit(SHORT)
+    assert not stream.leave_one_out_
+    model = AspectModel(**options).fit(SHORT)
+    assert model.leave_one_out_
+    with pytest.raises(ValueError, match="Fit anew"):
+        model.partial_fit(SHORT)
+
+
+def test_averages_choose_it_for_all():
+    options = {"random_state": 0, "max_iter": 20, "tol": 1e-3}
+    mean = AveragedModels(AspectModel(30, **options), 2, random_state=0).fit(SHORT)
+    assert [member.leave_one_out_ for member in mean.estimators_] == [True, True]
+    assert mean.temperature_search_[-1].sought == "left out"
