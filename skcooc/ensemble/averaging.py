@@ -42,8 +42,9 @@ class AveragedModels(Composed):
 
     A mean needs less regularisation than its members. So where the estimator has ``beta="auto"``
     the inverse temperature is that at which the *mean* of short fits predicts held-out
-    observations best. It is common to all members, and the smoothing of the mean is estimated with
-    it; so is its pseudo-count, where an `AspectModel` has ``component_prior="auto"``.
+    observations best, of seven that golden section search tries. It is common to all members, and
+    the smoothing of the mean is estimated with it; so is its pseudo-count, where an `AspectModel`
+    has ``component_prior="auto"``. Members are fitted from random starts.
 
     Parameters
     ----------
