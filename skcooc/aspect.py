@@ -54,7 +54,10 @@ class AspectModel(CooccurrenceEstimator):
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. 1 is maximum likelihood (untempered pLSA), which overfits. Below a
         critical value, on texts about .6, all aspects become the unigram. "auto" chooses it on
-        observations held out inside ``fit``, and then fits all observations.
+        observations held out inside ``fit``, by short fits around a guess, most of them with a
+        quarter of the aspects, but at least 32. It then fits all observations; the first random
+        start goes on from the best short fit, but for ``cooling`` and ``leave_one_out=True``, which
+        has seven short fits with all aspects, by golden section.
 
     tempering : {"joint", "likelihood"}, default="joint"
         What beta is the exponent of: P(z) P(x given z) P(y given z), or, as in the memo, only
@@ -63,10 +66,10 @@ class AspectModel(CooccurrenceEstimator):
     component_prior : float or "auto", default="auto"
         Pseudo-count added to the expected count of every column in every aspect. It helps where
         data are thin, such as word pairs seen once. "auto" chooses it where ``beta="auto"``,
-        after beta, between .001 and .5 of the mean expected count. It is zero elsewhere, where data
-        are not thin, as the held-out observations show by a smoothing below .01, and where it
-        lowers their perplexity by less than one per cent, as on most texts. With
-        ``leave_one_out=True`` "auto" is .02.
+        after beta, between .001 and .5 of the mean expected count, beginning with .03 of it. It is
+        zero elsewhere, where data are not thin, as the held-out observations show by a smoothing
+        below .01, and where the first one tried lowers their perplexity by less than one per cent,
+        as on most texts. With ``leave_one_out=True`` "auto" is .02.
 
     leave_one_out : bool, default=False
         Whether the posterior of an observation leaves out what the observation itself contributed
@@ -111,7 +114,7 @@ class AspectModel(CooccurrenceEstimator):
         end, some are there repeatedly. One below 1, say .95: it falls from 1 down to beta, after
         eight iterations at each temperature, and where ``early_stopping=True`` after as many as
         predict held-out observations better, and only as long as another temperature does so. None
-        starts at random, at beta, as does the search for beta; a warm start goes on at ``beta_``.
+        stays at beta, as does the search for it; a warm start goes on at ``beta_``.
         ``leave_one_out=True`` has no aspects that split: it needs one below 1, or None.
 
     tol : float, default=3e-6
@@ -137,8 +140,9 @@ class AspectModel(CooccurrenceEstimator):
         Only where ``cooling`` is above 1: ``beta``, the inverse temperature at which an aspect came
         apart, and ``parts``, the aspects in each part.
     temperature_search_ : list of Probe
-        The temperatures tried with ``n_components``, a quarter of the aspects; that which these say
-        is best, tried with all; and pseudo-counts at it. Each has ``beta``, ``prior``,
+        The temperatures tried with ``n_components``, a quarter of the aspects but at least 32, or
+        all where there are no more; that which these say is best, tried with all, where
+        ``n_components`` is None; and pseudo-counts at it. Each has ``beta``, ``prior``,
         ``validation.perplexity`` and ``validation.smoothing``. Empty where none was searched.
 
     See Also

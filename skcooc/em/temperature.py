@@ -68,7 +68,7 @@ class Probe(NamedTuple):
     validation: Validation
     prior: float = 0.0  # pseudo-count of every column in every component
     exponents: Exponents | None = None  # None where all are equal
-    n_components: int | None = None  # None where there are all, as in the fit
+    n_components: int | None = None  # of a search with few; None where it is that of the fit
     row_prior: float | None = None  # None where observations do not leave themselves out
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -43,8 +43,9 @@ class AveragedModels(Composed):
 
     A mean needs less regularisation than its members. So where the estimator has ``beta="auto"``
     the inverse temperature is that at which the *mean* of short fits predicts held-out
-    observations best. It is common to all members, and the smoothing of the mean is estimated with
-    it; so is its pseudo-count, where an `AspectModel` has ``component_prior="auto"``.
+    observations best, of seven that golden section search tries. It is common to all members, and
+    the smoothing of the mean is estimated with it; so is its pseudo-count, where an `AspectModel`
+    has ``component_prior="auto"``. Members are fitted from random starts.
 
     Parameters
     ----------
@@ -232,24 +233,7 @@ class AveragedModels(Composed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             probes = search(evaluate, within)
-            if options.searches and (priors := aims.priors) is not None:
-                beta = (at := best(probes)).beta
-                probes += search_prior(
-                    lambda prior: evaluate(beta, component_prior=prior),
-                    at,
-                    priors.within,
-                    worth=WORTH,
-                )
-            if options.searches and (left_out := aims.left_out) is not None:
-                prior, _ = left_out.pseudo_counts
-                probes += search_left_out(
-                    lambda beta: evaluate(beta, component_prior=prior, leave_one_out=True),
-                    best(probes),
-                    left_out.pseudo_counts,
-                    left_out.within,
-                    worth=WORTH,
-                )
-            return probes
+            return [*probes, *(_further(evaluate, best(probes), aims) if options.searches else [])]
 
     def _members(
         self, X: Block, seeds: Sequence[int], **parameters: object
@@ -270,6 +254,26 @@ class AveragedModels(Composed):
         members = [(member,) for member in self.estimators_]
         folded = in_threads(lambda member: member._fold_in(X), members, n_outer)
         return weighted(folded, equal(len(folded)))
+
+
+def _further(evaluate: Callable[..., Validation], at: Probe, aims: Aims) -> list[Probe]:
+    """Probes of a prior, and of observations that leave themselves out, from the best plain one."""
+    probes: list[Probe] = []
+    if (priors := aims.priors) is not None:
+        probes += search_prior(
+            lambda prior: evaluate(at.beta, component_prior=prior), at, priors.within, worth=WORTH
+        )
+    if (left_out := aims.left_out) is not None:
+        (prior, _), within = left_out.pseudo_counts, left_out.within
+        guess = None if within.guess is None else (1 + within.guess) / 2  # a mean overfits less
+        probes += search_left_out(
+            lambda beta: evaluate(beta, component_prior=prior, leave_one_out=True),
+            best([at, *probes], WORTH),
+            left_out.pseudo_counts,
+            within._replace(guess=guess),
+            worth=WORTH,
+        )
+    return probes
 
 
 def equal(n: int) -> list[float]:
