@@ -187,12 +187,12 @@ def test_overfits_less_at_beta_one():
     assert predictive.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
 
 
-SHORT = planted(10, 3000, n_rows=300, n_columns=40).X  # ten observations a row
+SHORT = planted(20, 8000, n_rows=800, n_columns=160).X  # ten observations a row
 
 
 def test_it_is_chosen_where_rows_are_short_and_held_out_observations_prefer_it():
     train, test = split_observations(SHORT, random_state=0)
-    options = {"n_components": 30, "random_state": 0, "max_iter": 60, "tol": 1e-4}
+    options = {"n_components": 40, "random_state": 0, "max_iter": 60, "tol": 1e-4}
     chosen, plain = (
         AspectModel(**options, leave_one_out=how).fit(train) for how in ("auto", False)
     )
@@ -212,12 +212,12 @@ def test_it_is_not_tried_where_rows_are_longer_than_aspects_are_many():
     model = AspectModel(3, random_state=0, max_iter=20, tol=1e-3).fit(SHORT)
     assert not model.leave_one_out_
     assert "left out" not in {probe.sought for probe in model.temperature_search_}
-    fixed = AspectModel(30, beta=0.9, random_state=0, max_iter=5, tol=1e-2).fit(SHORT)
+    fixed = AspectModel(40, beta=0.9, random_state=0, max_iter=5, tol=1e-2).fit(SHORT)
     assert not fixed.leave_one_out_
 
 
 def test_a_stream_never_leaves_out_and_cannot_follow_what_does():
-    options = {"n_components": 30, "random_state": 0, "max_iter": 20, "tol": 1e-3}
+    options = {"n_components": 40, "random_state": 0, "max_iter": 20, "tol": 1e-3}
     stream = AspectModel(**options).partial_fit(SHORT).partial_fit(SHORT)
     assert not stream.leave_one_out_
     model = AspectModel(**options).fit(SHORT)
@@ -227,7 +227,8 @@ def test_a_stream_never_leaves_out_and_cannot_follow_what_does():
 
 
 def test_averages_choose_it_for_all():
+    X = planted(20, 20_000, n_rows=2000, n_columns=160).X
     options = {"random_state": 0, "max_iter": 20, "tol": 1e-3}
-    mean = AveragedModels(AspectModel(30, **options), 2, random_state=0).fit(SHORT)
+    mean = AveragedModels(AspectModel(40, **options), 2, random_state=0).fit(X)
     assert [member.leave_one_out_ for member in mean.estimators_] == [True, True]
     assert mean.temperature_search_[-1].sought == "left out"
