@@ -43,8 +43,8 @@ class AspectModel(CooccurrenceEstimator):
     as aggregate Markov model where rows and columns are the same words. A row, say a document, has
     a distribution over aspects; an aspect is a distribution over columns, say words. The model is
     fitted by tempered EM, and the inverse temperature, which keeps it from overfitting, is found
-    by itself. Where rows are many and short and components many, ``leave_one_out=True`` predicts
-    better.
+    by itself; so is whether an observation leaves itself out, which predicts better where rows are
+    short and components many.
 
     Parameters
     ----------
@@ -71,18 +71,21 @@ class AspectModel(CooccurrenceEstimator):
         below .01, and where the first one tried lowers their perplexity by less than one per cent,
         as on most texts. With ``leave_one_out=True`` "auto" is .02.
 
-    leave_one_out : bool, default=False
+    leave_one_out : bool or "auto", default="auto"
         Whether the posterior of an observation leaves out what the observation itself contributed
         to its row and to its column (predictive EM). It predicts better where rows are short and
         components many, and beta is then nearer to one: perplexity of a fifth of the words of every
-        message, 20 Newsgroups, the 2000 most frequent words, without and with it: 641 and 607 at
-        K=64, 612 and 502 at K=256; Cranfield 381 and 382 at K=32, 328 and 324 at K=128. An
-        iteration took about three times as long. No proof says that the objective falls. New rows
-        are folded in plainly, with the prior of rows: ``transform`` of the rows fitted is not
-        ``embedding_``. Neither streams nor dask arrays can be fitted.
+        message, 20 Newsgroups, the 2000 most frequent words, without and with it: 641 and 608 at
+        K=64, 612 and 505 at K=256. An iteration takes about three times as long. No proof says that
+        the objective falls. New rows are folded in plainly, with the prior of rows: ``transform``
+        of the rows fitted is not ``embedding_``. Neither streams nor dask arrays can be fitted.
+        "auto" tries it where ``beta="auto"`` and a row has fewer observations, in the mean, than
+        there are components, after all else; it stays if it lowers the perplexity of the held-out
+        observations by more than one per cent. ``leave_one_out_`` says so. It is not tried in
+        streams, on dask arrays and tables on disk, with ``burstiness`` or with ``cooling``.
 
     row_prior : float > 0, default=1.0
-        Only with ``leave_one_out=True``: how many observations, distributed as P(z), are added to
+        Only where observations leave themselves out: how many observations, distributed as P(z), are added to
         those of every row; that is a Dirichlet prior of which the mixture of the row is the mean.
         Stories of Reuters and abstracts of NeurIPS at K=32 and 128 did not prefer another from .3
         to 2 by more than one per cent.
@@ -133,6 +136,8 @@ class AspectModel(CooccurrenceEstimator):
         A dask array where X was one.
     component_prior_ : float
         Pseudo-count used.
+    leave_one_out_ : bool
+        Whether observations left themselves out.
     beta_ : float
         Inverse temperature used; where ``cooling`` is below 1 and ``early_stopping=True``, that at
         which the fall ended.
