@@ -14,9 +14,15 @@ from skcooc.em import TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import Coarse
-from skcooc.equations.aspects import Aspects, beta_of_others, usual_beta
+from skcooc.equations.aspects import (
+    Aspects,
+    beta_of_others,
+    mean_length,
+    usual_beta,
+    usual_predictive_beta,
+)
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting import Fewer, Plan, Priors
+from skcooc.fitting import Fewer, LeftOut, Plan, Priors
 from skcooc.protocol import Block
 
 # Where observations leave themselves out. On stories of Reuters and abstracts of NeurIPS, K=32 and
@@ -24,6 +30,7 @@ from skcooc.protocol import Block
 COMPONENT_PRIOR = 0.02
 TEMPERATURES = 0.5, 1.0
 LEAST_ASPECTS = 32  # with which temperatures are tried, where there are more
+PREDICTIVE_STEP = 0.04  # between temperatures tried where observations leave themselves out
 PRIOR_STEP = 0.8  # between pseudo-counts tried: a factor of 2.2
 BURSTINESS = 100.0  # observations: "auto"
 
@@ -36,8 +43,8 @@ class AspectModel(CooccurrenceEstimator):
     as aggregate Markov model where rows and columns are the same words. A row, say a document, has
     a distribution over aspects; an aspect is a distribution over columns, say words. The model is
     fitted by tempered EM, and the inverse temperature, which keeps it from overfitting, is found
-    by itself. Where rows are many and short and components many, ``leave_one_out=True`` predicts
-    better.
+    by itself; so is whether an observation leaves itself out, which predicts better where rows are
+    short and components many.
 
     Parameters
     ----------
@@ -47,7 +54,10 @@ class AspectModel(CooccurrenceEstimator):
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. 1 is maximum likelihood (untempered pLSA), which overfits. Below a
         critical value, on texts about .6, all aspects become the unigram. "auto" chooses it on
-        observations held out inside ``fit``, and then fits all observations.
+        observations held out inside ``fit``, by short fits around a guess, most of them with a
+        quarter of the aspects, but at least 32. It then fits all observations; the first random
+        start goes on from the best short fit, but for ``cooling`` and ``leave_one_out=True``, which
+        has seven short fits with all aspects, by golden section.
 
     tempering : {"joint", "likelihood"}, default="joint"
         What beta is the exponent of: P(z) P(x given z) P(y given z), or, as in the memo, only
@@ -56,23 +66,26 @@ class AspectModel(CooccurrenceEstimator):
     component_prior : float or "auto", default="auto"
         Pseudo-count added to the expected count of every column in every aspect. It helps where
         data are thin, such as word pairs seen once. "auto" chooses it where ``beta="auto"``,
-        after beta, between .001 and .5 of the mean expected count. It is zero elsewhere, where data
-        are not thin, as the held-out observations show by a smoothing below .01, and where it
-        lowers their perplexity by less than one per cent, as on most texts. With
-        ``leave_one_out=True`` "auto" is .02.
+        after beta, between .001 and .5 of the mean expected count, beginning with .03 of it. It is
+        zero elsewhere, where data are not thin, as the held-out observations show by a smoothing
+        below .01, and where the first one tried lowers their perplexity by less than one per cent,
+        as on most texts. With ``leave_one_out=True`` "auto" is .02.
 
-    leave_one_out : bool, default=False
+    leave_one_out : bool or "auto", default="auto"
         Whether the posterior of an observation leaves out what the observation itself contributed
         to its row and to its column (predictive EM). It predicts better where rows are short and
         components many, and beta is then nearer to one: perplexity of a fifth of the words of every
-        message, 20 Newsgroups, the 2000 most frequent words, without and with it: 641 and 607 at
-        K=64, 612 and 502 at K=256; Cranfield 381 and 382 at K=32, 328 and 324 at K=128. An
-        iteration took about three times as long. No proof says that the objective falls. New rows
-        are folded in plainly, with the prior of rows: ``transform`` of the rows fitted is not
-        ``embedding_``. Neither streams nor dask arrays can be fitted.
+        message, 20 Newsgroups, the 2000 most frequent words, without and with it: 641 and 608 at
+        K=64, 612 and 505 at K=256. An iteration takes about three times as long. No proof says that
+        the objective falls. New rows are folded in plainly, with the prior of rows: ``transform``
+        of the rows fitted is not ``embedding_``. Neither streams nor dask arrays can be fitted.
+        "auto" tries it where ``beta="auto"`` and a row has fewer observations, in the mean, than
+        there are components, after all else; it stays if it lowers the perplexity of the held-out
+        observations by more than one per cent. ``leave_one_out_`` says so. It is not tried in
+        streams, on dask arrays and tables on disk, with ``burstiness`` or with ``cooling``.
 
     row_prior : float > 0, default=1.0
-        Only with ``leave_one_out=True``: how many observations, distributed as P(z), are added to
+        Only where observations leave themselves out: how many observations, distributed as P(z), are added to
         those of every row; that is a Dirichlet prior of which the mixture of the row is the mean.
         Stories of Reuters and abstracts of NeurIPS at K=32 and 128 did not prefer another from .3
         to 2 by more than one per cent.
@@ -104,7 +117,7 @@ class AspectModel(CooccurrenceEstimator):
         end, some are there repeatedly. One below 1, say .95: it falls from 1 down to beta, after
         eight iterations at each temperature, and where ``early_stopping=True`` after as many as
         predict held-out observations better, and only as long as another temperature does so. None
-        starts at random, at beta, as does the search for beta; a warm start goes on at ``beta_``.
+        stays at beta, as does the search for it; a warm start goes on at ``beta_``.
         ``leave_one_out=True`` has no aspects that split: it needs one below 1, or None.
 
     tol : float, default=3e-6
@@ -123,6 +136,8 @@ class AspectModel(CooccurrenceEstimator):
         A dask array where X was one.
     component_prior_ : float
         Pseudo-count used.
+    leave_one_out_ : bool
+        Whether observations left themselves out.
     beta_ : float
         Inverse temperature used; where ``cooling`` is below 1 and ``early_stopping=True``, that at
         which the fall ended.
@@ -130,8 +145,9 @@ class AspectModel(CooccurrenceEstimator):
         Only where ``cooling`` is above 1: ``beta``, the inverse temperature at which an aspect came
         apart, and ``parts``, the aspects in each part.
     temperature_search_ : list of Probe
-        The temperatures tried with ``n_components``, a quarter of the aspects; that which these say
-        is best, tried with all; and pseudo-counts at it. Each has ``beta``, ``prior``,
+        The temperatures tried with ``n_components``, a quarter of the aspects but at least 32, or
+        all where there are no more; that which these say is best, tried with all, where
+        ``n_components`` is None; and pseudo-counts at it. Each has ``beta``, ``prior``,
         ``validation.perplexity`` and ``validation.smoothing``. Empty where none was searched.
 
     See Also
@@ -167,7 +183,7 @@ class AspectModel(CooccurrenceEstimator):
     _: KW_ONLY
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float | Literal["auto"] = "auto"
-    leave_one_out: bool = False
+    leave_one_out: bool | Literal["auto"] = "auto"
     row_prior: float = 1.0
     burstiness: float | Literal["auto"] | None = None
     cooling: float | None = None
@@ -179,7 +195,7 @@ class AspectModel(CooccurrenceEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "tempering": [StrOptions({"joint", "likelihood"})],
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "leave_one_out": ["boolean"],
+        "leave_one_out": ["boolean", StrOptions({"auto"})],
         "row_prior": [Interval(Real, 0, None, closed="neither")],
         "burstiness": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
         "cooling": COOLING,
@@ -190,30 +206,68 @@ class AspectModel(CooccurrenceEstimator):
         """Pseudo-count used."""
         return float(self._fitted_model.component_prior)
 
+    @property
+    def leave_one_out_(self) -> bool:
+        """Whether observations were left out."""
+        return isinstance(self._fitted_model, PredictiveAspects)
+
     def _plan(self) -> Plan:
-        if self.leave_one_out and (self.cooling or 0) > 1:
+        left_out, prior = self._leaves_out(), self.component_prior
+        if left_out and (self.cooling or 0) > 1:
             raise ValueError(
                 "leave_one_out=True has no aspects that split: it needs cooling < 1, or None."
             )
-        searched = self.component_prior == "auto" and not self.leave_one_out
-        prior = self.component_prior
+        searched = prior == "auto" and not left_out
         if prior == "auto":
-            prior = COMPONENT_PRIOR if self.leave_one_out else 0.0
+            prior = COMPONENT_PRIOR if left_out else 0.0
         if searched and self._goes_on():
             prior = self.component_prior_
-        at_once = self.cooling is None and not self.leave_one_out
+        plain = self._aspects(self.n_components, prior)
+        chooses = self.leave_one_out == "auto" and not left_out and self.cooling is None
         return Plan(
-            self._with_prior(prior),
-            lambda X: TemperatureRange(*TEMPERATURES),
+            PredictiveAspects(plain, self.row_prior) if left_out else plain,
+            partial(self._temperatures, left_out),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
-            cooling=cooled(self.cooling, Aspects(self.n_components).critical_beta),
+            beginner=plain,
+            cooling=cooled(self.cooling, plain.critical_beta),
             priors=self._priors if searched else None,
-            fewer=None if self.leave_one_out else partial(self._fewer, prior),
-            hands_on=Aspects(self.n_components).diluted if at_once else None,
+            fewer=None if left_out else partial(self._fewer, prior),
+            left_out=self._left_out if chooses and self.burstiness is None else None,
+            hands_on=plain.diluted if self.cooling is None else None,
             bursts=self._concentration(),
-            alternates=self.beta == 1 and not (prior or self.leave_one_out or self.cooling),
+            alternates=self.beta == 1 and not (prior or left_out or self.cooling),
         )
+
+    def _aspects(self, n_components: int, prior: float) -> Aspects:
+        """The plain equations."""
+        return Aspects(n_components, self.tempering, prior)
+
+    def _leaves_out(self) -> bool:
+        """Whether observations leave themselves out, unless that is still to be found."""
+        if self.leave_one_out == "auto":
+            return self._goes_on() and self.leave_one_out_
+        return self.leave_one_out
+
+    def _temperatures(self, left_out: bool, X: Block) -> TemperatureRange:
+        """Where the best one is looked for."""
+        if left_out:
+            return self._predictive_temperatures(X)
+        return TemperatureRange(*TEMPERATURES)
+
+    def _predictive_temperatures(self, X: Block) -> TemperatureRange:
+        """Those where observations leave themselves out: nearer to 1, and to each other."""
+        guess = usual_predictive_beta(X, self.n_components)
+        return TemperatureRange(*TEMPERATURES, guess=guess, step=PREDICTIVE_STEP)
+
+    def _left_out(self, X: Block) -> LeftOut | None:
+        """Where a row has fewer observations than there are aspects in the mean."""
+        if mean_length(X) >= self.n_components:
+            return None
+        prior = COMPONENT_PRIOR if self.component_prior == "auto" else self.component_prior
+        plain = self._aspects(self.n_components, prior)
+        model = PredictiveAspects(plain, self.row_prior)
+        return LeftOut(self._predictive_temperatures(X), model, (prior, self.row_prior))
 
     def _fewer(self, prior: float, X: Block) -> Fewer:
         """A quarter of the aspects, whose temperature says where that of all is."""
@@ -222,13 +276,13 @@ class AspectModel(CooccurrenceEstimator):
         within = TemperatureRange(*TEMPERATURES, guess=guess)
         finer = partial(beta_of_others, n_few, self.n_components)
         prior *= self.n_components / n_few  # the same share of an expected count
-        return Fewer(Coarse(n_few, within, finer), Aspects(n_few, self.tempering, prior))
+        return Fewer(Coarse(n_few, within, finer), self._aspects(n_few, prior))
 
     def _concentration(self) -> float | None:
         """That of bursty rows; ValueError where it does not go with other parameters."""
         if self.burstiness is None:
             return None
-        if self.leave_one_out:
+        if self.leave_one_out is True:
             raise ValueError("leave_one_out=True needs whole observations: set burstiness=None.")
         if self.early_stopping:
             raise ValueError(
@@ -237,13 +291,9 @@ class AspectModel(CooccurrenceEstimator):
             )
         return BURSTINESS if self.burstiness == "auto" else float(self.burstiness)
 
-    def _with_prior(self, prior: float) -> Aspects | PredictiveAspects:
-        aspects = Aspects(self.n_components, self.tempering, prior)
-        return PredictiveAspects(aspects, self.row_prior) if self.leave_one_out else aspects
-
     def _priors(self, X: Block) -> Priors:
         """Pseudo-counts around the mean expected count."""
         expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
         low, guess, high = (share * expected for share in (1e-3, 0.03, 0.5))
         within = TemperatureRange(low, high, "log", guess, PRIOR_STEP)
-        return Priors(within, self._with_prior)
+        return Priors(within, partial(self._aspects, self.n_components))

@@ -74,7 +74,7 @@ def draw(study: Study, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, (above, below) = plt.subplots(
-        2, 1, figsize=(8.6, 8.4), layout="constrained", sharex=True, height_ratios=(1.3, 1)
+        2, 1, figsize=(8.6, 9.6), layout="constrained", sharex=True, height_ratios=(1.3, 1)
     )
     draw_topics(study, above)
     draw_documents(study, below)
@@ -82,7 +82,7 @@ def draw(study: Study, path: Path) -> None:
     for ax in (above, below):
         for edge in np.flatnonzero(np.diff(main)):
             ax.axvline(edge + 0.5, color="C3", lw=0.8)
-    reporting.save_picture(figure, path, dpi=110)
+    reporting.save_picture(figure, path, dpi=140)
 
 
 def draw_topics(study: Study, ax: Axes) -> None:
@@ -91,7 +91,7 @@ def draw_topics(study: Study, ax: Axes) -> None:
     used = np.flatnonzero(centers.max(axis=0) >= LEAST)
     used = used[np.argsort(centers[:, used].argmax(axis=0), kind="stable")]
     image = ax.imshow(centers[:, used].T, cmap="Blues", aspect="auto", vmin=0, vmax=1)
-    ax.set_yticks(range(len(used)), [study.topics[k] for k in used], fontsize=7.5)
+    ax.set_yticks(range(len(used)), [study.topics[k] for k in used], fontsize=9.5)
     ax.figure.colorbar(image, ax=ax, label="P(topic given cluster)")
 
 
@@ -103,14 +103,14 @@ def draw_documents(study: Study, ax: Axes) -> None:
     ax.scatter(column + aside, rank, s=1.5, color="0.2", linewidths=0)
     ends = np.bincount(study.groups).cumsum()
     ax.set_ylim(ends[-1], 0)
-    ax.set_yticks((ends + np.append(0, ends[:-1])) / 2, study.names, fontsize=9)
+    ax.set_yticks((ends + np.append(0, ends[:-1])) / 2, study.names, fontsize=10)
     for end in ends[:-1]:
         ax.axhline(end - 0.5, color="C3", lw=0.8)
     counts = study.counts()[:, study.order()]
     sizes = [
         f"{most} of {n}" for most, n in zip(counts.max(axis=0), counts.sum(axis=0), strict=True)
     ]
-    ax.set_xticks(range(len(sizes)), sizes, fontsize=8, rotation=90)
+    ax.set_xticks(range(len(sizes)), sizes, fontsize=9.5, rotation=90)
     ax.set_xlabel("clusters: documents of the main newsgroup, of all")
 
 

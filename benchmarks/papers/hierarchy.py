@@ -187,12 +187,13 @@ def draw_trees(models: dict[str, Any], words: np.ndarray, folder: Path) -> None:
     """Trees with their words, one below the other."""
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(len(models), 1, figsize=(9, 9), layout="constrained")
+    figure, axes = plt.subplots(len(models), 1, figsize=(7.6, 8.4))
+    figure.subplots_adjust(left=0, right=1, bottom=0, top=0.97, hspace=0.12)
     for ax, (tree, model) in zip(axes, models.items(), strict=True):
         ax.set_title(f'tree="{tree}": {TREES[tree]}', loc="left", fontsize=10)
-        features = characteristic_features(model, 5, words)
+        features = characteristic_features(model, 4, words)
         HierarchyDisplay(model.tree_, features).plot(ax)
-    figure.savefig(folder / "trees.png", dpi=120)
+    reporting.save_picture(figure, folder / "trees.png", dpi=150)
     plt.close(figure)
 
 

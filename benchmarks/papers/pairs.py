@@ -68,11 +68,13 @@ def draw(options: argparse.Namespace) -> None:
     ).fit(kept.X)
     print(f"{kept.X.shape[0]} adjectives, {kept.X.shape[1]} nouns, {kept.X.sum()} pairs")
     print(f"mutual information of the clusters: {model.mutual_information_:.3f} nats")
-    display = AssociationDisplay.from_estimator(model, kept.X, kept.columns, kept.rows, 3)
+    display = AssociationDisplay.from_estimator(
+        model, kept.X, kept.columns, kept.rows, 3, fontsize=9
+    )
     results = {"options": reporting.given(options)}
     rows = reporting.collect(clusters(model, display), options.output, results, "rows", None)
     reporting.print_table(rows)
-    reporting.save_picture(display.figure_, options.picture, dpi=110)
+    reporting.save_picture(display.figure_, options.picture, dpi=150)
 
 
 if __name__ == "__main__":

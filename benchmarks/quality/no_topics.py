@@ -66,17 +66,20 @@ def online() -> Iterator[Task]:
 
 
 TABLES: dict[str, Callable[[], Iterator[Task]]] = {
-    "the search": lambda: splits(corpora.cranfield().X, 1),
+    "the search; memory, Cranfield": lambda: splits(corpora.cranfield().X, 1),
     "the pseudo-count": lambda: splits(corpora.brown_pairs().X, 2),
     "clustering-projection, newsgroups": lambda: new_documents("newsgroups4"),
     "clustering-projection, Reuters": lambda: new_documents("reuters5"),
     "clusters; trees on folds": folds,
-    "trees and bursts, Cranfield": lambda: splits(corpora.cranfield().X, 3),
+    "trees, bursts and cooling, Cranfield": lambda: splits(corpora.cranfield().X, 3),
     "trees and bursts, CLASSIC3": lambda: splits(corpora.classic3().X, 3),
     "bursts, pairs": lambda: splits(corpora.brown_pairs().X, 3),
     "bursts, Reuters": lambda: splits(corpora.reuters5().X, 3),
     "bursts, NeurIPS": lambda: splits(corpora.neurips(["neural", "network"]).X, 3),
     "bursts, Bible": lambda: splits(corpora.bible().X, 3),
+    "memory, Reuters": lambda: splits(corpora.reuters5().X, 1),
+    "memory, Bible": lambda: splits(corpora.bible().X, 1),
+    "memory, pairs": lambda: splits(corpora.brown_pairs().X, 1),
     "time to a perplexity": on_the_way,
     "online methods": online,
 }
@@ -98,9 +101,15 @@ def rows(tables: list[str]) -> Iterator[dict[str, Any]]:
             "table": table,
             "unigram": mean(alone),
             "with memory": mean(with_memory),
-            "sd": stdev(with_memory) if len(with_memory) > 1 else float("nan"),
+            "sd": _deviation(alone),
+            "sd with memory": _deviation(with_memory),
             "splits": len(alone),
         }
+
+
+def _deviation(values: tuple[float, ...]) -> float:
+    """Standard deviation; NaN of a single value."""
+    return stdev(values) if len(values) > 1 else float("nan")
 
 
 def main() -> None:

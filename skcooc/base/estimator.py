@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import joblib
@@ -107,7 +107,17 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ConnectionError
             Where X is a dask array, and the scheduler is lost.
         """
-        plan, new = self._plan(), copy.copy(self)  # a fit that fails leaves self as it was
+        return self._fit(self._plan(), X, y, sample_weight)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit_first(
+        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the rows with which a stream begins."""
+        return self._fit(self._plan().exchangeable, X, y, sample_weight)
+
+    def _fit(self, plan: Plan, X: TableLike, y: object, sample_weight: ArrayLike | None) -> Self:
+        new = copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(plan.alternates)
         needs = {**plan.needs, **solver(self.relaxation).needs}
         if self.early_stopping:
@@ -152,7 +162,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         progress = Progress(self, plan, options, at_iteration, data)
         fitted = fit(plan, X, sample, options, progress, start, resume)
         progress.end()
-        if attributes.lacking(plan) is None:
+        if attributes.lacking(replace(plan, equations=fitted.model)) is None:
             seed = attributes.seeds(self.random_state, 1)[0]
             known["_stream"] = Begun(fitted.fit.stats, fitted.mass, X.column_sums, X.grain, seed)
         attributes.become(self, attributes.of_fit(fitted) | known)

@@ -78,8 +78,8 @@ component has no observations.""",
     "smoothing_ : float": "Smoothing used.",
     "temperature_search_ : list of Probe": """\
 The temperatures tried: each has ``beta``, ``validation.perplexity`` and ``validation.smoothing``,
-``prior`` and ``exponents`` where these were tried, and ``n_components`` where there were fewer than
-in the fit. Empty where none was searched.""",
+``prior`` and ``exponents`` where these were tried, and ``n_components`` where the search has a
+number of its own. Empty where none was searched.""",
     "n_iter_ : int": """\
 Number of EM iterations of the final fit, in all its parts, including those that early stopping
 discards.""",

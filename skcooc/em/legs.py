@@ -95,8 +95,10 @@ class Leg:
         """The state of the finest table."""
         return state if self.groups is None else state._replace(rows=state.rows[self.groups])
 
-    def burned_in(self, n_burn_in: int = BURN_IN) -> list[Leg]:
+    def burned_in(self, n_burn_in: int = BURN_IN, by: Model | None = None) -> list[Leg]:
         """A few steps at beta = 1, then this leg; ``max_iter`` steps in all.
+
+        ``by`` is a model with the same parameters that makes those steps, if it is another.
 
         Close to the critical temperature a random start decays to the unigram before its components
         have become different; the steps at beta = 1 make them so.
@@ -104,7 +106,7 @@ class Leg:
         n_burn_in = min(n_burn_in, self.max_iter - 1)
         if self.beta == 1.0 or not n_burn_in:
             return [self]
-        first = replace(self, beta=1.0, max_iter=n_burn_in)
+        first = replace(self, model=by or self.model, beta=1.0, max_iter=n_burn_in)
         return [first, replace(self, max_iter=self.max_iter - n_burn_in, members=None)]
 
 

@@ -19,6 +19,7 @@ WORTH_A_PRIOR = 1e-2  # relative gain
 N_EXPONENTS = 4  # of each index: leave .24 of the interval
 THIN = 1e-2  # smoothing up to which no prior was worth it; see `is_thin`
 N_PRIORS = 5  # at most
+N_LEFT_OUT = 4  # at most
 PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
 
 
@@ -56,7 +57,7 @@ class Coarse(NamedTuple):
     finer: Callable[[float], float]  # the best temperature of all components, by that of these
 
 
-Sought = Literal["coarse", "beta", "exponents", "prior"]
+Sought = Literal["coarse", "beta", "exponents", "prior", "left out"]
 Exponents = tuple[float, float]  # of the two indices given, relative to beta
 
 
@@ -67,19 +68,23 @@ class Probe(NamedTuple):
     validation: Validation
     prior: float = 0.0  # pseudo-count of every column in every component
     exponents: Exponents | None = None  # None where all are equal
-    n_components: int | None = None  # None where there are all, as in the fit
+    n_components: int | None = None  # of a search with few; None where it is that of the fit
+    row_prior: float | None = None  # None where observations do not leave themselves out
 
     def __str__(self) -> str:
         exponents = ", exponents = {:.3f}, {:.3f}".format(*self.exponents) if self.exponents else ""
         prior = f", prior = {self.prior:.2g}" if self.prior else ""
         few = f", {self.n_components} components" if self.n_components else ""
-        return f"beta = {self.beta:.3f}{exponents}{prior}{few}"
+        left_out = "" if self.row_prior is None else ", each left out"
+        return f"beta = {self.beta:.3f}{exponents}{prior}{few}{left_out}"
 
     @property
     def sought(self) -> Sought:
         """What was sought when it was tried."""
         if self.n_components is not None:
             return "coarse"
+        if self.row_prior is not None:
+            return "left out"
         return "prior" if self.prior else "beta" if self.exponents is None else "exponents"
 
     @property
@@ -174,14 +179,50 @@ def search_prior(
     No second search for the temperature follows: with many components the probes are too short to
     see that a larger beta, which they favour where there is a prior, overfits in the end.
     """
+    return _if_worth(
+        lambda tried: start._replace(validation=tried.validation, prior=tried.beta),
+        *(evaluate, start, within, N_PRIORS, observe, worth),
+    )
+
+
+def search_left_out(
+    evaluate: Callable[[float], Validation],
+    start: Probe,
+    pseudo_counts: tuple[float, float],
+    within: TemperatureRange,
+    observe: Callable[[Probe], bool] = lambda probe: False,
+    worth: float = WORTH_A_PRIOR,
+) -> list[Probe]:
+    """Search for the temperature where observations leave themselves out, if the first is worth it.
+
+    ``start`` is the best probe where they do not; the pseudo-counts are those of a column in every
+    component, and of a row.
+    """
+    prior, row_prior = pseudo_counts
+    return _if_worth(
+        lambda tried: tried._replace(prior=prior, row_prior=row_prior),
+        *(evaluate, start, within, N_LEFT_OUT, observe, worth),
+    )
+
+
+def _if_worth(
+    as_probe: Callable[[Probe], Probe],
+    evaluate: Callable[[float], Validation],
+    start: Probe,
+    within: TemperatureRange,
+    n_probes: int,
+    observe: Callable[[Probe], bool],
+    worth: float,
+) -> list[Probe]:
+    """A search that ends with its first probe unless that is better than ``start`` by so much."""
     probes: list[Probe] = []
     enough = (1 - worth) * start.validation.perplexity
 
     def ends(tried: Probe) -> bool:
-        probes.append(start._replace(validation=tried.validation, prior=tried.beta))
+        probes.append(as_probe(tried))
         return observe(probes[-1]) or probes[0].validation.perplexity >= enough
 
-    search(evaluate, within, N_PRIORS, ends)
+    search(evaluate, within, n_probes, ends)
     return probes
 
 
@@ -198,9 +239,9 @@ def is_thin(probe: Probe) -> bool:
 def best(probes: list[Probe], worth: float = WORTH_A_PRIOR) -> Probe:
     """The probe with the least perplexity; of equals, the one with the largest beta.
 
-    One with exponents must be better than all without by more than ``worth``, relative, and one
-    with a prior than what is best then. Smaller differences of short fits are chance: on texts,
-    where data are not thin, they lead astray.
+    One with exponents must be better than all without by more than ``worth``, relative, one with a
+    prior than what is best then, and one that leaves observations out than that. Smaller
+    differences of short fits are chance: on texts, where data are not thin, they lead astray.
     """
 
     def least(probes: list[Probe]) -> Probe:
@@ -208,10 +249,10 @@ def best(probes: list[Probe], worth: float = WORTH_A_PRIOR) -> Probe:
 
     kinds: dict[Sought, list[Probe]] = {
         sought: [probe for probe in probes if probe.sought == sought]
-        for sought in ("beta", "exponents", "prior")
+        for sought in ("beta", "exponents", "prior", "left out")
     }
     found = least(kinds["beta"])
-    for more in (kinds["exponents"], kinds["prior"]):
+    for more in (kinds["exponents"], kinds["prior"], kinds["left out"]):
         enough = (1 - worth) * found.validation.perplexity
         better = [probe for probe in more if probe.validation.perplexity < enough]
         found = least(better or [found])

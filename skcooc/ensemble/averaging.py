@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -17,9 +17,10 @@ from sklearn.utils._param_validation import Interval
 
 from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.em import TemperatureRange
-from skcooc.em.temperature import Probe, best, search, search_prior
+from skcooc.em.temperature import Probe, best, search, search_left_out, search_prior
 from skcooc.ensemble.composed import Composed
-from skcooc.fitting import Options, Plan, Priors
+from skcooc.fitting import Options, Plan
+from skcooc.fitting.plan import NOTHING, Aims
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation
 from skcooc.heldout.predictors import Factors, Known, side_by_side, weighted
@@ -42,8 +43,9 @@ class AveragedModels(Composed):
 
     A mean needs less regularisation than its members. So where the estimator has ``beta="auto"``
     the inverse temperature is that at which the *mean* of short fits predicts held-out
-    observations best. It is common to all members, and the smoothing of the mean is estimated with
-    it; so is its pseudo-count, where an `AspectModel` has ``component_prior="auto"``.
+    observations best, of seven that golden section search tries. It is common to all members, and
+    the smoothing of the mean is estimated with it; so is its pseudo-count, where an `AspectModel`
+    has ``component_prior="auto"``. Members are fitted from random starts.
 
     Parameters
     ----------
@@ -195,28 +197,30 @@ class AveragedModels(Composed):
         """Parameters that are best for the mean, the probes, and what these predict with them."""
         if not options.holds_out:
             return {"beta": options.beta}, [], Leader()
-        priors = plan.priors(X) if plan.priors else None
+        aims = plan.aims(X)
         plain = {} if plan.bursts is None else {"burstiness": None}  # as Plan.searching says
         leader = Leader()
-        probes = self._search(X, options, priors, leader, **plain)
+        probes = self._search(X, options, aims, leader, **plain)
         chosen = best(probes, WORTH)
         found: dict[str, Any] = {"beta": chosen.beta}
-        if options.searches and priors is not None:
+        if options.searches and aims.priors is not None:
             found["component_prior"] = chosen.prior
+        if aims.left_out is not None:
+            found["leave_one_out"] = chosen.row_prior is not None
         if plain:
             leader = Leader()
-            self._search(X, replace(options, beta=chosen.beta), None, leader, **found)
+            self._search(X, replace(options, beta=chosen.beta), NOTHING, leader, **found)
         return found, probes, leader
 
     def _search(
-        self, X: Block, options: Options, priors: Priors | None, leader: Leader, **given: object
+        self, X: Block, options: Options, aims: Aims, leader: Leader, **given: object
     ) -> list[Probe]:
         """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
         rest, heldout = hold_out(X, *options.division)
         short = {"n_init": 1, "max_iter": options.short.max_iter}
 
-        def evaluate(beta: float, **prior: float) -> Validation:
-            found = short | given | {"beta": beta} | prior
+        def evaluate(beta: float, **others: object) -> Validation:
+            found = short | given | {"beta": beta} | others
             members = self._members(rest, options.seeds, **found)
             predicted = Known(mean_of(members).cells(heldout.X))
             validation = heldout.score(predicted)
@@ -229,15 +233,7 @@ class AveragedModels(Composed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             probes = search(evaluate, within)
-            if options.searches and priors is not None:
-                beta = (at := best(probes)).beta
-                probes += search_prior(
-                    lambda prior: evaluate(beta, component_prior=prior),
-                    at,
-                    priors.within,
-                    worth=WORTH,
-                )
-            return probes
+            return [*probes, *(_further(evaluate, best(probes), aims) if options.searches else [])]
 
     def _members(
         self, X: Block, seeds: Sequence[int], **parameters: object
@@ -258,6 +254,26 @@ class AveragedModels(Composed):
         members = [(member,) for member in self.estimators_]
         folded = in_threads(lambda member: member._fold_in(X), members, n_outer)
         return weighted(folded, equal(len(folded)))
+
+
+def _further(evaluate: Callable[..., Validation], at: Probe, aims: Aims) -> list[Probe]:
+    """Probes of a prior, and of observations that leave themselves out, from the best plain one."""
+    probes: list[Probe] = []
+    if (priors := aims.priors) is not None:
+        probes += search_prior(
+            lambda prior: evaluate(at.beta, component_prior=prior), at, priors.within, worth=WORTH
+        )
+    if (left_out := aims.left_out) is not None:
+        (prior, _), within = left_out.pseudo_counts, left_out.within
+        guess = None if within.guess is None else (1 + within.guess) / 2  # a mean overfits less
+        probes += search_left_out(
+            lambda beta: evaluate(beta, component_prior=prior, leave_one_out=True),
+            best([at, *probes], WORTH),
+            left_out.pseudo_counts,
+            within._replace(guess=guess),
+            worth=WORTH,
+        )
+    return probes
 
 
 def equal(n: int) -> list[float]:

@@ -202,8 +202,7 @@ def usual_beta(X: Block, n_components: int) -> float:
     and planted tables, K=8 to 128, two splits of each, the best temperature was .013 from it in the
     root mean square, and .04 at most.
     """
-    length = float(X.row_sums.sum() / X.grain) / np.count_nonzero(X.row_sums)
-    odds = (length / USUAL_LENGTH) ** (2 / 3)  # of 1, where rows are long, to .5
+    odds = (mean_length(X) / USUAL_LENGTH) ** (2 / 3)  # of 1, where rows are long, to .5
     return beta_of_others(USUAL_COMPONENTS, n_components, (0.5 + odds) / (1 + odds))
 
 
@@ -214,3 +213,16 @@ def beta_of_others(n_components: int, others: int, beta: float) -> float:
     """
     far, near = beta - 0.5, (1 - beta) * (others / n_components) ** 0.2
     return (0.5 * near + far) / (near + far)
+
+
+def usual_predictive_beta(X: Block, n_components: int) -> float:
+    """The one that usually predicts best where observations leave themselves out.
+
+    On the same tables: .85 where the other is .8, and .81 where it is .65.
+    """
+    return 0.645 + 0.25 * usual_beta(X, n_components)
+
+
+def mean_length(X: Block) -> float:
+    """Observations of a row, in the mean of those that have any."""
+    return float(X.row_sums.sum() / X.grain) / np.count_nonzero(X.row_sums)

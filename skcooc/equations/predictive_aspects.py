@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.equations.aspects import Aspects, Statistics
-from skcooc.equations.aspects import Params as PlainParams
+from skcooc.equations.aspects import Aspects, Params, Statistics
 from skcooc.equations.memberships import reciprocals
 from skcooc.protocol import Array, Block, Counts, Equations, FoldIn, Need, Rows
-from skcooc.simplex import normalise, sums
-
-
-class Params(NamedTuple):
-    """Parameters of the aspect model, and how many observations they are made of."""
-
-    components: Array  # (M, K): P(y_j given z_k), pseudo-counts included; columns sum to one
-    weights: Array  # (K,): P(z_k)
-    per_total: Array  # (K,): one by the expected counts, and pseudo-counts, of each aspect
+from skcooc.simplex import normalise
 
 
 @dataclass(frozen=True)
@@ -70,15 +60,20 @@ class PredictiveAspects(Equations[Params, Statistics]):
         """That of the aspects."""
         return self.aspects.component_prior
 
-    def folding(self, params: Params) -> tuple[AspectsWithPrior, PlainParams]:
+    def folding(self, params: Params) -> tuple[AspectsWithPrior, Params]:
         """New rows leave nothing out."""
-        return AspectsWithPrior(self.aspects, self.row_prior), _plain(params)
+        return AspectsWithPrior(self.aspects, self.row_prior), params
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """One plain step from random components: before it there is nothing to leave out."""
-        plain, rows = self.aspects.start(X, rng)
-        rows, stats = X.expect(self.aspects, plain, rows, 1.0)
-        return self._counted(self.aspects.maximize(stats, plain, 1.0), stats), rows
+        params, rows = self.aspects.start(X, rng)
+        rows, stats = X.expect(self.aspects, params, rows, 1.0)
+        return self.aspects.maximize(stats, params, 1.0), rows
+
+    def per_totals(self, X: Block, params: Params) -> Array:
+        """One by the expected counts, and pseudo-counts, of each aspect, (K,)."""
+        totals = X.column_sums.sum() * params.weights.astype(np.float64)
+        return reciprocals(totals + self.component_prior * len(params.components))
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows."""
@@ -88,7 +83,7 @@ class PredictiveAspects(Equations[Params, Statistics]):
         left_out = X.left_out(
             (rows, params.components),
             powers,
-            (reciprocals(X.row_sums + self.row_prior), params.per_total),
+            (reciprocals(X.row_sums + self.row_prior), self.per_totals(X, params)),
             (self.row_prior * params.weights, self.component_prior),
             beta,
         )
@@ -97,7 +92,7 @@ class PredictiveAspects(Equations[Params, Statistics]):
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """M-step for the components and their weights, memo eqs. (7), (9): of all observations."""
-        return self._counted(self.aspects.maximize(stats, _plain(params), beta), stats)
+        return self.aspects.maximize(stats, params, beta)
 
     def log_prior(self, params: Params, beta: float) -> float:
         """Zero: what predicts an observation that is left out needs no prior to bound it."""
@@ -105,7 +100,7 @@ class PredictiveAspects(Equations[Params, Statistics]):
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         """Those of the aspect model."""
-        return self.aspects.free_parameters(_plain(params), n_rows)
+        return self.aspects.free_parameters(params, n_rows)
 
     def restrict(self, params: Params, columns: Array) -> Params:
         """The rows of the components that belong to these columns, not normalised anew."""
@@ -115,14 +110,9 @@ class PredictiveAspects(Equations[Params, Statistics]):
         """P(z given x) and P(y given z): memo eq. (11)."""
         return rows, params.components
 
-    def _counted(self, plain: PlainParams, stats: Statistics) -> Params:
-        """Parameters with the totals that the components are divided by."""
-        pseudo = self.component_prior * len(stats.components)
-        return Params(*plain, reciprocals(sums(stats.components, axis=0) + pseudo))
-
 
 @dataclass(frozen=True)
-class AspectsWithPrior(FoldIn[PlainParams, Statistics]):
+class AspectsWithPrior(FoldIn[Params, Statistics]):
     """How new rows are folded in: plainly, but with the prior of rows.
 
     Their components have no observations of theirs to leave out. To leave them out of the rows
@@ -132,19 +122,17 @@ class AspectsWithPrior(FoldIn[PlainParams, Statistics]):
     aspects: Aspects
     row_prior: float
 
-    def expect(
-        self, X: Block, params: PlainParams, rows: Rows, beta: float
-    ) -> tuple[Rows, Statistics]:
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """That of the aspects; then mixtures with the pseudo-counts."""
         mixtures, stats = self.aspects.expect(X, params, rows, beta)
         mixtures *= X.row_sums[:, None].astype(X.dtype)
         return with_prior(X, mixtures, self.row_prior, params.weights), stats
 
-    def restrict(self, params: PlainParams, columns: Array) -> PlainParams:
+    def restrict(self, params: Params, columns: Array) -> Params:
         """That of the aspects."""
         return self.aspects.restrict(params, columns)
 
-    def factors(self, params: PlainParams, rows: Rows) -> tuple[Array, Array]:
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         """That of the aspects."""
         return self.aspects.factors(params, rows)
 
@@ -158,7 +146,3 @@ def with_prior(X: Block, expected: Array, row_prior: float, weights: Array) -> A
         normalise(out, axis=1, otherwise=weights, out=out)
 
     return X.rowwise(mix, expected, out=expected)
-
-
-def _plain(params: Params) -> PlainParams:
-    return PlainParams(params.components, params.weights)

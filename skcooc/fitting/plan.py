@@ -16,6 +16,7 @@ from skcooc.em.legs import Observe, Part, Solver
 from skcooc.em.scales import Scale, scales
 from skcooc.em.temperature import (
     N_EXPONENTS,
+    N_LEFT_OUT,
     N_PRIORS,
     N_PROBES,
     PROBE_ITERATIONS,
@@ -82,6 +83,25 @@ class Fewer(NamedTuple):
     model: Model
 
 
+class LeftOut(NamedTuple):
+    """The same model where observations leave themselves out, and its temperatures."""
+
+    within: TemperatureRange
+    model: Model
+    pseudo_counts: tuple[float, float]  # of a column in every component, and of a row
+
+
+class Aims(NamedTuple):
+    """What is looked for on a table, beside the temperature, and how this is done."""
+
+    priors: Priors | None = None
+    fewer: Fewer | None = None
+    left_out: LeftOut | None = None
+
+
+NOTHING = Aims()
+
+
 class Grown(NamedTuple):
     """A model whose structure has been learned."""
 
@@ -114,6 +134,8 @@ class Plan:
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     priors: Callable[[Block], Priors] | None = None
     fewer: Callable[[Block], Fewer] | None = None
+    left_out: Callable[[Block], LeftOut | None] | None = None  # None where that is not tried
+    beginner: Model | None = None  # what burns in; None where that is the model itself
     # The same model with other exponents of the indices given, where they are looked for.
     exponents: Callable[[Any, Exponents], Model] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
@@ -139,12 +161,21 @@ class Plan:
         """How many are tried at most, where the temperature is looked for."""
         n_exponents = 3 * N_EXPONENTS * (self.exponents is not None)
         n_priors = N_PRIORS * (self.priors is not None)
-        return N_PROBES + (self.fewer is not None) + n_exponents + n_priors
+        n_left_out = N_LEFT_OUT * (self.left_out is not None)
+        return N_PROBES + (self.fewer is not None) + n_exponents + n_priors + n_left_out
 
     def searched(self, X: Block) -> TemperatureRange | None:
         """Where the temperature of counts is looked for; None where there is but one."""
         within = self.temperatures(X)
         return within if within.low < within.high else None
+
+    def aims(self, X: Block) -> Aims:
+        """What is looked for on a table."""
+        return Aims(
+            self.priors and self.priors(X),
+            self.fewer and self.fewer(X),
+            self.left_out and self.left_out(X),
+        )
 
     def lacks(self, offers: frozenset[Need]) -> str | None:
         """Why a table with these offers will not do; None where it will."""
@@ -157,6 +188,11 @@ class Plan:
         What belongs to them, the memory of a row, is not there yet.
         """
         return replace(self, bursts=None)
+
+    @property
+    def exchangeable(self) -> Plan:
+        """The same plan for rows that come and go: no observation knows all others."""
+        return replace(self, left_out=None)
 
     @property
     def burnt_in(self) -> Plan:
@@ -198,7 +234,7 @@ class Plan:
         legs = self._plain(tables, beta, options, heldout)
         first, others = legs[0], [*legs[1:], *self._rounds(legs[-1])]
         if self.cooling is None or not cooled:
-            return [*first.burned_in(self.burn_in), *others]
+            return [*first.burned_in(self.burn_in, self.beginner), *others]
         return [*self.cooling(first), *others]
 
     def last_leg(

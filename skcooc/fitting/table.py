@@ -23,9 +23,10 @@ from skcooc.em.temperature import (
     search,
     search_coarsely,
     search_exponents,
+    search_left_out,
     search_prior,
 )
-from skcooc.fitting.plan import Fewer, Grown, Options, Plan, Priors
+from skcooc.fitting.plan import Aims, Grown, Options, Plan
 from skcooc.fitting.restarts import Progress, Unfinished, best_restart
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
@@ -64,7 +65,7 @@ def fit(
     if resume:
         options = replace(options, seeds=resume.seeds)
     train, heldout = hold_out(sample, *options.division) if options.holds_out else (sample, None)
-    aims = Aims(plan.priors and plan.priors(sample), plan.fewer and plan.fewer(sample))
+    aims = (plan if "left_out" in X.offers else plan.exchangeable).aims(sample)
     begun = resume or _begun(plan, train, heldout, aims, options, progress, start is not None)
     grown = begun.grown
     seed = replace(plan, equations=grown.seed)
@@ -93,13 +94,6 @@ def _mass(X: Block) -> Array:
 
 def _shares(X: Block, mass: float) -> Array:
     return X.row_sums * X.row_weights / mass
-
-
-class Aims(NamedTuple):
-    """What is looked for on a table, beside the temperature, and how this is done."""
-
-    priors: Priors | None
-    fewer: Fewer | None
 
 
 class Tried(NamedTuple):
@@ -187,8 +181,8 @@ def _begun(
         return Unfinished(options.seeds, warm, grown, [], float(within), {}, {})  # type: ignore[arg-type]
     seed = replace(plan, equations=grown.seed)
     probes, leader = _search(seed, train, heldout, within, aims, options, progress)
-    if aims.priors is not None or plan.exponents is not None:
-        model = _tuned(plan, aims.priors, best(probes))
+    if plan.grow is None:
+        model = _tuned(plan, aims, best(probes))
         grown = Grown(model, model, None)
     return Unfinished(
         options.seeds,
@@ -240,7 +234,7 @@ def _search(
             found = search(probes, within, observe=observe)
         else:
             coarse, model = aims.fewer
-            some = Probes(replace(searching, equations=model), X, heldout, options)
+            some = Probes(replace(searching, equations=model, beginner=None), X, heldout, options)
             found = search_coarsely(some, coarse, probes, observe)
             del some
         if (with_exponents := plan.exponents) is not None:
@@ -255,24 +249,35 @@ def _search(
         if priors is not None and (heldout.smoothing is not None or is_thin(at)):
             found += search_prior(
                 lambda prior: probes(
-                    at.beta, _tuned(plan, priors, at._replace(prior=prior)), "prior"
+                    at.beta, _tuned(plan, aims, at._replace(prior=prior)), "prior"
                 ),
                 at,
                 priors.within,
+                observe,
+            )
+        if (left_out := aims.left_out) is not None:
+            within, model, pseudo_counts = left_out
+            found += search_left_out(
+                lambda beta: probes(beta, model, "left out"),
+                best(found),
+                pseudo_counts,
+                within,
                 observe,
             )
         won = best(found)
         leader = probes.leader(won)
         if plan.bursts is not None:  # what predicts is to be as bursty as what is fitted then
             bursty = Probes(plan, X, heldout, options)
-            bursty(won.beta, _tuned(plan, priors, won), won.sought)
+            bursty(won.beta, _tuned(plan, aims, won), won.sought)
             leader = bursty.leader(won)._replace(params=leader.params)
     return found, leader
 
 
-def _tuned(plan: Plan, priors: Priors | None, probe: Probe) -> Model:
+def _tuned(plan: Plan, aims: Aims, probe: Probe) -> Model:
     """The model with the pseudo-count and the exponents of a probe."""
-    model = plan.equations if priors is None else priors.model(probe.prior)
+    if aims.left_out is not None and probe.row_prior is not None:
+        return aims.left_out.model
+    model = plan.equations if aims.priors is None else aims.priors.model(probe.prior)
     if plan.exponents is None or probe.exponents is None:
         return model
     return plan.exponents(model, probe.exponents)

@@ -8,6 +8,7 @@ from skcooc.equations.coclusters import CoClusters, Statistics, log_association
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import column_posteriors, posteriors
+from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.equations.tree_clusters import Abstractions
@@ -190,9 +191,13 @@ class NothingLeftOut(Twin):
         return plain.expect(X, parameters, rows, beta)
 
 
-class LeftInColumns(Twin):
-    """Observations are left out of their rows alone."""
+class Endless(PredictiveAspects):
+    """Aspects have so many observations that one matters to no column."""
 
-    def expect(self, X, params, rows, beta):
-        known = params._replace(per_total=0 * params.per_total)  # of infinitely many
-        return self.right.expect(X, known, rows, beta)
+    def per_totals(self, X, params):
+        return 0 * params.weights
+
+
+def LeftInColumns(model):
+    """Observations are left out of their rows alone."""
+    return Endless(model.aspects, model.row_prior)

@@ -55,7 +55,10 @@ HERE = {"strict arrays": "it works with arrays that it makes in this memory"}
 HARD = {"literal slope": "hard posteriors have no slope"}
 TREES = HERE | {"order of components": "nodes have their places in the tree"}
 PRIOR = {"empty columns": "the prior gives every column some probability"}
-NO_PROOF = {"bound falls": "no proof says that the objective of what is left out never rises"}
+NO_PROOF = {
+    "bound falls": "no proof says that the objective of what is left out never rises",
+    "blocks": "what is left out of a column needs all its observations at once",
+}
 ENDS = "from random posteriors it ends at the unigram"
 COLLAPSES = {"bound falls": ENDS, "literal slope": ENDS}
 UNIGRAM = dict.fromkeys(

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc import AspectModel, Dyads
+from skcooc import AspectModel, AveragedModels, Dyads
 from skcooc.counts import CSRCounts, csr
 from skcooc.counts.left_out import power_of_rest
-from skcooc.equations.aspects import Aspects
-from skcooc.equations.predictive_aspects import Params, PredictiveAspects
+from skcooc.equations.aspects import Aspects, Params
+from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.model_selection import split_observations
 from tests.equations import literal_predictive_aspects as literal
 from tests.equations.broken import LeftInColumns, NothingLeftOut
@@ -32,13 +32,14 @@ def converged(model, X, beta, n_iter=800):
     return run(model, X, beta=beta, n_iter=n_iter)
 
 
-def counts_of(model, params):
+def counts_of(model, params, X):
     """The expected counts of the columns that parameters are made of."""
-    return np.maximum(params.components / params.per_total - model.component_prior, 0)
+    per_totals = model.per_totals(CSRCounts(X), params)
+    return np.maximum(params.components / per_totals - model.component_prior, 0)
 
 
 def literal_step(model, X, fit, beta, own=None):
-    C = counts_of(model, fit.params)
+    C = counts_of(model, fit.params, X)
     priors = model.row_prior, model.component_prior, model.aspects.tempering
     return literal.step(X.toarray(), fit.rows, C, beta, *priors, own)
 
@@ -61,7 +62,7 @@ def test_converges_to_a_fixed_point_of_the_literal_equations(form, beta):
     fit = converged(model, X, beta)
     rows, expected, _ = literal_step(model, X, fit, beta)
     np.testing.assert_allclose(rows, fit.rows, atol=CLOSE[beta])
-    C = counts_of(model, fit.params)
+    C = counts_of(model, fit.params, X)
     np.testing.assert_allclose(expected / X.sum(), C / X.sum(), atol=CLOSE[beta])
 
 
@@ -72,7 +73,7 @@ def test_broken_twins_are_no_fixed_points(broken, beta):
     fit = converged(broken(model), X, beta)
     rows, expected, _ = literal_step(model, X, fit, beta)
     far = np.abs(rows - fit.rows).max()
-    away = np.abs(expected - counts_of(model, fit.params)).max() / X.sum()
+    away = np.abs(expected - counts_of(model, fit.params, X)).max() / X.sum()
     assert max(far, away) > 2 * CLOSE[beta]
 
 
@@ -102,7 +103,7 @@ def test_large_counts_are_plain_em():
 def test_where_nothing_is_left_the_posterior_is_uniform():
     model = model_of(row_prior=0.0, component_prior=0.0)
     rows = np.array([[0.7, 0.3]])
-    params = Params(np.ones((1, 2)), rows[0], 1 / rows[0])
+    params = Params(np.ones((1, 2)), rows[0])
     new, stats = model.expect(CSRCounts(sp.csr_array([[1.0]])), params, rows, 1.0)
     np.testing.assert_allclose(new, 1 / 2)
     np.testing.assert_allclose(stats.components, 1 / 2)
@@ -114,9 +115,9 @@ def test_a_row_that_was_the_only_one_to_have_a_column_has_the_posterior_of_the_p
     rows = (np.array([[0.0, 1.0]]) + 2.0 * weights) / 3  # all that it has is of the second aspect
     C = np.array([[0.0, 1.0], [60.0, 39.0]])  # and so is all that the column has
     totals = C.sum(axis=0) + 2 * model.component_prior
-    params = Params((C + model.component_prior) / totals, weights, 1 / totals)
-    X = CSRCounts(sp.csr_array([[1.0, 0.0]]))
-    found = model.expect(X, params, rows, 1.0)[1].components[0]
+    params = Params((C + model.component_prior) / totals, weights)
+    X = CSRCounts(sp.csr_array([[1.0, 0.0], [0.0, 99.0]]))
+    found = model.expect(X, params, np.vstack([rows, weights]), 1.0)[1].components[0]
     mine = rows[0] * params.components[0] / (rows[0] @ params.components[0])
     left = 2.0 * weights + np.array([0.0, 1 - mine[1]])
     left *= np.array([0.0, 1 - mine[1]]) + model.component_prior
@@ -184,3 +185,50 @@ def test_overfits_less_at_beta_one():
         for out in (False, True)
     )
     assert predictive.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
+
+
+SHORT = planted(20, 8000, n_rows=800, n_columns=160).X  # ten observations a row
+
+
+def test_it_is_chosen_where_rows_are_short_and_held_out_observations_prefer_it():
+    train, test = split_observations(SHORT, random_state=0)
+    options = {"n_components": 40, "random_state": 0, "max_iter": 60, "tol": 1e-4}
+    chosen, plain = (
+        AspectModel(**options, leave_one_out=how).fit(train) for how in ("auto", False)
+    )
+    kinds = [probe.sought for probe in chosen.temperature_search_]
+    assert chosen.leave_one_out_
+    assert not plain.leave_one_out_
+    assert kinds[-1] == "left out"
+    assert "left out" not in [probe.sought for probe in plain.temperature_search_]
+    assert chosen.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
+    assert chosen.beta_ in [p.beta for p in chosen.temperature_search_ if p.sought == "left out"]
+    assert chosen.component_prior_ == 0.02
+    again = AspectModel(**options, warm_start=True).fit(train)
+    assert again.fit(train).leave_one_out_
+
+
+def test_it_is_not_tried_where_rows_are_longer_than_aspects_are_many():
+    model = AspectModel(3, random_state=0, max_iter=20, tol=1e-3).fit(SHORT)
+    assert not model.leave_one_out_
+    assert "left out" not in {probe.sought for probe in model.temperature_search_}
+    fixed = AspectModel(40, beta=0.9, random_state=0, max_iter=5, tol=1e-2).fit(SHORT)
+    assert not fixed.leave_one_out_
+
+
+def test_a_stream_never_leaves_out_and_cannot_follow_what_does():
+    options = {"n_components": 40, "random_state": 0, "max_iter": 20, "tol": 1e-3}
+    stream = AspectModel(**options).partial_fit(SHORT).partial_fit(SHORT)
+    assert not stream.leave_one_out_
+    model = AspectModel(**options).fit(SHORT)
+    assert model.leave_one_out_
+    with pytest.raises(ValueError, match="Fit anew"):
+        model.partial_fit(SHORT)
+
+
+def test_averages_choose_it_for_all():
+    X = planted(20, 20_000, n_rows=2000, n_columns=160).X
+    options = {"random_state": 0, "max_iter": 20, "tol": 1e-3}
+    mean = AveragedModels(AspectModel(40, **options), 2, random_state=0).fit(X)
+    assert [member.leave_one_out_ for member in mean.estimators_] == [True, True]
+    assert mean.temperature_search_[-1].sought == "left out"
