@@ -13,7 +13,7 @@ from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
 from skcooc.em import TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
-from skcooc.em.temperature import Coarse
+from skcooc.em.temperature import Coarse, pseudo_counts
 from skcooc.equations.aspects import (
     Aspects,
     beta_of_others,
@@ -31,7 +31,6 @@ COMPONENT_PRIOR = 0.02
 TEMPERATURES = 0.5, 1.0
 LEAST_ASPECTS = 32  # with which temperatures are tried, where there are more
 PREDICTIVE_STEP = 0.04  # between temperatures tried where observations leave themselves out
-PRIOR_STEP = 0.8  # between pseudo-counts tried: a factor of 2.2
 BURSTINESS = 100.0  # observations: "auto"
 
 
@@ -85,10 +84,10 @@ class AspectModel(CooccurrenceEstimator):
         streams, on dask arrays and tables on disk, with ``burstiness`` or with ``cooling``.
 
     row_prior : float > 0, default=1.0
-        Only where observations leave themselves out: how many observations, distributed as P(z), are added to
-        those of every row; that is a Dirichlet prior of which the mixture of the row is the mean.
-        Stories of Reuters and abstracts of NeurIPS at K=32 and 128 did not prefer another from .3
-        to 2 by more than one per cent.
+        Only where observations leave themselves out: how many observations, distributed as P(z),
+        are added to those of every row; that is a Dirichlet prior of which the mixture of the row
+        is the mean. Stories of Reuters and abstracts of NeurIPS at K=32 and 128 did not prefer
+        another from .3 to 2 by more than one per cent.
 
     burstiness : float > 0, "auto" or None, default=None
         Concentration a of a row, in observations, where its columns come in bursts, as words do: a
@@ -294,6 +293,4 @@ class AspectModel(CooccurrenceEstimator):
     def _priors(self, X: Block) -> Priors:
         """Pseudo-counts around the mean expected count."""
         expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
-        low, guess, high = (share * expected for share in (1e-3, 0.03, 0.5))
-        within = TemperatureRange(low, high, "log", guess, PRIOR_STEP)
-        return Priors(within, partial(self._aspects, self.n_components))
+        return Priors(pseudo_counts(expected), partial(self._aspects, self.n_components))

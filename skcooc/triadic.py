@@ -13,7 +13,7 @@ from skcooc.base import CONSTRAINTS, TriadEstimator
 from skcooc.em import TemperatureRange
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
-from skcooc.em.temperature import Exponents
+from skcooc.em.temperature import Exponents, pseudo_counts
 from skcooc.equations.triadic_aspects import TriadicAspects
 from skcooc.fitting import Plan, Priors
 from skcooc.protocol import Block
@@ -164,9 +164,8 @@ class TriadicAspectModel(TriadEstimator):
     def _priors(self, X: Block) -> Priors:
         """Pseudo-counts around the mean expected count."""
         expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
-        within = TemperatureRange(1e-3 * expected, 0.5 * expected, "log")
         model = TriadicAspects(self.n_components, exponents=self._given())
-        return Priors(within, lambda prior: replace(model, component_prior=prior))
+        return Priors(pseudo_counts(expected), lambda prior: replace(model, component_prior=prior))
 
 
 def checked_exponents(exponents: Sequence[float]) -> Exponents:

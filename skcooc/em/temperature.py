@@ -19,6 +19,7 @@ WORTH_A_PRIOR = 1e-2  # relative gain
 N_EXPONENTS = 4  # of each index: leave .24 of the interval
 THIN = 1e-2  # smoothing up to which no prior was worth it; see `is_thin`
 N_PRIORS = 5  # at most
+PRIOR_STEP = 0.8  # between them: a factor of 2.2
 N_LEFT_OUT = 4  # at most
 PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
 
@@ -47,6 +48,12 @@ class TemperatureRange(NamedTuple):
     def unscaled(self, point: float) -> float:
         """The value of a point on the scale."""
         return float(np.exp(point)) if self.scale == "log" else point
+
+
+def pseudo_counts(expected: float) -> TemperatureRange:
+    """Where a prior is looked for, by the mean expected count of a column in a component."""
+    low, guess, high = (share * expected for share in (1e-3, 0.03, 0.5))
+    return TemperatureRange(low, high, "log", guess, PRIOR_STEP)
 
 
 class Coarse(NamedTuple):
