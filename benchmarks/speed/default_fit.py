@@ -1,4 +1,4 @@
-"""What does `AspectModel()` cost with all that it looks for by itself, and how well does it predict?
+"""What does `AspectModel()` cost, and how well does it predict?
 
 A tenth of the observations is held out by a binomial draw. Seconds are those of the processor, of a
 fit with one thread in float32, after another fit of a few rows has compiled everything. To compare
