@@ -123,9 +123,9 @@ def go(a, part, step, totals, observations):  # type: ignore[no-untyped-def]
 
 @unchecked
 def improve_rows(  # type: ignore[no-untyped-def]
-    lanes, line, indptr, indices, data, B, totals, start, stop, A, cells, vectors, work
+    lanes, line, indptr, indices, data, unit, B, totals, start, stop, A, cells, vectors, work
 ):
-    """A step of rows start..stop of A; fill in their ``cells`` before it.
+    """A step of rows start..stop of A; fill in their ``cells`` before it, in units of counts.
 
     ``work`` has lines of counts, cells and changes of a row, and at last ones and zeros.
     """
@@ -141,8 +141,8 @@ def improve_rows(  # type: ignore[no-untyped-def]
         observations = zero
         for p in range(n):
             here[p] = max(here[p], least)
-            cells[first + p], counts[p] = here[p], data[first + p]
-            observations += data[first + p]
+            cells[first + p], counts[p] = here[p], data[first + p] / unit
+            observations += counts[p]
         slope_and_curvature(lanes, B, columns, counts, here, vectors)
         cost, descent = whole_step(a, totals, vectors)
         products_with(lanes, vectors, 2, B, columns, changes)
@@ -164,16 +164,19 @@ class AlternatingRows(Stored):
     def alternate(self, A: Array, B: Array) -> Alternation:
         """A step of A (n, k) at B (M, k), then one of B at the A found."""
         A, B, cells = self._copied(A), self._copied(B), np.empty_like(self.data)
-        self._improve((self.indptr, self.indices, self.data), B, A, cells)
+        unit = power_of_two(self.data)  # reciprocals and squares of counts are to be numbers
+        A /= unit
+        self._improve((self.indptr, self.indices, self.data, unit), B, A, cells)
         observations = self.data if self.weights is None else self.observations
         logs = np.log(cells)
         log_likelihood = float(np.einsum("p,p->", observations, logs, dtype=np.float64))
+        log_likelihood += float(observations.sum(dtype=np.float64) * np.log(unit))
         view, weighted = self.views.columns, self._weighted(A)
         counts = self.data[view.order]
         if self.weights is not None:
             counts *= self.weights.astype(self.dtype)[view.indices]
-        self._improve((view.indptr, view.indices, counts), weighted, B, cells)
-        of_rows, of_columns = _totals(weighted), _totals(B)
+        self._improve((view.indptr, view.indices, counts, unit), weighted, B, cells)
+        of_rows, of_columns = _totals(weighted) * unit, _totals(B) * unit
         A *= of_columns
         B *= of_rows
         return Alternation(A, B, log_likelihood)
@@ -183,8 +186,14 @@ class AlternatingRows(Stored):
         copy[:] = F
         return copy
 
-    def _improve(self, table: tuple[Array, Array, Array], B: Array, A: Array, cells: Array) -> None:
-        """A step of A at B, which has a row for each index of the table."""
+    def _improve(
+        self,
+        table: tuple[Array, Array, Array, np.floating],
+        B: Array,
+        A: Array,
+        cells: Array,
+    ) -> None:
+        """A step of A at B, which has a row for each index of the table, and its counts a unit."""
         n_components, totals, width = A.shape[1], _totals(B), LINE // self.dtype.itemsize
         wide = lanes(n_components, self.dtype), lanes(width, self.dtype)
         indptr = table[0]
@@ -197,6 +206,17 @@ class AlternatingRows(Stored):
             improve_rows(*wide, *table, B, totals, start, stop, A, cells, vectors, work)
 
         self._over(indptr, n_components, improve)
+
+
+def power_of_two(counts: Array) -> np.floating:
+    """What to divide by, exactly, that counts are one or two in the mean of those not zero.
+
+    >>> float(power_of_two(np.array([3.0, 1.0, 0.0, 5.0])))
+    2.0
+    """
+    mean = counts.sum(dtype=np.float64) / max(1, np.count_nonzero(counts))
+    unit: np.floating = counts.dtype.type(2.0 ** np.floor(np.log2(mean)) if mean else 1.0)
+    return unit
 
 
 def _totals(F: Array) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc.counts import CSRCounts, csr
+from skcooc.counts import CSRCounts, alternation, csr
 from skcooc.counts.alternation import LEAST, TRIES
 from tests.tables import random_table
 
@@ -104,6 +104,25 @@ def test_rows_and_cells_next_to_zero_come_back(dtype):
         C, D = scaled(counts.alternate(C, D))
     goal = poisson(X.toarray(), C, D)
     assert poisson(X.toarray(), A, B) < goal + 0.05 * abs(goal)
+
+
+def of_scale(scale):
+    """Factors of counts that are of this scale, divided by it."""
+    X = random_table(dtype=np.float32)
+    A, B = starts(X)
+    found = CSRCounts(X * np.float32(scale)).alternate(A * np.float32(scale), B)
+    return found.rows / scale, found.columns / scale
+
+
+def test_counts_may_be_of_any_scale(monkeypatch):
+    rows, columns = of_scale(1.0)
+    for scale in (2.0**-100, 1e-30, 1e30):
+        some = of_scale(scale)
+        np.testing.assert_allclose(some[0], rows, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(some[1], columns, rtol=1e-4, atol=1e-5)
+    monkeypatch.setattr(alternation, "power_of_two", lambda counts: np.float32(1))
+    assert not np.isfinite(of_scale(1e30)[1]).all()  # broken
+    assert not np.allclose(of_scale(1e-30)[0], rows, rtol=0.1)
 
 
 def test_only_steps_that_are_shortened_never_lead_uphill():

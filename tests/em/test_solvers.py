@@ -1,10 +1,14 @@
 """Longer steps: downhill, faster than plain EM, and to the same place."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
+from skcooc.datasets import make_cooccurrences
 from skcooc.em import Leg, OverRelaxation, State, fit, solver
+from skcooc.em import solvers
 from skcooc.em.solvers import FLOOR, Alternating, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
 from skcooc.equations.row_clusters import RowClusters
@@ -101,6 +105,22 @@ def test_alternation_gets_below_em_in_a_fraction_of_its_steps():
     values = energies(Alternating(), Aspects(8), 1.0, 60)[0]
     assert 0 < (values <= plain[-1]).argmax() < 40
     assert values[-1] < plain[-1] - 1
+
+
+def test_alternation_does_not_end_where_momentum_has_gone_too_far(monkeypatch):
+    table = CSRCounts(make_cooccurrences(80, 40, 3, random_state=0).X.astype(float))
+    leg = Leg(Aspects(50), table, 1.0, 200, 3e-6)
+
+    def excess():
+        rng = np.random.default_rng(209652396)
+        ended, after = (
+            fit([replace(leg, tol=tol)], rng, Alternating()).objective for tol in (3e-6, -np.inf)
+        )
+        return ended / after - 1
+
+    assert excess() < 2e-3
+    monkeypatch.setattr(solvers, "OVERSHOT", 0.0)
+    assert excess() > 5e-3  # broken: a step that leads as far beyond as down seems to be the last
 
 
 def test_alternation_tells_the_free_energy_of_the_model():
