@@ -7,8 +7,7 @@ import pytest
 
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.em import Leg, OverRelaxation, State, fit, solver
-from skcooc.em import solvers
+from skcooc.em import Leg, OverRelaxation, State, fit, solver, solvers
 from skcooc.em.solvers import FLOOR, Alternating, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
 from skcooc.equations.row_clusters import RowClusters
