@@ -20,6 +20,9 @@ improve topic model fits, arXiv 2105.13440, 2021.) Here all numbers of a row mak
 once, the whole is shortened until its end no longer leads uphill, so that it has led downhill, and
 then the row is scaled so that it expects as many observations as it has, which is best. Lines of B
 are read three times, after the first time from the cache.
+
+Sums have loops of their own, which store nothing: where a loop does, the compiled one adds in
+another order where arrays lie so in memory that they might overlap.
 """
 
 from __future__ import annotations
@@ -77,11 +80,13 @@ def whole_step(a, totals, vectors):  # type: ignore[no-untyped-def]
     """Let the third vector be the step; return totals @ step, and how steeply it leads downhill."""
     g, H, step = vectors[0], vectors[1], vectors[2]
     least = a.dtype.type(LEAST)
-    cost = descent = a.dtype.type(0)
     for k in range(len(a)):
         total = max(totals[k], least)
         newton = (g[k] / total) * ((g[k] - total) / max(H[k], least * least))
         step[k] = max(newton, -a[k]) if g[k] > 0 else -a[k]
+    cost = descent = a.dtype.type(0)
+    for k in range(len(a)):
+        total = max(totals[k], least)
         cost += total * step[k]
         descent += (g[k] - total) * step[k]
     return cost, descent
@@ -112,9 +117,10 @@ def length(line, counts, cells, changes, n_lines, cost, descent, ones):  # type:
 def go(a, part, step, totals, observations):  # type: ignore[no-untyped-def]
     """Take a part of the step; then let the row expect as many observations as it has."""
     zero = a.dtype.type(0)
-    expected = zero
     for k in range(len(a)):
         a[k] = max(a[k] + part * step[k], zero)
+    expected = zero
+    for k in range(len(a)):
         expected += totals[k] * a[k]
     if expected > 0:
         for k in range(len(a)):
@@ -138,10 +144,11 @@ def improve_rows(  # type: ignore[no-untyped-def]
         counts[n : n_lines * width], here[n : n_lines * width] = 0, 1
         changes[n : n_lines * width] = 0
         products_with(lanes, A, i, B, columns, here)
-        observations = zero
         for p in range(n):
             here[p] = max(here[p], least)
             cells[first + p], counts[p] = here[p], data[first + p] / unit
+        observations = zero
+        for p in range(n):
             observations += counts[p]
         slope_and_curvature(lanes, B, columns, counts, here, vectors)
         cost, descent = whole_step(a, totals, vectors)
