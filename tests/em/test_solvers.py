@@ -1,7 +1,5 @@
 """Longer steps: downhill, faster than plain EM, and to the same place."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -107,19 +105,19 @@ def test_alternation_gets_below_em_in_a_fraction_of_its_steps():
 
 
 def test_alternation_does_not_end_where_momentum_has_gone_too_far(monkeypatch):
-    table = CSRCounts(make_cooccurrences(80, 40, 3, random_state=0).X.astype(float))
-    leg = Leg(Aspects(50), table, 1.0, 200, 3e-6)
+    table = CSRCounts(make_cooccurrences(30, 10, 3, random_state=0).X.astype(float))
+    legs = [Leg(Aspects(8), table, 1.0, 300, tol) for tol in (3e-6, -np.inf)]
 
-    def excess():
-        rng = np.random.default_rng(209652396)
+    def excess(seed):
+        rngs = [np.random.default_rng(seed) for _ in legs]
         ended, after = (
-            fit([replace(leg, tol=tol)], rng, Alternating()).objective for tol in (3e-6, -np.inf)
+            fit([leg], rng, Alternating()).objective for leg, rng in zip(legs, rngs, strict=True)
         )
         return ended / after - 1
 
-    assert excess() < 2e-3
+    assert max(map(excess, range(12, 20))) < 1e-3
     monkeypatch.setattr(solvers, "OVERSHOT", 0.0)
-    assert excess() > 5e-3  # broken: a step that leads as far beyond as down seems to be the last
+    assert max(map(excess, range(12, 20))) > 2e-3  # broken: before it rises it seems to have ended
 
 
 def test_alternation_tells_the_free_energy_of_the_model():
