@@ -307,6 +307,14 @@ def test_attributes_of_rows_are_dask_arrays(workers):
         assert (there.shape, there.dtype) == (here.shape, here.dtype), name
         np.testing.assert_allclose(there.compute(), here, atol=1e-9, err_msg=name)
     assert far.embedding_.chunks[0] == (30, 101, 109)
+    for other in (
+        far.weights_,
+        far.components_,
+        sp.csr_array(far.components_),
+        far.weights_[:, None].tolist(),
+    ):
+        product = near.embedding_ @ (other if sp.issparse(other) else np.asarray(other))
+        np.testing.assert_allclose((far.embedding_ @ other).compute(), product, atol=1e-9)
     for name in ("component_distribution_", "column_embedding_", "node_weights_"):
         assert isinstance(getattr(far, name), np.ndarray)
         np.testing.assert_allclose(getattr(far, name), getattr(near, name), err_msg=name)

@@ -20,6 +20,9 @@ improve topic model fits, arXiv 2105.13440, 2021.) Here all numbers of a row mak
 once, the whole is shortened until its end no longer leads uphill, so that it has led downhill, and
 then the row is scaled so that it expects as many observations as it has, which is best. Lines of B
 are read three times, after the first time from the cache.
+
+Sums have loops of their own, which store nothing: where a loop does, the compiled one adds in
+another order where arrays lie so in memory that they might overlap.
 """
 
 from __future__ import annotations
@@ -77,11 +80,13 @@ def whole_step(a, totals, vectors):  # type: ignore[no-untyped-def]
     """Let the third vector be the step; return totals @ step, and how steeply it leads downhill."""
     g, H, step = vectors[0], vectors[1], vectors[2]
     least = a.dtype.type(LEAST)
-    cost = descent = a.dtype.type(0)
     for k in range(len(a)):
         total = max(totals[k], least)
         newton = (g[k] / total) * ((g[k] - total) / max(H[k], least * least))
         step[k] = max(newton, -a[k]) if g[k] > 0 else -a[k]
+    cost = descent = a.dtype.type(0)
+    for k in range(len(a)):
+        total = max(totals[k], least)
         cost += total * step[k]
         descent += (g[k] - total) * step[k]
     return cost, descent
@@ -112,9 +117,10 @@ def length(line, counts, cells, changes, n_lines, cost, descent, ones):  # type:
 def go(a, part, step, totals, observations):  # type: ignore[no-untyped-def]
     """Take a part of the step; then let the row expect as many observations as it has."""
     zero = a.dtype.type(0)
-    expected = zero
     for k in range(len(a)):
         a[k] = max(a[k] + part * step[k], zero)
+    expected = zero
+    for k in range(len(a)):
         expected += totals[k] * a[k]
     if expected > 0:
         for k in range(len(a)):
@@ -123,9 +129,9 @@ def go(a, part, step, totals, observations):  # type: ignore[no-untyped-def]
 
 @unchecked
 def improve_rows(  # type: ignore[no-untyped-def]
-    lanes, line, indptr, indices, data, B, totals, start, stop, A, cells, vectors, work
+    lanes, line, indptr, indices, data, unit, B, totals, start, stop, A, cells, vectors, work
 ):
-    """A step of rows start..stop of A; fill in their ``cells`` before it.
+    """A step of rows start..stop of A; fill in their ``cells`` before it, in units of counts.
 
     ``work`` has lines of counts, cells and changes of a row, and at last ones and zeros.
     """
@@ -138,11 +144,12 @@ def improve_rows(  # type: ignore[no-untyped-def]
         counts[n : n_lines * width], here[n : n_lines * width] = 0, 1
         changes[n : n_lines * width] = 0
         products_with(lanes, A, i, B, columns, here)
-        observations = zero
         for p in range(n):
             here[p] = max(here[p], least)
-            cells[first + p], counts[p] = here[p], data[first + p]
-            observations += data[first + p]
+            cells[first + p], counts[p] = here[p], data[first + p] / unit
+        observations = zero
+        for p in range(n):
+            observations += counts[p]
         slope_and_curvature(lanes, B, columns, counts, here, vectors)
         cost, descent = whole_step(a, totals, vectors)
         products_with(lanes, vectors, 2, B, columns, changes)
@@ -164,16 +171,19 @@ class AlternatingRows(Stored):
     def alternate(self, A: Array, B: Array) -> Alternation:
         """A step of A (n, k) at B (M, k), then one of B at the A found."""
         A, B, cells = self._copied(A), self._copied(B), np.empty_like(self.data)
-        self._improve((self.indptr, self.indices, self.data), B, A, cells)
+        unit = power_of_two(self.data)  # reciprocals and squares of counts are to be numbers
+        A /= unit
+        self._improve((self.indptr, self.indices, self.data, unit), B, A, cells)
         observations = self.data if self.weights is None else self.observations
         logs = np.log(cells)
         log_likelihood = float(np.einsum("p,p->", observations, logs, dtype=np.float64))
+        log_likelihood += float(observations.sum(dtype=np.float64) * np.log(unit))
         view, weighted = self.views.columns, self._weighted(A)
         counts = self.data[view.order]
         if self.weights is not None:
             counts *= self.weights.astype(self.dtype)[view.indices]
-        self._improve((view.indptr, view.indices, counts), weighted, B, cells)
-        of_rows, of_columns = _totals(weighted), _totals(B)
+        self._improve((view.indptr, view.indices, counts, unit), weighted, B, cells)
+        of_rows, of_columns = _totals(weighted) * unit, _totals(B) * unit
         A *= of_columns
         B *= of_rows
         return Alternation(A, B, log_likelihood)
@@ -183,8 +193,14 @@ class AlternatingRows(Stored):
         copy[:] = F
         return copy
 
-    def _improve(self, table: tuple[Array, Array, Array], B: Array, A: Array, cells: Array) -> None:
-        """A step of A at B, which has a row for each index of the table."""
+    def _improve(
+        self,
+        table: tuple[Array, Array, Array, np.floating],
+        B: Array,
+        A: Array,
+        cells: Array,
+    ) -> None:
+        """A step of A at B, which has a row for each index of the table, and its counts a unit."""
         n_components, totals, width = A.shape[1], _totals(B), LINE // self.dtype.itemsize
         wide = lanes(n_components, self.dtype), lanes(width, self.dtype)
         indptr = table[0]
@@ -197,6 +213,17 @@ class AlternatingRows(Stored):
             improve_rows(*wide, *table, B, totals, start, stop, A, cells, vectors, work)
 
         self._over(indptr, n_components, improve)
+
+
+def power_of_two(counts: Array) -> np.floating:
+    """What to divide by, exactly, that counts are one or two in the mean of those not zero.
+
+    >>> float(power_of_two(np.array([3.0, 1.0, 0.0, 5.0])))
+    2.0
+    """
+    mean = counts.sum(dtype=np.float64) / max(1, np.count_nonzero(counts))
+    unit: np.floating = counts.dtype.type(2.0 ** np.floor(np.log2(mean)) if mean else 1.0)
+    return unit
 
 
 def _totals(F: Array) -> Array:

@@ -150,10 +150,7 @@ class CompactCounts:
 
     def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         """function(block, *states) of all blocks, one below the other."""
-        made = [
-            function(block, *(these[mine] for these in states)) for mine, block in self.blocks()
-        ]
-        return np.concatenate(made)
+        return np.concatenate(list(self._of_blocks(function, *states)))
 
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
         """The sum of function(block, *states) over all blocks."""

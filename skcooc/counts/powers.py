@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
+from numba.np.numpy_support import as_dtype
 
 from skcooc.counts.kernels import U, compiled
 from skcooc.protocol import Array
@@ -102,6 +103,18 @@ LOOPS = {
 }
 
 
+def power_loop(P: Array, b: Any, of_zero: Any, out: Array) -> None:
+    """The loop for these numbers; compiled ones can call it, too."""
+    LOOPS[P.dtype](P, b, of_zero, out)
+
+
+@overload(power_loop)
+def _compiled_power_loop(P, b, of_zero, out):  # type: ignore[no-untyped-def]
+    """What calls it can be cached: a loop in a closure is another one in every process."""
+    loop = LOOPS[as_dtype(P.dtype)]
+    return lambda P, b, of_zero, out: loop(P, b, of_zero, out)
+
+
 def power(P: Array, exponent: float, out: Array) -> None:
     """Fill an array, contiguous in memory, with P to the power of the exponent, as NumPy has it.
 
@@ -115,4 +128,4 @@ def power(P: Array, exponent: float, out: Array) -> None:
     with np.errstate(divide="ignore"):
         of_zero = np.power(number(0), number(exponent))
     flat = np.ascontiguousarray(P).reshape(-1)
-    LOOPS[P.dtype](flat, number(exponent), of_zero, out.reshape(-1))
+    power_loop(flat, number(exponent), of_zero, out.reshape(-1))

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import dask.array as da
 import numpy as np
+import scipy.sparse as sp
 from distributed import Client, Future
 
 from skcooc.counts.tasks import check_running, explained
@@ -44,7 +45,8 @@ class RowArray(da.Array):
         return self  # it cannot be changed
 
     def __matmul__(self, other: Any) -> da.Array:
-        if self.ndim == 1 or isinstance(other, da.Array):
+        is_matrix = sp.issparse(other) or (isinstance(other, np.ndarray) and other.ndim == 2)
+        if self.ndim == 1 or not is_matrix:
             return super().__matmul__(other)
         none = np.empty((0, other.shape[1]), dtype=np.result_type(self.dtype, other.dtype))
         chunks, by_other = (self.chunks[0], none.shape[1:]), partial(product, by=other)

@@ -18,14 +18,12 @@ accelerated gradient schemes, 2015, the gradient scheme). What is returned is a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from skcooc.counts.kernels import U, compiled
 from skcooc.counts.lanes import LINE, lined_up
 from skcooc.counts.layout import Stored
-from skcooc.counts.powers import LOOPS
+from skcooc.counts.powers import power_loop
 from skcooc.protocol import Array, FixedComponents, Rows
 
 MOVED = 0.25  # of the way from the last step of EM; else a row settles in passing
@@ -96,39 +94,31 @@ def go_beyond(now, before, plain, last, s):  # type: ignore[no-untyped-def]
     made_mixture(now)
 
 
-def settler(powers: Callable[..., None]) -> Callable[..., None]:
-    """The loop over rows of a type, of which the other loop makes powers."""
-
-    @compiled
-    def settle_rows(  # type: ignore[no-untyped-def]
-        indptr, indices, data, B, power, otherwise, tol, max_iter, start, stop, rows
-    ):
-        """Let rows start..stop, which are mixtures to start from, be those at which EM settles."""
-        n_components, limit = rows.shape[1], np.sqrt(max(0.0, 1.0 - power))
-        path = np.zeros((5, B.shape[1]), B.dtype)
-        now, before, plain, last, a = path[0], path[1], path[2], path[3], path[4]
-        zero = B.dtype.type(0)
-        for i in range(start, stop):
-            now[:n_components] = rows[i]
-            before[:], last[:], age = now, now, 0
-            for _ in range(max_iter):
-                powers(now, power, zero, a)
-                products_of(indices, data, indptr[i], indptr[i + 1], B, a, plain)
-                if not made_mixture(plain) > 0:  # nothing is known of the row
-                    plain[:n_components] = otherwise
-                    break
-                furthest, back = change(now, plain, last)
-                if furthest <= tol:
-                    break
-                age = 0 if back else age
-                go_beyond(now, before, plain, last, max(limit, 3 / (2 * age + 3)))
-                age += 1
-            rows[i] = plain[:n_components]
-
-    return settle_rows
-
-
-SETTLERS = {kind: settler(powers) for kind, powers in LOOPS.items()}
+@compiled
+def settle_rows(  # type: ignore[no-untyped-def]
+    indptr, indices, data, B, power, otherwise, tol, max_iter, start, stop, rows
+):
+    """Let rows start..stop, which are mixtures to start from, be those at which EM settles."""
+    n_components, limit = rows.shape[1], np.sqrt(max(0.0, 1.0 - power))
+    path = np.zeros((5, B.shape[1]), B.dtype)
+    now, before, plain, last, a = path[0], path[1], path[2], path[3], path[4]
+    zero = B.dtype.type(0)
+    for i in range(start, stop):
+        now[:n_components] = rows[i]
+        before[:], last[:], age = now, now, 0
+        for _ in range(max_iter):
+            power_loop(now, power, zero, a)
+            products_of(indices, data, indptr[i], indptr[i + 1], B, a, plain)
+            if not made_mixture(plain) > 0:  # nothing is known of the row
+                plain[:n_components] = otherwise
+                break
+            furthest, back = change(now, plain, last)
+            if furthest <= tol:
+                break
+            age = 0 if back else age
+            go_beyond(now, before, plain, last, max(limit, 3 / (2 * age + 3)))
+            age += 1
+        rows[i] = plain[:n_components]
 
 
 def in_lines(table: Array, dtype: np.dtype[np.floating]) -> Array:
@@ -152,7 +142,6 @@ class RowMixtures(Stored):
         ``fixed.otherwise``.
         """
         new, kind = np.array(rows, dtype=self.dtype, order="C"), self.dtype.type
-        settle_rows = SETTLERS[self.dtype]
         table = self.indptr, self.indices, self.data, in_lines(fixed.components, self.dtype)
         ends = kind(fixed.power), fixed.otherwise.astype(self.dtype), kind(tol), max_iter
         self._over(

@@ -18,6 +18,7 @@ CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
 # Least share of the plain step in an expected count. A probability that reached zero could never
 # come back; with momentum, nor could one that falls too fast.
 FLOOR, MOMENTUM_FLOOR = 1e-3, 0.5
+OVERSHOT = 0.1  # of the fall before: with less, momentum has gone too far, and EM is not at an end
 N_PLAIN = 4  # steps of EM with which alternation begins: components that hardly differ yet
 
 Relaxation = float | Literal["momentum", "alternating"]
@@ -108,6 +109,7 @@ class Momentum(Accelerated):
     """
 
     pace = 2.4
+    least_fall = 0.0  # nats by which the objective falls at least, or there is a restart
 
     def __init__(self) -> None:
         self._plain: Sweep | None = None  # the last plain sweep
@@ -116,7 +118,9 @@ class Momentum(Accelerated):
 
     def undo(self, step: Sweep) -> Sweep | None:
         plain = self._plain
-        if plain is None or not self._extrapolated or step.objective <= plain.objective:
+        if plain is None or not self._extrapolated:
+            return None
+        if step.objective <= plain.objective - self.least_fall:
             return None
         self._age, self._extrapolated = 0, False
         return plain
@@ -142,6 +146,8 @@ class Alternating(Momentum):
     optimum of zero never arrives; here either happens in a step. The momentum grows with each step
     (A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using
     extrapolation, Neural Computation 31, 2019), up to where it would not settle without restarts.
+    Nor would it end well: where it overshoots the objective hardly falls before it rises, as if
+    there were nothing left to gain. Such a step is undone, too.
     """
 
     pace = 9.8
@@ -161,6 +167,12 @@ class Alternating(Momentum):
         model = cast(AlternatingModel[Params, Statistics], leg.model)
         rows, stats = model.alternate(cast(Block, leg.X), *state)
         return Sweep(rows, stats, float(stats.free_energy))
+
+    def take(self, step: Sweep, X: Counts) -> Sweep:
+        """Also: the next step is to go down by a share of what this one did."""
+        fall = 0.0 if self._plain is None else self._plain.objective - step.objective
+        self.least_fall = OVERSHOT * max(fall, 0.0)
+        return super().take(step, X)
 
     def weight(self, age: int) -> float:
         """That of EM at first; then 5 per cent more with each step, from .7 to 1.2."""

@@ -12,7 +12,7 @@ from sklearn.callback import CallbackContext, CallbackSupportMixin
 
 from skcooc.counts.threads import n_threads, threads
 from skcooc.em import Fit, Record, Run, State, fit
-from skcooc.em.legs import Observe, ignore
+from skcooc.em.legs import Observe, Part, ignore
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import unknown_rows
 from skcooc.fitting.plan import Diluted, Grown, Options, Plan
@@ -169,14 +169,8 @@ def best_restart(
             X = train.spread(n_inner, map)
             if watched is not None:
                 X = X.watched(watched.after_block)
-            begin = start
-            if start is not None:
-                parts = plan.last_leg(X, beta, options, heldout)
-            elif number == 0 and unfinished.params is not None and plan.hands_on is not None:
-                parts = plan.burnt_in.legs(plan.scales(X), beta, options, heldout)
-                begin = _handed_on(plan.hands_on, unfinished.params, X)
-            else:
-                parts = plan.legs(plan.scales(X), beta, options, heldout)
+            params = None if number else unfinished.params  # other starts are random
+            parts, begin = _way(plan, X, beta, options, heldout, start, params)
             observed = ignore if watched is None else observe
             found = fit(parts, rng, options.solver, observed, begin, resume)
             ended[number] = _settled(found, model, X)
@@ -185,6 +179,24 @@ def best_restart(
 
     tasks = [(number, progress.restart(model, train.n_blocks)) for number in range(len(seeds))]
     return min(in_threads(run, tasks, n_outer), key=_loss)
+
+
+def _way(
+    plan: Plan,
+    X: Counts,
+    beta: float,
+    options: Options,
+    heldout: HeldOut | None,
+    start: State | None,
+    params: Params | None,
+) -> tuple[list[Part], State | None]:
+    """What a run goes through, and where it begins: there, with these parameters, or at random."""
+    if start is not None:
+        return plan.last_leg(X, beta, options, heldout), start
+    if params is None or plan.hands_on is None:
+        return plan.legs(plan.scales(X), beta, options, heldout), None
+    parts = plan.burnt_in.legs(plan.scales(X), beta, options, heldout)
+    return parts, _handed_on(plan.hands_on, params, X)
 
 
 def _handed_on(diluted: Diluted, params: Params, X: Counts) -> State:

@@ -1,12 +1,11 @@
 """What counts, equations and predictions promise to each other: types, and hardly any code."""
 
 from skcooc.protocol.counts import (
-    Alternation,
     Block,
     Counts,
     FixedComponents,
     Map,
-    Mixture,
+    Pass,
     Triples,
 )
 from skcooc.protocol.equations import (
@@ -41,7 +40,6 @@ __all__ = [
     "EVERYTHING",
     "A",
     "Alternating",
-    "Alternation",
     "Annealable",
     "Array",
     "Block",
@@ -53,12 +51,12 @@ __all__ = [
     "FixedComponents",
     "FoldIn",
     "Map",
-    "Mixture",
     "Model",
     "Need",
     "OnlineModel",
     "P",
     "Params",
+    "Pass",
     "Predictor",
     "RandomState",
     "Rows",

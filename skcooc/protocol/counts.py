@@ -29,36 +29,20 @@ class FixedComponents(NamedTuple):
     otherwise: Array  # (k,): the mixture of a row of which nothing is known
 
 
-class Mixture(Protocol):
-    """Products of the ratios w_ij = n_ij / (A[i] @ B[j]) at the non-zeros."""
+class Pass(Protocol):
+    """What a pass over the non-zeros yields; see ``mixture`` and ``alternate`` of a Block."""
 
     @property
     def rows(self) -> Array:
-        """w @ B, (n, k)."""
+        """(n, k)."""
 
     @property
     def columns(self) -> Array:
-        """w.T @ A, rows counted by their weights, (M, k)."""
+        """Rows counted by their weights, (M, k)."""
 
     @property
     def log_likelihood(self) -> float:
         """sum n_ij log(A[i] @ B[j]), rows counted by their weights, in nats."""
-
-
-class Alternation(Protocol):
-    """What a step of rows A at columns B, and then of B at the A found, yields."""
-
-    @property
-    def rows(self) -> Array:
-        """A times the totals of B, (n, k)."""
-
-    @property
-    def columns(self) -> Array:
-        """B times the totals of A, rows counted by their weights, (M, k)."""
-
-    @property
-    def log_likelihood(self) -> float:
-        """sum n_ij log(A[i] @ B[j]) before, rows counted by their weights, in nats."""
 
 
 class Counts(Protocol):
@@ -141,11 +125,14 @@ class Block(Counts, Protocol):
     def dot(self, D: Array) -> Array:
         """X @ D: (M, k) -> (n, k)."""
 
-    def mixture(self, A: Array, B: Array) -> Mixture:
-        """Products of the ratios with both factors; the caller multiplies them by A and B."""
+    def mixture(self, A: Array, B: Array) -> Pass:
+        """w @ B and w.T @ A, with w_ij = n_ij / (A[i] @ B[j]); the caller multiplies by A and B."""
 
-    def alternate(self, A: Array, B: Array) -> Alternation:
-        """Steps of A, then of B, which raise the likelihood of counts with means A[i] @ B[j]."""
+    def alternate(self, A: Array, B: Array) -> Pass:
+        """Steps of A, then of B, which raise the likelihood of counts with means A[i] @ B[j].
+
+        What is found of each, times the totals of the other; the likelihood before.
+        """
 
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""
@@ -226,7 +213,7 @@ class Block(Counts, Protocol):
         per_total: tuple[Array, Array],
         pseudo_counts: tuple[Array, float],
         beta: float,
-    ) -> Mixture:
+    ) -> Pass:
         """Expected counts of rows and columns from posteriors that leave the observation out."""
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc.counts import CSRCounts, csr
+from skcooc.counts import CSRCounts, alternation, csr
 from skcooc.counts.alternation import LEAST, TRIES
 from tests.tables import random_table
 
@@ -106,6 +106,25 @@ def test_rows_and_cells_next_to_zero_come_back(dtype):
     assert poisson(X.toarray(), A, B) < goal + 0.05 * abs(goal)
 
 
+def of_scale(scale):
+    """Factors of counts that are of this scale, divided by it."""
+    X = random_table(dtype=np.float32)
+    A, B = starts(X)
+    found = CSRCounts(X * np.float32(scale)).alternate(A * np.float32(scale), B)
+    return found.rows / scale, found.columns / scale
+
+
+def test_counts_may_be_of_any_scale(monkeypatch):
+    rows, columns = of_scale(1.0)
+    for scale in (2.0**-100, 1e-30, 1e30):
+        some = of_scale(scale)
+        np.testing.assert_allclose(some[0], rows, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(some[1], columns, rtol=1e-4, atol=1e-5)
+    monkeypatch.setattr(alternation, "power_of_two", lambda counts: np.float32(1))
+    assert not np.isfinite(of_scale(1e30)[1]).all()  # broken
+    assert not np.allclose(of_scale(1e-30)[0], rows, rtol=0.1)
+
+
 def test_only_steps_that_are_shortened_never_lead_uphill():
     rng, rises = np.random.default_rng(0), []
     for length in (shortened, whole):
@@ -163,3 +182,14 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, dtype):
             threaded = CSRCounts(X).spread(n_threads, pool.map).alternate(A, B)
             for mine, its in zip(serial, threaded, strict=True):
                 np.testing.assert_array_equal(mine, its)
+
+
+def test_results_do_not_depend_on_where_arrays_lie():
+    """Compiled sums may be added up in another order, if the loop stores something, too."""
+    rng, lying_about, found = np.random.default_rng(0), [], set()
+    X = sp.csr_array(rng.gamma(1.0, size=(80, 40)))
+    A, B = starts(X)
+    for _ in range(100):
+        lying_about = [np.empty(n, np.uint8) for n in rng.integers(1, 5000, 40)] + lying_about[::2]
+        found.add(CSRCounts(X.copy()).alternate(A, B).rows.tobytes())
+    assert len(found) == 1

@@ -68,7 +68,7 @@ def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, 
     if others:
         X.data[::others] = 300.5 + np.arange(len(X.data[::others]))
     weights = rng.uniform(0.5, 2, X.shape[0]) if weighted else None
-    A, B = (rng.random((size, 5)) for size in X.shape)
+    A, B = (rng.random((size, 3)) for size in X.shape)
     counts = CSRCounts(X, weights)
     counts.n_ranges_of = lambda work: n_ranges
     mixture, cells = counts.mixture(A, B), A @ B.T

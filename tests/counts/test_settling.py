@@ -75,8 +75,7 @@ def test_momentum_without_restarts_is_found(monkeypatch):
     right = settled(NewRows(X), fixed, 1e-13, 20000)
     assert np.abs(settled(NewRows(X), fixed, 1e-12, 40) - right).max() < 1e-7
     # The loop over rows as Python, where a part of it can be another.
-    interpreted = {kind: settle.py_func for kind, settle in settling.SETTLERS.items()}
-    monkeypatch.setattr(settling, "SETTLERS", interpreted)
+    monkeypatch.setattr(settling, "settle_rows", settling.settle_rows.py_func)
     monkeypatch.setattr(settling, "change", never_back)
     assert np.abs(settled(NewRows(X), fixed, 1e-12, 40) - right).max() > 1e-6
 
