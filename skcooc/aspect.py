@@ -22,7 +22,7 @@ from skcooc.equations.aspects import (
     usual_predictive_beta,
 )
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting import Fewer, LeftOut, Plan, Priors
+from skcooc.fitting import LeftOut, Plan, Priors
 from skcooc.protocol import Block
 
 # Where observations leave themselves out. On stories of Reuters and abstracts of NeurIPS, K=32 and
@@ -231,7 +231,7 @@ class AspectModel(CooccurrenceEstimator):
             beginner=plain,
             cooling=cooled(self.cooling, plain.critical_beta),
             priors=self._priors if searched else None,
-            fewer=None if left_out else partial(self._fewer, prior),
+            coarse=None if left_out else partial(self._coarse, prior),
             left_out=self._left_out if chooses and self.burstiness is None else None,
             hands_on=plain.diluted if self.cooling is None else None,
             bursts=self._concentration(),
@@ -268,14 +268,14 @@ class AspectModel(CooccurrenceEstimator):
         model = PredictiveAspects(plain, self.row_prior)
         return LeftOut(self._predictive_temperatures(X), model, (prior, self.row_prior))
 
-    def _fewer(self, prior: float, X: Block) -> Fewer:
+    def _coarse(self, prior: float, X: Block) -> Coarse:
         """A quarter of the aspects, whose temperature says where that of all is."""
         n_few = min(self.n_components, max(LEAST_ASPECTS, self.n_components // 4))
         guess = usual_beta(X, n_few)
         within = TemperatureRange(*TEMPERATURES, guess=guess)
         finer = partial(beta_of_others, n_few, self.n_components)
         prior *= self.n_components / n_few  # the same share of an expected count
-        return Fewer(Coarse(n_few, within, finer), self._aspects(n_few, prior))
+        return Coarse(n_few, within, finer, self._aspects(n_few, prior))
 
     def _concentration(self) -> float | None:
         """That of bursty rows; ValueError where it does not go with other parameters."""

@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import clone
 
 from skcooc.counts import CSRCounts
-from skcooc.fitting.table import Probes
+from skcooc.fitting.probing import Probes
 from skcooc.heldout.validation import hold_out
 from tests.cases import ESTIMATORS, FAST
 from tests.tables import planted

@@ -20,9 +20,10 @@ from skcooc.em import OverRelaxation, State, TemperatureRange, solver
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import best
 from skcooc.fitting import Options, Plan
+from skcooc.fitting.probing import Probes
 from skcooc.fitting.restarts import Progress, Unfinished
 from skcooc.fitting.stream import Begun
-from skcooc.fitting.table import Probes, distributed, fit, probes_of
+from skcooc.fitting.table import distributed, fit, probes_of
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Block, Counts, RandomState, TableLike
 from skcooc.tables import Table, read, read_in_memory

@@ -11,6 +11,7 @@ import numpy as np
 
 from skcooc.em.minimum import Points, around, golden_section, vertex
 from skcooc.heldout import Validation
+from skcooc.protocol import Model
 
 SAME = 1e-9  # length of a range in which there is but one temperature
 N_PROBES = 7  # at most; by golden section they leave .06 of the interval
@@ -62,6 +63,7 @@ class Coarse(NamedTuple):
     n_components: int
     within: TemperatureRange
     finer: Callable[[float], float]  # the best temperature of all components, by that of these
+    model: Model  # that with so few
 
 
 Sought = Literal["coarse", "beta", "exponents", "prior", "left out"]

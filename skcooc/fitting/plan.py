@@ -76,13 +76,6 @@ class Priors(NamedTuple):
     model: Callable[[float], Model]  # that with a pseudo-count
 
 
-class Fewer(NamedTuple):
-    """The same model with fewer components, by which the temperature is looked for."""
-
-    coarse: Coarse
-    model: Model
-
-
 class LeftOut(NamedTuple):
     """The same model where observations leave themselves out, and its temperatures."""
 
@@ -95,7 +88,7 @@ class Aims(NamedTuple):
     """What is looked for on a table, beside the temperature, and how this is done."""
 
     priors: Priors | None = None
-    fewer: Fewer | None = None
+    coarse: Coarse | None = None
     left_out: LeftOut | None = None
 
 
@@ -133,7 +126,7 @@ class Plan:
     cooling: Cooling | None = None  # how the first leg comes to its temperature
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     priors: Callable[[Block], Priors] | None = None
-    fewer: Callable[[Block], Fewer] | None = None
+    coarse: Callable[[Block], Coarse] | None = None
     left_out: Callable[[Block], LeftOut | None] | None = None  # None where that is not tried
     beginner: Model | None = None  # what burns in; None where that is the model itself
     # The same model with other exponents of the indices given, where they are looked for.
@@ -162,7 +155,7 @@ class Plan:
         n_exponents = 3 * N_EXPONENTS * (self.exponents is not None)
         n_priors = N_PRIORS * (self.priors is not None)
         n_left_out = N_LEFT_OUT * (self.left_out is not None)
-        return N_PROBES + (self.fewer is not None) + n_exponents + n_priors + n_left_out
+        return N_PROBES + (self.coarse is not None) + n_exponents + n_priors + n_left_out
 
     def searched(self, X: Block) -> TemperatureRange | None:
         """Where the temperature of counts is looked for; None where there is but one."""
@@ -173,7 +166,7 @@ class Plan:
         """What is looked for on a table."""
         return Aims(
             self.priors and self.priors(X),
-            self.fewer and self.fewer(X),
+            self.coarse and self.coarse(X),
             self.left_out and self.left_out(X),
         )
 

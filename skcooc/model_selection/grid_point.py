@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from skcooc.em import TemperatureRange
-from skcooc.fitting.table import Probes
+from skcooc.fitting.probing import Probes
 from skcooc.heldout import Validation
 from skcooc.model_selection.folds import Fold
 from skcooc.model_selection.racing import Race, around, zoom

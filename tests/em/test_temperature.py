@@ -154,7 +154,7 @@ def test_around_a_guess_of_equals_the_coldest_wins():
 
 
 def test_few_components_say_where_all_are_best():
-    few = Coarse(8, TemperatureRange(0.5, 1.0, guess=0.8), lambda beta: beta - 0.1)
+    few = Coarse(8, TemperatureRange(0.5, 1.0, guess=0.8), lambda beta: beta - 0.1, None)
     observed = []
     probes = search_coarsely(
         lambda beta: Validation(np.exp((beta - 0.82) ** 2), 0.0),

@@ -1,0 +1,194 @@
+"""Short fits that try what is looked for: temperatures, exponents, priors, what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from skcooc.counts.threads import threads
+from skcooc.em import State, TemperatureRange
+from skcooc.em import fit as fit_legs
+from skcooc.em.legs import Part
+from skcooc.em.temperature import (
+    Probe,
+    Sought,
+    best,
+    is_thin,
+    search,
+    search_coarsely,
+    search_exponents,
+    search_left_out,
+    search_prior,
+)
+from skcooc.fitting.plan import Aims, Options, Plan
+from skcooc.fitting.restarts import Progress
+from skcooc.heldout import HeldOut, Validation
+from skcooc.heldout.predictors import Known
+from skcooc.protocol import Block, Model, Params
+
+
+class Tried(NamedTuple):
+    """A short fit: its parameters, what they predict of the observations held out, and how well."""
+
+    validation: Validation
+    predicted: Known
+    params: Params
+
+
+class Probes:
+    """Short fits at one temperature after the other, from one and the same state.
+
+    The observations held out judge a temperature; the best fit of each search is kept, and the
+    state in which all begin. Threads may call it side by side.
+    """
+
+    def __init__(self, plan: Plan, X: Block, heldout: HeldOut, options: Options) -> None:
+        self._plan, self.heldout, self._options = plan, heldout, options.short
+        self._tables = plan.scales(X)
+        self._lock = Lock()
+        self._kept: dict[int, State] = {}
+        self._leaders: dict[Sought, Tried] = {}
+
+    def __call__(
+        self, beta: float, model: Model | None = None, sought: Sought = "beta"
+    ) -> Validation:
+        """Try a temperature, or a model that differs in what is sought."""
+        plan = self._plan if model is None else replace(self._plan, equations=model)
+        parts = plan.legs(self._tables, beta, self._options, cooled=False)
+        # What comes before the last leg does not depend on beta, where there is a burn-in.
+        n_shared = len(parts) - 1 - (plan.bursts is not None) if plan.burn_in else 0
+        state = self._fitted(parts[n_shared:], self._after(parts[:n_shared], parts[0]))
+        predicted = self.heldout.predicted(plan.equations, *state)
+        tried = Tried(self.heldout.score(predicted), predicted, state.params)
+        with self._lock:
+            leader = self._leaders.setdefault(sought, tried).validation
+            if tried.validation.perplexity <= leader.perplexity:  # of equals the last one leads
+                self._leaders[sought] = tried
+        return tried.validation
+
+    def leader(self, best: Probe) -> Tried:
+        """The best one of its search."""
+        return self._leaders[best.sought]
+
+    def _after(self, shared: Sequence[Part], first: Part) -> State:
+        """The state after the legs that do not depend on the temperature tried."""
+        with self._lock:
+            if len(shared) not in self._kept:
+                state = first.begin(self._rng)
+                self._kept[len(shared)] = self._fitted(shared, state) if shared else state
+            return self._kept[len(shared)]
+
+    def _fitted(self, parts: Sequence[Part], start: State) -> State:
+        found = fit_legs(parts, self._rng, self._options.solver, start=start)
+        return State(found.params, found.rows)
+
+    @property
+    def _rng(self) -> np.random.Generator:
+        """The same numbers for every probe."""
+        return np.random.default_rng(self._options.seeds[0])
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is looked for, one thing after the other, by probes that all begin alike."""
+
+    plan: Plan
+    aims: Aims
+    probes: Probes
+    observe: Callable[[Probe], bool]
+
+    def temperatures(self, within: TemperatureRange, few: Callable[[Model], Probes]) -> list[Probe]:
+        """Probes of temperatures; with few components first, where the plan has such a model."""
+        if (coarse := self.aims.coarse) is None:
+            return search(self.probes, within, observe=self.observe)
+        return search_coarsely(few(coarse.model), coarse, self.probes, self.observe)
+
+    def exponents(self, at: Probe) -> list[Probe]:
+        """Probes of exponents of the indices given."""
+        if (with_exponents := self.plan.exponents) is None:
+            return []
+        return search_exponents(
+            lambda beta, exponents: self.probes(
+                beta, with_exponents(self.plan.equations, exponents), "exponents"
+            ),
+            at,
+            self.observe,
+        )
+
+    def priors(self, at: Probe) -> list[Probe]:
+        """Probes of pseudo-counts, where data are thin; nobody knows where smoothing is given."""
+        known = self.probes.heldout.smoothing is None
+        if (priors := self.aims.priors) is None or (known and not is_thin(at)):
+            return []
+        return search_prior(
+            lambda prior: self.probes(at.beta, self.tuned(at._replace(prior=prior)), "prior"),
+            at,
+            priors.within,
+            self.observe,
+        )
+
+    def left_out(self, at: Probe) -> list[Probe]:
+        """Probes of temperatures at which observations leave themselves out."""
+        if self.aims.left_out is None:
+            return []
+        within, model, pseudo_counts = self.aims.left_out
+        return search_left_out(
+            lambda beta: self.probes(beta, model, "left out"),
+            at,
+            pseudo_counts,
+            within,
+            self.observe,
+        )
+
+    def tuned(self, probe: Probe) -> Model:
+        """The model that a probe has tried."""
+        if self.aims.left_out is not None and probe.row_prior is not None:
+            return self.aims.left_out.model
+        priors, exponents = self.aims.priors, self.plan.exponents
+        model = self.plan.equations if priors is None else priors.model(probe.prior)
+        if exponents is None or probe.exponents is None:
+            return model
+        return exponents(model, probe.exponents)
+
+
+class Found(NamedTuple):
+    """What a search has come to."""
+
+    probes: list[Probe]
+    model: Model  # that of the best
+    leader: Tried  # the best
+
+
+def find(
+    plan: Plan,
+    train: Block,
+    heldout: HeldOut,
+    within: TemperatureRange,
+    aims: Aims,
+    options: Options,
+    progress: Progress,
+) -> Found:
+    """Probe temperatures, and what else is looked for at the best of them."""
+    with threads(options.n_threads) as map, progress.searching() as observe:
+        X = train.spread(options.n_threads, map)
+
+        def few(model: Model) -> Probes:
+            fewer = replace(plan.searching, equations=model, beginner=None)
+            return Probes(fewer, X, heldout, options)
+
+        probes = Probes(plan.searching, X, heldout, options)
+        seeker = Search(plan, aims, probes, observe)
+        found = seeker.temperatures(within, few)
+        for further in (seeker.exponents, seeker.priors, seeker.left_out):
+            found += further(best(found))
+        won = best(found)
+        leader, model = probes.leader(won), seeker.tuned(won)
+        if plan.bursts is not None:  # what predicts is to be as bursty as what is fitted then
+            bursty = Probes(plan, X, heldout, options)
+            bursty(won.beta, model, won.sought)
+            leader = bursty.leader(won)._replace(params=leader.params)
+    return Found(found, model, leader)
