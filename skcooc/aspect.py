@@ -55,8 +55,7 @@ class AspectModel(CooccurrenceEstimator):
         critical value, on texts about .6, all aspects become the unigram. "auto" chooses it on
         observations held out inside ``fit``, by short fits around a guess, most of them with a
         quarter of the aspects, but at least 32. It then fits all observations; the first random
-        start goes on from the best short fit, but for ``cooling`` and ``leave_one_out=True``, which
-        has seven short fits with all aspects, by golden section.
+        start goes on from the best short fit, but for ``cooling``.
 
     tempering : {"joint", "likelihood"}, default="joint"
         What beta is the exponent of: P(z) P(x given z) P(y given z), or, as in the memo, only
@@ -146,8 +145,9 @@ class AspectModel(CooccurrenceEstimator):
     temperature_search_ : list of Probe
         The temperatures tried with ``n_components``, a quarter of the aspects but at least 32, or
         all where there are no more; that which these say is best, tried with all, where
-        ``n_components`` is None; and pseudo-counts at it. Each has ``beta``, ``prior``,
-        ``validation.perplexity`` and ``validation.smoothing``. Empty where none was searched.
+        ``n_components`` is None; pseudo-counts at it; and temperatures at which observations leave
+        themselves out, with ``row_prior``. Each has ``beta``, ``prior``, ``validation.perplexity``
+        and ``validation.smoothing``. Empty where none was searched.
 
     See Also
     --------

@@ -105,7 +105,11 @@ class Search:
         """Probes of temperatures; with few components first, where the plan has such a model."""
         if (coarse := self.aims.coarse) is None:
             return search(self.probes, within, observe=self.observe)
-        return search_coarsely(few(coarse.model), coarse, self.probes, self.observe)
+        # Few may be all: then they are burnt in once.
+        tried = self.probes if coarse.model == self.plan.equations else few(coarse.model)
+        return search_coarsely(
+            lambda beta: tried(beta, sought="coarse"), coarse, self.probes, self.observe
+        )
 
     def exponents(self, at: Probe) -> list[Probe]:
         """Probes of exponents of the indices given."""
