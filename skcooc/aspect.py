@@ -73,8 +73,8 @@ class AspectModel(CooccurrenceEstimator):
         Whether the posterior of an observation leaves out what the observation itself contributed
         to its row and to its column (predictive EM). It predicts better where rows are short and
         components many, and beta is then nearer to one: perplexity of a fifth of the words of every
-        message, 20 Newsgroups, the 2000 most frequent words, without and with it: 641 and 608 at
-        K=64, 612 and 505 at K=256. An iteration takes about three times as long. No proof says that
+        message, 20 Newsgroups, the 2000 most frequent words, without and with it: 644 and 608 at
+        K=64, 628 and 505 at K=256. An iteration takes about three times as long. No proof says that
         the objective falls. New rows are folded in plainly, with the prior of rows: ``transform``
         of the rows fitted is not ``embedding_``. Neither streams nor dask arrays can be fitted.
         "auto" tries it where ``beta="auto"`` and a row has fewer observations, in the mean, than
