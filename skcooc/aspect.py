@@ -64,10 +64,11 @@ class AspectModel(CooccurrenceEstimator):
     component_prior : float or "auto", default="auto"
         Pseudo-count added to the expected count of every column in every aspect. It helps where
         data are thin, such as word pairs seen once. "auto" chooses it where ``beta="auto"``,
-        after beta, between .001 and .5 of the mean expected count, beginning with .03 of it. It is
-        zero elsewhere, where data are not thin, as the held-out observations show by a smoothing
-        below .01, and where the first one tried lowers their perplexity by less than one per cent,
-        as on most texts. With ``leave_one_out=True`` "auto" is .02.
+        after beta, between .001 and .5 of the mean expected count, beginning with .03 of it; with
+        the best, a larger beta is tried, too. It is zero elsewhere, where data are not thin, as the
+        held-out observations show by a smoothing below .01, and where the first two tried lower
+        their perplexity by less than one per cent, as on most texts. With ``leave_one_out=True``
+        "auto" is .02.
 
     leave_one_out : bool or "auto", default="auto"
         Whether the posterior of an observation leaves out what the observation itself contributed

@@ -55,7 +55,7 @@ class TriadicAspectModel(TriadEstimator):
         those of the second get as many together. It helps where data are thin. "auto" chooses it
         where ``beta="auto"``, after the exponents, between .001 and .5 of the mean expected count.
         It is zero elsewhere, where data are not thin, as the held-out observations show by a
-        smoothing below .01, and where the first one tried lowers their perplexity by less than one
+        smoothing below .01, and where the first two tried lower their perplexity by less than one
         per cent.
 
     smoothing : float in [0, 1) or "auto", default="auto"

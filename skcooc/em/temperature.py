@@ -19,8 +19,9 @@ STEP = 0.035  # between probes around a guess
 WORTH_A_PRIOR = 1e-2  # relative gain
 N_EXPONENTS = 4  # of each index: leave .24 of the interval
 THIN = 1e-2  # smoothing up to which no prior was worth it; see `is_thin`
-N_PRIORS = 5  # at most
+N_PRIORS = 5  # at most, and one at another temperature
 PRIOR_STEP = 0.8  # between them: a factor of 2.2
+WITH_PRIOR = 0.015  # how much larger beta may be, where there is a prior
 N_LEFT_OUT = 4  # at most
 PROBE_ITERATIONS = 60  # of plain EM; with less, too large a beta wins where components are many
 
@@ -177,21 +178,31 @@ def search_exponents(
 
 
 def search_prior(
-    evaluate: Callable[[float], Validation],
+    evaluate: Callable[[float, float], Validation],
     start: Probe,
     within: TemperatureRange,
     observe: Callable[[Probe], bool] = lambda probe: False,
     worth: float = WORTH_A_PRIOR,
 ) -> list[Probe]:
-    """Search for the prior at the best temperature without one, if the first tried is worth it.
+    """Search for the prior at the best temperature without one, if the first two are worth it.
 
-    No second search for the temperature follows: with many components the probes are too short to
-    see that a larger beta, which they favour where there is a prior, overfits in the end.
+    ``evaluate`` takes a temperature and a prior. A prior lets beta be a little larger, which one
+    probe more tries with the best; on tables of word pairs and thin planted ones perplexities fell
+    by .2 per cent in the mean, and by 1.2 at most. No search for the temperature follows: with many
+    components the probes are too short to see that a larger beta, which they favour where there is
+    a prior, overfits in the end.
     """
-    return _if_worth(
+    probes = _if_worth(
         lambda tried: start._replace(validation=tried.validation, prior=tried.beta),
-        *(evaluate, start, within, N_PRIORS, observe, worth),
+        lambda prior: evaluate(start.beta, prior),
+        *(start, within, N_PRIORS, observe, worth, 2),
     )
+    won = min(probes, key=lambda probe: probe.validation.perplexity)
+    beta = min(start.beta + WITH_PRIOR, 1.0)
+    if len(probes) > 2 and beta > start.beta:
+        probes.append(won._replace(beta=beta, validation=evaluate(beta, won.prior)))
+        observe(probes[-1])
+    return probes
 
 
 def search_left_out(
@@ -210,7 +221,7 @@ def search_left_out(
     prior, row_prior = pseudo_counts
     return _if_worth(
         lambda tried: tried._replace(prior=prior, row_prior=row_prior),
-        *(evaluate, start, within, N_LEFT_OUT, observe, worth),
+        *(evaluate, start, within, N_LEFT_OUT, observe, worth, 1),
     )
 
 
@@ -222,14 +233,16 @@ def _if_worth(
     n_probes: int,
     observe: Callable[[Probe], bool],
     worth: float,
+    patience: int,
 ) -> list[Probe]:
-    """A search that ends with its first probe unless that is better than ``start`` by so much."""
+    """A search that ends unless one of the first probes is better than ``start`` by so much."""
     probes: list[Probe] = []
     enough = (1 - worth) * start.validation.perplexity
 
     def ends(tried: Probe) -> bool:
         probes.append(as_probe(tried))
-        return observe(probes[-1]) or probes[0].validation.perplexity >= enough
+        least = min(probe.validation.perplexity for probe in probes)
+        return observe(probes[-1]) or (len(probes) >= patience and least >= enough)
 
     search(evaluate, within, n_probes, ends)
     return probes

@@ -261,7 +261,9 @@ def _further(evaluate: Callable[..., Validation], at: Probe, aims: Aims) -> list
     probes: list[Probe] = []
     if (priors := aims.priors) is not None:
         probes += search_prior(
-            lambda prior: evaluate(at.beta, component_prior=prior), at, priors.within, worth=WORTH
+            lambda beta, prior: evaluate(beta, component_prior=prior),
+            *(at, priors.within),
+            worth=WORTH,
         )
     if (left_out := aims.left_out) is not None:
         (prior, _), within = left_out.pseudo_counts, left_out.within

@@ -153,7 +153,7 @@ class Plan:
     def n_probes(self) -> int:
         """How many are tried at most, where the temperature is looked for."""
         n_exponents = 3 * N_EXPONENTS * (self.exponents is not None)
-        n_priors = N_PRIORS * (self.priors is not None)
+        n_priors = (N_PRIORS + 1) * (self.priors is not None)
         n_left_out = N_LEFT_OUT * (self.left_out is not None)
         return N_PROBES + (self.coarse is not None) + n_exponents + n_priors + n_left_out
 

@@ -129,7 +129,7 @@ class Search:
         if (priors := self.aims.priors) is None or (known and not is_thin(at)):
             return []
         return search_prior(
-            lambda prior: self.probes(at.beta, self.tuned(at._replace(prior=prior)), "prior"),
+            lambda beta, prior: self.probes(beta, self.tuned(at._replace(prior=prior)), "prior"),
             at,
             priors.within,
             self.observe,

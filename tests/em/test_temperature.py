@@ -63,25 +63,35 @@ PRIORS = TemperatureRange(1e-3, 1.0, "log", guess=0.1, step=0.8)
 def test_the_prior_is_looked_for_at_the_best_temperature():
     asked = []
 
-    def loss(prior):
-        asked.append(prior)
-        return Validation(1 + abs(np.log10(prior + 1e-4) + 1.5), 0.0)
+    def loss(beta, prior):
+        asked.append((beta, prior))
+        return Validation(1 + abs(np.log10(prior + 1e-4) + 1.5) - beta, 0.0)
 
     observed = []
     start = Probe(0.7, Validation(4.0, 0.0), exponents=(0.5, 1.0))
     tried = search_prior(loss, start, PRIORS, observed.append)
     assert observed == tried
-    assert [probe.prior for probe in tried] == asked
-    assert {(probe.beta, probe.exponents) for probe in tried} == {(0.7, (0.5, 1.0))}
+    assert [(probe.beta, probe.prior) for probe in tried] == asked
+    assert {(probe.beta, probe.exponents) for probe in tried[:-1]} == {(0.7, (0.5, 1.0))}
     plain = Probe(0.7, Validation(4.5, 0.0))
-    assert best([plain, start, *tried]).prior == pytest.approx(10**-1.5, rel=0.7)
+    won = best([plain, start, *tried])
+    assert won == tried[-1]
+    assert won.prior == pytest.approx(10**-1.5, rel=0.7)
+    assert won.beta == pytest.approx(0.715)
 
 
 def test_no_prior_where_every_prior_is_worse():
     start = Probe(0.7, Validation(1.0, 0.0))
-    tried = search_prior(lambda prior: Validation(1 + prior, 0.0), start, PRIORS)
-    assert len(tried) == 1
+    tried = search_prior(lambda beta, prior: Validation(1 + prior, 0.0), start, PRIORS)
+    assert len(tried) == 2
     assert best([start, *tried]).prior == 0
+
+
+def test_a_prior_may_be_worth_it_at_the_second_try():
+    start = Probe(0.7, Validation(1.0, 0.0))
+    tried = search_prior(lambda beta, prior: Validation(prior * 10.5, 0.0), start, PRIORS)
+    assert tried[0].validation.perplexity > 1
+    assert best([start, *tried]).prior == tried[-1].prior
 
 
 def test_exponents_are_looked_for_one_after_the_other():
