@@ -72,7 +72,7 @@ class PredictiveAspects(Equations[Params, Statistics]):
 
     def per_totals(self, X: Block, params: Params) -> Array:
         """One by the expected counts, and pseudo-counts, of each aspect, (K,)."""
-        totals = X.column_sums.sum() * params.weights.astype(np.float64)
+        totals = X.mass * params.weights.astype(np.float64)
         return reciprocals(totals + self.component_prior * len(params.components))
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:

@@ -169,6 +169,25 @@ def test_threads_change_nothing(monkeypatch):
     assert one[1].free_energy == three[1].free_energy
 
 
+def in_two(X, model, params, rows, part_of):
+    """An E-step of two blocks of rows, that have this of the whole table; sums of both."""
+    blocks = [(CSRCounts(X[part]), rows[part]) for part in (slice(4), slice(4, None))]
+    found = [model.expect(part_of(block), params, states, 0.8) for block, states in blocks]
+    mixtures = np.vstack([states for states, _ in found])
+    return mixtures, sum(stats.components for _, stats in found)
+
+
+def test_blocks_of_rows_leave_out_what_the_whole_table_does():
+    X, model = rich_table(), model_of()
+    early = converged(model, X, 0.8, 5)
+    rows, stats = model.expect(CSRCounts(X), early.params, early.rows, 0.8)
+    told = in_two(X, model, early.params, early.rows, lambda block: block.part_of(X.sum()))
+    alone = in_two(X, model, early.params, early.rows, lambda block: block)
+    np.testing.assert_allclose(told[0], rows, rtol=1e-12)
+    np.testing.assert_allclose(told[1], stats.components, rtol=1e-12)
+    assert np.abs(alone[1] - stats.components).max() > 1e-3
+
+
 def test_single_precision_is_safe_where_nothing_is_left():
     X = sp.csr_array(np.eye(40, 30, dtype=np.float32) * 1e-3)
     for beta in (1.0, 0.5):
