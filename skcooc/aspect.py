@@ -232,7 +232,7 @@ class AspectModel(CooccurrenceEstimator):
             cooling=cooled(self.cooling, plain.critical_beta),
             priors=self._priors if searched else None,
             coarse=None if left_out else partial(self._coarse, prior),
-            left_out=self._left_out if chooses and self.burstiness is None else None,
+            left_out=self._left_out if chooses else None,
             hands_on=plain.diluted if self.cooling is None else None,
             bursts=self._concentration(),
             alternates=self.beta == 1 and not (prior or left_out or self.cooling),
@@ -281,8 +281,6 @@ class AspectModel(CooccurrenceEstimator):
         """That of bursty rows; ValueError where it does not go with other parameters."""
         if self.burstiness is None:
             return None
-        if self.leave_one_out is True:
-            raise ValueError("leave_one_out=True needs whole observations: set burstiness=None.")
         if self.early_stopping:
             raise ValueError(
                 "early_stopping=True judges without the memory of rows, which burstiness is for: "

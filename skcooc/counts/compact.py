@@ -86,9 +86,7 @@ class CompactCounts:
     needs room for one block. Results do not depend on the number of threads.
     """
 
-    offers: frozenset[Need] = frozenset(
-        ("left_out", "mixture", "paths", "each step", "row states")
-    )
+    offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
 
     def __init__(
         self,

@@ -60,9 +60,7 @@ class DaskCounts:
         self.alive: WeakSet[States] = WeakSet()
         self.n_steps, self.settle_after = 0, max(SETTLE_AFTER, math.ceil(np.divide(*self.shape)))
 
-    offers: frozenset[Need] = frozenset(
-        ("left_out", "mixture", "paths", "each step", "row states")
-    )
+    offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
 
     @property
     def indices(self) -> Array:
