@@ -127,7 +127,9 @@ class AspectsWithPrior(FoldIn[Params, Statistics]):
     """How new rows are folded in: plainly, but with the prior of rows.
 
     Their components have no observations of theirs to leave out. To leave them out of the rows
-    alone predicted a little worse.
+    alone predicts worse: with 80 per cent of the observations of new rows folded in, the perplexity
+    of the others was 931 plainly and 967 so, and 970 with columns, too, on abstracts of NeurIPS;
+    411, 454 and 457 on verses; both at K=128, and at a beta that is larger by .06 alike.
     """
 
     aspects: Aspects
