@@ -135,10 +135,11 @@ def test_a_block_that_takes_itself_for_the_table_is_found_out(table, monkeypatch
         assert_fitted_alike(clone(LEFT_OUT).fit(table), clone(LEFT_OUT).fit(X))
 
 
-def test_threads_change_nothing(table, monkeypatch):
+@pytest.mark.parametrize("estimator", [ASPECTS, LEFT_OUT])
+def test_threads_change_nothing(table, monkeypatch, estimator):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 100)
-    one = clone(ASPECTS).fit(table)
-    two = clone(ASPECTS).set_params(n_jobs=2).fit(table)
+    one = clone(estimator).fit(table)
+    two = clone(estimator).set_params(n_jobs=2).fit(table)
     np.testing.assert_array_equal(one.components_, two.components_)
     np.testing.assert_array_equal(one.embedding_, two.embedding_)
 
