@@ -77,11 +77,15 @@ class AspectModel(CooccurrenceEstimator):
         message, 20 Newsgroups, the 2000 most frequent words, without and with it: 644 and 608 at
         K=64, 628 and 505 at K=256. An iteration takes about three times as long. No proof says that
         the objective falls. New rows are folded in plainly, with the prior of rows: ``transform``
-        of the rows fitted is not ``embedding_``. Neither streams nor dask arrays can be fitted.
+        of the rows fitted is not ``embedding_``. On dask arrays and compact tables it is the same
+        as in memory. In streams and RowBlocks observations are left out of their rows alone, since
+        those that columns expect are of rows that came before: abstracts of NeurIPS and verses,
+        K=128, in blocks, two divisions each, had perplexities 5 to 21 per cent below plain ones.
         "auto" tries it where ``beta="auto"`` and a row has fewer observations, in the mean, than
         there are components, after all else; it stays if it lowers the perplexity of the held-out
-        observations by more than one per cent. ``leave_one_out_`` says so. It is not tried in
-        streams, on dask arrays and tables on disk, with ``burstiness`` or with ``cooling``.
+        observations by more than one per cent. ``leave_one_out_`` says so. A stream has what its
+        first batch, or the sample of its blocks, prefers, which may be too few to prefer it. It is
+        not tried with ``cooling``.
 
     row_prior : float > 0, default=1.0
         Only where observations leave themselves out: how many observations, distributed as P(z),
@@ -105,8 +109,10 @@ class AspectModel(CooccurrenceEstimator):
         clusters or retrieval. beta and the prior are searched without it, which costs nothing on
         texts and 1 per cent on the bigrams of the Bible, where a smaller beta is better. New rows
         are folded in plainly, so that ``transform`` of the rows fitted is not ``embedding_``; to
-        use tables there changed the perplexity by -1.2 to +.5 per cent. Not with ``leave_one_out``,
-        ``early_stopping``, streams, blocks of rows or dask arrays.
+        use tables there changed the perplexity by -1.2 to +.5 per cent. With ``leave_one_out`` it
+        lowers the perplexity with memory further, at K=128 by 3 per cent on abstracts and messages
+        and 2 on Cranfield, not on verses. Not with ``early_stopping``, streams, blocks of rows,
+        dask arrays or compact tables.
 
     cooling : float > 1, float in (0, 1) or None, default=None
         Largest factor by which the inverse temperature changes at a time, while EM goes on;
@@ -233,7 +239,7 @@ class AspectModel(CooccurrenceEstimator):
             cooling=cooled(self.cooling, plain.critical_beta),
             priors=self._priors if searched else None,
             coarse=None if left_out else partial(self._coarse, prior),
-            left_out=self._left_out if chooses and self.burstiness is None else None,
+            left_out=self._left_out if chooses else None,
             hands_on=plain.diluted if self.cooling is None else None,
             bursts=self._concentration(),
             alternates=self.beta == 1 and not (prior or left_out or self.cooling),
@@ -282,8 +288,6 @@ class AspectModel(CooccurrenceEstimator):
         """That of bursty rows; ValueError where it does not go with other parameters."""
         if self.burstiness is None:
             return None
-        if self.leave_one_out is True:
-            raise ValueError("leave_one_out=True needs whole observations: set burstiness=None.")
         if self.early_stopping:
             raise ValueError(
                 "early_stopping=True judges without the memory of rows, which burstiness is for: "

@@ -24,8 +24,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:Al
 
 SHORT = {"max_iter": 6, "tol": 0.0, "random_state": 0}
 ASPECTS = AspectModel(3, beta=0.9, **SHORT)
+LEFT_OUT = AspectModel(3, beta=0.9, leave_one_out=True, **SHORT)
 ESTIMATORS = [
     ASPECTS,
+    LEFT_OUT,
     AsymmetricClustering(3, beta=0.2, **SHORT),
     SymmetricClustering(3, 4, beta=0.1, **SHORT),
     ClusterAbstraction(4, beta=0.2, **SHORT),
@@ -126,10 +128,18 @@ def test_statistics_of_one_block_alone_are_found_out(table, monkeypatch):
         assert_fitted_alike(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X))
 
 
-def test_threads_change_nothing(table, monkeypatch):
+def test_a_block_that_takes_itself_for_the_table_is_found_out(table, monkeypatch):
+    """A broken twin: what an observation is left out of is too small."""
+    monkeypatch.setattr(CSRCounts, "part_of", lambda self, mass: self)
+    with pytest.raises(AssertionError):
+        assert_fitted_alike(clone(LEFT_OUT).fit(table), clone(LEFT_OUT).fit(X))
+
+
+@pytest.mark.parametrize("estimator", [ASPECTS, LEFT_OUT])
+def test_threads_change_nothing(table, monkeypatch, estimator):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 100)
-    one = clone(ASPECTS).fit(table)
-    two = clone(ASPECTS).set_params(n_jobs=2).fit(table)
+    one = clone(estimator).fit(table)
+    two = clone(estimator).set_params(n_jobs=2).fit(table)
     np.testing.assert_array_equal(one.components_, two.components_)
     np.testing.assert_array_equal(one.embedding_, two.embedding_)
 
@@ -154,7 +164,6 @@ def test_the_temperature_is_found_on_a_sample(table, monkeypatch):
 
 def test_what_it_cannot_do_is_said_before_any_work(table):
     for estimator, reason in [
-        (AspectModel(3, leave_one_out=True), "leave_one_out=True needs all"),
         (AspectModel(3, burstiness=2.0), "burstiness replaces"),
         (AspectModel(3, early_stopping=True), "early_stopping=True holds out"),
         (ClusteringProjection(3), "begin with all rows"),

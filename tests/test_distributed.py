@@ -47,6 +47,7 @@ SHORT = {"max_iter": 3, "tol": 0.0, "random_state": 0}
 ASPECTS = AspectModel(3, beta=0.9, max_iter=13, tol=0.0, random_state=0)
 ESTIMATORS = [
     AspectModel(3, beta=0.9, component_prior=0.01, tempering="likelihood", relaxation=1.8, **SHORT),
+    AspectModel(3, beta=0.9, leave_one_out=True, **SHORT),
     AsymmetricClustering(3, beta=0.2, proportions="estimated", **SHORT),
     AsymmetricClustering(3, beta=0.1, axis="columns", n_init=2, **SHORT),
     AsymmetricClustering(3, beta=0.2, cooling=4.0, max_iter=3, tol=1e-2, random_state=0),
@@ -389,7 +390,6 @@ ONES = da.ones((6, 4))
             "Got blocks of 59 columns of float64, 60 columns",
         ),
         (AspectModel(early_stopping=True), ONES, ValueError, "early_stopping=True"),
-        (AspectModel(leave_one_out=True), ONES, ValueError, "leave_one_out=True"),
         (AspectModel(burstiness="auto"), ONES, ValueError, "burstiness"),
         (SymmetricClustering(hard=True, tied=True), ONES, ValueError, "tied=True"),
         (AsymmetricClustering(coarsening=[[0] * 6]), ONES, ValueError, "coarsening"),

@@ -44,6 +44,7 @@ PLAIN = [
 STREAMERS = [
     *PLAIN,
     AspectModel(3, beta=0.9, component_prior=0.01, **SHORT),
+    AspectModel(3, beta=0.9, leave_one_out=True, **SHORT),
     AsymmetricClustering(3, beta=0.2, object_weights="equal", proportions="estimated", **SHORT),
     ClusterAbstraction(3, beta=0.3, abstraction="constant", **SHORT),
     ClusteringProjection(3, 4, beta=0.3, update_priors=True, **SHORT),
@@ -170,7 +171,6 @@ def test_weights_are_repetitions():
 @pytest.mark.parametrize(
     ("estimator", "reason"),
     [
-        (AspectModel(leave_one_out=True), "leave_one_out=True"),
         (AspectModel(burstiness=20.0), "burstiness replaces"),
         (ClusterAbstraction(abstraction="object"), "abstraction='cluster'"),
         (ClusteringProjection(), "needs n_clusters"),

@@ -108,17 +108,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ConnectionError
             Where X is a dask array, and the scheduler is lost.
         """
-        return self._fit(self._plan(), X, y, sample_weight)
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def _fit_first(
-        self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit the rows with which a stream begins."""
-        return self._fit(self._plan().exchangeable, X, y, sample_weight)
-
-    def _fit(self, plan: Plan, X: TableLike, y: object, sample_weight: ArrayLike | None) -> Self:
-        new = copy.copy(self)  # a fit that fails leaves self as it was
+        plan, new = self._plan(), copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(plan.alternates)
         needs = {**plan.needs, **solver(self.relaxation).needs}
         if self.early_stopping:

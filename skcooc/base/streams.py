@@ -41,7 +41,7 @@ class Streams(Predictions):
     beta: float | Literal["auto"]
     smoothing: float | Literal["auto"]
     validation_fraction: float
-    _fit_first: Callable[..., Self]
+    fit: Callable[..., Self]
     _plan: Callable[[], Plan]
     _goes_on: Callable[[], bool]
     _check_shape: Callable[[Plan, str, str], None]
@@ -101,7 +101,7 @@ class Streams(Predictions):
         P. Liang and D. Klein, Online EM for unsupervised models, NAACL 2009.
         """
         if not hasattr(self, "_state"):
-            return self._fit_first(X, y, sample_weight)
+            return self.fit(X, y, sample_weight)
         plan, start, tally = self._plan(), perf_counter(), Tally()
         self._check_shape(plan, "partial_fit", "Fit anew.")
         if self._stream is None:
@@ -140,7 +140,7 @@ class Streams(Predictions):
         (seed,), batch = attributes.seeds(self.random_state, 1), Batch(sample)
         if self._search(plan)(sample):
             batch = batch.divided(self.validation_fraction, seed)
-        self._fit_first(batch.X.table, sample_weight=batch.X.weights)
+        self.fit(batch.X.table, sample_weight=batch.X.weights)
         self._stream = cast(Begun, self._stream)._replace(seed=seed)
 
     @with_callbacks

@@ -123,10 +123,11 @@ class CompactCounts:
 
     def blocks(self) -> Iterator[tuple[slice, BandCounts]]:
         """The blocks, and which rows they are."""
-        n, map = self.n_threads, self.map_ranges
+        n, map, mass = self.n_threads, self.map_ranges, float(self.column_sums.sum())
         for part, ends in zip(self._parts, pairwise(self._ends), strict=True):
             mine = slice(*ends)
-            yield mine, BandCounts(part, self.row_sums[mine], n_threads=n, map=map)
+            block = BandCounts(part, self.row_sums[mine], n_threads=n, map=map)
+            yield mine, block.part_of(mass)
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         """The E-step of a model, block by block: row states and statistics."""

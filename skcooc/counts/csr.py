@@ -98,6 +98,11 @@ class CSRCounts(
             sums[occupied] = np.add.reduceat(cells, self.indptr[occupied], dtype=np.float64)
         return sums
 
+    @cached_property
+    def mass(self) -> float:
+        """Observations of the table that these rows are of, by their weights; unless told, all."""
+        return float(np.sum(self.column_sums))
+
     def n_log_n(self, axis: Literal[0, 1]) -> Array:
         """Sums of n_ij log n_ij over each column (0), rows by their weights, or each row (1)."""
         counts = self.data.astype(np.float64)
@@ -176,6 +181,12 @@ class CSRCounts(
         """The same counts, shared, with passes cut into ranges for these threads."""
         new = copy.copy(self)
         new.n_threads, new.map_ranges = n_threads, map
+        return new
+
+    def part_of(self, mass: float) -> Self:
+        """The same rows, as some of a table with so many observations."""
+        new = copy.copy(self)
+        new.mass = mass
         return new
 
     n_blocks = 1

@@ -73,7 +73,8 @@ class DaskCounts:
         if self.n_steps % self.settle_after == 0:
             for states in list(self.alive):
                 states.settle()
-        step = once(partial(_expect, model=model, params=params, beta=beta))
+        mass = float(self.column_sums.sum())
+        step = once(partial(_expect, model=model, params=params, beta=beta, mass=mass))
         parts = [call(step, X, piece) for X, piece in self._beside(rows)]
         total = reduced(task(add_statistics), [part[1] for part in parts])
         none = task(_none_of)(parts[0][0])
@@ -224,11 +225,11 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
 
 
 def _expect(
-    X: CSRCounts, rows: Rows, model: FoldIn[P, S], params: P, beta: float
+    X: CSRCounts, rows: Rows, model: FoldIn[P, S], params: P, beta: float, mass: float
 ) -> tuple[Rows, S]:
     with threads(1):
         rows = np.broadcast_to(rows, (X.shape[0], rows.shape[1]))
-        states, stats = X.expect(model, params, rows, beta)
+        states, stats = X.part_of(mass).expect(model, params, rows, beta)
     return states, stats
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from skcooc.protocol import Array, Block, OnlineModel, Rows
 
 DECAY = 0.5  # of the step sizes
@@ -70,13 +72,14 @@ def step(
     """E-step on a batch, and M-step on the mean of what all batches expect.
 
     The rows (n, k) are folded into the parameters given. In the M-step, beside a prior of the
-    model, the mean stands for ``total`` observations.
+    model, the mean stands for ``total`` observations. To the E-step the batch is part of a table
+    without end, of which no single observation matters to what is expected of a column.
 
     O. Cappé and E. Moulines, On-line expectation-maximization algorithm for latent data models,
     Journal of the Royal Statistical Society B 71, 2009; P. Liang and D. Klein, Online EM for
     unsupervised models, NAACL 2009.
     """
-    rows, stats = model.expect(X, params, rows, beta)
+    rows, stats = model.expect(X.part_of(np.inf), params, rows, beta)
     kept = blended(kept, stats, float(X.column_sums.sum()))
     params = model.maximize(scaled(kept.stats, total), params, beta)
     return Step(params, rows, kept, float(stats.free_energy))

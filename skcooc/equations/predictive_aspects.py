@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from skcooc.equations.aspects import Aspects, Params, Statistics
 from skcooc.equations.memberships import reciprocals
-from skcooc.protocol import Array, Block, Counts, Equations, FoldIn, Need, Rows
+from skcooc.protocol import Array, Block, Counts, FoldIn, Need, OnlineModel, Rows
 from skcooc.simplex import normalise
 
 
 @dataclass(frozen=True)
-class PredictiveAspects(Equations[Params, Statistics]):
+class PredictiveAspects(OnlineModel[Params, Statistics]):
     """Equations of the aspect model where every observation is predicted by all the others.
 
     In EM a posterior is made of expected counts that contain it (memo, section 5.2), so that every
@@ -44,16 +45,18 @@ class PredictiveAspects(Equations[Params, Statistics]):
     objective is -1/beta sum n_ij log of what normalises the posteriors. There is no proof that it
     falls: the equations are the stationary ones of no function known, as indirect effects are left
     out (appendix B). In the second form of tempering the posterior is times P(z_k)^(1 - beta).
+
+    Rows may be some of a table: all that they need of the others is in the parameters, and T_k is
+    P(z_k) times the observations of the whole. In a stream the C_jk are those of rows that came
+    before, and the r_k is left out of the row alone, as if there were no end of observations. To
+    leave it out of columns, too, as rows of a table in blocks come again in every pass, predicted
+    worse: there the mean of all batches holds only a part of it.
     """
 
     aspects: Aspects
     row_prior: float = 1.0  # alpha: pseudo-counts of a row in all
 
-    @property
-    def needs(self) -> Mapping[Need, str]:
-        """Observations that leave themselves out."""
-        reason = "leave_one_out=True needs all observations of a column at once; it needs False"
-        return {"left_out": reason}
+    needs: ClassVar[Mapping[Need, str]] = {}
 
     @property
     def component_prior(self) -> float:
@@ -62,7 +65,11 @@ class PredictiveAspects(Equations[Params, Statistics]):
 
     def folding(self, params: Params) -> tuple[AspectsWithPrior, Params]:
         """New rows leave nothing out."""
-        return AspectsWithPrior(self.aspects, self.row_prior), params
+        return self.joining(), params
+
+    def joining(self) -> AspectsWithPrior:
+        """Rows of a batch leave nothing out but in the E-step that the M-step is made of."""
+        return AspectsWithPrior(self.aspects, self.row_prior)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """One plain step from random components: before it there is nothing to leave out."""
@@ -71,9 +78,9 @@ class PredictiveAspects(Equations[Params, Statistics]):
         return self.aspects.maximize(stats, params, 1.0), rows
 
     def per_totals(self, X: Block, params: Params) -> Array:
-        """One by the expected counts, and pseudo-counts, of each aspect, (K,)."""
-        totals = X.column_sums.sum() * params.weights.astype(np.float64)
-        return reciprocals(totals + self.component_prior * len(params.components))
+        """One by the expected counts, and pseudo-counts, of each aspect, (K,); 0 without end."""
+        prior = self.component_prior * len(params.components) / X.mass
+        return reciprocals(params.weights.astype(np.float64) + prior) / X.mass
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows."""
@@ -93,6 +100,10 @@ class PredictiveAspects(Equations[Params, Statistics]):
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """M-step for the components and their weights, memo eqs. (7), (9): of all observations."""
         return self.aspects.maximize(stats, params, beta)
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters of which every component is, in this share, the distribution."""
+        return self.aspects.diluted(params, distribution, share)
 
     def log_prior(self, params: Params, beta: float) -> float:
         """Zero: what predicts an observation that is left out needs no prior to bound it."""
@@ -116,7 +127,9 @@ class AspectsWithPrior(FoldIn[Params, Statistics]):
     """How new rows are folded in: plainly, but with the prior of rows.
 
     Their components have no observations of theirs to leave out. To leave them out of the rows
-    alone predicted a little worse.
+    alone predicts worse: with 80 per cent of the observations of new rows folded in, the perplexity
+    of the others was 931 plainly and 967 so, and 970 with columns, too, on abstracts of NeurIPS;
+    411, 454 and 457 on verses; both at K=128, and at a beta that is larger by .06 alike.
     """
 
     aspects: Aspects

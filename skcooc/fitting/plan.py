@@ -183,11 +183,6 @@ class Plan:
         return replace(self, bursts=None)
 
     @property
-    def exchangeable(self) -> Plan:
-        """The same plan for rows that come and go: no observation knows all others."""
-        return replace(self, left_out=None)
-
-    @property
     def burnt_in(self) -> Plan:
         """The same plan for what has its burn-in behind it."""
         return replace(self, burn_in=0)

@@ -110,7 +110,7 @@ class Batch:
     ) -> Folded:
         """Fold the rows in, by a few E-steps, and predict what is held out."""
         new = self.X.as_new()
-        rows = fold_in(model, params, beta, new, n_jobs, max_iter=INNER_ITERATIONS)
+        rows = fold_in(model.joining(), params, beta, new, n_jobs, max_iter=INNER_ITERATIONS)
         if self.heldout is None:
             return Folded(rows, None)
         return Folded(rows, judge(self.heldout)(model, params, rows))

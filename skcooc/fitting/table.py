@@ -53,7 +53,7 @@ def fit(
     if resume:
         options = replace(options, seeds=resume.seeds)
     train, heldout = hold_out(sample, *options.division) if options.holds_out else (sample, None)
-    aims = (plan if "left_out" in X.offers else plan.exchangeable).aims(sample)
+    aims = plan.aims(sample)
     begun = resume or _begun(plan, train, heldout, aims, options, progress, start is not None)
     grown = begun.grown
     seed = replace(plan, equations=grown.seed)

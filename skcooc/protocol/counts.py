@@ -115,6 +115,13 @@ class Block(Counts, Protocol):
         """How many rows each row stands for, (n,)."""
 
     @property
+    def mass(self) -> float:
+        """Observations of the whole table that these rows are of, by their weights."""
+
+    def part_of(self, mass: float) -> Self:
+        """The same rows, as some of a table with so many observations."""
+
+    @property
     def observations(self) -> Array:
         """How many observations each non-zero stands for, row weights included, (nnz,)."""
 

@@ -79,6 +79,10 @@ class OnlineModel(Equations[P, S], Protocol[P, S]):
     def diluted(self, params: P, distribution: Array, share: float) -> P:
         """Parameters of which every component is, in this share, the distribution (M,)."""
 
+    def joining(self) -> FoldIn[P, Any]:
+        """What folds rows of a batch in, before the E-step of these equations: these themselves."""
+        return self
+
 
 class Alternating(Equations[P, S], Protocol[P, S]):
     """A model whose rows and columns can be fitted in turn, at beta = 1."""

@@ -13,14 +13,17 @@ from skcooc.counts import CSRCounts
 from skcooc.em import Bursts, Leg, OverRelaxation, Run, State, fit
 from skcooc.em.bursts import FAR, bound, rise, slope
 from skcooc.equations.aspects import Aspects
+from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.model_selection import split_observations
 from tests.cases import FAST
 from tests.equations.literal_aspects import literal_step, mixtures, parameters
+from tests.equations.literal_predictive_aspects import step as literal_left_out
 from tests.tables import MANY_THREADS, factors, planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 A_ROW = 20.0  # concentration
 X = planted(n_rows=60, n_columns=80, n_observations=6000, burstiness=A_ROW).X.astype(float)
+BURSTY_AND_SHORT = planted(4, 6000, n_rows=200, n_columns=80, burstiness=A_ROW).X.astype(float)
 TRAIN, TEST = split_observations(X, random_state=0)
 BURSTY = AspectModel(3, burstiness=A_ROW, **FAST)
 PLAIN = OverRelaxation(1.0)
@@ -86,6 +89,25 @@ def test_tables_are_the_literal_ones(scale):
             al = a * P
             closed = np.where(n > 0, al * (digamma(al + n) - digamma(al)), 0)
             np.testing.assert_allclose(found, closed, rtol=1e-9)
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.8])
+def test_tables_leave_themselves_out_as_the_literal_ones_do(beta):
+    table, a, model = random_table(), 5.0, PredictiveAspects(Aspects(3, component_prior=0.1), 2.0)
+    state, n = somewhere(table), table.toarray()
+    run = Run(state, PLAIN)
+    rounds = Bursts(Leg(model, CSRCounts(table), beta, 1, 0.0), a)
+    rounds.enter(run, np.random.default_rng(0))
+    leg = rounds.at(run)
+    rows, stats = leg.X.expect(model, *state, beta)
+    B = state.params.components
+    C = np.maximum(B / model.per_totals(leg.X, state.params) - 0.1, 0)
+    T = literal_tables(n, predicted(state), a)
+    found = literal_left_out(T, state.rows, C, beta, 2.0, 0.1)[:2]
+    whole = literal_left_out(n, state.rows, C, beta, 2.0, 0.1)[:2]
+    for literal, ours, counts in zip(found, (rows, stats.components), whole, strict=True):
+        np.testing.assert_allclose(ours, literal, atol=2e-3)
+        assert np.abs(counts - literal).max() > 0.02
 
 
 def test_a_swapped_slope_is_found(monkeypatch):
@@ -204,6 +226,20 @@ def test_a_warm_start_goes_on_with_rounds():
     assert dcm(n, model.embedding_ @ model.components_, A_ROW) > before + 10
 
 
+def test_it_goes_with_observations_that_leave_themselves_out():
+    train, test = split_observations(BURSTY_AND_SHORT, random_state=0)
+    options = {"beta": 0.85, "leave_one_out": True, **FAST}
+    bursty, whole = (
+        RowMemory(AspectModel(8, **options, burstiness=a), random_state=0).fit(train)
+        for a in (A_ROW, None)
+    )
+    assert bursty.estimator_.leave_one_out_
+    assert bursty.perplexity(Dyads(test)) < whole.perplexity(Dyads(test))
+    few = AspectModel(20, burstiness=A_ROW, random_state=0, max_iter=10, tol=1e-2)
+    searched = few.fit(planted(n_rows=60, n_observations=600).X).temperature_search_
+    assert "left out" in {probe.sought for probe in searched}
+
+
 def test_averages_are_of_bursty_members():
     model = AveragedModels(clone(BURSTY), 2, random_state=0).fit(TRAIN)
     plain = AveragedModels(AspectModel(3, **FAST), 2, random_state=0).fit(TRAIN)
@@ -216,7 +252,6 @@ def test_averages_are_of_bursty_members():
 @pytest.mark.parametrize(
     ("params", "table", "message"),
     [
-        ({"leave_one_out": True}, X, "leave_one_out=True .* set burstiness=None"),
         ({"early_stopping": True}, X, "early_stopping=True .* set burstiness=None"),
         ({"burstiness": 0.0}, X, "The 'burstiness' parameter of AspectModel must be"),
         ({}, RowBlocks([X]), "burstiness replaces the counts"),

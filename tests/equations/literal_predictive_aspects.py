@@ -7,7 +7,8 @@ def posterior(n, A, C, beta, row_prior, component_prior, tempering="joint", own=
     """r[i, j, k], predicted by all observations but one of the cell, or uniform.
 
     A are the mixtures of the rows, C the expected counts of the columns. ``own``, like r, is what
-    is left out; that of A and C where it is None.
+    is left out; that of A and C where it is None. A count that is no integer stands for ceil(count)
+    observations of equal weight.
     """
     T, n_rows = C.sum(axis=0), n.sum(axis=1)
     P = T / T.sum()
@@ -16,6 +17,7 @@ def posterior(n, A, C, beta, row_prior, component_prior, tempering="joint", own=
     r = np.zeros((*n.shape, len(T)))
     for i, j in zip(*np.nonzero(n), strict=True):
         mine = A[i] * B[j] / (A[i] @ B[j]) if own is None else own[i, j]
+        mine = mine * n[i, j] / np.ceil(n[i, j])
         row = N[i] - np.minimum(mine, N[i]) + row_prior * P
         column = C[j] - np.minimum(mine, C[j]) + component_prior
         terms = (row * column / (T - np.minimum(mine, C[j]) + component_prior * len(C))) ** beta

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from skcooc import AspectModel, AveragedModels, Dyads
 from skcooc.counts import CSRCounts, csr
 from skcooc.counts.left_out import power_of_rest
-from skcooc.equations.aspects import Aspects, Params
+from skcooc.em.online import averages, step
+from skcooc.equations.aspects import Aspects, Params, Statistics
 from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.model_selection import split_observations
 from tests.equations import literal_predictive_aspects as literal
@@ -169,6 +170,25 @@ def test_threads_change_nothing(monkeypatch):
     assert one[1].free_energy == three[1].free_energy
 
 
+def in_two(X, model, params, rows, part_of):
+    """An E-step of two blocks of rows, that have this of the whole table; sums of both."""
+    blocks = [(CSRCounts(X[part]), rows[part]) for part in (slice(4), slice(4, None))]
+    found = [model.expect(part_of(block), params, states, 0.8) for block, states in blocks]
+    mixtures = np.vstack([states for states, _ in found])
+    return mixtures, sum(stats.components for _, stats in found)
+
+
+def test_blocks_of_rows_leave_out_what_the_whole_table_does():
+    X, model = rich_table(), model_of()
+    early = converged(model, X, 0.8, 5)
+    rows, stats = model.expect(CSRCounts(X), early.params, early.rows, 0.8)
+    told = in_two(X, model, early.params, early.rows, lambda block: block.part_of(X.sum()))
+    alone = in_two(X, model, early.params, early.rows, lambda block: block)
+    np.testing.assert_allclose(told[0], rows, rtol=1e-12)
+    np.testing.assert_allclose(told[1], stats.components, rtol=1e-12)
+    assert np.abs(alone[1] - stats.components).max() > 1e-3
+
+
 def test_single_precision_is_safe_where_nothing_is_left():
     X = sp.csr_array(np.eye(40, 30, dtype=np.float32) * 1e-3)
     for beta in (1.0, 0.5):
@@ -216,14 +236,35 @@ def test_it_is_not_tried_where_rows_are_longer_than_aspects_are_many():
     assert not fixed.leave_one_out_
 
 
-def test_a_stream_never_leaves_out_and_cannot_follow_what_does():
+def test_a_stream_goes_on_with_what_its_first_batch_has_chosen():
     options = {"n_components": 40, "random_state": 0, "max_iter": 20, "tol": 1e-3}
-    stream = AspectModel(**options).partial_fit(SHORT).partial_fit(SHORT)
-    assert not stream.leave_one_out_
-    model = AspectModel(**options).fit(SHORT)
-    assert model.leave_one_out_
-    with pytest.raises(ValueError, match="Fit anew"):
-        model.partial_fit(SHORT)
+    stream = AspectModel(**options).partial_fit(SHORT)
+    assert stream.leave_one_out_
+    before = stream.components_
+    assert stream.partial_fit(SHORT[:400]).leave_one_out_
+    assert np.abs(stream.components_ - before).max() > 1e-3
+
+
+def after_a_step(model, X, fit, total):
+    """What a batch makes of parameters, when it is as much as all batches before."""
+    kept = averages(fit.stats, X.sum())
+    return step(model, CSRCounts(X), fit.params, fit.rows, 1.0, kept, total).params.components
+
+
+def test_a_step_of_a_stream_leaves_out_of_rows_alone(monkeypatch):
+    X, model = rich_table(), model_of()
+    early = converged(model, X, 1.0, 5)
+    C = counts_of(model, early.params, X) * 1e9  # one matters to none of so many
+    priors = model.row_prior, model.component_prior * 1e9, "joint"
+    batch = literal.step(X.toarray(), early.rows, C, 1.0, *priors)[1]
+    fit = early._replace(stats=Statistics(batch, 0.0))
+    found = after_a_step(model, X, fit, X.sum())
+    expected = batch + model.component_prior
+    np.testing.assert_allclose(found, expected / expected.sum(axis=0), atol=1e-8)
+    monkeypatch.setattr(CSRCounts, "part_of", lambda self, mass: self)
+    of_columns_too = after_a_step(model, X, fit, X.sum())
+    plain = after_a_step(NothingLeftOut(model), X, fit, X.sum())
+    assert min(np.abs(twin - found).max() for twin in (of_columns_too, plain)) > 1e-4
 
 
 def test_averages_choose_it_for_all():
