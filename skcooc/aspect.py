@@ -22,12 +22,13 @@ from skcooc.equations.aspects import (
     usual_predictive_beta,
 )
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting import LeftOut, Plan, Priors
+from skcooc.fitting import LeftOut, Plan, Priors, PseudoCounts
 from skcooc.protocol import Block
 
-# Where observations leave themselves out. On stories of Reuters and abstracts of NeurIPS, K=32 and
-# 128, .01 was as good, and .05 up to three per cent worse.
-COMPONENT_PRIOR = 0.02
+# Where observations leave themselves out: pseudo-counts of a column in every component and of a
+# row, and shares of both that are tried, one after the other.
+PSEUDO_COUNTS = 0.02, 1.0
+FEWER_OF_ROW, FEWER_OF_COLUMN = (1.0, 0.3), (0.25, 1.0)
 TEMPERATURES = 0.5, 1.0
 LEAST_ASPECTS = 32  # with which temperatures are tried, where there are more
 PREDICTIVE_STEP = 0.04  # between temperatures tried where observations leave themselves out
@@ -183,7 +184,7 @@ class AspectModel(CooccurrenceEstimator):
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float | Literal["auto"] = "auto"
     leave_one_out: bool | Literal["auto"] = "auto"
-    row_prior: float = 1.0
+    row_prior: float | Literal["auto"] = "auto"
     burstiness: float | Literal["auto"] | None = None
     cooling: float | None = None
     max_iter: int = 500
@@ -195,7 +196,7 @@ class AspectModel(CooccurrenceEstimator):
         "tempering": [StrOptions({"joint", "likelihood"})],
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "leave_one_out": ["boolean", StrOptions({"auto"})],
-        "row_prior": [Interval(Real, 0, None, closed="neither")],
+        "row_prior": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "burstiness": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
         "cooling": COOLING,
     }
@@ -210,6 +211,12 @@ class AspectModel(CooccurrenceEstimator):
         """Whether observations were left out."""
         return isinstance(self._fitted_model, PredictiveAspects)
 
+    @property
+    def row_prior_(self) -> float | None:
+        """Pseudo-observations of a row; None where observations were not left out."""
+        model = self._fitted_model
+        return float(model.row_prior) if isinstance(model, PredictiveAspects) else None
+
     def _plan(self) -> Plan:
         left_out, prior = self._leaves_out(), self.component_prior
         if left_out and (self.cooling or 0) > 1:
@@ -217,14 +224,14 @@ class AspectModel(CooccurrenceEstimator):
                 "leave_one_out=True has no aspects that split: it needs cooling < 1, or None."
             )
         searched = prior == "auto" and not left_out
+        predictive = self._pseudo_counts()
         if prior == "auto":
-            prior = COMPONENT_PRIOR if left_out else 0.0
-        if searched and self._goes_on():
-            prior = self.component_prior_
+            plainly = self.component_prior_ if self._goes_on() else 0.0
+            prior = predictive.usual[0] if left_out else plainly
         plain = self._aspects(self.n_components, prior)
-        chooses = self.leave_one_out == "auto" and not left_out and self.cooling is None
+        chooses = self.leave_one_out == "auto" and self.cooling is None and self.burstiness is None
         return Plan(
-            PredictiveAspects(plain, self.row_prior) if left_out else plain,
+            predictive.model(*predictive.usual) if left_out else plain,
             partial(self._temperatures, left_out),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
@@ -232,7 +239,8 @@ class AspectModel(CooccurrenceEstimator):
             cooling=cooled(self.cooling, plain.critical_beta),
             priors=self._priors if searched else None,
             coarse=None if left_out else partial(self._coarse, prior),
-            left_out=self._left_out if chooses and self.burstiness is None else None,
+            left_out=self._left_out if chooses and not left_out else None,
+            pseudo_counts=predictive if chooses or left_out else None,
             hands_on=plain.diluted if self.cooling is None else None,
             bursts=self._concentration(),
             alternates=self.beta == 1 and not (prior or left_out or self.cooling),
@@ -263,10 +271,27 @@ class AspectModel(CooccurrenceEstimator):
         """Where a row has fewer observations than there are aspects in the mean."""
         if mean_length(X) >= self.n_components:
             return None
-        prior = COMPONENT_PRIOR if self.component_prior == "auto" else self.component_prior
-        plain = self._aspects(self.n_components, prior)
-        model = PredictiveAspects(plain, self.row_prior)
-        return LeftOut(self._predictive_temperatures(X), model, (prior, self.row_prior))
+        return LeftOut(self._predictive_temperatures(X), self._pseudo_counts())
+
+    def _pseudo_counts(self) -> PseudoCounts:
+        """Those with which observations leave themselves out: known, given, or to be tried."""
+        prior, row_prior = PSEUDO_COUNTS
+        if self._goes_on() and self.row_prior_ is not None:
+            prior, row_prior = self.component_prior_, self.row_prior_
+        smaller = []
+        if self.row_prior == "auto":
+            smaller.append(FEWER_OF_ROW)
+        else:
+            row_prior = self.row_prior
+        if self.component_prior == "auto":
+            smaller.append(FEWER_OF_COLUMN)
+        else:
+            prior = self.component_prior
+        return PseudoCounts(self._predictive, (prior, row_prior), smaller)
+
+    def _predictive(self, prior: float, row_prior: float) -> PredictiveAspects:
+        """Equations where observations leave themselves out, with these pseudo-counts."""
+        return PredictiveAspects(self._aspects(self.n_components, prior), row_prior)
 
     def _coarse(self, prior: float, X: Block) -> Coarse:
         """A quarter of the aspects, whose temperature says where that of all is."""
