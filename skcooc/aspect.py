@@ -28,7 +28,7 @@ from skcooc.protocol import Block
 # Where observations leave themselves out: pseudo-counts of a column in every component and of a
 # row, and shares of both that are tried, one after the other.
 PSEUDO_COUNTS = 0.02, 1.0
-FEWER_OF_ROW, FEWER_OF_COLUMN = (1.0, 0.3), (0.25, 1.0)
+FEWER_OF_COLUMN, FEWER_OF_ROW = (0.25, 1.0), (1.0, 0.3)
 TEMPERATURES = 0.5, 1.0
 LEAST_ASPECTS = 32  # with which temperatures are tried, where there are more
 PREDICTIVE_STEP = 0.04  # between temperatures tried where observations leave themselves out
@@ -279,14 +279,14 @@ class AspectModel(CooccurrenceEstimator):
         if self._goes_on() and self.row_prior_ is not None:
             prior, row_prior = self.component_prior_, self.row_prior_
         smaller = []
-        if self.row_prior == "auto":
-            smaller.append(FEWER_OF_ROW)
-        else:
-            row_prior = self.row_prior
         if self.component_prior == "auto":
             smaller.append(FEWER_OF_COLUMN)
         else:
             prior = self.component_prior
+        if self.row_prior == "auto":
+            smaller.append(FEWER_OF_ROW)
+        else:
+            row_prior = self.row_prior
         return PseudoCounts(self._predictive, (prior, row_prior), smaller)
 
     def _predictive(self, prior: float, row_prior: float) -> PredictiveAspects:
