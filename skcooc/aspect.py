@@ -26,7 +26,10 @@ from skcooc.fitting import LeftOut, Plan, Priors, PseudoCounts
 from skcooc.protocol import Block
 
 # Where observations leave themselves out: pseudo-counts of a column in every component and of a
-# row, and shares of both that are tried, one after the other.
+# row, and shares of both that are tried, one after the other. On one split of abstracts and messages,
+# K=32 and 128, none of .3, 1 and 3 in a row with .005 and .02 in a column gained more than .5 per
+# cent; on verses, K=128, .3 and .005 gained 2.7, on pairs of abstracts they lost 2 and 6. .1 in a
+# column lost 20 per cent there.
 PSEUDO_COUNTS = 0.02, 1.0
 FEWER_OF_COLUMN, FEWER_OF_ROW = (0.25, 1.0), (1.0, 0.3)
 TEMPERATURES = 0.5, 1.0
@@ -68,7 +71,8 @@ class AspectModel(CooccurrenceEstimator):
         after beta, between .001 and .5 of the mean expected count, beginning with .03 of it. It is
         zero elsewhere, where data are not thin, as the held-out observations show by a smoothing
         below .01, and where the first one tried lowers their perplexity by less than one per cent,
-        as on most texts. With ``leave_one_out=True`` "auto" is .02.
+        as on most texts. Where observations leave themselves out "auto" is .02, or a quarter of
+        that where this predicts better.
 
     leave_one_out : bool or "auto", default="auto"
         Whether the posterior of an observation leaves out what the observation itself contributed
@@ -83,11 +87,14 @@ class AspectModel(CooccurrenceEstimator):
         observations by more than one per cent. ``leave_one_out_`` says so. It is not tried in
         streams, on dask arrays and tables on disk, with ``burstiness`` or with ``cooling``.
 
-    row_prior : float > 0, default=1.0
+    row_prior : float > 0 or "auto", default="auto"
         Only where observations leave themselves out: how many observations, distributed as P(z),
         are added to those of every row; that is a Dirichlet prior of which the mixture of the row
-        is the mean. Stories of Reuters and abstracts of NeurIPS at K=32 and 128 did not prefer
-        another from .3 to 2 by more than one per cent.
+        is the mean. "auto" is 1, or .3 where ``beta="auto"`` and the observations held out are
+        predicted better; with ``leave_one_out=True`` a pseudo-count that is not the usual one must
+        be better by more than one per cent. The short fits of these follow those for beta. On
+        verses with K=128 they gain 1.7 per cent, on abstracts and messages none could gain more
+        than .5; 3 failed on verses with K=32.
 
     burstiness : float > 0, "auto" or None, default=None
         Concentration a of a row, in observations, where its columns come in bursts, as words do: a
@@ -135,6 +142,8 @@ class AspectModel(CooccurrenceEstimator):
         A dask array where X was one.
     component_prior_ : float
         Pseudo-count used.
+    row_prior_ : float or None
+        Pseudo-observations of a row; None where observations did not leave themselves out.
     leave_one_out_ : bool
         Whether observations left themselves out.
     beta_ : float
@@ -147,8 +156,9 @@ class AspectModel(CooccurrenceEstimator):
         The temperatures tried with ``n_components``, a quarter of the aspects but at least 32, or
         all where there are no more; that which these say is best, tried with all, where
         ``n_components`` is None; pseudo-counts at it; and temperatures at which observations leave
-        themselves out, with ``row_prior``. Each has ``beta``, ``prior``, ``validation.perplexity``
-        and ``validation.smoothing``. Empty where none was searched.
+        themselves out, and smaller pseudo-counts then, with ``row_prior``. Each has ``beta``,
+        ``prior``, ``validation.perplexity`` and ``validation.smoothing``. Empty where none was
+        searched.
 
     See Also
     --------

@@ -203,9 +203,13 @@ def test_it_is_chosen_where_rows_are_short_and_held_out_observations_prefer_it()
     assert "left out" not in [probe.sought for probe in plain.temperature_search_]
     assert chosen.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
     assert chosen.beta_ in [p.beta for p in chosen.temperature_search_ if p.sought == "left out"]
-    assert chosen.component_prior_ == 0.02
+    tried = [(p.prior, p.row_prior) for p in chosen.temperature_search_ if p.sought == "left out"]
+    assert {tried[-2], tried[-1]} != {tried[0]} == {(0.02, 1.0)}
+    assert (chosen.component_prior_, chosen.row_prior_) in tried
+    assert plain.row_prior_ is None
     again = AspectModel(**options, warm_start=True).fit(train)
     assert again.fit(train).leave_one_out_
+    assert again.row_prior_ == chosen.row_prior_
 
 
 def test_it_is_not_tried_where_rows_are_longer_than_aspects_are_many():
