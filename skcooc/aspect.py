@@ -26,7 +26,7 @@ from skcooc.fitting import LeftOut, Plan, Priors, PseudoCounts
 from skcooc.protocol import Block
 
 # Where observations leave themselves out: pseudo-counts of a column in every component and of a
-# row, and shares of both that are tried, one after the other. On one split of abstracts and messages,
+# row, and shares of both that are tried, one after the other. On a split of abstracts and messages,
 # K=32 and 128, none of .3, 1 and 3 in a row with .005 and .02 in a column gained more than .5 per
 # cent; on verses, K=128, .3 and .005 gained 2.7, on pairs of abstracts they lost 2 and 6. .1 in a
 # column lost 20 per cent there.
@@ -127,7 +127,7 @@ class AspectModel(CooccurrenceEstimator):
         ``leave_one_out=True`` has no aspects that split: it needs one below 1, or None.
 
     tol : float, default=3e-6
-        EM stops when the free energy falls by less than this, relative to its size. With 1e-5
+        EM stops when the free energy changes by less than this, relative to its size. With 1e-5
         it stops too early: that costs up to half a per cent of the perplexity.
 
     Attributes
