@@ -63,7 +63,7 @@ class Leg:
     X: Counts  # (n, M)
     beta: float
     max_iter: int
-    tol: float  # it has converged where the objective falls by no more than this share of its size
+    tol: float  # it has converged where the objective changes by no more than this share of it
     heldout: HeldOut | None = None  # validates every iteration; the best parameters are returned
     patience: int = 10  # iterations without a better held-out perplexity after which it ends
     enough: bool = False  # whether to reach max_iter is to converge
@@ -237,5 +237,6 @@ def iterate(run: Run, leg: Leg) -> None:
         perplexity = validation.perplexity
     run.history.append(Record(leg.beta, objective, perplexity, perf_counter() - began))
     impatient = leg.heldout is not None and run.since_best >= leg.patience
-    run.settled = impatient or run.objective - objective <= leg.tol * abs(objective)
+    # A rise is no end: it says only that the equations, predictive ones, descend on no objective.
+    run.settled = impatient or abs(run.objective - objective) <= leg.tol * abs(objective)
     run.objective, run.n_iter = objective, run.n_iter + 1

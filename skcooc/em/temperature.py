@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Literal, NamedTuple
@@ -85,7 +85,8 @@ class Probe(NamedTuple):
         exponents = ", exponents = {:.3f}, {:.3f}".format(*self.exponents) if self.exponents else ""
         prior = f", prior = {self.prior:.2g}" if self.prior else ""
         few = f", {self.n_components} components" if self.n_components else ""
-        left_out = "" if self.row_prior is None else ", each left out"
+        alone = self.row_prior is None
+        left_out = "" if alone else f", {self.row_prior:.2g} in a row, each left out"
         return f"beta = {self.beta:.3f}{exponents}{prior}{few}{left_out}"
 
     @property
@@ -223,6 +224,28 @@ def search_left_out(
         lambda tried: tried._replace(prior=prior, row_prior=row_prior),
         *(evaluate, start, within, N_LEFT_OUT, observe, worth, 1),
     )
+
+
+def search_smaller(
+    evaluate: Callable[[float, float], Validation],
+    start: Probe,
+    shares: Sequence[tuple[float, float]],
+    observe: Callable[[Probe], bool] = lambda probe: False,
+) -> list[Probe]:
+    """Smaller pseudo-counts, at one temperature: what predicts best so far times each share.
+
+    ``start`` is the best probe where observations leave themselves out, with its pseudo-counts of a
+    column in every component and of a row; of these are the shares.
+    """
+    probes = [start]
+    for of_column, of_row in shares:
+        at = min(probes, key=lambda probe: probe.validation.perplexity)
+        prior, row_prior = at.prior * of_column, (at.row_prior or 0.0) * of_row
+        found = evaluate(prior, row_prior)
+        probes.append(at._replace(validation=found, prior=prior, row_prior=row_prior))
+        if observe(probes[-1]):
+            break
+    return probes[1:]
 
 
 def _if_worth(

@@ -266,12 +266,12 @@ def _further(evaluate: Callable[..., Validation], at: Probe, aims: Aims) -> list
             worth=WORTH,
         )
     if (left_out := aims.left_out) is not None:
-        (prior, _), within = left_out.pseudo_counts, left_out.within
+        usual, within = left_out.pseudo_counts.usual, left_out.within
         guess = None if within.guess is None else (1 + within.guess) / 2  # a mean overfits less
         probes += search_left_out(
-            lambda beta: evaluate(beta, component_prior=prior, leave_one_out=True),
+            lambda beta: evaluate(beta, component_prior=usual[0], leave_one_out=True),
             best([at, *probes], WORTH),
-            left_out.pseudo_counts,
+            usual,
             within._replace(guess=guess),
             worth=WORTH,
         )

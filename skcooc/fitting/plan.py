@@ -76,12 +76,19 @@ class Priors(NamedTuple):
     model: Callable[[float], Model]  # that with a pseudo-count
 
 
+class PseudoCounts(NamedTuple):
+    """Those with which observations leave themselves out: of a column in a component, of a row."""
+
+    model: Callable[[float, float], Model]
+    usual: tuple[float, float]
+    smaller: Sequence[tuple[float, float]]  # shares of both that are tried, one after the other
+
+
 class LeftOut(NamedTuple):
     """The same model where observations leave themselves out, and its temperatures."""
 
     within: TemperatureRange
-    model: Model
-    pseudo_counts: tuple[float, float]  # of a column in every component, and of a row
+    pseudo_counts: PseudoCounts
 
 
 class Aims(NamedTuple):
@@ -128,6 +135,7 @@ class Plan:
     priors: Callable[[Block], Priors] | None = None
     coarse: Callable[[Block], Coarse] | None = None
     left_out: Callable[[Block], LeftOut | None] | None = None  # None where that is not tried
+    pseudo_counts: PseudoCounts | None = None  # where observations leave themselves out, or may do
     beginner: Model | None = None  # what burns in; None where that is the model itself
     # The same model with other exponents of the indices given, where they are looked for.
     exponents: Callable[[Any, Exponents], Model] | None = None
@@ -154,7 +162,8 @@ class Plan:
         """How many are tried at most, where the temperature is looked for."""
         n_exponents = 3 * N_EXPONENTS * (self.exponents is not None)
         n_priors = (N_PRIORS + 1) * (self.priors is not None)
-        n_left_out = N_LEFT_OUT * (self.left_out is not None)
+        smaller = () if self.pseudo_counts is None else self.pseudo_counts.smaller
+        n_left_out = N_LEFT_OUT * (self.left_out is not None) + len(smaller)
         return N_PROBES + (self.coarse is not None) + n_exponents + n_priors + n_left_out
 
     def searched(self, X: Block) -> TemperatureRange | None:

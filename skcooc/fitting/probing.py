@@ -23,6 +23,7 @@ from skcooc.em.temperature import (
     search_exponents,
     search_left_out,
     search_prior,
+    search_smaller,
 )
 from skcooc.fitting.plan import Aims, Options, Plan
 from skcooc.fitting.restarts import Progress
@@ -139,19 +140,32 @@ class Search:
         """Probes of temperatures at which observations leave themselves out."""
         if self.aims.left_out is None:
             return []
-        within, model, pseudo_counts = self.aims.left_out
+        within, (model, usual, _) = self.aims.left_out
         return search_left_out(
-            lambda beta: self.probes(beta, model, "left out"),
+            lambda beta: self.probes(beta, model(*usual), "left out"),
             at,
-            pseudo_counts,
+            usual,
             within,
+            self.observe,
+        )
+
+    def smaller(self, at: Probe) -> list[Probe]:
+        """Probes of smaller pseudo-counts, where observations leave themselves out."""
+        leaves_out = at.row_prior is not None or "left_out" in self.plan.equations.needs
+        if (pseudo_counts := self.plan.pseudo_counts) is None or not leaves_out:
+            return []
+        model, (prior, row_prior), shares = pseudo_counts
+        return search_smaller(
+            lambda *tried: self.probes(at.beta, model(*tried), "left out"),
+            at._replace(prior=prior, row_prior=row_prior),
+            shares,
             self.observe,
         )
 
     def tuned(self, probe: Probe) -> Model:
         """The model that a probe has tried."""
-        if self.aims.left_out is not None and probe.row_prior is not None:
-            return self.aims.left_out.model
+        if self.plan.pseudo_counts is not None and probe.row_prior is not None:
+            return self.plan.pseudo_counts.model(probe.prior, probe.row_prior)
         priors, exponents = self.aims.priors, self.plan.exponents
         model = self.plan.equations if priors is None else priors.model(probe.prior)
         if exponents is None or probe.exponents is None:
@@ -187,7 +201,7 @@ def find(
         probes = Probes(plan.searching, X, heldout, options)
         seeker = Search(plan, aims, probes, observe)
         found = seeker.temperatures(within, few)
-        for further in (seeker.exponents, seeker.priors, seeker.left_out):
+        for further in (seeker.exponents, seeker.priors, seeker.left_out, seeker.smaller):
             found += further(best(found))
         won = best(found)
         leader, model = probes.leader(won), seeker.tuned(won)

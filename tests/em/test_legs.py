@@ -1,5 +1,6 @@
 """The driver on a toy model whose every step is known, so that it is seen to know no model."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -151,3 +152,23 @@ def test_validated_runs_return_their_best_parameters_and_others_record_nan():
     again = heldout(Aspects(4), result.params, result.rows)
     assert again.perplexity == result.validation.perplexity
     assert np.isnan(aspects_fit(random_table(), max_iter=3).history[0].validation_perplexity)
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A solver whose objectives are known: one that may rise before it falls to its end."""
+
+    objectives: Iterator[float]
+    pace: float = 1.0
+
+    def step(self, leg, state):
+        return state, next(self.objectives)
+
+
+@pytest.mark.parametrize("values", [(9, 5, 5.5, 4, 4), (9, 5, 4, 4)])
+def test_a_rise_is_no_end(values):
+    leg = Leg(None, None, 1.0, 50, 1e-6)
+    solver = Scripted(iter(values))
+    run = fit([leg], np.random.default_rng(0), solver, start=State(None, None))
+    assert run.converged
+    assert [record.free_energy for record in run.history] == list(values)

@@ -13,6 +13,7 @@ from skcooc.em.temperature import (
     search_coarsely,
     search_exponents,
     search_prior,
+    search_smaller,
 )
 from skcooc.heldout import Validation
 
@@ -178,3 +179,18 @@ def test_few_components_say_where_all_are_best():
     assert {probe.n_components for probe in coarse} == {8}
     assert last.beta == pytest.approx(0.72)
     assert best(probes) == last  # however well few components predict
+
+
+def test_smaller_pseudo_counts_are_tried_one_after_the_other_and_the_better_one_stays():
+    def loss(prior, row_prior):
+        return Validation(abs(np.log(prior / 0.005)) + abs(np.log(row_prior)) + 1, 0.0)
+
+    start = Probe(0.8, loss(0.02, 1.0), prior=0.02, row_prior=1.0)
+    tried = search_smaller(loss, start, [(0.25, 1.0), (1.0, 0.3)])
+    assert [(probe.prior, probe.row_prior) for probe in tried] == [(0.005, 1.0), (0.005, 0.3)]
+    assert {probe.beta for probe in tried} == {0.8}
+    plain = Probe(0.6, Validation(9.0, 0.0))
+    assert best([plain, start, *tried]) == tried[0]
+    tried = search_smaller(loss, start, [(1.0, 0.3), (0.25, 1.0)])
+    assert [(probe.prior, probe.row_prior) for probe in tried] == [(0.02, 0.3), (0.005, 1.0)]
+    assert len(search_smaller(loss, start, [(0.25, 1.0)] * 2, lambda probe: True)) == 1

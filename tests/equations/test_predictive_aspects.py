@@ -223,9 +223,13 @@ def test_it_is_chosen_where_rows_are_short_and_held_out_observations_prefer_it()
     assert "left out" not in [probe.sought for probe in plain.temperature_search_]
     assert chosen.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
     assert chosen.beta_ in [p.beta for p in chosen.temperature_search_ if p.sought == "left out"]
-    assert chosen.component_prior_ == 0.02
+    tried = [(p.prior, p.row_prior) for p in chosen.temperature_search_ if p.sought == "left out"]
+    assert {tried[-2], tried[-1]} != {tried[0]} == {(0.02, 1.0)}
+    assert (chosen.component_prior_, chosen.row_prior_) in tried
+    assert plain.row_prior_ is None
     again = AspectModel(**options, warm_start=True).fit(train)
     assert again.fit(train).leave_one_out_
+    assert again.row_prior_ == chosen.row_prior_
 
 
 def test_it_is_not_tried_where_rows_are_longer_than_aspects_are_many():
@@ -268,8 +272,8 @@ def test_a_step_of_a_stream_leaves_out_of_rows_alone(monkeypatch):
 
 
 def test_averages_choose_it_for_all():
-    X = planted(20, 20_000, n_rows=2000, n_columns=160).X
-    options = {"random_state": 0, "max_iter": 20, "tol": 1e-3}
+    X = planted(20, 20_000, n_rows=4000, n_columns=160).X
+    options = {"component_prior": 0.02, "random_state": 0, "max_iter": 20, "tol": 1e-3}
     mean = AveragedModels(AspectModel(40, **options), 2, random_state=0).fit(X)
     assert [member.leave_one_out_ for member in mean.estimators_] == [True, True]
     assert mean.temperature_search_[-1].sought == "left out"
