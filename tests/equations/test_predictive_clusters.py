@@ -31,6 +31,10 @@ CASES = {
 }
 
 
+def clusters_of(K):
+    return PredictiveClusters(RowClusters(K))
+
+
 def made_of(X, R):
     """The parameters that rows of counts, (n, M), with posteriors (n, K) make."""
     counts = X.T @ R + 0.02
@@ -40,7 +44,7 @@ def made_of(X, R):
 
 def test_where_every_row_is_there_very_often_it_is_plain_em():
     X, R = random_table(20, 9).toarray(), np.random.default_rng(0).dirichlet(np.ones(3), 20)
-    model, plain = PredictiveClusters(RowClusters(3)), RowClusters(3)
+    model, plain = clusters_of(3), RowClusters(3)
     for times, (least, most) in {1: (0.1, 1), 10**6: (0, 1e-4)}.items():
         params, table = made_of(times * X, R), CSRCounts(sp.csr_array(X), np.full(20, times * 1.0))
         left_out = model.expect(table, params, R, 0.5)[0]
@@ -52,19 +56,15 @@ def test_a_row_that_is_alone_in_its_cluster_does_not_stay_for_its_own_sake():
     X = np.array([[4.0, 4.0, 0.0], [5.0, 3.0, 0.0], [4.0, 5.0, 0.0]])
     alone = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     params = made_of(X, alone)
-    X, model = CSRCounts(sp.csr_array(X)), PredictiveClusters(RowClusters(2))
+    X, model = CSRCounts(sp.csr_array(X)), clusters_of(2)
     stays = RowClusters(2).expect(X, params.plain, alone, 1.0)[0]
     leaves = model.expect(X, params, alone, 1.0)[0]
     assert stays[0, 0] > 0.5 > 0.1 > leaves[0, 0]
-    np.testing.assert_allclose(leaves[1:, 1], 1, atol=0.1)
 
 
-def test_threads_and_blocks_change_nothing(monkeypatch):
+def test_threads_change_nothing(monkeypatch):
     monkeypatch.setattr(csr, "WORTH_A_THREAD", 1)
-    X, model = (
-        CSRCounts(random_table(2500, 9), np.arange(2500) % 3 / 2),
-        PredictiveClusters(RowClusters(3)),
-    )
+    X, model = CSRCounts(random_table(2500, 9), np.arange(2500) % 3 / 2), clusters_of(3)
     params, rows = model.start(X, np.random.default_rng(0))
     one, three = (model.expect(X.spread(n, map), params, rows, 0.3) for n in (1, 3))
     np.testing.assert_array_equal(one[0], three[0])
@@ -72,14 +72,17 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
     assert one[1].free_energy == three[1].free_energy
 
 
-def test_em_goes_on_where_the_objective_rises_and_ends_ten_iterations_after_its_least():
-    X = planted(6, 1500, kind="clusters", n_rows=150, n_columns=60).X.astype(float)
-    fit = run(PredictiveClusters(RowClusters(12)), X, beta=0.5, n_iter=200, tol=1e-6)
-    F = energies(fit)
-    least = np.flatnonzero(np.minimum.accumulate(F)[:-1] - F.clip(max=np.inf)[1:] > 1e-6 * F[1:])
+def test_em_ends_ten_iterations_after_its_least_objective_and_not_where_it_rises():
+    X, model = planted(6, 1500, kind="clusters", n_rows=80, n_columns=60).X, clusters_of(12)
+    fit = run(model, X.astype(float), beta=0.5, n_iter=200, tol=1e-6)
+    least, last, F = np.inf, 0, energies(fit)
+    for number, objective in enumerate(F):
+        if least - objective > 1e-6 * objective:
+            last = number
+        least = min(least, objective)
     assert fit.converged
-    assert len(F) == least[-1] + 2 + PredictiveClusters(RowClusters(12)).patience
-    assert (np.diff(F) > 0).any()
+    assert len(F) == last + 1 + model.patience
+    assert (np.diff(F)[:last] > 0).any()
 
 
 TABLE = planted(6, 6000, kind="clusters", n_rows=400, n_columns=120)
@@ -96,14 +99,15 @@ def test_predicts_better_and_finds_the_clusters_where_rows_are_short():
     assert found > before
 
 
+@pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_new_rows_have_nothing_to_leave_out():
     options = {"beta": 0.3, "leave_one_out": True, "random_state": 0, "max_iter": 20}
-    model = AsymmetricClustering(6, **options).fit(TABLE.X)
+    model = AsymmetricClustering(12, **options).fit(TABLE.X)
     B, X = model.components_, TABLE.X[:7].toarray()
     scores = np.exp(0.3 * (X @ np.log(B).T)) * model.weights_
     expected = scores / scores.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(TABLE.X[:7]), expected, atol=1e-6)
-    assert np.abs(model.posteriors_[:7] - expected).max() > 1e-3
+    assert np.abs(model.posteriors_ - model.predict_proba(TABLE.X)).max() > 1e-3
 
 
 REFUSED = [
@@ -122,10 +126,11 @@ def test_what_it_does_not_go_with_is_refused(options, message):
 
 
 def test_streams_are_refused():
-    with pytest.raises(ValueError, match="it needs False"):
+    with pytest.raises(AttributeError, match="partial_fit"):
         AsymmetricClustering(3, leave_one_out=True, beta=0.3).partial_fit(TABLE.X)
 
 
+@pytest.mark.filterwarnings("ignore:EM did not converge")
 def test_goes_on_where_it_was_and_falls_in_temperature():
     options = {"leave_one_out": True, "random_state": 0, "max_iter": 8, "tol": 1e-3}
     model = AsymmetricClustering(3, beta=0.3, warm_start=True, **options).fit(TABLE.X)
@@ -137,7 +142,7 @@ def test_goes_on_where_it_was_and_falls_in_temperature():
 
 def test_state_is_that_of_the_literal_equations_after_several_steps():
     X = planted(3, 400, kind="clusters", n_rows=15, n_columns=9).X.astype(float)
-    model, literal = PredictiveClusters(RowClusters(3)), LiteralPredictiveRows()
+    model, literal = clusters_of(3), LiteralPredictiveRows()
     mine = State(*model.start(CSRCounts(X), np.random.default_rng(0)))
     theirs = mine
     for _ in range(4):
