@@ -63,7 +63,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         where it has not for ten iterations. New rows are assigned plainly, so that ``predict`` of
         the rows fitted can differ from ``labels_``. It needs ``hard=False``, ``axis="rows"``,
         ``object_weights="counts"`` and no ``coarsening``; it has no clusters that split, and so
-        needs ``cooling`` below 1, or None; and it does not follow streams.
+        needs ``cooling`` below 1, or None. Not with streams, blocks of rows or dask arrays.
 
     beta : float > 0 or "auto", default="auto"
         Inverse temperature, at most 1 where ``object_weights="counts"``. Since the likelihood of an

@@ -24,12 +24,12 @@ NEGLIGIBLE = 1e-4  # a share that is left where it is
 
 @compiled
 def losses_of_rows(  # type: ignore[no-untyped-def]
-    indptr, indices, data, row_sums, shares, B, totals, prior, start, stop, losses
+    indptr, indices, data, shares, B, totals, prior, start, stop, losses
 ):
     """Rows start..stop; logarithms are taken of products, as long as float64 allows."""
     for i in range(U(start), U(stop)):
         for k in range(U(B.shape[1])):
-            share, loss, product, total = shares[i, k], 0.0, 1.0, totals[k]
+            share, loss, product, total, size = shares[i, k], 0.0, 1.0, totals[k], 0.0
             losses[i, k] = 0
             if share <= NEGLIGIBLE:
                 continue
@@ -37,6 +37,7 @@ def losses_of_rows(  # type: ignore[no-untyped-def]
                 n, counted = data[p], B[U(indices[p]), k] * total
                 if n <= 0:
                     continue
+                size += n
                 left = max(counted - share * n, prior) / counted
                 if n == 1:
                     product *= left
@@ -44,14 +45,12 @@ def losses_of_rows(  # type: ignore[no-untyped-def]
                         loss, product = loss + np.log(product), 1.0
                 else:
                     loss += n * np.log(left)
-            left = max(total - share * row_sums[i], prior * len(B)) / total
-            losses[i, k] = loss + np.log(product) - row_sums[i] * np.log(left)
+            left = max(total - share * size, prior * len(B)) / total
+            losses[i, k] = loss + np.log(product) - size * np.log(left)
 
 
 class RowsLeftOut(Stored):
     """The pass over counts that leaves rows out of their components."""
-
-    row_sums: Array
 
     def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
         """What the log-likelihood of rows changes by, (n, k), in nats, without their own counts.
@@ -63,6 +62,6 @@ class RowsLeftOut(Stored):
         losses = np.empty_like(shares)
         counted = self.row_weights / np.maximum(np.ceil(self.row_weights), 1)
         shares = shares * counted[:, None].astype(shares.dtype)
-        arrays = self.indptr, self.indices, self.data, self.row_sums, shares, B, totals, prior
+        arrays = self.indptr, self.indices, self.data, shares, B, totals, prior
         self._over(self.indptr, B.shape[1], lambda i, k: losses_of_rows(*arrays, i, k, losses))
         return losses

@@ -62,9 +62,9 @@ class PredictiveClusters(Clustering[Params, Statistics]):
 
     @property
     def needs(self) -> Mapping[Need, str]:
-        """What rows have put in."""
+        """Rows that leave themselves out."""
         reason = "leave_one_out=True takes out what a row has put in before; it needs False"
-        return {"row states": reason}
+        return {"left_out": reason}
 
     @property
     def patience(self) -> int:
