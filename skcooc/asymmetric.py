@@ -58,9 +58,10 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         Whether a row leaves its own counts out of the clusters before it is told its cluster:
         predictive EM (memo, section 5.2), with .02 pseudo-counts of every column in a cluster. Rows
         no longer keep the cluster that they happen to be in. On newsgroups, abstracts, verses and
-        word pairs it predicted better than the plain model, the more so with many clusters and
-        short rows, at two to five times the time. Nothing proves that the objective falls: EM ends
-        where it has not for ten iterations. New rows are assigned plainly, so that ``predict`` of
+        word pairs it predicted better than the plain model, by .5 to 19 per cent, most with many
+        clusters and short rows, at two to seven times the time. The clusters of newsgroups were
+        nearer to the groups; of 32 planted clusters, found with K=32, they were further away.
+        Nothing proves that the objective falls: EM ends where it has not for ten iterations. New rows are assigned plainly, so that ``predict`` of
         the rows fitted can differ from ``labels_``. It needs ``hard=False``, ``axis="rows"``,
         ``object_weights="counts"`` and no ``coarsening``; it has no clusters that split, and so
         needs ``cooling`` below 1, or None. Not with streams, blocks of rows or dask arrays.

@@ -46,8 +46,8 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         Whether an observation leaves itself out of the counts of its row and of its column that it
         is explained by: predictive EM (memo, section 5.2), with a pseudo-observation of every row
         and .02 of every column in an aspect. It is for many short rows: it predicted verses better
-        (3 and 10 per cent, with 8 and 32 aspects of each side) and word pairs (1 to 3 per cent); on
-        longer texts it gained nothing. It takes up to twice as long. Nothing proves that the
+        (2 and 10 per cent, with 8 and 32 aspects of each side) and word pairs (2 per cent); on
+        longer texts it changed nothing, or within one per cent. It takes up to twice as long. Nothing proves that the
         objective falls: EM ends where it has not for ten iterations. New rows are folded in
         plainly, so that ``transform`` of the rows fitted is not ``embedding_``. Not with streams,
         blocks of rows or dask arrays.
