@@ -61,10 +61,11 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         word pairs it predicted better than the plain model, by .5 to 19 per cent, most with many
         clusters and short rows, at two to seven times the time. The clusters of newsgroups were
         nearer to the groups; of 32 planted clusters, found with K=32, they were further away.
-        Nothing proves that the objective falls: EM ends where it has not for ten iterations. New rows are assigned plainly, so that ``predict`` of
-        the rows fitted can differ from ``labels_``. It needs ``hard=False``, ``axis="rows"``,
-        ``object_weights="counts"`` and no ``coarsening``; it has no clusters that split, and so
-        needs ``cooling`` below 1, or None. Not with streams, blocks of rows or dask arrays.
+        Nothing proves that the objective falls: EM ends where it has not for ten iterations. New
+        rows are assigned plainly, so that ``predict`` of the rows fitted can differ from
+        ``labels_``. It needs ``hard=False``, ``axis="rows"``, ``object_weights="counts"`` and no
+        ``coarsening``; it has no clusters that split, and so needs ``cooling`` below 1, or None.
+        Not with streams, blocks of rows or dask arrays.
 
     beta : float > 0 or "auto", default="auto"
         Inverse temperature, at most 1 where ``object_weights="counts"``. Since the likelihood of an
