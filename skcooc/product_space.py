@@ -47,7 +47,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         is explained by: predictive EM (memo, section 5.2), with a pseudo-observation of every row
         and .02 of every column in an aspect. It is for many short rows: it predicted verses better
         (2 and 10 per cent, with 8 and 32 aspects of each side) and word pairs (2 per cent); on
-        longer texts it changed little, by -1.6 to .4 per cent. It takes about twice as long.
+        longer texts it changed little, by -1.5 to .4 per cent. It takes about twice as long.
         Nothing proves that the objective falls: EM ends where it has not for ten iterations. New
         rows are folded in plainly, so that ``transform`` of the rows fitted is not ``embedding_``.
         Not with streams, blocks of rows or dask arrays.

@@ -14,7 +14,7 @@ from skcooc.equations.row_clusters import RowClusters, Statistics
 from skcooc.protocol import Array, Block, Clustering, Counts, FoldIn, Need, Rows
 from skcooc.simplex import sums
 
-COMPONENT_PRIOR = 0.02  # pseudo-counts of a column in a cluster; .01 was as good, .1 up to a per cent worse
+COMPONENT_PRIOR = 0.02  # pseudo-counts of a column in a cluster; .01 was as good, .1 a bit worse
 PATIENCE = 10  # iterations; with half of it, it ended too early on pairs of words
 
 
