@@ -28,6 +28,8 @@ class Distance(NamedTuple):
 class Halving:
     """Each step halves the distance of x to 1 / beta."""
 
+    patience = 1
+
     def start(self, X, rng):
         return Point(0.0, np.ones(1)), np.ones((1, 1))
 
