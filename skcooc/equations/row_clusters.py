@@ -92,11 +92,21 @@ class RowClusters(
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of the rows: memo, eqs. (23), (29)."""
+        return self.explained(X, params, self.scores(X, params), beta)
+
+    def scores(self, X: Block, params: Params) -> Array:
+        """Log-likelihood of each row in each cluster, (n, K), less that in a single one.
+
+        So that differences of clusters do not drown in rounding.
+        """
+        return X.dot(X.rowwise(relative, params.components, _shared(params)))
+
+    def explained(
+        self, X: Block, params: Params, scores: Array, beta: float
+    ) -> tuple[Rows, Statistics]:
+        """The E-step that these scores lead to, which are overwritten."""
         beta = 1.0 if self.hard else beta
-        factors, weights = self._factors(X, params.unit), X.row_weights
-        # Relative to a single cluster, so that differences of clusters do not drown in rounding.
-        shared = log(params.components @ params.weights)[:, None]
-        scores = X.dot(X.rowwise(relative, params.components, shared))
+        factors, weights, shared = self._factors(X, params.unit), X.row_weights, _shared(params)
         rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
         spare = np.zeros(X.shape[1], dtype=X.dtype)
         if self.hard:
@@ -179,6 +189,11 @@ class RowClusters(
         if self.object_weights == "counts":
             return np.ones((X.shape[0], 1), dtype=X.dtype)
         return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
+
+
+def _shared(params: Params) -> Array:
+    """Logarithms of the probabilities of a single cluster, (M, 1)."""
+    return log(params.components @ params.weights)[:, None]
 
 
 def _observed(X: Block) -> Array:

@@ -48,6 +48,14 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         """How many numbers are free in P(y given x) of so many rows; see ``base/criteria.py``."""
         raise NotImplementedError
 
+    @property
+    def patience(self) -> int:
+        """Iterations in which the objective falls no further, after which EM has converged.
+
+        One, unless a model says otherwise: that of EM never rises.
+        """
+        return 1
+
     def folding(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
         """What new rows are folded in by: equations, and the parameters that they need.
 
