@@ -164,6 +164,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             shape={"n_clusters": self.n_clusters, "axis": self.axis},
             largest_beta=model.largest_beta,
             cooling=cooled(self.cooling, model.critical_beta),
+            hands_on=model.diluted if self.cooling is None else None,
             plain_steps=self.hard,
             coarsening=self.coarsening,
         )

@@ -15,10 +15,10 @@ from skcooc.equations.memberships import (
     fill_empty_cluster,
     posteriors,
     reciprocals,
-    soft_start,
     worst_explained,
 )
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.starts import soft_start
 from skcooc.protocol import Array, Block, Clustering, Counts, Need, Rows
 from skcooc.simplex import LEAST, log, normalise, sums
 

@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.equations.memberships import posteriors, relative, soft_start
+from skcooc.equations.memberships import posteriors, relative
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.starts import soft_start
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Block, Clustering, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import LEAST, diluted, log, normalise, sums
