@@ -88,7 +88,8 @@ class ColumnClusters(Joinable[Params, Statistics]):
 
     def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
         """By the counts of their rows."""
-        return X.total(_overlaps, rows)
+        J = params.memberships * self._factors(params.totals)
+        return X.total(partial(_overlaps, memberships=J))
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
         """Parameters with noise of this relative size."""
@@ -190,10 +191,10 @@ def _counted(X: Block, factors: Array) -> Array:
     return X.dot(factors)[:, 0].astype(np.float64)
 
 
-def _overlaps(X: Block, rows: Rows) -> Array:
-    """Of clusters that have these shares, (n, K), of the observations of the rows."""
-    roots = np.sqrt(rows)
-    return (roots * (X.row_weights * X.row_sums)[:, None].astype(X.dtype)).T @ roots
+def _overlaps(X: Block, memberships: Array) -> Array:
+    """Of clusters that have these shares, (M, K), of the columns."""
+    roots = np.sqrt(X.dot(memberships))
+    return (roots * X.row_weights[:, None].astype(X.dtype)).T @ roots
 
 
 def _mass(X: Block, factors: Array) -> Array:

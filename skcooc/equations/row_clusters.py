@@ -88,7 +88,8 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
 
     def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
         """By the counts of their columns."""
-        roots = np.sqrt(X.tdot(rows))
+        counted = X.by_row(partial(self._counting, unit=params.unit), rows)
+        roots = np.sqrt(X.tdot(counted))
         return roots.T @ roots
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
@@ -180,6 +181,9 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
     def _factors_and_sums(self, X: Block, unit: Array) -> Array:
         """What the counts of each row are multiplied by, and their sum, (n, 2)."""
         return np.column_stack([self._factors(X, unit).astype(np.float64), X.row_sums])
+
+    def _counting(self, X: Block, rows: Rows, unit: Array) -> Rows:
+        return rows * self._factors(X, unit)
 
     def _factors(self, X: Block, unit: Array) -> Array:
         """What the counts of each row are multiplied by, (n, 1)."""

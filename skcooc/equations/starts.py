@@ -31,9 +31,7 @@ def best_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Ge
     beta = usual_beta(model, X)
     states = [_joined_start(model, X, beta, rng) for _ in range(ROUNDS[0])]
     for n_runs in ROUNDS:
-        runs = [_run(model, X, beta, rng, state) for state in states[:n_runs]]
-        runs.sort(key=lambda run: run.objective)
-        states = [State(run.params, run.rows) for run in runs]
+        states = ranked([_run(model, X, beta, rng, state) for state in states[:n_runs]])
     return states[0]
 
 
@@ -53,6 +51,13 @@ def soft_start(
     return fit(legs, rng, OverRelaxation(1.0))
 
 
+def ranked(runs: Sequence[Fit]) -> list[State]:
+    """Where runs have ended, the best first; of equals, but for rounding, the first."""
+    least = min(run.objective for run in runs)
+    order = sorted(runs, key=lambda run: (run.objective - least) // (START_TOL * abs(least)))
+    return [State(run.params, run.rows) for run in order]
+
+
 def joined(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
     """Which clusters become one, those first that are alike: Ward's method.
 
@@ -63,7 +68,8 @@ def joined(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
     parts: dict[int, tuple[int, ...]] = {c: (c,) for c in range(len(cost))}
     while len(parts) > n_clusters:
         alive = np.array(list(parts))
-        a, b = alive[list(divmod(int(cost[np.ix_(alive, alive)].argmin()), len(alive)))]
+        nearest = divmod(int(cost[np.ix_(alive, alive)].argmin()), len(alive))
+        a, b = alive[sorted(nearest)].tolist()
         others = alive[(alive != a) & (alive != b)]
         far = [(masses[c] + masses[others]) * cost[c, others] for c in (a, b)]
         total = masses[a] + masses[b] + masses[others]
