@@ -14,13 +14,13 @@ from skcooc.equations.memberships import usual_beta
 from skcooc.protocol import Array, Clustering, Counts, Joinable, Params, Statistics
 
 SPARE = 2  # as many clusters as asked for, of which some will share what others divide
-ROUNDS = (10, 5, 2)  # runs of each round
+ROUNDS = (16, 8, 3)  # runs of each round
 ROUND_ITERATIONS = 8
 START_ITERATIONS, START_TOL, START_RELAXATION = 30, 1e-5, 1.8
 
 
 def best_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
-    """The best of ten short runs at the temperature that is usually best.
+    """The best of sixteen short runs at the temperature that is usually best.
 
     From a random start two clusters share what is one, and one has what are two, whence EM never
     gets away. So each run begins with more clusters than asked for, and those that are alike are
