@@ -84,8 +84,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         this until it is beta. At every temperature each cluster may split in two, which ``splits_``
         records; where fewer than ``n_clusters`` have come apart in the end, some are there
         repeatedly. Below 1, it falls from 1 down to beta, and where ``early_stopping=True`` only as
-        long as held-out observations are predicted better. None starts at random, at beta, as does
-        the search for beta; a warm start goes on at ``beta_``.
+        long as held-out observations are predicted better. None starts at beta, as does the search
+        for beta; a warm start goes on at ``beta_``.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
@@ -100,6 +100,11 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
         ever longer steps as long as they lead down. A step that raises the free energy is undone.
         Hard clusterings take plain steps.
+
+    n_init : int, default=1
+        Number of starts; the one with the least free energy is kept, or with the least validation
+        perplexity where ``early_stopping=True``. A start is itself the best of sixteen short runs
+        with twice as many clusters, of which those that are alike are joined.
 
     Attributes
     ----------
@@ -180,6 +185,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             shape={name: getattr(self, name) for name in ("n_clusters", "axis", "leave_one_out")},
             largest_beta=plain.largest_beta,
             cooling=cooled(self.cooling, plain.critical_beta),
+            hands_on=None if self.leave_one_out or self.cooling else plain.diluted,
             plain_steps=self.hard,
             coarsening=self.coarsening,
         )

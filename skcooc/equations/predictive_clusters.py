@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.equations.memberships import soft_start
 from skcooc.equations.row_clusters import Params as PlainParams
 from skcooc.equations.row_clusters import RowClusters, Statistics
+from skcooc.equations.starts import soft_start
 from skcooc.protocol import Array, Block, Clustering, Counts, FoldIn, Need, Rows
 from skcooc.simplex import sums
 

@@ -14,10 +14,10 @@ from skcooc.equations.memberships import (
     posteriors,
     reciprocals,
     relative,
-    soft_start,
     worst_explained,
 )
-from skcooc.protocol import Annealable, Array, Block, Clustering, Counts, Need, OnlineModel, Rows
+from skcooc.equations.starts import best_start, soft_start
+from skcooc.protocol import Array, Block, Counts, Joinable, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, log, normalise, sums
 
 
@@ -41,9 +41,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowClusters(
-    OnlineModel[Params, Statistics], Clustering[Params, Statistics], Annealable[Params, Statistics]
-):
+class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics]):
     """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(31).
 
     All observations of a row come from one cluster. At inverse temperature beta
@@ -64,10 +62,14 @@ class RowClusters(
     needs: ClassVar[Mapping[Need, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Random clusters; a hard model begins with a few steps of the soft one."""
+        """The best of short runs; a hard model begins with a few steps of the soft one."""
         if self.hard:
             soft = soft_start(replace(self, hard=False), X, rng)
             return soft.params, soft.rows
+        return best_start(self, X, rng)
+
+    def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        """Components that are noise."""
         n_columns, dtype = X.shape[1], X.dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.n_clusters)).astype(dtype)
         weights = np.full(self.n_clusters, 1 / self.n_clusters, dtype=dtype)
@@ -83,6 +85,12 @@ class RowClusters(
         weighted = (params.components * params.weights) @ shares
         unweighted = params.components @ shares / sums(shares, axis=0)
         return Params(normalise(weighted, axis=0, otherwise=unweighted), weights, params.unit)
+
+    def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
+        """By the counts of their columns."""
+        counted = X.by_row(partial(self._counting, unit=params.unit), rows)
+        roots = np.sqrt(X.tdot(counted))
+        return roots.T @ roots
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
         """Parameters with noise of this relative size."""
@@ -183,6 +191,9 @@ class RowClusters(
     def _factors_and_sums(self, X: Block, unit: Array) -> Array:
         """What the counts of each row are multiplied by, and their sum, (n, 2)."""
         return np.column_stack([self._factors(X, unit).astype(np.float64), X.row_sums])
+
+    def _counting(self, X: Block, rows: Rows, unit: Array) -> Rows:
+        return rows * self._factors(X, unit)
 
     def _factors(self, X: Block, unit: Array) -> Array:
         """What the counts of each row are multiplied by, (n, 1)."""

@@ -39,6 +39,9 @@ class Forks:
         K = self.n_clusters
         return Positions(np.linspace(-0.1, 0.1, K), np.ones(K) / K), np.ones((1, K)) / K
 
+    def random(self, X, rng):
+        return self.start(X, rng)
+
     def mixed(self, params, shares):
         position = params.position @ (shares / shares.sum(axis=0))
         return Positions(position, np.full(len(position), 1 / len(position)))
