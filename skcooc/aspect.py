@@ -235,6 +235,7 @@ class AspectModel(CooccurrenceEstimator):
             left_out=self._left_out if chooses and self.burstiness is None else None,
             hands_on=plain.diluted if self.cooling is None else None,
             bursts=self._concentration(),
+            divides=not left_out and self.cooling is None and self.burstiness is None,
             alternates=self.beta == 1 and not (prior or left_out or self.cooling),
         )
 

@@ -29,7 +29,9 @@ ALLOWED = {
     "fitting": {"counts", "em", "heldout", "protocol"},
     "testing": {"counts", "em", "protocol"},
     "base": ESTIMATOR - {"base"} | {"callbacks", "tables"},
-    "model_selection": {"counts", "em", "fitting", "heldout", "protocol", "tables"},
+    "model_selection": {
+        "counts", "em", "fitting", "heldout", "metrics", "protocol", "simplex", "tables",
+    },  # fmt: skip
     "ensemble": ESTIMATOR | {"tables"},
     "retrieval": {"aspect", "base", "protocol", "simplex", "tables"},
     "image": {"asymmetric", "base", "protocol", "simplex", "tables"},
