@@ -36,7 +36,7 @@ ALLOWED = {
     "retrieval": {"aspect", "base", "protocol", "simplex", "tables"},
     "image": {"asymmetric", "base", "protocol", "simplex", "tables"},
     "metrics": {"heldout", "protocol", "tables"},
-    "inspection": {"hierarchy", "protocol"},
+    "inspection": {"hierarchy", "protocol", "simplex"},
     "plotting": {"hierarchy", "inspection", "protocol"},
     "datasets": {"hierarchy", "protocol"},
 }

@@ -60,6 +60,10 @@ def describe(
             P(y given z) of these columns.
         rows : list
             Names or positions of the most representative rows; see :func:`representative_rows`.
+        intervals : list of pairs of float
+            Of these probabilities over the members; only of the ``consensus_`` of `AveragedModels`.
+        affinity : float
+            How alike the component is in the members, a mean cosine; only of the same.
 
     Raises
     ------
@@ -92,6 +96,10 @@ def describe(
         "probabilities": np.take_along_axis(P, top, axis=1).tolist(),
         "rows": representative_rows(model, n_rows, row_names),
     }
+    if hasattr(model, "component_intervals_"):
+        low, high = (np.take_along_axis(of, top, axis=1) for of in model.component_intervals_)
+        columns["intervals"] = np.stack([low, high], axis=2).tolist()
+        columns["affinity"] = model.affinity_
     return _table(columns, backend)
 
 
