@@ -8,7 +8,7 @@ from typing import TypeAlias
 FIRST = 2  # components
 FACTOR = 1.5  # between the numbers tried first
 PATIENCE = 2  # of them that are no better than the best
-FINENESS = 25  # steps of the last refinement are one, or this part of the best
+WIDEST, FINEST = 1 / 4, 1 / 25  # steps around the best, in shares of it; the last, or one
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two
 Visit: TypeAlias = Callable[[Sizes], float]  # how good they are: larger is better
@@ -23,7 +23,7 @@ def explore(visit: Visit, limits: Sizes) -> None:
     ...     return -abs(sizes[0] - 9)
     >>> explore(visit, (100,))
     >>> visited
-    [(2,), (3,), (5,), (8,), (12,), (18,), (10,), (9,)]
+    [(2,), (3,), (5,), (8,), (12,), (18,), (6,), (10,), (7,), (9,)]
     """
     scores: dict[Sizes, float] = {}
 
@@ -52,24 +52,25 @@ def growing(limits: Sizes) -> list[Sizes]:
 
 def descend(score: Visit, best: Sizes, limits: Sizes) -> None:
     """From the best so far to its neighbours, at ever shorter steps."""
-    step = max(best) / 4
-    while step >= max(1, max(best) / FINENESS):
-        length = max(1, round(step))
-        around = neighbours(best, length, limits)
-        leader = max([best, *around], key=score)
+    share = WIDEST
+    while True:
+        leader = max([best, *neighbours(best, share, limits)], key=score)
         if leader == best:
-            step /= 2
+            if share <= FINEST or share * max(best) <= 1:
+                return
+            share /= 2
         best = leader
 
 
-def neighbours(sizes: Sizes, length: int, limits: Sizes) -> list[Sizes]:
-    """Those that differ by so much in one number.
+def neighbours(sizes: Sizes, share: float, limits: Sizes) -> list[Sizes]:
+    """Those that differ in one number, by such a share of it, or one.
 
-    >>> neighbours((4, 9), 2, (5, 20))
-    [(2, 9), (4, 7), (4, 11)]
+    >>> neighbours((4, 9), 0.25, (5, 20))
+    [(3, 9), (5, 9), (4, 7), (4, 11)]
     """
     found = []
     for way, (n, limit) in enumerate(zip(sizes, limits, strict=True)):
+        length = max(1, round(share * n))
         for other in (n - length, n + length):
             if FIRST <= other <= limit:
                 found.append((*sizes[:way], other, *sizes[way + 1 :]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
@@ -284,6 +285,8 @@ class ComponentSearchCV(Search):
         self.best_n_components_ = best[0] if len(best) == 1 else best
         self.still_falling_ = choice.still_falling
         self._summary = in_words(sizes, choice, self.cv_results_, criterion)
+        if choice.still_falling:
+            warnings.warn(self._summary, UserWarning, stacklevel=4)
         self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
         del self._unfinished
         return choice
