@@ -30,8 +30,15 @@ ALLOWED = {
     "testing": {"counts", "em", "protocol"},
     "base": ESTIMATOR - {"base"} | {"callbacks", "tables"},
     "model_selection": {
-        "counts", "em", "fitting", "heldout", "metrics", "protocol", "simplex", "tables",
-    },  # fmt: skip
+        "counts",
+        "em",
+        "fitting",
+        "heldout",
+        "metrics",
+        "protocol",
+        "simplex",
+        "tables",
+    },
     "ensemble": ESTIMATOR | {"tables"},
     "retrieval": {"aspect", "base", "protocol", "simplex", "tables"},
     "image": {"asymmetric", "base", "protocol", "simplex", "tables"},

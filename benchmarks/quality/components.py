@@ -130,7 +130,13 @@ def texts(names: list[str]) -> Iterator[dict[str, Any]]:
                 "unseen": float(np.exp(-results["mean_unseen_score"][i])),
                 **{
                     of: float(results[of][i])
-                    for of in ("n_distinct", "half_agreement", "seed_agreement", "coherence", "beta")
+                    for of in (
+                        "n_distinct",
+                        "half_agreement",
+                        "seed_agreement",
+                        "coherence",
+                        "beta",
+                    )
                 },
                 "still falling": search.still_falling_,
             }
@@ -141,7 +147,7 @@ def cost(numbers: list[int]) -> Iterator[dict[str, Any]]:
     for K in numbers:
         X, largest = planted(K, 0, 0.0), 2 * K
         grid = [n for n in [*GRID, 92, 138] if n < largest] + [largest]
-        for again in (False, True):  # the first compiles
+        for _ in range(2):  # the first compiles
             began = process_time()
             path = Path(AspectModel(), Data(X, None, {}), 0)
             for n in grid:
@@ -175,9 +181,12 @@ def consensus(tables: list[str], K: int, seeds: list[int]) -> Iterator[dict[str,
                     np.mean([member.perplexity(observations) for member in average.estimators_])
                 ),
                 "perplexity, consensus": perplexity(
-                    test, agreed.embedding_, agreed.components_,
-                    background=unigram(train), smoothing=average.smoothing_,
-                ),  # fmt: skip
+                    test,
+                    agreed.embedding_,
+                    agreed.components_,
+                    background=unigram(train),
+                    smoothing=average.smoothing_,
+                ),
                 "perplexity, average": average.perplexity(observations),
             }
 

@@ -85,8 +85,11 @@ def integrated_complete_likelihood(
         columns = of_column.indices
     within = sp.csr_array((X.sum(axis=0), (columns, np.arange(len(columns)))))
     sizes = np.bincount(columns)
-    return float(labels + _dirichlet(sp.csr_array(pairs), pairs.shape[1], a).sum()
-                 + _dirichlet(within, sizes, a).sum())
+    return float(
+        labels
+        + _dirichlet(sp.csr_array(pairs), pairs.shape[1], a).sum()
+        + _dirichlet(within, sizes, a).sum()
+    )
 
 
 def _of_sizes(members: CSR, a: float) -> float:

@@ -14,7 +14,7 @@ from skcooc.protocol import Array
 class Choice(NamedTuple):
     """The candidate chosen, and the one with the best mean."""
 
-    index: int
+    at: int
     best: int
     still_falling: bool  # the last candidates are better than all before: there may be better ones
     errors: Array  # (n_candidates,): of the differences from the best, paired over folds
@@ -37,8 +37,8 @@ def one_standard_error(scores: Array, order: Sequence[int]) -> Choice:
     behind = scores[best] - scores
     errors = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
     within = behind.mean(axis=1) <= errors
-    index = next(i for i in order if within[i])
-    return Choice(index, best, len(order) > 1 and index == order[-1], errors)
+    at = next(i for i in order if within[i])
+    return Choice(at, best, len(order) > 1 and at == order[-1], errors)
 
 
 def largest(criterion: Array, order: Sequence[int]) -> Choice:
@@ -51,7 +51,7 @@ def in_words(
     sizes: Sequence[Sizes], choice: Choice, results: Mapping[str, Array], criterion: str
 ) -> str:
     """What was found, in plain words, and what to go by where it is nothing."""
-    at, order = choice.index, sorted(range(len(sizes)), key=lambda i: _product(sizes[i]))
+    at, order = choice.at, sorted(range(len(sizes)), key=lambda i: _product(sizes[i]))
     name = _named(sizes[at])
     if choice.still_falling:
         return " ".join([_falling(sizes, order, results, criterion), _instead(sizes, at, results)])
@@ -67,7 +67,9 @@ def _falling(
 ) -> str:
     before, last = (_named(sizes[i]) for i in order[-2:])
     if criterion == "icl":
-        return f"The integrated likelihood (ICL) is still rising at {last} components, the most tried."
+        return (
+            f"The integrated likelihood (ICL) is still rising at {last} components, the most tried."
+        )
     scores = results["mean_test_score"]
     gain = 1 - np.exp(scores[order[-2]] - scores[order[-1]])
     return (
@@ -88,8 +90,8 @@ def _instead(sizes: Sequence[Sizes], at: int, results: Mapping[str, Array]) -> s
 
 def _compared(sizes: Sequence[Sizes], choice: Choice, results: Mapping[str, Array]) -> str:
     perplexity = np.exp(-results["mean_test_score"])
-    its, least = f"{perplexity[choice.index]:.4g}", f"{perplexity[choice.best]:.4g}"
-    if choice.index == choice.best:
+    its, least = f"{perplexity[choice.at]:.4g}", f"{perplexity[choice.best]:.4g}"
+    if choice.at == choice.best:
         return f"held-out perplexity, {its}, is the least to within a standard error"
     return (
         f"held-out perplexity, {its}, is within a standard error of the least, {least} at "

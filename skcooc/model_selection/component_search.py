@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
 from skcooc.model_selection.candidates import Sizes, explore
-from skcooc.model_selection.choice import Choice, in_words, largest, one_standard_error
+from skcooc.model_selection.choice import in_words, largest, one_standard_error
 from skcooc.model_selection.folds import Data, Folding, Params, observation_folds
 from skcooc.model_selection.path import is_hard
 from skcooc.model_selection.results import cv_results
@@ -207,7 +207,7 @@ class ComponentSearchCV(Search):
             survey = self._begun(names, data, split_params)
             self._look(survey, given, limits_of(names, data.X, self.max_components), task, hooks)
         task.call_on_fit_task_end(**hooks)
-        choice = self._conclude(survey, criterion)
+        self._conclude(survey, criterion)
         if self.refit:
             self._refit(data, root.subcontext(task_name="refit-with-best-params"), hooks)
         root.call_on_fit_task_end(**hooks)
@@ -234,9 +234,10 @@ class ComponentSearchCV(Search):
             target, half = Target("", False), ObservationSplit(2, random_state=int(seeds[0]))
             folds = observation_folds(target, data, self.cv, split_params)
             halves = observation_folds(target, data, half, {})
-            survey = Survey(self.estimator, names, data, folds, halves, seeds.tolist())
-            self._unfinished = key, survey
-        return self._unfinished[1]
+            begun = Survey(self.estimator, names, data, folds, halves, seeds.tolist())
+            self._unfinished = key, begun
+        survey: Survey = self._unfinished[1]
+        return survey
 
     def _look(
         self,
@@ -265,7 +266,7 @@ class ComponentSearchCV(Search):
         for sizes in given or ():
             visit(sizes)
 
-    def _conclude(self, survey: Survey, criterion: str) -> Choice:
+    def _conclude(self, survey: Survey, criterion: str) -> None:
         """The attributes of all searches, but for those of the refit."""
         params, tables = survey.tables()
         sizes = list(survey.visited)
@@ -277,19 +278,19 @@ class ComponentSearchCV(Search):
             choice = largest(tables["icl"], order)
         folded = {name: table for name, table in tables.items() if table.ndim == 2}
         flat = {name: table for name, table in tables.items() if table.ndim == 1}
-        self.cv_results_ = {**cv_results(params, folded), **flat, **errors, "params": params}
+        results = {**cv_results(params, folded), **flat, **errors}
+        self.cv_results_ = {**results, "params": params}
         self.n_splits_ = folded["test_score"].shape[1]
-        self.best_index_, self.best_params_ = choice.index, params[choice.index]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][choice.index])
-        best = sizes[choice.index]
+        self.best_index_, self.best_params_ = choice.at, params[choice.at]
+        self.best_score_ = float(results["mean_test_score"][choice.at])
+        best = sizes[choice.at]
         self.best_n_components_ = best[0] if len(best) == 1 else best
         self.still_falling_ = choice.still_falling
-        self._summary = in_words(sizes, choice, self.cv_results_, criterion)
+        self._summary = in_words(sizes, choice, results, criterion)
         if choice.still_falling:
             warnings.warn(self._summary, UserWarning, stacklevel=4)
         self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
         del self._unfinished
-        return choice
 
     def _refit(self, data: Data, task: CallbackContext, hooks: Hooks) -> None:
         best = clone(self.estimator).set_params(**self.best_params_)

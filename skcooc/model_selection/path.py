@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from skcooc.model_selection.folds import Data
 from skcooc.protocol import Array, Block, Predictor
 from skcooc.tables import read_in_memory
 
+TOLERANCE = 1e-5  # relative, of the free energy: enough to compare fits with each other
 Labels = tuple[Array | None, Array | None]  # of rows and of columns; None where each is by itself
 
 
@@ -70,7 +72,8 @@ class Path:
         plan = estimator._plan()
         if not plan.divides or estimator.early_stopping:
             return _fitted(estimator.fit(self._data.X, **self._data.params))
-        X = read_in_memory(copy.copy(estimator), self._data.X, **self._data.params).sample
+        weights = self._data.params.get("sample_weight")
+        X = read_in_memory(copy.copy(estimator), self._data.X, weights).sample  # type: ignore[arg-type]
         return self._further(plan, X, estimator._options(plan, X, warm=False), *sizes.values())
 
     def _further(self, plan: Plan, X: Block, options: Options, n: int) -> Fitted:
@@ -123,7 +126,7 @@ class Ladder(NamedTuple):
 
     def _leg(self, beta: float) -> Leg:
         leg: Leg = self.plan.last_leg(self.X, beta, self.options, None)[0]  # type: ignore[assignment]
-        return leg
+        return replace(leg, tol=max(leg.tol, TOLERANCE))
 
     def _stage(self, parts: list[Part], start: State | None, beta: float, n_iter: int) -> Stage:
         rng = np.random.default_rng(self.seed)

@@ -30,7 +30,9 @@ def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
     for names in NAMES:
         if set(names) <= set(params):
             if params.get("tied", False):
-                raise TypeError(f"{type(estimator).__name__} with tied=True has but one clustering.")
+                raise TypeError(
+                    f"{type(estimator).__name__} with tied=True has but one clustering."
+                )
             return names
     raise TypeError(
         "ComponentSearchCV needs an estimator of skcooc with a number of components or clusters, "

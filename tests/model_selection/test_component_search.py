@@ -57,7 +57,9 @@ def test_scores_are_of_what_the_path_was_not_given(search):
         for row, n in enumerate(SIZES):
             A, B, b, s = _factors(path.fit({"n_components": n}))
             score = search.cv_results_[f"split{fold}_test_score"][row]
-            np.testing.assert_allclose(np.exp(-score), perplexity(test, A, B, background=b, smoothing=s))
+            np.testing.assert_allclose(
+                np.exp(-score), perplexity(test, A, B, background=b, smoothing=s)
+            )
         unseen = search.cv_results_[f"split{fold}_unseen_score"][-1]
         fitted = path.fit({"n_components": 4})
         assert np.exp(-unseen) == pytest.approx(unseen_perplexity(test, fitted.predictor, train))
@@ -84,7 +86,7 @@ def test_the_error_is_that_of_differences_on_the_same_folds():
     scores = -5 + np.array([[0.0], [0.2], [0.201]]) + easy_and_hard
     scores[2] += [0.01, -0.01, 0.0]
     choice = one_standard_error(scores, [0, 1, 2])
-    assert (choice.index, choice.best) == (1, 2)
+    assert (choice.at, choice.best) == (1, 2)
     unpaired = scores.std(axis=1, ddof=1) / np.sqrt(3)  # a twin that would take the first
     assert scores[2].mean() - scores[0].mean() < unpaired[2]
 
