@@ -37,6 +37,7 @@ def one_standard_error(scores: Array, order: Sequence[int]) -> Choice:
     behind = scores[best] - scores
     errors = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
     within = behind.mean(axis=1) <= errors
+    within[best] = True  # its difference from itself is no number where it is impossible
     at = next(i for i in order if within[i])
     return Choice(at, best, len(order) > 1 and at == order[-1], errors)
 

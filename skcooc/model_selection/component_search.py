@@ -233,6 +233,8 @@ class ComponentSearchCV(Search):
             seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_runs)
             target, half = Target("", False), ObservationSplit(2, random_state=int(seeds[0]))
             folds = observation_folds(target, data, self.cv, split_params)
+            if len(folds) < 2:
+                raise ValueError("cv has one fold: errors of differences need two or more.")
             halves = observation_folds(target, data, half, {})
             begun = Survey(self.estimator, names, data, folds, halves, seeds.tolist())
             self._unfinished = key, begun

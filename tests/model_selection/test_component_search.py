@@ -211,6 +211,7 @@ def test_hard_clusters_by_the_integrated_likelihood():
         (TINY, {"candidates": [0, 2]}, ValueError, "candidates should be numbers, at least 1"),
         (TINY, {"candidates": [(2, 2)]}, ValueError, "candidates should be numbers"),
         (SymmetricClustering(), {"candidates": [2, 3]}, ValueError, "pairs of n_row_clusters and"),
+        (TINY, {"cv": [([0, 1], [2])]}, ValueError, "cv has one fold"),
         (TINY, {"criterion": "icl"}, ValueError, "it needs hard=True"),
         (TINY, {"criterion": "bic"}, ValueError, "'criterion' parameter"),
     ],
