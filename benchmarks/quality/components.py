@@ -94,7 +94,7 @@ def of_clusters(numbers: list[int], seeds: list[int]) -> Iterator[dict[str, Any]
     for K in numbers:
         for seed in seeds:
             for kind in ("clusters", "coclusters"):
-                L = max(2, K // 2)  # of columns
+                L = K  # of columns: with few, some clusters of rows would be alike
                 X = make_cooccurrences(
                     800, 400, K, kind=kind, n_column_clusters=L, n_observations=40_000,
                     random_state=seed,

@@ -10,7 +10,7 @@ from skcooc.em.legs import Leg, Run, State
 from skcooc.em.splitting import doubled, mixed
 from skcooc.protocol import Annealable, Array, Params, Statistics
 
-BIRTH = 8  # iterations in which two copies drift apart
+BIRTH = 15  # iterations in which two copies drift apart
 
 
 @dataclass(frozen=True)

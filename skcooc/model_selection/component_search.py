@@ -44,8 +44,8 @@ class ComponentSearchCV(Search):
     say so, and the largest candidate is taken.
 
     An `AspectModel` with more components begins with one that has fewer, some of which are split,
-    and its temperature with that found there. Other models are fitted from the start. In plain
-    numbers, an aspect model's curve takes, for each part of the data, ... of a fit.
+    and with the temperature found there. So the whole curve costs, for each part of the data, three
+    to four fits of the largest number. Other models are fitted from the start.
 
     Hard clusterings are told apart by the exact integrated likelihood of all observations
     (:func:`skcooc.metrics.integrated_complete_likelihood`), the largest of several starts.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,6 @@ from skcooc.model_selection.folds import Data
 from skcooc.protocol import Array, Block, Predictor
 from skcooc.tables import read_in_memory
 
-TOLERANCE = 1e-5  # relative, of the free energy: enough to compare fits with each other
 Labels = tuple[Array | None, Array | None]  # of rows and of columns; None where each is by itself
 
 
@@ -126,7 +124,7 @@ class Ladder(NamedTuple):
 
     def _leg(self, beta: float) -> Leg:
         leg: Leg = self.plan.last_leg(self.X, beta, self.options, None)[0]  # type: ignore[assignment]
-        return replace(leg, tol=max(leg.tol, TOLERANCE))
+        return leg
 
     def _stage(self, parts: list[Part], start: State | None, beta: float, n_iter: int) -> Stage:
         rng = np.random.default_rng(self.seed)
