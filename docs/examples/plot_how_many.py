@@ -26,9 +26,9 @@ KSelectionDisplay.from_search(search)
 plt.show()
 
 # %%
-# Texts are another matter. The perplexity of these docstrings is still falling at the largest number
-# tried, and says nothing about how many topics there are. What can be told is how many come back:
-# the agreement of halves falls from the beginning.
+# Texts are another matter. The perplexity of these docstrings is still falling at the largest
+# number tried, and says nothing about how many topics there are. What can be told is how many come
+# back: the agreement of halves falls from the beginning.
 import warnings
 
 from sklearn.feature_extraction.text import CountVectorizer

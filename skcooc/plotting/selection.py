@@ -153,10 +153,12 @@ class KSelectionDisplay(Display):
         ax.set_ylabel(self.other, fontsize=FONT)
 
     def _draw_distinct(self, ax: Axes) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         n = self.measured.n_components
         ax.plot(n, n, color="0.75", linewidth=0.8, label="all")
         ax.plot(n, self.measured.n_distinct, ".-", color="C0", linewidth=1.2, markersize=4)
-        ax.yaxis.get_major_locator().set_params(integer=True)
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylabel("distinct components", fontsize=FONT)
         ax.annotate("all", (n[-1], n[-1]), (-4, 0), textcoords="offset points", ha="right",
                     va="center", color="0.5", fontsize=FONT - 1)  # fmt: skip
