@@ -1,0 +1,156 @@
+"""What is to be shown: a model without what surrounds it, its table, and the names of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+
+from skcooc.inspection.names import check_has, column_names, row_names_of
+from skcooc.protocol import CSR, Array, TableLike
+
+LONGEST_NAME = 80  # characters of a name; what is longer is cut
+IN_SAMPLE = 1e-3  # relative difference of row sums up to which a table is the one fitted
+
+Analyzer = Callable[[str], Iterable[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A fitted model and the rows to show it on."""
+
+    model: Any
+    counts: CSR  # (N, M)
+    fitted: bool  # whether these are the rows that were fitted
+    mixtures: Array  # (N, K): P(z given x_i)
+    components: Array  # (K, M): P(y given z)
+    columns: Array  # (M,) names
+    rows: list[str]  # N names
+    texts: Sequence[str] | None
+    analyzer: Analyzer | None  # what made columns of a text
+
+    @cached_property
+    def n_observations(self) -> float:
+        """Of all rows."""
+        return float(self.counts.sum())
+
+    @cached_property
+    def row_sums(self) -> Array:
+        """Observations of each row, (N,)."""
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
+
+    @cached_property
+    def row_distribution(self) -> Array:
+        """P(x_i), (N,)."""
+        return self.row_sums / self.n_observations
+
+    @cached_property
+    def weights(self) -> Array:
+        """P(z), share of the observations of each component, (K,)."""
+        return self.row_distribution @ self.mixtures
+
+    @cached_property
+    def unigram(self) -> Array:
+        """P(y) of the model, (M,)."""
+        return self.weights @ self.components
+
+
+def read(
+    model: Any,
+    X: TableLike,
+    texts: Sequence[str] | None,
+    feature_names: ArrayLike | None,
+    row_names: ArrayLike | None,
+) -> Subject:
+    """What is to be shown; see `explore`."""
+    model = getattr(model, "best_estimator_", model)
+    analyzer = None
+    if hasattr(model, "steps"):
+        before, model = model[:-1], model.steps[-1][1]
+        model = getattr(model, "best_estimator_", model)
+        if len(before):
+            texts = _texts_of(X) if texts is None else texts
+            analyzer = _analyzer(before)
+            X = before.transform(X)
+            feature_names = before.get_feature_names_out() if feature_names is None else feature_names
+    check_has(model, "components_")
+    if row_names is None and hasattr(X, "iloc"):  # a data frame of pandas
+        row_names = X.index
+    counts = _checked(X, model)
+    check_length("texts", texts, counts.shape[0])
+    fitted = _is_fitted_table(model, counts)
+    columns = column_names(model, counts.shape[1], feature_names)
+    return Subject(
+        model, counts, fitted,
+        _distributions(model.embedding_ if fitted else model.transform(counts)),
+        _distributions(model.components_), np.array([_short(name) for name in columns]),
+        _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
+    )  # fmt: skip
+
+
+def _checked(X: TableLike, model: Any) -> CSR:
+    """The counts as CSR; ValueError where they have other columns, or no observations."""
+    checked = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
+    )
+    counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]
+    if counts.shape[1] != n_columns:
+        raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}.")
+    if not counts.sum():
+        raise ValueError("X holds no observations to show: all entries are zero.")
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    return counts
+
+
+def _is_fitted_table(model: Any, counts: CSR) -> bool:
+    """Whether these are the rows fitted, as far as their observations tell."""
+    fitted = np.asarray(getattr(model, "row_distribution_", ()))
+    if len(fitted) != counts.shape[0] or len(model.embedding_) != counts.shape[0]:
+        return False
+    shares = np.asarray(counts.sum(axis=1)).ravel() / counts.sum()
+    return np.allclose(fitted, shares, rtol=IN_SAMPLE, atol=1e-12)
+
+
+def _distributions(P: ArrayLike) -> Array:
+    """Rows that sum to one, in float64; those of other libraries need not."""
+    checked = np.asarray(P, dtype=np.float64)
+    return checked / checked.sum(axis=1, keepdims=True)
+
+
+def _texts_of(X: TableLike) -> list[str] | None:
+    """X where it is texts, as a vectorizer takes them; else None."""
+    texts = list(X) if isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1 else []
+    return texts if texts and all(isinstance(text, str) for text in texts) else None
+
+
+def _analyzer(before: Any) -> Analyzer | None:
+    """What the first step makes of a text; None where it is no vectorizer of texts."""
+    first = before.steps[0][1]
+    return first.build_analyzer() if hasattr(first, "build_analyzer") else None
+
+
+def _row_names(names: ArrayLike | None, texts: Sequence[str] | None, n_rows: int) -> list[str]:
+    """Those given, or how the texts begin, or positions."""
+    if names is None and texts is not None:
+        names = [" ".join(text[: 2 * LONGEST_NAME].split()) or f"row {i}" for i, text in enumerate(texts)]
+    if names is None:
+        return [f"row {i}" for i in range(n_rows)]
+    return [_short(name) for name in row_names_of(n_rows, names)]
+
+
+def _short(name: object) -> str:
+    text = str(name)
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1].rstrip() + "…"
+
+
+def check_length(parameter: str, values: Any, n_rows: int) -> None:
+    """ValueError where something is given that is not there for each row."""
+    if values is not None and len(values) != n_rows:
+        raise ValueError(f"{parameter} has {len(values)} entries, but X has {n_rows} rows.")
