@@ -14,7 +14,9 @@ from skcooc.protocol import Array, FactorModel
 APART = " · "  # between the columns of a name
 
 
-def name_topics(model: FactorModel, feature_names: ArrayLike | None = None, n: int = 3) -> list[str]:
+def name_topics(
+    model: FactorModel, feature_names: ArrayLike | None = None, n: int = 3
+) -> list[str]:
     """A name for each component, cluster or node: its most characteristic columns.
 
     Names are all different. They are given in the order of mass, the largest share of the
@@ -104,7 +106,9 @@ def given(names: Sequence[str] | Mapping[int, str] | None, automatic: Sequence[s
         return list(automatic)
     if not isinstance(names, Mapping):
         if len(names) != len(automatic):
-            raise ValueError(f"names has {len(names)} entries, but there are {len(automatic)} topics.")
+            raise ValueError(
+                f"names has {len(names)} entries, but there are {len(automatic)} topics."
+            )
         return [str(name) for name in names]
     own = {int(k): str(name) for k, name in names.items()}
     if unknown := [k for k in own if not 0 <= k < len(automatic)]:

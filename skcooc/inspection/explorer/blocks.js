@@ -4,9 +4,10 @@ function blocksView() {
   const { rows, columns } = data.blocks;
   const narrow = room() < 700;
   const [left, top] = narrow ? [0, 0] : [110, 100];
-  const width = Math.min(room(), left + 34 * columns.length);
-  const cell = (width - left) / columns.length;
-  const high = Math.min(cell, 30);
+  const right = narrow ? 0 : 40;
+  const width = Math.min(room(), left + 28 * columns.length + right);
+  const cell = (width - left - right) / columns.length;
+  const high = Math.min(cell, 28);
   const height = top + high * rows.length;
   const panel = el("section", { class: "block", "aria-live": "polite" });
   const cells = rows.map((c, i) => columns.map((d, j) => {
@@ -15,26 +16,35 @@ function blocksView() {
       id: `block-${c}-${d}`, onclick: () => choose(i, j) }, svg("title", {}, blockText(c, d)));
     return rect;
   }));
-  function choose(i, j) {
-    for (const rect of cells.flat()) { rect.classList.remove("chosen"); rect.setAttribute("tabindex", "-1"); }
-    cells[i][j].classList.add("chosen");
+  const frame = svg("rect", { class: "frame", width: cell, height: high });
+  function mark(i, j) {
+    for (const rect of cells.flat()) rect.setAttribute("tabindex", "-1");
     cells[i][j].setAttribute("tabindex", "0");
-    cells[i][j].parentNode.append(cells[i][j]); // so that its frame is above its neighbours
+    fill(frame, { x: left + j * cell, y: top + i * high }, []);
+    clear(panel, block(rows[i], columns[j]));
+  }
+  function choose(i, j) {
+    mark(i, j);
     cells[i][j].focus({ preventScroll: true });
     keep({ block: `${rows[i]}-${columns[j]}` });
-    clear(panel, block(rows[i], columns[j]));
   }
   const grid = svg("svg", { class: "blocks", width, height, viewBox: `0 0 ${width} ${height}`, role: "grid",
     "aria-label": "Associations of clusters of rows and of columns", onkeydown: (event) => moved(event, choose, rows, columns) },
-  cells.map((line) => svg("g", { role: "row" }, line)), narrow ? [] : sideWords(left, top, cell, high));
-  const [c, d] = state.block.split("-").map(Number);
-  const [i, j] = [Math.max(rows.indexOf(c), 0), Math.max(columns.indexOf(d), 0)];
-  cells[i][j].setAttribute("tabindex", "0");
-  if (data.blocks.rows.includes(c) && state.block) { cells[i][j].classList.add("chosen"); clear(panel, block(c, d)); }
-  else clear(panel, el("p", { class: "quiet" }, "Choose a block, with the mouse or the arrow keys."));
+  cells.map((line) => svg("g", { role: "row" }, line)), narrow ? [] : sideWords(left, top, cell, high), frame);
+  const [c, d] = state.block ? state.block.split("-").map(Number) : strongest();
+  mark(Math.max(rows.indexOf(c), 0), Math.max(columns.indexOf(d), 0));
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "Blocks"),
     el("p", { class: "quiet" }, "Clusters of rows from top to bottom, clusters of columns from left to right. Red blocks are observed " +
-      "more often than if both were independent, blue ones less often."), scale(), grid, panel);
+      "more often than if both were independent, blue ones less often. Choose one, with the mouse or the arrow keys."),
+    scale(), el("div", { class: "beside" }, grid, panel));
+}
+
+// The block with the largest part of the observations above what independence would give.
+function strongest() {
+  const { rows, columns, joint, log2 } = data.blocks;
+  const part = (c, d) => joint[c][d] * (log2[c][d] ?? 0);
+  const all = rows.flatMap((c) => columns.map((d) => [c, d]));
+  return all.reduce((best, at) => (part(...at) > part(...best) ? at : best));
 }
 
 const tone = (c, d) => {

@@ -13,7 +13,7 @@ from skcooc.inspection.explorer.topics import short
 from skcooc.inspection.rows import most_representative
 from skcooc.protocol import Array
 
-MOST_ROWS = 1500  # that are shown at all
+MOST_ROWS = 1000  # that are shown at all
 PER_TOPIC = 8  # rows that stand for a topic
 EXTREME = 15  # rows that are predicted worst, and best
 BLOCK = 50_000  # non-zeros at once
@@ -113,9 +113,7 @@ def coloured(subject: Subject, i: int, limit: int, find: Callable[[str], int | N
     return [*pieces, text[end:]], topics_of(subject, i, [j for _, j in found])
 
 
-def _spans(
-    text: str, find: Callable[[str], int | None]
-) -> Iterator[tuple[re.Match[str], int]]:
+def _spans(text: str, find: Callable[[str], int | None]) -> Iterator[tuple[re.Match[str], int]]:
     """The words that are counted and their columns; of "so-and-so" the whole, or else its parts."""
     for whole in WORD.finditer(text):
         words = [whole] if find(whole[0]) is not None else PART.finditer(text, *whole.span())

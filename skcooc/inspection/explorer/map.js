@@ -2,11 +2,11 @@
 
 function mapView() {
   const width = room();
-  const height = Math.min(640, Math.max(320, width * 0.66));
+  const height = Math.min(580, Math.max(340, width * 0.66));
   const at = data.topics.map(({ at: place }) => place);
   const scale = fit(at, width, height, 44);
   const most = Math.sqrt(data.topics[byMass[0]].weight);
-  const radius = (k) => 4 + (Math.min(width, height) / 22) * (Math.sqrt(data.topics[k].weight) / most);
+  const radius = (k) => 3 + (Math.min(width, height) / (4 * Math.sqrt(at.length) + 4)) * (Math.sqrt(data.topics[k].weight) / most);
   const circles = byMass.map((k) => {
     const [x, y] = scale(at[k]);
     return svgLink(k, svg("circle", { cx: x, cy: y, r: radius(k) }),

@@ -46,7 +46,7 @@ class Explorer:
 
         ImportError is raised where Jinja2 is not installed.
         """
-        template = _environment().from_string(_file("page.html"))
+        template = environment().from_string(_file("page.html"))
         scripts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
         return str(
             template.render(
@@ -153,7 +153,7 @@ def explore(
     >>> explorer = explore(model, X, feature_names=["tea", "cup", "ball", "goal"])
     >>> explorer.save("topics.html")  # doctest: +SKIP
     """
-    _environment()  # what is not installed shows before the work
+    environment()  # what is not installed shows before the work
     subject = read(model, X, texts, feature_names, row_names)
     asked = Asked(given(names, _automatic(subject)), groups, times)
     shown = payload(subject, asked)
@@ -166,7 +166,7 @@ def _automatic(subject: Subject) -> list[str]:
     return names_of(subject.components, subject.weights, subject.columns, parents=parents)
 
 
-def _environment() -> Any:
+def environment() -> Any:
     """Jinja2's; ImportError where it is not installed."""
     try:
         from jinja2 import Environment, StrictUndefined

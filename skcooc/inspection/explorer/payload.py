@@ -63,12 +63,12 @@ def _fitting(
     subject: Subject, rows: Array, error: Array, room: int
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows, with texts as long as there is room for, and how many characters that is."""
-    find, limit = documents.finder(subject), min(LONGEST_TEXT, room // max(len(rows), 1))
+    find, limit = documents.finder(subject), room // max(len(rows), 1)
     while True:
-        listed = list(documents.entries(subject, rows, error, max(limit, SHORTEST_TEXT), find))
-        if size(listed) <= room or limit <= SHORTEST_TEXT:
-            return listed, max(limit, SHORTEST_TEXT)
-        limit = limit * 2 // 3
+        limit = max(SHORTEST_TEXT, min(limit // 2, LONGEST_TEXT))
+        listed = list(documents.entries(subject, rows, error, limit, find))
+        if size(listed) <= room or limit == SHORTEST_TEXT:
+            return listed, limit
 
 
 def _topics(subject: Subject, names: list[str]) -> Payload:
@@ -113,7 +113,10 @@ def _divided(subject: Subject, asked: Asked, rows: Array) -> Payload:
     for parameter, values in (("groups", asked.groups), ("times", asked.times)):
         check_length(parameter, values, len(subject.rows))
     known, found = subject.row_sums > 0, Payload()
-    for kind, values, divide in (("groups", asked.groups, by_group), ("times", asked.times, by_time)):
+    for kind, values, divide in (
+        ("groups", asked.groups, by_group),
+        ("times", asked.times, by_time),
+    ):
         if values is None:
             found[kind] = None
             continue

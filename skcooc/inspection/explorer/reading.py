@@ -78,7 +78,9 @@ def read(
             texts = _texts_of(X) if texts is None else texts
             analyzer = _analyzer(before)
             X = before.transform(X)
-            feature_names = before.get_feature_names_out() if feature_names is None else feature_names
+            feature_names = (
+                before.get_feature_names_out() if feature_names is None else feature_names
+            )
     check_has(model, "components_")
     if row_names is None and hasattr(X, "iloc"):  # a data frame of pandas
         row_names = X.index
@@ -139,7 +141,9 @@ def _analyzer(before: Any) -> Analyzer | None:
 def _row_names(names: ArrayLike | None, texts: Sequence[str] | None, n_rows: int) -> list[str]:
     """Those given, or how the texts begin, or positions."""
     if names is None and texts is not None:
-        names = [" ".join(text[: 2 * LONGEST_NAME].split()) or f"row {i}" for i, text in enumerate(texts)]
+        names = [
+            " ".join(text[: 2 * LONGEST_NAME].split()) or f"row {i}" for i, text in enumerate(texts)
+        ]
     if names is None:
         return [f"row {i}" for i in range(n_rows)]
     return [_short(name) for name in row_names_of(n_rows, names)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,9 +68,10 @@ def by_group(groups: ArrayLike, has_observations: Array) -> tuple[list[Array], l
 
 
 def by_time(times: ArrayLike, has_observations: Array) -> tuple[list[Array], list[str], int]:
-    """Rows of each time or, of many, of equal intervals, their labels, and how many times there are.
+    """Rows of each time or interval, their labels, and how many times there are.
 
-    Rows without a time are left out. TypeError is raised where times are neither numbers nor dates.
+    More than ``MOST_TIMES`` are put into intervals of equal length. Rows without a time are left
+    out. TypeError is raised where times are neither numbers nor dates.
     """
     values, name = _numbers(np.asarray(times))
     known = np.isfinite(values) & has_observations
@@ -80,7 +82,7 @@ def by_time(times: ArrayLike, has_observations: Array) -> tuple[list[Array], lis
     edges = np.linspace(distinct[0], distinct[-1], MOST_TIMES + 1)
     numbers = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, MOST_TIMES - 1)
     members = [np.flatnonzero(known & (numbers == t)) for t in range(MOST_TIMES)]
-    names = [f"{name(a)} – {name(b)}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    names = [f"{name(a)} – {name(b)}" for a, b in pairwise(edges)]
     kept = [(rows, label) for rows, label in zip(members, names, strict=True) if len(rows)]
     return [rows for rows, _ in kept], [label for _, label in kept], len(distinct)
 

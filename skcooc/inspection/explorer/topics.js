@@ -72,8 +72,9 @@ function naming(k) {
 
 // Sievert and Shirley's relevance; the ratio of what is seldom in the topic says little.
 function relevance([f, p, rest], weight, t) {
+  if (t === 0) return Math.log(p);
   const against = state.against === "all" ? data.features[f][1] : rest;
-  if (t > 0 && data.facts.n_observations * weight * p < data.facts.least) return -Infinity;
+  if (data.facts.n_observations * weight * p < data.facts.least) return -Infinity;
   return t * Math.log(p / against) + (1 - t) * Math.log(p);
 }
 
@@ -112,8 +113,8 @@ function featureTable(k) {
     return el("tr", {},
       el("th", { scope: "row" }, link({ view: "search", q: name }, {}, name)),
       el("td", { class: "wide" }, el("span", { class: "interval", "aria-hidden": "true" }, mass)),
-      el("td", { class: "number" }, percent(p)), el("td", { class: "number" }, `×${small(p / share)}`),
-      el("td", { class: "number" }, small(Math.log(p / rest))));
+      el("td", { class: "number" }, percent(p)), el("td", { class: "number" }, `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}`),
+      el("td", { class: "number" }, Math.log(p / rest).toFixed(2)));
   });
   const numbers = ["probability", "lift", "log-ratio"].map((name) => [name, "number"]);
   return table("Features", ["feature", "", ...numbers], rows);

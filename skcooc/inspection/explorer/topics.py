@@ -1,11 +1,10 @@
-"""The topics of a page: their features, where they are on the map, and the rows they are shown by."""
+"""The topics of a page: their features, and where they are on the map."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from sklearn.manifold import MDS
 
 from skcooc.inspection.explorer.reading import Subject
 from skcooc.protocol import Array
@@ -30,10 +29,8 @@ def relevances(p: Array, reference: Array, expected: Array) -> Array:
     Sievert and Shirley (2014), equation 1, where the reference is P(y). Features of fewer than
     ``LEAST`` expected observations are ranked by probability alone, at t = 0.
     """
-    with np.errstate(divide="ignore"):
-        probability, ratio = np.log(p), np.log(p) - np.log(reference)
-    t = MIXES[:, None]
-    mixed = np.where(t > 0, t, 0) * ratio + (1 - t) * probability
+    probability, t = np.log(np.maximum(p, NOTHING)), MIXES[:, None]
+    mixed = probability - t * np.log(reference)
     mixed[1:, expected < LEAST] = -np.inf
     mixed[:, p < NOTHING] = -np.inf
     return mixed
@@ -65,6 +62,8 @@ def positions(components: Array) -> Array:
     """Where topics are on the map, (K, 2): multidimensional scaling of Hellinger distances."""
     if len(components) < 3:
         return np.column_stack([np.arange(len(components)), np.zeros(len(components))])
+    from sklearn.manifold import MDS  # only the map needs it
+
     distances = hellinger(components)
     scaling = MDS(
         metric="precomputed", init="classical_mds", n_init=1, normalized_stress=False,
@@ -87,7 +86,9 @@ def hellinger(components: Array) -> Array:
 def entry(weight: float, features: tuple[Array, Array, Array], numbers: dict[int, int]) -> Any:
     """A topic as the page has it: its weight, and [feature, P(y given z), P(y given others)]."""
     columns, p, r = features
-    listed = [[numbers[j], short(a), short(b)] for j, a, b in zip(columns.tolist(), p, r, strict=True)]
+    listed = [
+        [numbers[j], short(a), short(b)] for j, a, b in zip(columns.tolist(), p, r, strict=True)
+    ]
     return {"weight": short(weight), "features": listed}
 
 
