@@ -104,7 +104,7 @@ def coloured(subject: Subject, i: int, limit: int, find: Callable[[str], int | N
     if subject.texts is None:
         return _columns(subject, i)
     text = subject.texts[i]
-    text = text if len(text) <= limit else text[:limit].rsplit(None, 1)[0] + " …"
+    text = text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + " …"
     found = list(_spans(text, find))
     pieces, end = list[str](), 0
     for word, _ in found:
@@ -133,14 +133,9 @@ def _columns(subject: Subject, i: int) -> Parts:
     first = np.lexsort((columns, -counts))[:N_COLUMNS]
     pieces = list[str]()
     for j, n in zip(columns[first], counts[first], strict=True):
-        pieces += [_after(pieces), str(subject.columns[j]) + (f" ×{n:g}" if n != 1 else "")]
-    return [*pieces, " …" if len(columns) > N_COLUMNS else ""], topics_of(
-        subject, i, columns[first].tolist()
-    )
-
-
-def _after(pieces: list[str]) -> str:
-    return ", " if pieces else ""
+        pieces += [", " if pieces else "", str(subject.columns[j]) + (f" ×{n:g}" if n != 1 else "")]
+    end = " …" if len(columns) > N_COLUMNS else ""
+    return [*pieces, end], topics_of(subject, i, columns[first].tolist())
 
 
 def histogram(found: Array) -> Any:

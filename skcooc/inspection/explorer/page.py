@@ -65,7 +65,7 @@ class Explorer:
         """The page in a frame, which cannot reach the notebook around it."""
         return (
             f'<iframe title="{html.escape(self.title)}" srcdoc="{html.escape(self.html)}" '
-            'sandbox="allow-scripts allow-downloads" '
+            'sandbox="allow-scripts allow-forms allow-downloads" '
             'style="width: 100%; height: 760px; border: 1px solid #8888"></iframe>'
         )
 

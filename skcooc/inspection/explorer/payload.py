@@ -56,6 +56,7 @@ def size(value: object) -> int:
 def to_json(value: object) -> str:
     """JSON that can stand in a script: nothing in it ends one, or begins a comment."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = text.encode("utf-8", "replace").decode()  # half a surrogate pair has no place in a file
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
@@ -63,12 +64,14 @@ def _fitting(
     subject: Subject, rows: Array, error: Array, room: int
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows, with texts as long as there is room for, and how many characters that is."""
-    find, limit = documents.finder(subject), room // max(len(rows), 1)
+    find, limit = documents.finder(subject), min(room // (2 * max(len(rows), 1)), LONGEST_TEXT)
     while True:
-        limit = max(SHORTEST_TEXT, min(limit // 2, LONGEST_TEXT))
+        limit = max(limit, SHORTEST_TEXT)
         listed = list(documents.entries(subject, rows, error, limit, find))
-        if size(listed) <= room or limit == SHORTEST_TEXT:
+        excess = size(listed) / room
+        if excess <= 1 or limit == SHORTEST_TEXT:
             return listed, limit
+        limit = int(0.95 * limit / excess)
 
 
 def _topics(subject: Subject, names: list[str]) -> Payload:

@@ -16,7 +16,8 @@ from skcooc.inspection.names import check_has, column_names, row_names_of
 from skcooc.protocol import CSR, Array, TableLike
 
 LONGEST_NAME = 80  # characters of a name; what is longer is cut
-IN_SAMPLE = 1e-3  # relative difference of row sums up to which a table is the one fitted
+SAME_SUMS = 1e-3  # relative difference of row sums up to which a table may be the one fitted
+SAME_ROWS, N_SAME = 0.25, 20  # total variation to mixtures of rows folded in; of so many rows
 
 Analyzer = Callable[[str], Iterable[str]]
 
@@ -112,12 +113,17 @@ def _checked(X: TableLike, model: Any) -> CSR:
 
 
 def _is_fitted_table(model: Any, counts: CSR) -> bool:
-    """Whether these are the rows fitted, as far as their observations tell."""
+    """Whether these are the rows fitted: as long, and, for some of them, of the same mixtures."""
     fitted = np.asarray(getattr(model, "row_distribution_", ()))
     if len(fitted) != counts.shape[0] or len(model.embedding_) != counts.shape[0]:
         return False
     shares = np.asarray(counts.sum(axis=1)).ravel() / counts.sum()
-    return np.allclose(fitted, shares, rtol=IN_SAMPLE, atol=1e-12)
+    if not np.allclose(fitted, shares, rtol=SAME_SUMS, atol=1e-12):
+        return False
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(shares))[:N_SAME]
+    folded_in = _distributions(model.transform(counts[rows]))
+    distances = np.abs(folded_in - _distributions(model.embedding_)[rows]).sum(axis=1) / 2
+    return bool(np.median(distances) < SAME_ROWS)
 
 
 def _distributions(P: ArrayLike) -> Array:

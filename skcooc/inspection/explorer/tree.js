@@ -3,7 +3,7 @@
 function treeView() {
   const children = data.tree.parents.map(() => []);
   for (const v of data.tree.order) if (data.tree.parents[v] >= 0) children[data.tree.parents[v]].push(v);
-  const root = node(data.tree.order[0], children, 0);
+  const root = el("div", {}, node(data.tree.order[0], children, 0));
   const all = (open) => { for (const branch of root.querySelectorAll("details.inner")) branch.open = open; };
   return el("section", { class: "tree" }, el("h2", { tabindex: "-1", id: "heading" }, "Tree of clusters"),
     el("p", { class: "quiet" }, `Features that a node generates, and its share of the observations. ${capital(rowNouns)} are at the leaves.`),
