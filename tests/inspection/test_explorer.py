@@ -126,7 +126,7 @@ def test_intervals_cover_as_often_as_they_say():
     rng = np.random.default_rng(0)
     values = 0.5 + 0.1 * rng.normal(size=400)
     mixtures = np.column_stack([values, 1 - values])
-    found = shares.shares(mixtures, np.ones(400), [np.arange(400)], ["all"])
+    found = shares.shares(mixtures, np.ones(400), [np.arange(400)])
     half = 1.96 * values.std() / 20
     assert found.high[0, 0] - found.low[0, 0] == pytest.approx(2 * half, rel=0.15)
     assert found.share[0, 0] == pytest.approx(values.mean())
@@ -134,15 +134,27 @@ def test_intervals_cover_as_often_as_they_say():
 
 def test_times_are_dates_or_numbers():
     everything = np.ones(100, dtype=bool)
-    members, labels, n = shares.by_time(np.arange(100.0), everything)
+    members, labels, n, at = shares.by_time(np.arange(100.0), everything)
     assert (len(members), n) == (24, 100)
     assert sorted(np.concatenate(members)) == list(range(100))
+    assert all(
+        low < middle < high
+        for low, middle, high in zip(_begins(labels), at, _ends(labels), strict=True)
+    )
     dates = np.array(["2001-02-03", "NaT", "2001-02-04"], dtype="datetime64[D]")
-    members, labels, _ = shares.by_time(dates, everything[:3])
+    members, labels, *_ = shares.by_time(dates, everything[:3])
     assert labels == ["2001-02-03", "2001-02-04"]
     assert [rows.tolist() for rows in members] == [[0], [2]]
     with pytest.raises(TypeError, match="numbers or dates"):
         shares.by_time(["soon", "later"], everything[:2])
+
+
+def _begins(labels):
+    return [float(label.split(" – ")[0]) for label in labels]
+
+
+def _ends(labels):
+    return [float(label.split(" – ")[1]) for label in labels]
 
 
 def test_the_map_has_the_distances():

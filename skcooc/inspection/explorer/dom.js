@@ -35,7 +35,8 @@ const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 function percent(share) {
   const value = 100 * share;
-  return `${value >= 10 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toPrecision(1)} %`;
+  if (value === 0) return "0 %";
+  return `${value >= 9.95 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value.toPrecision(1)} %`;
 }
 
 function small(value) {

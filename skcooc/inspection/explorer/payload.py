@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer import documents, structure, topics
 from skcooc.inspection.explorer.reading import Subject, check_length
-from skcooc.inspection.explorer.shares import by_group, by_time, shares
+from skcooc.inspection.explorer.shares import Division, by_group, by_time, shares
 from skcooc.inspection.explorer.topics import short
 from skcooc.protocol import Array
 
@@ -123,18 +123,20 @@ def _divided(subject: Subject, asked: Asked, rows: Array) -> Payload:
         if values is None:
             found[kind] = None
             continue
-        members, labels, n = divide(values, known)
-        found[kind] = {**_table(subject, members, labels), "n": n, "of": _of(members, rows)}
+        division = divide(values, known)
+        of = _of(division.members, rows)
+        found[kind] = {**_table(subject, division), "n": division.n, "at": division.at, "of": of}
     return found
 
 
-def _table(subject: Subject, members: list[Array], labels: list[str]) -> Payload:
-    table = shares(subject.mixtures, subject.row_sums, members, labels)
+def _table(subject: Subject, division: Division) -> Payload:
+    table = shares(subject.mixtures, subject.row_sums, division.members)
     numbers = {
         name: [[short(value) for value in line] for line in getattr(table, name)]
         for name in ("share", "low", "high")
     }
-    return {"labels": labels, "sizes": table.sizes, **numbers}
+    sizes = [len(rows) for rows in division.members]
+    return {"labels": division.labels, "sizes": sizes, **numbers}
 
 
 def _of(members: list[Array], rows: Array) -> list[int]:

@@ -44,18 +44,32 @@ function overTime(k) {
     el("details", {}, el("summary", {}, "The same as a table"), grid));
 }
 
+// When an interval begins, or the time itself.
+const begin = (label) => label.split(" ")[0];
+
+// The times that are written, none over another.
+function ticks(labels, x) {
+  let end = -Infinity;
+  return labels.map((_, g) => g).filter((g) => {
+    const half = 4 * begin(labels[g]).length;
+    if (x(g) - half < end) return false;
+    end = x(g) + half + 6;
+    return true;
+  });
+}
+
 function curve(k) {
   const { labels } = data.times;
   const points = labels.map((_, g) => interval("times", g, k));
   const [width, height, left, bottom] = [Math.min(700, room()), 190, 48, 26];
   const most = Math.max(...points.map((point) => point.high), 1e-9);
-  const x = (g) => left + ((width - left - 30) * g) / Math.max(labels.length - 1, 1);
+  const { at } = data.times;
+  const x = (g) => left + ((width - left - 30) * (at[g] - at[0])) / (at.at(-1) - at[0] || 1);
   const y = (value) => 10 + (height - bottom - 10) * (1 - value / most);
   const path = (values) => values.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
   const band = [...points.map((p, g) => [x(g), y(p.high)]), ...points.map((p, g) => [x(g), y(p.low)]).reverse()];
   const said = `Share of ${nameOf(k)} over time, from ${spoken(points[0])} at ${labels[0]} to ` +
     `${spoken(points.at(-1))} at ${labels.at(-1)}`;
-  const step = Math.ceil(labels.length / Math.max(2, Math.floor(width / (16 + 7 * Math.max(...labels.map((l) => l.split(" ")[0].length))))));
   return svg("svg", { class: "curve", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said },
     [0, most / 2, most].map((value) => svg("g", { class: "axis" },
       svg("line", { x1: left, x2: width - 10, y1: y(value), y2: y(value) }),
@@ -64,6 +78,5 @@ function curve(k) {
     svg("path", { class: "line", d: path(points.map((p, g) => [x(g), y(p.share)])) }),
     points.map((p, g) => svg("circle", { class: "point", cx: x(g), cy: y(p.share), r: 2.5 },
       svg("title", {}, `${labels[g]}: ${spoken(p)}`))),
-    labels.map((label, g) => g % step ? null
-      : svg("text", { class: "tick", x: x(g), y: height - 8, "text-anchor": "middle" }, label.split(" ")[0])));
+    ticks(labels, x).map((g) => svg("text", { x: x(g), y: height - 8, "text-anchor": "middle" }, begin(labels[g]))));
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,14 +19,12 @@ BLOCK = 20_000_000  # numbers in an array of weights of resamples
 class Shares(NamedTuple):
     """Shares of the observations of each of G groups that are of each topic."""
 
-    labels: list[str]  # of the groups
-    sizes: list[int]  # rows in each
     share: Array  # (G, K)
     low: Array  # (G, K)
     high: Array  # (G, K)
 
 
-def shares(mixtures: Array, row_sums: Array, members: list[Array], labels: list[str]) -> Shares:
+def shares(mixtures: Array, row_sums: Array, members: list[Array]) -> Shares:
     """The shares in groups of rows, and what 95 of 100 resamples of their rows have.
 
     Rows of a group are drawn with replacement, as many as it has: the intervals say how far the
@@ -37,7 +34,7 @@ def shares(mixtures: Array, row_sums: Array, members: list[Array], labels: list[
     for rows in members:
         found.append(_interval(mixtures[rows] * row_sums[rows, None], row_sums[rows], rng))
     share, low, high = np.array(found).reshape(len(members), 3, -1).transpose(1, 0, 2)
-    return Shares(labels, [len(rows) for rows in members], share, low, high)
+    return Shares(share, low, high)
 
 
 def _interval(joint: Array, sums: Array, rng: np.random.Generator) -> Array:
@@ -57,34 +54,44 @@ def _ratio(parts: Array, totals: Any) -> Array:
     return np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
 
 
-def by_group(groups: ArrayLike, has_observations: Array) -> tuple[list[Array], list[str], int]:
-    """Rows of the largest groups, their labels, and how many groups there are."""
+class Division(NamedTuple):
+    """Rows in groups."""
+
+    members: list[Array]  # their positions, of each group
+    labels: list[str]
+    n: int  # how many groups or times there are, though not all are shown
+    at: list[float] | None = None  # where each is in time
+
+
+def by_group(groups: ArrayLike, has_observations: Array) -> Division:
+    """The largest groups, by their labels."""
     labels, numbers = np.unique(np.asarray(groups).astype(str), return_inverse=True)
     sizes = np.bincount(numbers[has_observations], minlength=len(labels))
-    shown = np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS])
+    largest = np.argsort(-sizes, kind="stable")[:MOST_GROUPS]
+    shown = [g for g in np.sort(largest).tolist() if sizes[g]]
     members = [np.flatnonzero((numbers == g) & has_observations) for g in shown]
-    kept = [(rows, str(labels[g])) for rows, g in zip(members, shown, strict=True) if len(rows)]
-    return [rows for rows, _ in kept], [label for _, label in kept], len(labels)
+    return Division(members, [str(labels[g]) for g in shown], len(labels))
 
 
-def by_time(times: ArrayLike, has_observations: Array) -> tuple[list[Array], list[str], int]:
-    """Rows of each time or interval, their labels, and how many times there are.
+def by_time(times: ArrayLike, has_observations: Array) -> Division:
+    """Each time or, where there are more than ``MOST_TIMES``, equal intervals, where not empty.
 
-    More than ``MOST_TIMES`` are put into intervals of equal length. Rows without a time are left
-    out. TypeError is raised where times are neither numbers nor dates.
+    Rows without a time are left out. TypeError is raised where times are neither numbers nor dates.
     """
     values, name = _numbers(np.asarray(times))
     known = np.isfinite(values) & has_observations
     distinct = np.unique(values[known])
     if len(distinct) <= MOST_TIMES:
         members = [np.flatnonzero(known & (values == value)) for value in distinct]
-        return members, [name(value) for value in distinct], len(distinct)
+        return Division(
+            members, [name(value) for value in distinct], len(distinct), distinct.tolist()
+        )
     edges = np.linspace(distinct[0], distinct[-1], MOST_TIMES + 1)
     numbers = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, MOST_TIMES - 1)
-    members = [np.flatnonzero(known & (numbers == t)) for t in range(MOST_TIMES)]
-    names = [f"{name(a)} – {name(b)}" for a, b in pairwise(edges)]
-    kept = [(rows, label) for rows, label in zip(members, names, strict=True) if len(rows)]
-    return [rows for rows, _ in kept], [label for _, label in kept], len(distinct)
+    shown = np.unique(numbers[known]).tolist()
+    members = [np.flatnonzero(known & (numbers == t)) for t in shown]
+    labels = [f"{name(edges[t])} – {name(edges[t + 1])}" for t in shown]
+    return Division(members, labels, len(distinct), ((edges[:-1] + edges[1:]) / 2)[shown].tolist())
 
 
 def _numbers(times: Array) -> tuple[Array, Any]:
