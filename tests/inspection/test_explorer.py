@@ -5,6 +5,7 @@ import sys
 from html import unescape
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation
@@ -13,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel
+from skcooc import AspectModel, Dyads
 from skcooc.inspection import explore, name_topics
 from skcooc.inspection.explorer import documents, shares, topics
 from tests.inspection.pages import (
@@ -262,7 +263,8 @@ def test_blocks_with_their_pairs():
             for row, word, n in pairs:
                 assert X[int(row.split()[1]), WORDS.index(word)] == n
         assert blocks["row_members"][c][0] == (rows == c).sum()
-    assert explore(stand_in(X), X).shown["blocks"] is None
+    aspects_of_both = stand_in(X, joint_=model.joint_)  # no clusters: a product-space mixture
+    assert explore(aspects_of_both, X).shown["blocks"] is None
 
 
 @pytest.fixture(scope="module")
@@ -299,6 +301,20 @@ def test_as_long_rows_are_not_taken_for_those_fitted():
     model = AspectModel(2, beta=0.9, random_state=0).fit(A)
     assert explore(model, A).shown["facts"]["fitted"]
     assert not explore(model, A[::-1]).shown["facts"]["fitted"]
+
+
+@pytest.mark.filterwarnings("error", "ignore:EM did not converge")
+def test_dyads_and_data_frames_have_names():
+    rows, columns = [f"row {i}!" for i in range(24)], [f"word{j}" for j in range(10)]
+    dyads = Dyads(X, row_names=rows, column_names=columns)
+    model = AspectModel(2, beta=0.9, max_iter=3, tol=1, random_state=0).fit(dyads)
+    frame = pd.DataFrame(X, index=rows, columns=columns)
+    for data in (dyads, frame):
+        shown = explore(model, data).shown
+        assert [row["name"] for row in shown["documents"]] == rows
+        assert {feature[0] for feature in shown["features"]} == set(columns)
+    with pytest.raises(ValueError, match="other names, or in another order"):
+        explore(model, frame[columns[::-1]])
 
 
 def test_models_of_other_libraries():

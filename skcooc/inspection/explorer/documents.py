@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skcooc.inspection.explorer.reading import Subject
+from skcooc.inspection.explorer.reading import Subject, ask
 from skcooc.inspection.explorer.topics import short
 from skcooc.inspection.rows import most_representative
 from skcooc.protocol import Array
@@ -32,7 +32,7 @@ def perplexities(subject: Subject) -> Array:
     ``score_samples``, the half that was not folded in; else all, after all were folded in.
     """
     if is_held_out(subject):
-        log_likelihood = np.asarray(subject.model.score_samples(subject.counts), dtype=np.float64)
+        log_likelihood = ask(subject.model, "score_samples", subject.counts)
         return np.exp(-np.where(log_likelihood == 0, np.nan, log_likelihood))
     s = getattr(subject.model, "smoothing_", 0.0)
     unigram = np.asarray(getattr(subject.model, "unigram_", subject.unigram), dtype=np.float64)

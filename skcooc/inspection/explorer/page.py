@@ -91,7 +91,7 @@ def explore(
         With ``components_`` (K, M) and ``transform``, here or of another library; or a pipeline
         that ends in one, or a search with such a ``best_estimator_``. The steps before it are
         applied to X, and give the names of the columns.
-    X : array-like, sparse array or matrix, DataFrame of shape (N, M), or what a pipeline takes
+    X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
         The rows to show: those that were fitted, or others, which are folded in.
     texts : sequence of N str, default=None
         What the rows were counted in. None means X itself where a pipeline takes texts; else rows
@@ -99,8 +99,8 @@ def explore(
     feature_names : array-like of shape (M,), default=None
         See :func:`top_features`.
     row_names : array-like of shape (N,), default=None
-        Names of the rows, such as titles. None means the index of a data frame, the beginnings of
-        the texts, or positions.
+        Names of the rows, such as titles. None means those of dyads, the index of a data frame, the
+        beginnings of the texts, or positions.
     groups : array-like of shape (N,), default=None
         A label of each row. The forty largest groups are shown.
     times : array-like of shape (N,), default=None
@@ -138,6 +138,7 @@ def explore(
     The perplexity of a row is exp(-mean log P(y given x)) of its observations. It is in sample for
     the rows that were fitted. Of other rows, one half of the observations is held out and scored,
     and the page says so; estimators without ``score_samples`` fold all in, and that is in sample.
+    In sample, it is that of the mixture of components, smoothed as the model is.
 
     References
     ----------

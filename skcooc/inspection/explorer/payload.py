@@ -41,7 +41,7 @@ def payload(subject: Subject, asked: Asked) -> Payload:
         **_divided(subject, asked, rows),
         "representative": [[numbers[i] for i in of_topic] for of_topic in representative],
         "tree": structure.tree(subject, leaves, numbers) if leaves else None,
-        "blocks": structure.blocks(subject) if hasattr(subject.model, "joint_") else None,
+        "blocks": structure.blocks(subject) if hasattr(subject.model, "association_") else None,
         "errors": documents.histogram(error),
     }
     listed, limit = _fitting(subject, rows, error, ROOM - size(page))
@@ -172,4 +172,6 @@ def _kind(model: Any) -> str:
     """What the components of a model are called."""
     if hasattr(model, "tree_"):
         return "node"
+    if hasattr(model, "n_components"):  # clusters of rows may be found beside them
+        return "topic"
     return "cluster" if hasattr(model, "labels_") or hasattr(model, "row_labels_") else "topic"

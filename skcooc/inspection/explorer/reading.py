@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,6 +52,12 @@ class Subject:
         """P(x_i), (N,)."""
         return self.row_sums / self.n_observations
 
+    def labels(self, attribute: str) -> Array:
+        """The cluster of each row: what was fitted, or else predicted, (N,)."""
+        if self.fitted:
+            return np.asarray(getattr(self.model, attribute))
+        return ask(self.model, "predict", self.counts)
+
     @cached_property
     def weights(self) -> Array:
         """P(z), share of the observations of each component, (K,)."""
@@ -70,31 +77,58 @@ def read(
     row_names: ArrayLike | None,
 ) -> Subject:
     """What is to be shown; see `explore`."""
-    model = getattr(model, "best_estimator_", model)
+    before, model = _unwrapped(model)
     analyzer = None
-    if hasattr(model, "steps"):
-        before, model = model[:-1], model.steps[-1][1]
-        model = getattr(model, "best_estimator_", model)
-        if len(before):
-            texts = _texts_of(X) if texts is None else texts
-            analyzer = _analyzer(before)
-            X = before.transform(X)
-            feature_names = (
-                before.get_feature_names_out() if feature_names is None else feature_names
-            )
+    if before is not None:
+        texts, analyzer = _texts_of(X) if texts is None else texts, _analyzer(before)
+        X = before.transform(X)
+        if feature_names is None:
+            feature_names = before.get_feature_names_out()
     check_has(model, "components_")
-    if row_names is None and hasattr(X, "iloc"):  # a data frame of pandas
-        row_names = X.index
+    _check_order(X, model)
+    X, own_names = _table(X)
+    row_names = own_names if row_names is None else row_names
     counts = _checked(X, model)
     check_length("texts", texts, counts.shape[0])
     fitted = _is_fitted_table(model, counts)
     columns = column_names(model, counts.shape[1], feature_names)
     return Subject(
         model, counts, fitted,
-        _distributions(model.embedding_ if fitted else model.transform(counts)),
+        _distributions(model.embedding_ if fitted else ask(model, "transform", counts)),
         _distributions(model.components_), np.array([_short(name) for name in columns]),
         _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
     )  # fmt: skip
+
+
+def _unwrapped(model: Any) -> tuple[Any, Any]:
+    """The steps before a model in a pipeline, or None, and the model itself."""
+    model, before = getattr(model, "best_estimator_", model), None
+    if hasattr(model, "steps"):
+        before = model[:-1] if len(model.steps) > 1 else None
+        model = model.steps[-1][1]
+    return before, getattr(model, "best_estimator_", model)
+
+
+def _check_order(X: TableLike, model: Any) -> None:
+    """ValueError where a data frame or dyads have columns of other names than were fitted."""
+    names = getattr(X, "columns", None) if hasattr(X, "iloc") else getattr(X, "column_names", None)
+    known = getattr(model, "feature_names_in_", None)
+    if names is not None and known is not None and not np.array_equal(names, known):
+        raise ValueError("X has columns of other names, or in another order, than the model.")
+
+
+def ask(model: Any, method: str, counts: CSR) -> Array:
+    """What a method says of counts, whose columns have been checked, though they have no names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        return np.asarray(getattr(model, method)(counts))
+
+
+def _table(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
+    """Counts of dyads or of a data frame, and the names of their rows; others as they are."""
+    if hasattr(X, "to_csr"):
+        return X.to_csr(), X.row_names
+    return X, X.index if hasattr(X, "iloc") else None
 
 
 def _checked(X: TableLike, model: Any) -> CSR:
@@ -121,7 +155,7 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
     if not np.allclose(fitted, shares, rtol=SAME_SUMS, atol=1e-12):
         return False
     rows = np.random.default_rng(0).permutation(np.flatnonzero(shares))[:N_SAME]
-    folded_in = _distributions(model.transform(counts[rows]))
+    folded_in = _distributions(ask(model, "transform", counts[rows]))
     distances = np.abs(folded_in - _distributions(model.embedding_)[rows]).sum(axis=1) / 2
     return bool(np.median(distances) < SAME_ROWS)
 

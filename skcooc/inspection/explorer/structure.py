@@ -21,7 +21,7 @@ MOST_EXAMPLES = 6000  # of all blocks
 def leaf_rows(subject: Subject) -> list[list[int]]:
     """Of each cluster of a tree, the rows that have the largest share at its leaf, (K,) lists."""
     tree = subject.model.tree_
-    labels = subject.model.labels_ if subject.fitted else subject.model.predict(subject.counts)
+    labels = subject.labels("labels_")
     joint = subject.row_distribution * subject.mixtures[np.arange(len(labels)), tree.leaves[labels]]
     order = np.lexsort((-joint, labels))
     return [order[labels[order] == c][:AT_LEAVES].tolist() for c in range(len(tree.leaves))]
@@ -30,7 +30,7 @@ def leaf_rows(subject: Subject) -> list[list[int]]:
 def tree(subject: Subject, rows: list[list[int]], numbers: dict[int, int]) -> dict[str, Any]:
     """The parents of the nodes, and for each leaf its cluster, the size of this, and its rows."""
     fitted = subject.model.tree_
-    labels = subject.model.labels_ if subject.fitted else subject.model.predict(subject.counts)
+    labels = subject.labels("labels_")
     sizes = np.bincount(labels, minlength=len(fitted.leaves)).tolist()
     leaves = {
         str(leaf): {"cluster": c, "n_rows": sizes[c], "rows": [numbers[i] for i in rows[c]]}
@@ -43,7 +43,7 @@ def blocks(subject: Subject) -> dict[str, Any]:
     """The associations of clusters of rows and columns, their members and their commonest pairs."""
     model, counts = subject.model, subject.counts
     joint = np.asarray(model.joint_, dtype=np.float64)
-    row_labels = model.row_labels_ if subject.fitted else model.predict(counts)
+    row_labels = subject.labels("row_labels_")
     column_labels = np.asarray(model.column_labels_)
     down, across = cluster_orders(joint)
     column_sums = np.asarray(counts.sum(axis=0)).ravel()
