@@ -41,7 +41,9 @@ class Checkpoint:
     Notes
     -----
     It is a scikit-learn callback. Each fit needs a file of its own, so that it does not serve
-    AveragedModels and searches. The file is some times as large as parameters and ``embedding_``.
+    AveragedModels and TemperatureSearchCV. Of a ComponentSearchCV, which needs no ``warm_start``,
+    ``every`` counts numbers of components, not iterations. The file is some times as large as
+    parameters and ``embedding_``.
 
     Examples
     --------

@@ -8,10 +8,12 @@ from skcooc.inspection.labels import name_topics
 from skcooc.inspection.linkage import to_linkage
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
+from skcooc.inspection.stability import TopicStability, topic_stability
 from skcooc.inspection.tables import describe
 
 __all__ = [
     "Explorer",
+    "TopicStability",
     "characteristic_features",
     "describe",
     "explore",
@@ -24,4 +26,5 @@ __all__ = [
     "to_linkage",
     "to_pyldavis",
     "top_features",
+    "topic_stability",
 ]
