@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from sklearn.base import is_clusterer
 
@@ -14,7 +15,8 @@ from skcooc.cli.progress import Screen
 from skcooc.cli.reading import read
 from skcooc.cli.report import report
 from skcooc.cli.table import InputError
-from skcooc.cli.writing import write
+from skcooc.cli.writing import write, write_page
+from skcooc.inspection.explorer.page import environment
 
 __all__ = ["main"]
 
@@ -55,6 +57,8 @@ def _run(options: Options) -> None:
         table.position(name)  # a wrong name shows before the long work
     if options.output is not None:  # what is wrong with the folder shows at once
         options.output.mkdir(parents=True, exist_ok=True)
+    if options.html is not None:
+        _check_page(options.html)
     screen = Screen(options.progress)
     comparison = compare(table, options, screen)
     model = refit(table, comparison.chosen, screen)
@@ -63,7 +67,19 @@ def _run(options: Options) -> None:
     if options.output is not None:
         written = write(options.output, table, comparison, model)
         print(f"\nWritten to {options.output}: {', '.join(written)}")
+    if options.html is not None:
+        write_page(options.html, table, model)
+        print(f"\nWritten: {options.html}")
     sys.stdout.flush()
+
+
+def _check_page(path: Path) -> None:
+    """What is wrong with the page shows before the long work."""
+    try:
+        environment()
+    except ImportError as error:
+        raise InputError(f"--html: {error}") from error
+    path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _fail(message: str, code: int) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import rel_entr
 
+from skcooc.inspection.labels import gains
 from skcooc.inspection.names import TreeModel, check_has, column_names, most_probable
 from skcooc.protocol import Components, FactorModel
 
@@ -142,9 +142,7 @@ def characteristic_features(
     q = np.asarray(model.components_, dtype=np.float64)
     names = column_names(model, q.shape[1], feature_names)
     tree = getattr(model, "tree_", None)
-    parents = np.full(len(q), -1) if tree is None else tree.parents
-    reference = q[parents]
-    reference[parents < 0] = model.row_distribution_ @ model.embedding_ @ q
-    gain = rel_entr(q, (q + reference) / 2)
+    unigram = model.row_distribution_ @ model.embedding_ @ q
+    gain = gains(q, unigram, None if tree is None else tree.parents)
     top = most_probable(gain, n_features)
     return [[str(names[j]) for j in top[v] if gain[v, j] > 0] for v in range(len(q))]

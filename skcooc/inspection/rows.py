@@ -108,9 +108,15 @@ def representative_rows(
     check_has(model, "embedding_", "row_distribution_")
     shares = np.asarray(model.embedding_, dtype=np.float64)
     names = row_names_of(len(shares), row_names).tolist()
-    joint = np.asarray(model.row_distribution_)[:, None] * shares
+    ranked = most_representative(shares, np.asarray(model.row_distribution_), n_rows)
+    return [[names[i] for i in rows] for rows in ranked]
+
+
+def most_representative(shares: Array, row_distribution: Array, n_rows: int) -> list[list[int]]:
+    """Positions of the n rows that most distinguish each component, by P(z given x) and P(x)."""
+    joint = row_distribution[:, None] * shares
     part = np.full(joint.shape, -np.inf)
     lift = np.divide(shares, joint.sum(axis=0), out=np.ones(joint.shape), where=joint > 0)
     np.multiply(joint, np.log(lift), out=part, where=joint > 0)
     order = np.argsort(-part, axis=0, kind="stable")[:n_rows].T
-    return [[names[i] for i in rows if joint[i, z] > 0] for z, rows in enumerate(order)]
+    return [[i for i in rows.tolist() if joint[i, z] > 0] for z, rows in enumerate(order)]

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from skcooc.inspection.blocks import cluster_orders
 from skcooc.inspection.names import check_has, column_names, row_names_of
-from skcooc.plotting.arrangement import Places, Side, arrange, cluster_orders, log_association
+from skcooc.plotting.arrangement import Places, Side, arrange, log_association
 from skcooc.plotting.canvas import Display, draw_lines, new_axes
 from skcooc.plotting.margins import AIR, BELOW, LEADER, LINE, Frame, label, label_places
 from skcooc.protocol import Array, FactorModel, TableLike

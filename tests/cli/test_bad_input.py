@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 import scipy.io
@@ -75,6 +77,12 @@ def test_bad_counts(error, X, tmp_path, bad, message, suffix):
     path = tmp_path / f"counts.{suffix}"
     (sp.save_npz if suffix == "npz" else scipy.io.mmwrite)(path, X)
     assert message in error(path)
+
+
+def test_a_page_without_jinja(error, npz, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert "--html: explore needs Jinja2" in error(npz, "--html", tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_other_arrays_and_texts_without_words(error, X, tmp_path):
