@@ -12,11 +12,16 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
+from numpy.typing import DTypeLike
+from sklearn.utils import check_array
 
+from skcooc.counts import sound
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables.blocks import MAX_PASSES, RowBlocks
 
 BATCH_SIZE = 1000  # rows
+WIDEST = 2**31 - 1  # columns: their indices take four bytes
+CHUNK = 2**20  # numbers of a file that are converted at a time
 
 
 class CSRFolder:
@@ -31,10 +36,18 @@ class CSRFolder:
             ends = self._read("indptr", slice(first, first + self.batch_size + 1))
             own = slice(int(ends[0]), int(ends[-1]))
             arrays = self._read("data", own), self._read("indices", own), ends - ends[0]
-            yield sp.csr_array(arrays, shape=(len(ends) - 1, self.shape[1]))
+            yield self._block(arrays)
 
     def __len__(self) -> int:
         return -(-self.shape[0] // self.batch_size)
+
+    def _block(self, arrays: tuple[Array, Array, Array]) -> CSR:
+        """Rows as they were written; ValueError where the files were changed since."""
+        try:
+            rows = sp.csr_array(arrays, shape=(len(arrays[2]) - 1, self.shape[1]))
+        except ValueError as error:
+            raise ValueError(f"{self.path} is a damaged table: {error}.") from error
+        return sound(rows, str(self.path))
 
     def _read(self, name: str, part: slice) -> Array:
         """A part of an array. The file is closed again, so that no more of it is in memory."""
@@ -92,17 +105,32 @@ def save_csr(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
     path : path
         A folder that does not exist yet. It appears when all is written.
     blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M)
-        Read once: a generator will do.
+        Read once: a generator will do. Counts keep their type; where blocks have different
+        ones, all get one that holds them.
 
     Raises
     ------
     FileExistsError
         Where something is at ``path`` already.
     ValueError
-        Where there are no blocks, or their numbers of columns differ.
+        Where there are no blocks, their numbers of columns differ or are above 2^31 - 1, or counts
+        are negative or not finite.
     """
     with appearing(path) as folder:
-        _write(folder, of_one_width(sp.csr_array(block) for block in blocks))
+        _write(folder, of_one_width(checked(block, "numeric") for block in blocks))
+
+
+def checked(block: TableLike, dtype: DTypeLike | list[type]) -> CSR:
+    """A block of rows that is to be written; ValueError where it holds no counts."""
+    table = check_array(
+        sound(block),
+        accept_sparse="csr",
+        dtype=dtype,
+        ensure_non_negative=np.shape(block)[:1] != (0,),
+        ensure_min_samples=0,
+        input_name="X",
+    )
+    return sp.csr_array(table)
 
 
 @contextmanager
@@ -122,9 +150,11 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
-    """The blocks; ValueError where there are none, or where their numbers of columns differ."""
+    """The blocks; ValueError where there are none, their columns differ or are too many."""
     n_columns = None
     for block in blocks:
+        if block.shape[1] > WIDEST:
+            raise ValueError(f"X has {block.shape[1]} columns, a table at most {WIDEST}.")
         n_columns = block.shape[1] if n_columns is None else n_columns
         if block.shape[1] != n_columns:
             raise ValueError(
@@ -142,11 +172,11 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
     data = GrowingArray(folder / "data.npy", first.dtype)
     indices = GrowingArray(folder / "indices.npy", np.dtype(np.int32))
     indptr = GrowingArray(folder / "indptr.npy", np.dtype(np.int64))
-    indptr.append(np.zeros(1))
+    indptr.append(np.zeros(1, dtype=np.int64))
     for block in chain([first], blocks):
         indptr.append(block.indptr[1:].astype(np.int64) + data.length)
         data.append(block.data)
-        indices.append(block.indices)
+        indices.append(block.indices.astype(np.int32))
 
 
 class GrowingArray:
@@ -160,7 +190,21 @@ class GrowingArray:
         path.touch()
 
     def append(self, values: Array) -> None:
-        """Write values at the end."""
+        """Write values at the end, all in a type that holds them and those before."""
+        common = np.result_type(self.dtype, values.dtype)
+        if common != self.dtype:
+            self._convert(common)
+        self._write(values)
+
+    def _convert(self, dtype: np.dtype) -> None:
+        """Write all that is there once more, in another type."""
+        wider = GrowingArray(self.path.with_suffix(".wider"), dtype)
+        for first in range(0, self.length, CHUNK):
+            wider.append(np.load(self.path, mmap_mode="r")[first : first + CHUNK])
+        os.replace(wider.path, self.path)
+        self.dtype = dtype
+
+    def _write(self, values: Array) -> None:
         self.length += len(values)
         header = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
         with self.path.open("r+b") as file:

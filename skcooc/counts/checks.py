@@ -1,0 +1,31 @@
+"""What compiled loops could not bear: sparse arrays that point beyond their table."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import scipy.sparse as sp
+
+COMPRESSED = "csr", "csc", "bsr"
+
+
+def sound(X: Any, name: str = "X") -> Any:
+    """What was given; ValueError where it is a sparse array whose parts do not fit together.
+
+    Neither SciPy, unless it is asked, nor compiled loops look whether an index is one of the table:
+    they would read and write wherever it leads. The arrays of a matrix are shared, not copied.
+    """
+    if not sp.issparse(X):
+        return X
+    X = X.tocsr() if X.format == "lil" else copy.copy(X)  # where the check is at home in arrays
+    try:
+        if X.format in COMPRESSED:
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            sp.coo_array((X.data, X.coords), shape=X.shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} is a damaged sparse array, whose indices do not fit its shape: {error}."
+        ) from error
+    return X
