@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from skcooc import open_compact, open_csr, save_compact, save_csr
+from skcooc import AspectModel, Dyads, open_compact, open_csr, save_compact, save_csr
+from skcooc.inspection import to_pyldavis
+from skcooc.metrics import npmi_coherence
+from skcooc.model_selection import split_observations
 
 X = sp.csr_array(np.array([[3.0, 0.0, 1.0], [0.0, 2.0, 0.0], [0.5, 0.0, 4.0]]))
 FORMATS = [(save_csr, open_csr), (save_compact, open_compact)]
@@ -49,3 +53,95 @@ def test_what_is_no_count_is_refused_while_it_is_written(save, open_, block, rea
         with pytest.raises(ValueError, match=reason):
             save(tmp_path / "table", (some for some in [X, block]))
     assert not list(tmp_path.iterdir())
+
+
+def damaged(path, name, place, value):
+    """Change one number of a file."""
+    values = np.load(path / f"{name}.npy")
+    values[place] = value
+    np.save(path / f"{name}.npy", values)
+    return path
+
+
+def save_in(path, save):
+    save(path, [X[:2], X[2:]])
+    return path
+
+
+MODEL = AspectModel(2, beta=0.9, max_iter=3, random_state=0)
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("indices", 2, -1),
+        ("indices", 2, 3),
+        ("indices", 2, 2**31 - 1),
+        ("indptr", 1, -5),
+        ("indptr", 1, 2**40),
+        ("indptr", -1, 2**40),
+        ("indptr", 0, 1),
+        ("indptr", -1, 4),
+    ],
+)
+def test_a_damaged_table_is_found_out(name, place, value, tmp_path):
+    path = damaged(save_in(tmp_path / "table", save_csr), name, place, value)
+    for use in (list, clone(MODEL).fit):
+        with pytest.raises(ValueError, match="table is a damaged"):
+            use(open_csr(path, batch_size=2))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("columns", 1, -1),
+        ("columns", 1, 3),
+        ("rows", 1, 3),
+        ("rows", 1, 40000),
+        ("lengths", 0, 60000),
+        ("codes", 0, 0),
+    ],
+)
+def test_a_damaged_compact_table_is_found_out(name, place, value, tmp_path):
+    path = damaged(save_in(tmp_path / "table", save_compact), name, place, value)
+    for use in (list, clone(MODEL).fit):
+        with pytest.raises(ValueError, match=r"table is a damaged table"):
+            use(open_compact(path))
+
+
+def with_wild(name, place, value, format="csr"):
+    wild = X.asformat(format).copy()
+    getattr(wild, name)[place] = value
+    return wild
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+@pytest.mark.parametrize(
+    "wild",
+    [
+        with_wild("indices", 1, -1),
+        with_wild("indices", 1, 2**30),
+        with_wild("indptr", 1, 2**30),
+        with_wild("indptr", 1, -1),
+        with_wild("indices", 1, -7, "csc"),
+        with_wild("indptr", 1, 2**30, "bsr"),
+        with_wild("row", 1, 2**30, "coo"),
+        with_wild("col", 1, -1, "coo"),
+    ],
+)
+def test_wild_indices_are_found_out_wherever_counts_are_given(wild, tmp_path):
+    model = clone(MODEL).fit(X)
+    for use in (
+        clone(MODEL).fit,
+        clone(MODEL).partial_fit,
+        model.transform,
+        model.score,
+        Dyads,
+        split_observations,
+        lambda X: npmi_coherence(model.components_, X),
+        lambda X: to_pyldavis(model, X),
+        lambda X: save_csr(tmp_path / "table", [X]),
+    ):
+        with pytest.raises(ValueError, match="damaged sparse array"):
+            use(wild)

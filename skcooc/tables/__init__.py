@@ -1,5 +1,6 @@
 """What a user gives becomes checked counts."""
 
+from skcooc.counts import sound
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.compact import CompactTable, open_compact, save_compact
 from skcooc.tables.dask import delayed_rows
@@ -42,4 +43,5 @@ __all__ = [
     "read_rows",
     "save_compact",
     "save_csr",
+    "sound",
 ]

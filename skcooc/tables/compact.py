@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -45,12 +46,18 @@ class CompactTable:
     """
 
     def __init__(self, path: Path, counts: CompactCounts) -> None:
-        self.path, self.counts = path, counts
+        self.path, self._counts = path, counts
         self.shape, self.dtype, self.nnz = counts.shape, counts.dtype, counts.bands.nnz
+
+    @cached_property
+    def counts(self) -> CompactCounts:
+        """What is in the files; ValueError where they were damaged, for which all are read once."""
+        self._counts.bands.check(str(self.path))
+        return self._counts
 
     def __len__(self) -> int:
         """Number of blocks."""
-        return self.counts.n_blocks
+        return self._counts.n_blocks
 
     def __iter__(self) -> Iterator[CSR]:
         for _, block in self.counts.blocks():

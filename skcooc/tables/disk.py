@@ -21,6 +21,7 @@ from skcooc.tables.blocks import MAX_PASSES, RowBlocks
 
 BATCH_SIZE = 1000  # rows
 WIDEST = 2**31 - 1  # columns: their indices take four bytes
+CELLS = "data", "indices"  # arrays of the non-zeros
 CHUNK = 2**20  # numbers of a file that are converted at a time
 
 
@@ -29,22 +30,24 @@ class CSRFolder:
 
     def __init__(self, path: Path, batch_size: int) -> None:
         self.path, self.batch_size = path, batch_size
-        self.shape = len(self._opened("indptr")) - 1, int(np.load(path / "n_columns.npy"))
+        indptr, sizes = self._opened("indptr"), {len(self._opened(name)) for name in CELLS}
+        self.shape = len(indptr) - 1, int(np.load(path / "n_columns.npy"))
+        if indptr[[0, -1]].tolist() != [0, *sizes]:
+            raise ValueError(f"{path} is a damaged table, whose files do not fit together.")
 
     def __iter__(self) -> Iterator[CSR]:
         for first in range(0, self.shape[0], self.batch_size):
             ends = self._read("indptr", slice(first, first + self.batch_size + 1))
             own = slice(int(ends[0]), int(ends[-1]))
-            arrays = self._read("data", own), self._read("indices", own), ends - ends[0]
-            yield self._block(arrays)
+            yield self._block(*(self._read(name, own) for name in CELLS), ends - ends[0])
 
     def __len__(self) -> int:
         return -(-self.shape[0] // self.batch_size)
 
-    def _block(self, arrays: tuple[Array, Array, Array]) -> CSR:
+    def _block(self, data: Array, indices: Array, indptr: Array) -> CSR:
         """Rows as they were written; ValueError where the files were changed since."""
         try:
-            rows = sp.csr_array(arrays, shape=(len(arrays[2]) - 1, self.shape[1]))
+            rows = sp.csr_array((data, indices, indptr), (len(indptr) - 1, self.shape[1]))
         except ValueError as error:
             raise ValueError(f"{self.path} is a damaged table: {error}.") from error
         return sound(rows, str(self.path))

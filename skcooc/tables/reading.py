@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
-from skcooc.counts import CSRCounts, NewRows, NewTriples
+from skcooc.counts import CSRCounts, NewRows, NewTriples, sound
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.compact import CompactTable, counts_of_compact
@@ -113,7 +113,7 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
         _check_names(estimator, X.column_names, reset)
         return table
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-    table = validate_data(estimator, X, ensure_non_negative=True, reset=reset, **options)
+    table = validate_data(estimator, sound(X), ensure_non_negative=True, reset=reset, **options)
     if not sp.issparse(table):
         return sp.csr_array(table)
     if not table.has_canonical_format:  # an entry may be stored in several parts
