@@ -1,4 +1,4 @@
-"""What compiled loops could not bear: sparse arrays that point beyond their table."""
+"""What compiled loops could not bear: indices beyond the table, and counts beyond all measure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import scipy.sparse as sp
 
 COMPRESSED = "csr", "csc", "bsr"
+LEAST, MOST = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost in float64
 
 
 def sound(X: Any, name: str = "X") -> Any:
@@ -29,3 +30,13 @@ def sound(X: Any, name: str = "X") -> Any:
             f"{name} is a damaged sparse array, whose indices do not fit its shape: {error}."
         ) from error
     return X
+
+
+def check_total(total: float, name: str = "X") -> None:
+    """Raise ValueError where there are observations, but too many or too few to be counted."""
+    if total and not LEAST <= total <= MOST:
+        raise ValueError(
+            f"The counts of {name}, by their weights, add up to {total:.3g}. They should add up to "
+            f"a number from {LEAST:g} to 2^53 = {MOST:.3g}, above which floating point numbers do "
+            f"not tell one more from none. Multiply {name} by a constant."
+        )

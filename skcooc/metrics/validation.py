@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc.protocol import CSR, Array, TableLike
-from skcooc.tables import sound
+from skcooc.tables import check_total, sound
 
 
 def check_counts(X: TableLike) -> CSR:
@@ -17,6 +17,7 @@ def check_counts(X: TableLike) -> CSR:
     X = sp.csr_array(X, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
+    check_total(X.data.sum())
     return X
 
 

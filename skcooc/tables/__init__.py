@@ -1,6 +1,6 @@
 """What a user gives becomes checked counts."""
 
-from skcooc.counts import sound
+from skcooc.counts import check_total, sound
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.compact import CompactTable, open_compact, save_compact
 from skcooc.tables.dask import delayed_rows
@@ -33,6 +33,7 @@ __all__ = [
     "check_same_table",
     "check_same_triads",
     "check_table",
+    "check_total",
     "delayed_rows",
     "is_collection",
     "open_compact",

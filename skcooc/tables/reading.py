@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
-from skcooc.counts import CSRCounts, NewRows, NewTriples, sound
+from skcooc.counts import CSRCounts, NewRows, NewTriples, check_total, sound
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.compact import CompactTable, counts_of_compact
@@ -66,6 +66,7 @@ def read(
     if is_collection(X) or isinstance(X, CompactTable):
         known = counts_of if is_collection(X) else counts_of_compact
         counts = known(estimator, X, needs or {}, sample_weight)
+        check_total(float(np.sum(counts.column_sums)))
         n_rows = SAMPLE_ROWS if searches else 1
         sample = CSRCounts(counts.sample(n_rows, seeded(random_state)))
         return Table(counts, sample, Frame(counts.shape))
@@ -107,6 +108,13 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             f"{type(X).__name__} is a table that fit of an estimator reads. Elsewhere give its "
             "blocks, one at a time, as in [estimator.transform(block) for block in X]."
         )
+    table = _canonical(estimator, X, reset)
+    check_total(table.data.sum(dtype=np.float64))
+    return table
+
+
+def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
+    """Counts that are in memory, checked one by one."""
     if isinstance(X, Dyads):
         table = X.to_csr()
         _check_n_features(estimator, table, reset=reset)
@@ -178,6 +186,7 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
             f"Found array with 0 observation(s) (shape={triads.table_shape}) while a minimum of 1 "
             f"is required by {type(estimator).__name__}: all counts, or their weights, are zero."
         )
+    check_total(counts.observations.sum(dtype=np.float64))
     _check_n_features(estimator, counts.table, reset=True)
     _check_names(estimator, triads.names[2], reset=True)
     return Table(counts, counts, triads.frame)
@@ -201,6 +210,7 @@ def read_in_memory(
             f"Found array with 0 observation(s) (shape={table.shape}) while a minimum of 1 is "
             f"required by {type(estimator).__name__}: all counts, or their weights, are zero."
         )
+    check_total(observed.sum(dtype=np.float64))
     frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape)
     counts = CSRCounts(table, weights)
     return Table(counts, counts, frame)
@@ -220,6 +230,7 @@ def _in_blocks(
     check_weights = partial(_weights, allow_all_zero_weights=True)
     blocks = CheckedBlocks(X, check, check_weights, weights, reset)
     sample, blocks = blocks.sampled(SAMPLE_ROWS, seeded(random_state))
+    check_total(float(np.sum(blocks.column_sums)))
     return Table(sample, sample, _frame(estimator, (0, sample.shape[1])), blocks)
 
 
