@@ -33,6 +33,9 @@ from skcooc.protocol import (
 )
 from skcooc.tables import Dyads, Frame, check_same_table, is_collection, read_rows
 from skcooc.tables.dask import check_row_blocks
+from skcooc.version import __version__, check_version
+
+VERSION = "_skcooc_version"  # in the state of a pickled estimator
 
 
 class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -258,6 +261,15 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         mixtures = np.asarray(self.embedding_) if known is None else self._fold_in(known)
         factors = Factors(mixtures, self.components_.T)
         return smoothed(factors, self.unigram_, self.smoothing_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # As scikit-learn does for its own estimators.
+        return {**super().__getstate__(), VERSION: __version__}  # type: ignore[misc]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        check_version(state.get(VERSION), type(self).__name__)
+        state = {name: value for name, value in state.items() if name != VERSION}
+        super().__setstate__(state)  # type: ignore[misc]
 
     @property
     def _n_features_out(self) -> int:
