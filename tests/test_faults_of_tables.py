@@ -145,3 +145,27 @@ def test_wild_indices_are_found_out_wherever_counts_are_given(wild, tmp_path):
     ):
         with pytest.raises(ValueError, match="damaged sparse array"):
             use(wild)
+
+
+@both_formats
+def test_nothing_of_others_is_deleted(save, open_, tmp_path):
+    other = tmp_path / "table.partial"
+    other.mkdir()
+    (other / "thesis").write_text("mine")
+    save(tmp_path / "table", [X])
+    assert (other / "thesis").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table", "table.partial"]
+
+
+@both_formats
+def test_of_two_writers_one_leaves_a_whole_table(save, open_, tmp_path):
+    def while_another_writes():
+        yield X[:2]
+        save(tmp_path / "table", [2 * X])
+        yield X[2:]
+
+    with pytest.raises(FileExistsError, match="somebody else"):
+        save(tmp_path / "table", while_another_writes())
+    assert [path.name for path in tmp_path.iterdir()] == ["table"]
+    read = sp.vstack(list(open_(tmp_path / "table")))
+    np.testing.assert_array_equal(read.toarray(), 2 * X.toarray())

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
@@ -106,7 +107,8 @@ def save_csr(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
     Parameters
     ----------
     path : path
-        A folder that does not exist yet. It appears when all is written.
+        A folder that does not exist yet. It appears when all is written. A process that is killed
+        leaves a hidden folder beside it, whose name ends with ``.skcooc-partial``.
     blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M)
         Read once: a generator will do. Counts keep their type; where blocks have different
         ones, all get one that holds them.
@@ -138,16 +140,20 @@ def checked(block: TableLike, dtype: DTypeLike | list[type]) -> CSR:
 
 @contextmanager
 def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write to, which appears at ``path`` when all is written, and else not at all."""
+    """A folder to write to, which appears at ``path`` when all is written, and else not at all.
+
+    Until then it is hidden beside it, by a name that is only this writer's.
+    """
     path = Path(path)
     if path.exists():
         raise FileExistsError(f"{path} exists already.")
-    partial = path.with_name(path.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)  # of a writer that was interrupted
+    partial = path.with_name(f".{path.name}.{uuid4().hex}.skcooc-partial")
     partial.mkdir(parents=True)
     try:
         yield partial
-        os.replace(partial, path)
+        if path.exists():
+            raise FileExistsError(f"{path} was written by somebody else in the meantime.")
+        os.replace(partial, path)  # fails where somebody was faster still
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
