@@ -12,8 +12,8 @@ def check_version(written: str | None, what: str) -> None:
     if written != __version__:
         warnings.warn(
             f"{what} was written by skcooc {written or 'of an unknown version'}, and this is "
-            f"skcooc {__version__}. What is read may be invalid, and a fit that goes on from it may "
-            "fail. Fit the model anew, or read it with the version that wrote it.",
+            f"skcooc {__version__}. What is read may be invalid, and a fit that goes on from it "
+            "may fail. Fit the model anew, or read it with the version that wrote it.",
             UserWarning,
             stacklevel=3,
         )
