@@ -5,7 +5,17 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from skcooc import AspectModel, Dyads, open_compact, open_csr, save_compact, save_csr
+from skcooc import (
+    AspectModel,
+    Dyads,
+    RowBlocks,
+    TriadicAspectModel,
+    Triads,
+    open_compact,
+    open_csr,
+    save_compact,
+    save_csr,
+)
 from skcooc.inspection import to_pyldavis
 from skcooc.metrics import npmi_coherence
 from skcooc.model_selection import split_observations
@@ -169,3 +179,30 @@ def test_of_two_writers_one_leaves_a_whole_table(save, open_, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["table"]
     read = sp.vstack(list(open_(tmp_path / "table")))
     np.testing.assert_array_equal(read.toarray(), 2 * X.toarray())
+
+
+@pytest.mark.parametrize("wrong", [0, -1, -3, 2.5, None, "a"])
+def test_numbers_of_rows_and_of_passes_are_checked_at_once(wrong, tmp_path):
+    save_csr(tmp_path / "table", [X])
+    for name in ("batch_size", "max_passes"):
+        with pytest.raises(ValueError, match=f"'{name}' parameter of open_csr"):
+            open_csr(tmp_path / "table", **{name: wrong})
+    with pytest.raises(ValueError, match="'max_passes' parameter of RowBlocks"):
+        RowBlocks([X], max_passes=wrong)
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge")
+@pytest.mark.parametrize("wrong", [-1, 2.5, None])
+def test_numbers_of_samples_are_checked_at_once(wrong):
+    model = clone(MODEL).fit(X)
+    triads = TriadicAspectModel(2, max_iter=2).fit(Triads([0, 1, 1], [0, 1, 0], [1, 0, 1]))
+    for fitted in (model, triads):
+        with pytest.raises(ValueError, match="'n_samples' parameter of"):
+            fitted.sample(wrong)
+
+
+def test_bytes_may_have_any_order(tmp_path):
+    counts = X.toarray().astype(">f8")
+    np.testing.assert_array_equal(Dyads(counts).to_csr().toarray(), X.toarray())
+    save_csr(tmp_path / "table", [counts])
+    np.testing.assert_array_equal(next(iter(open_csr(tmp_path / "table"))).toarray(), X.toarray())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes, quantities
@@ -162,6 +164,10 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return float(np.exp(-self.score(X)))
 
+    @validate_params(
+        {"n_samples": [Interval(Integral, 0, None, closed="left")]},
+        prefer_skip_nested_validation=True,
+    )
     def sample(self, n_samples: int = 1) -> Dyads:
         """Draw observations from the fitted model.
 
@@ -177,7 +183,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Raises
         ------
         ValueError
-            Where the table was read in blocks, of which no rows are kept.
+            Where the table was read in blocks, of which no rows are kept, or ``n_samples`` is
+            negative or no int.
         """
         check_is_fitted(self)
         if not len(self.embedding_):

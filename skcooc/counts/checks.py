@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 COMPRESSED = "csr", "csc", "bsr"
@@ -12,11 +13,13 @@ LEAST, MOST = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost i
 
 
 def sound(X: Any, name: str = "X") -> Any:
-    """What was given; ValueError where it is a sparse array whose parts do not fit together.
+    """What was given, in native bytes; ValueError where a sparse array does not fit together.
 
     Neither SciPy, unless it is asked, nor compiled loops look whether an index is one of the table:
     they would read and write wherever it leads. The arrays of a matrix are shared, not copied.
     """
+    if isinstance(X, np.ndarray) and not X.dtype.isnative:  # bytes in an order SciPy lacks
+        return X.astype(X.dtype.newbyteorder("="))
     if not sp.issparse(X):
         return X
     X = X.tocsr() if X.format == "lil" else copy.copy(X)  # where the check is at home in arrays

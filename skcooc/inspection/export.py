@@ -6,9 +6,10 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import validate_params
 
 from skcooc.inspection.features import node_top_features
-from skcooc.inspection.names import TreeModel, check_has, column_names, most_probable
+from skcooc.inspection.names import HOW_MANY, TreeModel, check_has, column_names, most_probable
 
 
 class Feature(TypedDict):
@@ -29,6 +30,7 @@ class Node(TypedDict, total=False):
     n_rows: int
 
 
+@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
 def export_text(
     model: TreeModel, feature_names: ArrayLike | None = None, n_features: int = 5
 ) -> str:
@@ -76,6 +78,7 @@ def export_text(
     return "".join(lines)
 
 
+@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
 def export_dict(
     model: TreeModel, feature_names: ArrayLike | None = None, n_features: int = 10
 ) -> Node:

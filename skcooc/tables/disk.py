@@ -15,10 +15,11 @@ import scipy.sparse as sp
 from numpy.lib import format as npy
 from numpy.typing import DTypeLike
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import validate_params
 
 from skcooc.counts import sound
 from skcooc.protocol import CSR, Array, TableLike
-from skcooc.tables.blocks import MAX_PASSES, RowBlocks
+from skcooc.tables.blocks import MAX_PASSES, POSITIVE, RowBlocks
 
 BATCH_SIZE = 1000  # rows
 WIDEST = 2**31 - 1  # columns: their indices take four bytes
@@ -62,6 +63,9 @@ class CSRFolder:
         return array
 
 
+@validate_params(
+    {"batch_size": POSITIVE, "max_passes": POSITIVE}, prefer_skip_nested_validation=True
+)
 def open_csr(
     path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE, max_passes: int = MAX_PASSES
 ) -> RowBlocks:
@@ -84,6 +88,9 @@ def open_csr(
     ------
     FileNotFoundError
         Where there is no such table.
+    ValueError
+        Where the files do not fit together, now or when a block is read that was changed; where
+        ``batch_size`` or ``max_passes`` is no positive int.
 
     Examples
     --------
