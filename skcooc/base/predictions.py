@@ -271,12 +271,12 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def __getstate__(self) -> dict[str, Any]:
         # As scikit-learn does for its own estimators.
-        return {**super().__getstate__(), VERSION: __version__}  # type: ignore[misc]
+        return {**super().__getstate__(), VERSION: __version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         check_version(state.get(VERSION), type(self).__name__)
         state = {name: value for name, value in state.items() if name != VERSION}
-        super().__setstate__(state)  # type: ignore[misc]
+        super().__setstate__(state)
 
     @property
     def _n_features_out(self) -> int:

@@ -125,7 +125,7 @@ class TriadEstimator(CooccurrenceEstimator):
         {"n_samples": [Interval(Integral, 0, None, closed="left")]},
         prefer_skip_nested_validation=True,
     )
-    def sample(self, n_samples: int = 1) -> Triads:  # type: ignore[override]
+    def sample(self, n_samples: int = 1) -> Triads:
         """Draw observations from the fitted model.
 
         Parameters

@@ -1,4 +1,4 @@
-"""What compiled loops could not bear: indices beyond the table, and counts beyond all measure."""
+"""What counts have to be: indices of the table, a sum that can be counted, each cell once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from skcooc.protocol import CSR
 
 COMPRESSED = "csr", "csc", "bsr"
 LEAST, MOST = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost in float64
@@ -33,6 +35,17 @@ def sound(X: Any, name: str = "X") -> Any:
             f"{name} is a damaged sparse array, whose indices do not fit its shape: {error}."
         ) from error
     return X
+
+
+def summed_up(table: CSR) -> CSR:
+    """A CSR array where no entry is stored in several parts; the same one where none was.
+
+    Observations of a cell are held out together: parts of it would be held out one by one.
+    """
+    if not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    return table
 
 
 def check_total(total: float, name: str = "X") -> None:

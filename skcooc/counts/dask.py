@@ -18,7 +18,7 @@ from dask.delayed import Delayed
 from distributed import Client, Future
 from sklearn.utils import check_array
 
-from skcooc.counts.checks import sound
+from skcooc.counts.checks import sound, summed_up
 from skcooc.counts.csr import CSRCounts, mean_weight
 from skcooc.counts.row_array import RowArray, product, row_array
 from skcooc.counts.sums import add_statistics, reduced
@@ -244,7 +244,7 @@ def _checked(block: TableLike, name: str) -> CSRCounts:
         estimator=name,
         input_name="X",
     )
-    return CSRCounts(table if sp.issparse(table) else sp.csr_array(table))
+    return CSRCounts(summed_up(table) if sp.issparse(table) else sp.csr_array(table))
 
 
 def _facts(X: CSRCounts) -> Facts:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import BaseCrossValidator, train_test_split
 from sklearn.utils import check_array, check_random_state
 
-from skcooc.counts import check_total, divide, sound
+from skcooc.counts import check_total, divide, sound, summed_up
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.tables import Dyads, Triads
 
@@ -57,7 +57,7 @@ def split_observations(
     X = check_array(
         sound(X), accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
     )
-    X = sp.csr_array(X)
+    X = summed_up(sp.csr_array(X))
     check_total(X.data.sum(dtype=np.float64))
     return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
@@ -210,10 +211,12 @@ class TemperatureSearchCV(BaseSearchCV):
                 point.search()
                 points.append((others, point))
         task.call_on_fit_task_end(**hooks)
-        smoothing = self._conclude(target, points, len(folds))
+        new = copy.copy(self)  # a refit that fails leaves self as it was
+        smoothing = new._conclude(target, points, len(folds))
         if self.refit:
             task = root.subcontext(task_name="refit-with-best-params")
-            self._refit(target, data, smoothing, task, hooks)
+            new._refit(target, data, smoothing, task, hooks)
+        vars(self).update(vars(new))
         root.call_on_fit_task_end(**hooks)
         return self
 

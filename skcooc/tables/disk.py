@@ -41,7 +41,7 @@ class CSRFolder:
         for first in range(0, self.shape[0], self.batch_size):
             ends = self._read("indptr", slice(first, first + self.batch_size + 1))
             own = slice(int(ends[0]), int(ends[-1]))
-            yield self._block(*(self._read(name, own) for name in CELLS), ends - ends[0])
+            yield self._block(self._read("data", own), self._read("indices", own), ends - ends[0])
 
     def __len__(self) -> int:
         return -(-self.shape[0] // self.batch_size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
-from skcooc.counts import CSRCounts, NewRows, NewTriples, check_total, sound
+from skcooc.counts import CSRCounts, NewRows, NewTriples, check_total, sound, summed_up
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.compact import CompactTable, counts_of_compact
@@ -122,12 +123,7 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
         return table
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
     table = validate_data(estimator, sound(X), ensure_non_negative=True, reset=reset, **options)
-    if not sp.issparse(table):
-        return sp.csr_array(table)
-    if not table.has_canonical_format:  # an entry may be stored in several parts
-        table = table.copy()
-        table.sum_duplicates()
-    return table
+    return summed_up(table) if sp.issparse(table) else sp.csr_array(table)
 
 
 def is_collection(X: TableLike) -> bool:
@@ -230,7 +226,7 @@ def _in_blocks(
     check_weights = partial(_weights, allow_all_zero_weights=True)
     blocks = CheckedBlocks(X, check, check_weights, weights, reset)
     sample, blocks = blocks.sampled(SAMPLE_ROWS, seeded(random_state))
-    check_total(float(np.sum(blocks.column_sums)))
+    check_total(float(np.sum(cast(Array, blocks.column_sums))))
     return Table(sample, sample, _frame(estimator, (0, sample.shape[1])), blocks)
 
 
