@@ -14,6 +14,7 @@ from skcooc import (
     open_compact,
     save_compact,
 )
+from skcooc.equations.aspects import Aspects
 from skcooc.metrics import npmi_coherence, perplexity
 from skcooc.model_selection import split_observations
 from tests.cases import CLASSES
@@ -78,3 +79,31 @@ def test_up_to_there_all_is_finite(estimator, dtype):
 def test_weights_of_triads_are_counted_too():
     with pytest.raises(ValueError, match=REFUSED):
         TriadicAspectModel(2, **FAST).fit(Triads([0, 1], [0, 1], [1, 0]), sample_weight=[1, 1e17])
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_what_is_not_finite_does_not_leave_a_fit():
+    table = X.toarray().astype(np.float32)
+    model = AsymmetricClustering(
+        3, beta=0.2, object_weights="equal", proportions="estimated", max_iter=5, random_state=0
+    ).fit(table)
+    before = dict(vars(model))
+    table[0] = [1e-40, *np.zeros(8)]  # whose weight overflows
+    with pytest.raises(ValueError, match="not finite: .* apart for float32"):
+        model.fit(table)
+    assert vars(model) == before
+
+
+def test_nor_a_step_of_a_stream(monkeypatch):
+    model = clone(MODEL).fit(X)
+    before = dict(vars(model))
+    maximize = Aspects.maximize
+    monkeypatch.setattr(
+        Aspects,
+        "maximize",
+        lambda self, *arguments: maximize(self, *arguments)._replace(weights=np.full(2, np.nan)),
+    )
+    for fit in (model.partial_fit, model.fit, lambda X: model.fit(RowBlocks([X[:6], X[6:]]))):
+        with pytest.raises(ValueError, match="parameters that are not finite"):
+            fit(X)
+        assert vars(model) == before
