@@ -89,7 +89,7 @@ def test_what_is_not_finite_does_not_leave_a_fit():
     ).fit(table)
     before = dict(vars(model))
     table[0] = [1e-40, *np.zeros(8)]  # whose weight overflows
-    with pytest.raises(ValueError, match="not finite: .* apart for float32"):
+    with pytest.raises(ValueError, match=r"not finite: .* apart for float32"):
         model.fit(table)
     assert vars(model) == before
 
