@@ -190,4 +190,4 @@ def test_importing_needs_no_optional_package():
         "import skcooc\n"
         "skcooc.AspectModel(2, random_state=0, max_iter=5).fit([[3, 1], [1, 3], [2, 2]])\n"
     )
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=600)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=900)
