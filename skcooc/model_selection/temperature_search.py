@@ -216,7 +216,7 @@ class TemperatureSearchCV(BaseSearchCV):
         if self.refit:
             task = root.subcontext(task_name="refit-with-best-params")
             new._refit(target, data, smoothing, task, hooks)
-        vars(self).update(vars(new))
+        self.__dict__.update(vars(new))
         root.call_on_fit_task_end(**hooks)
         return self
 
