@@ -146,6 +146,14 @@ def neurips(words: Sequence[str]) -> Corpus:
     return Corpus(X, np.array([record["title"] for record in chosen]), None, columns)
 
 
+def neurips_abstracts() -> Corpus:
+    """Abstracts of NeurIPS, of words of five and more of them: 6359 rows."""
+    vectorizer = CountVectorizer(min_df=5, stop_words="english", token_pattern=r"[a-z]+")
+    texts = (str(record.get("text", "")) for record in _records("neurips_abstracts.jsonl.gz"))
+    X = sp.csr_array(vectorizer.fit_transform(texts))
+    return Corpus(X, None, None, vectorizer.get_feature_names_out())
+
+
 def brown_pairs() -> Corpus:
     """Read the adjective-noun pairs of the Brown corpus: N=6054, M=6961, L=45483."""
     table = _table("brown_adj_noun.tsv.gz")

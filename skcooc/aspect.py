@@ -259,6 +259,7 @@ class AspectModel(CooccurrenceEstimator):
             pseudo_counts=predictive if chooses or left_out else None,
             hands_on=plain.diluted if self.cooling is None else None,
             bursts=self._concentration(),
+            divides=not left_out and self.cooling is None and self.burstiness is None,
             alternates=self.beta == 1 and not (prior or left_out or self.cooling),
         )
 

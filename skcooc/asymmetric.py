@@ -15,6 +15,7 @@ from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.em import cooled
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import no_temperature, temperatures
+from skcooc.equations.predictive_clusters import PredictiveClusters
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting import Plan
 from skcooc.protocol import Array
@@ -53,6 +54,19 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         Prior probabilities of the clusters. At small beta estimated ones starve clusters. Hard
         clusterings have none: they need "uniform".
 
+    leave_one_out : bool, default=False
+        Whether a row leaves its own counts out of the clusters before it is told its cluster:
+        predictive EM (memo, section 5.2), with .02 pseudo-counts of every column in a cluster. Rows
+        no longer keep the cluster that they happen to be in. On newsgroups, abstracts, verses and
+        word pairs it predicted better than the plain model, by .5 to 19 per cent, most with many
+        clusters and short rows, at two to seven times the time. The clusters of newsgroups were
+        nearer to the groups; of 32 planted clusters, found with K=32, they were further away.
+        Nothing proves that the objective falls: EM ends where it has not for ten iterations. New
+        rows are assigned plainly, so that ``predict`` of the rows fitted can differ from
+        ``labels_``. It needs ``hard=False``, ``axis="rows"``, ``object_weights="counts"`` and no
+        ``coarsening``; it has no clusters that split, and so needs ``cooling`` below 1, or None.
+        Not with streams, blocks of rows or dask arrays.
+
     beta : float > 0 or "auto", default="auto"
         Inverse temperature, at most 1 where ``object_weights="counts"``. Since the likelihood of an
         object is a product over all its observations, the best value is the smaller the more it
@@ -70,8 +84,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         this until it is beta. At every temperature each cluster may split in two, which ``splits_``
         records; where fewer than ``n_clusters`` have come apart in the end, some are there
         repeatedly. Below 1, it falls from 1 down to beta, and where ``early_stopping=True`` only as
-        long as held-out observations are predicted better. None starts at random, at beta, as does
-        the search for beta; a warm start goes on at ``beta_``.
+        long as held-out observations are predicted better. None starts at beta, as does the search
+        for beta; a warm start goes on at ``beta_``.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
@@ -86,6 +100,11 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
         ever longer steps as long as they lead down. A step that raises the free energy is undone.
         Hard clusterings take plain steps.
+
+    n_init : int, default=1
+        Number of starts; the one with the least free energy is kept, or with the least validation
+        perplexity where ``early_stopping=True``. A start is itself the best of sixteen short runs
+        with twice as many clusters, of which those that are alike are joined.
 
     Attributes
     ----------
@@ -126,6 +145,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     axis: Literal["rows", "columns"] = "rows"
     object_weights: Literal["counts", "equal"] = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
+    leave_one_out: bool = False
     cooling: float | None = None
     coarsening: Sequence[ArrayLike] | None = None
 
@@ -137,6 +157,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         "axis": [StrOptions({"rows", "columns"})],
         "object_weights": [StrOptions({"counts", "equal"})],
         "proportions": [StrOptions({"uniform", "estimated"})],
+        "leave_one_out": ["boolean"],
         "cooling": COOLING,
         "coarsening": [list, tuple, None],
     }
@@ -154,21 +175,24 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         return first_largest(self.posteriors_)
 
     def _plan(self) -> Plan:
-        kind = RowClusters if self.axis == "rows" else ColumnClusters
-        model = kind(self.n_clusters, self.hard, self.object_weights, self.proportions)
-        self._check_combinations(model.largest_beta)
-
+        of_clusters = self.n_clusters, self.hard, self.object_weights, self.proportions
+        rows = RowClusters(*of_clusters)
+        plain = rows if self.axis == "rows" else ColumnClusters(*of_clusters)
+        self._check_combinations(plain.largest_beta)
         return Plan(
-            model,
-            no_temperature if self.hard else lambda X: temperatures(model, X),
-            shape={"n_clusters": self.n_clusters, "axis": self.axis},
-            largest_beta=model.largest_beta,
-            cooling=cooled(self.cooling, model.critical_beta),
+            PredictiveClusters(rows) if self.leave_one_out else plain,
+            no_temperature if self.hard else lambda X: temperatures(plain, X),
+            shape={name: getattr(self, name) for name in ("n_clusters", "axis", "leave_one_out")},
+            largest_beta=plain.largest_beta,
+            cooling=cooled(self.cooling, plain.critical_beta),
+            hands_on=None if self.leave_one_out or self.cooling else plain.diluted,
             plain_steps=self.hard,
             coarsening=self.coarsening,
         )
 
     def _check_combinations(self, largest_beta: float) -> None:
+        if self.leave_one_out:
+            self._check_left_out()
         if not isinstance(self.beta, str) and self.beta > largest_beta:
             raise ValueError(
                 f"The 'beta' parameter of {type(self).__name__} must be a float in the range "
@@ -188,4 +212,18 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         if self.object_weights == "equal" and (self.cooling or 2) < 1:
             raise ValueError(
                 "cooling < 1 falls from maximum likelihood: it needs object_weights='counts'."
+            )
+
+    def _check_left_out(self) -> None:
+        """Raise ValueError where rows cannot leave their counts out."""
+        needed = {"hard": False, "axis": "rows", "object_weights": "counts", "coarsening": None}
+        for name, value in needed.items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    "leave_one_out=True takes the counts of single rows out of soft clusters: it "
+                    f"needs {name}={value!r}."
+                )
+        if (self.cooling or 0) > 1:
+            raise ValueError(
+                "leave_one_out=True has no clusters that split: it needs cooling < 1, or None."
             )

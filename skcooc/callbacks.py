@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from sklearn.utils._param_validation import Interval, validate_params
 
-from skcooc.version import __version__
+from skcooc.version import __version__, check_version
 
 __all__ = ["Checkpoint", "read_checkpoint"]
 
@@ -58,9 +58,11 @@ class Checkpoint:
     Notes
     -----
     It is a scikit-learn callback. Each fit needs a file of its own, so that it does not serve
-    AveragedModels and searches. The file is some times as large as parameters and ``embedding_``.
-    While it is written it is another one beside it, hidden and always of the same name, of which a
-    process that is killed leaves at most this one; the next checkpoint takes its place.
+    AveragedModels and TemperatureSearchCV. Of a ComponentSearchCV, which needs no ``warm_start``,
+    ``every`` counts numbers of components, not iterations. The file is some times as large as
+    parameters and ``embedding_``. While it is written it is another one beside it, hidden and
+    always of the same name, of which a process that is killed leaves at most this one; the next
+    checkpoint takes its place.
 
     Examples
     --------
@@ -161,7 +163,9 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
                 f"{path} is a damaged checkpoint: it was cut off or changed after it was written."
             )
         file.seek(start)
-        return _unpickled(file, line[len(MAGIC) :].decode().strip(), path)
+        version = line[len(MAGIC) :].decode().strip()
+        check_version(version, str(path))
+        return _unpickled(file, version, path)
 
 
 def _unpickled(file: BinaryIO, version: str, path: object) -> Any:

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
 from skcooc.em import TemperatureRange, of_the_start
 from skcooc.em.solvers import Relaxation
+from skcooc.equations.predictive_products import PredictiveProducts
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.fitting import Plan
 from skcooc.protocol import Array
@@ -40,6 +41,16 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         What beta is the exponent of: P(c, d) P(x given c) P(y given d), or, as in the memo, only
         P(x given c) P(y given d). The second keeps its structure down to smaller beta and predicts
         better.
+
+    leave_one_out : bool, default=False
+        Whether an observation leaves itself out of the counts of its row and of its column that it
+        is explained by: predictive EM (memo, section 5.2), with a pseudo-observation of every row
+        and .02 of every column in an aspect. It is for many short rows: it predicted verses better
+        (2 and 10 per cent, with 8 and 32 aspects of each side) and word pairs (2 per cent); on
+        longer texts it changed little, by -1.5 to .4 per cent. It takes about twice as long.
+        Nothing proves that the objective falls: EM ends where it has not for ten iterations. New
+        rows are folded in plainly, so that ``transform`` of the rows fitted is not ``embedding_``.
+        Not with streams, blocks of rows or dask arrays.
 
     cooling : float > 1, float in (0, 1) or None, default=None
         Factor by which an inverse temperature changes while EM goes on. Above 1, the aspect model
@@ -92,6 +103,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     n_column_components: int = 10
     _: KW_ONLY
     tempering: Literal["joint", "likelihood"] = "likelihood"
+    leave_one_out: bool = False
     cooling: float | None = None
     max_iter: int = 500
     relaxation: Relaxation = "momentum"
@@ -101,6 +113,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         "n_row_components": [Interval(Integral, 1, None, closed="left")],
         "n_column_components": [Interval(Integral, 1, None, closed="left")],
         "tempering": [StrOptions({"joint", "likelihood"})],
+        "leave_one_out": ["boolean"],
         "cooling": COOLING,
     }
 
@@ -119,9 +132,11 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     def _plan(self) -> Plan:
         sizes = self.n_row_components, self.n_column_components
         of_start, cooling = of_the_start(self.cooling)
+        plain = ProductAspects(*sizes, self.tempering, of_start)
+        shaping = "n_row_components", "n_column_components", "leave_one_out"
         return Plan(
-            ProductAspects(*sizes, self.tempering, of_start),
+            PredictiveProducts(plain) if self.leave_one_out else plain,
             lambda X: TemperatureRange(0.5, 1.0),
-            shape=dict(zip(("n_row_components", "n_column_components"), sizes, strict=True)),
+            shape={name: getattr(self, name) for name in shaping},
             cooling=cooling,
         )

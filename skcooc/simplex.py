@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from skcooc.protocol import Array
 
@@ -86,3 +87,32 @@ def first_largest(scores: Array) -> Array:
     slack = 8 * np.finfo(scores.dtype).eps * (1 + np.abs(largest))
     places: Array = (scores >= largest - slack).argmax(axis=1)
     return places
+
+
+def cosines(P: Array, Q: Array) -> Array:
+    """Cosine of each row of P (k, n) with each of Q (l, n), (k, l); zero where one has no mass.
+
+    >>> cosines(np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0, 0.0]])).tolist()
+    [[1.0], [0.6]]
+    """
+    first, second = (_on_the_sphere(A) for A in (P, Q))
+    return np.clip(first @ second.T, 0, 1)
+
+
+def matched(P: Array, Q: Array) -> tuple[Array, Array]:
+    """For each row of P (k, n) its own row of Q (l, n), l >= k, and their cosine; (k,) each.
+
+    By the Hungarian method: the sum of the cosines is the largest that there is.
+
+    >>> rows, affinities = matched(np.array([[0.9, 0.1], [0.6, 0.4]]), np.eye(2))
+    >>> rows.tolist(), affinities.round(2).tolist()
+    ([0, 1], [0.99, 0.55])
+    """
+    affinities = cosines(P, Q)
+    rows, columns = linear_sum_assignment(affinities, maximize=True)
+    return columns, affinities[rows, columns]
+
+
+def _on_the_sphere(P: Array) -> Array:
+    P = P.astype(np.float64)
+    return P / np.maximum(np.linalg.norm(P, axis=1, keepdims=True), LEAST)

@@ -216,6 +216,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             no_temperature if self.hard else within,
             shape=dict(zip(("n_row_clusters", "n_column_clusters"), sizes, strict=True)),
             cooling=cooling,
+            hands_on=model.diluted if self.cooling is None else None,
             plain_steps=self.hard,
             check=self._check_square,
             coarsening=self.coarsening,

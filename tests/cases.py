@@ -27,6 +27,7 @@ ESTIMATORS = [
     AsymmetricClustering(3),
     AsymmetricClustering(3, beta=0.2, object_weights="equal", proportions="estimated"),
     AsymmetricClustering(3, hard=True),
+    AsymmetricClustering(3, beta=0.3, leave_one_out=True),
     AsymmetricClustering(3, beta=0.3, cooling=1.5),
     AsymmetricClustering(3, axis="columns", beta=0.2, relaxation="momentum"),
     AsymmetricClustering(3, axis="columns", hard=True, object_weights="equal"),
@@ -45,6 +46,7 @@ ESTIMATORS = [
     ClusteringProjection(3, 5, beta=0.8, posterior="factorial", topic_prior=0.0),
     ProductSpaceMixture(3, 3),
     ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),
+    ProductSpaceMixture(3, 3, beta=0.9, leave_one_out=True),
     ProductSpaceMixture(3, 3, beta=0.9, cooling=1.5),
 ]
 

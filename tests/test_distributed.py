@@ -31,7 +31,7 @@ from skcooc import (
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, fit, solver
-from skcooc.equations import memberships, product_aspects
+from skcooc.equations import memberships, product_aspects, starts
 from skcooc.equations.aspects import Aspects
 from skcooc.model_selection import TemperatureSearchCV
 from tests.tables import planted
@@ -98,7 +98,9 @@ def workers(client):
 
 @pytest.fixture(autouse=True)
 def short_starts(monkeypatch):
-    monkeypatch.setattr(memberships, "START_ITERATIONS", 2)
+    monkeypatch.setattr(starts, "START_ITERATIONS", 2)
+    monkeypatch.setattr(starts, "ROUND_ITERATIONS", 2)
+    monkeypatch.setattr(starts, "ROUNDS", (2, 1))
     monkeypatch.setattr(memberships, "POWER_ITERATIONS", 2)
     monkeypatch.setattr(product_aspects, "START_ITERATIONS", 2)
 

@@ -57,7 +57,10 @@ class Reported(NamedTuple):
 
 
 FAMILIES = {
-    "AspectModel": Family("SMM", AspectModel),
+    "AspectModel": Family("SMM", lambda K, **seed: AspectModel(K, leave_one_out=False, **seed)),
+    "AspectModel, left out": Family(
+        "SMM", lambda K, **seed: AspectModel(K, leave_one_out=True, **seed)
+    ),
     "AsymmetricClustering": Family("ACM", AsymmetricClustering),
     "ClusterAbstraction": Family("HACM", ClusterAbstraction),
     "ClusterAbstraction, object": Family(

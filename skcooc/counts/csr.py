@@ -19,6 +19,7 @@ from skcooc.counts.kernels import compiled
 from skcooc.counts.lanes import lined_up
 from skcooc.counts.layout import Views
 from skcooc.counts.left_out import LeftOutProducts
+from skcooc.counts.left_out_rows import RowsLeftOut
 from skcooc.counts.paths import PathProducts
 from skcooc.counts.powers import power
 from skcooc.counts.products import FactorProducts, nothing_like
@@ -44,7 +45,13 @@ def mean_weight(total: float, n_observations: float) -> float:
 
 
 class CSRCounts(
-    FactorProducts, AlternatingRows, ExchangeMoves, LeftOutProducts, PathProducts, RowMixtures
+    FactorProducts,
+    AlternatingRows,
+    ExchangeMoves,
+    LeftOutProducts,
+    RowsLeftOut,
+    PathProducts,
+    RowMixtures,
 ):
     """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 

@@ -6,6 +6,7 @@ from skcooc.em.legs import Fit, Leg, Record, Run, Split, State, fit
 from skcooc.em.solvers import SOLVERS, OverRelaxation, solver
 from skcooc.em.splitting import Growing, Splitting
 from skcooc.em.temperature import TemperatureRange
+from skcooc.em.widening import Widening
 
 __all__ = [
     "SOLVERS",
@@ -22,6 +23,7 @@ __all__ = [
     "Splitting",
     "State",
     "TemperatureRange",
+    "Widening",
     "cooled",
     "falling",
     "fit",

@@ -147,7 +147,8 @@ class Run:
     n_clusters: int = 0  # where copies were made, of how many
     n_iter: int = 0  # iterations of this leg
     anchor: State | None = None  # where this leg began, if its table depends on that
-    objective: float = np.inf  # nats, at the last of them
+    objective: float = np.inf  # nats, the least of them
+    since_least: int = 0  # iterations in which it has not fallen
     settled: bool = False  # whether it has converged
     best: State | None = None  # kept only where something is held out
     validation: Validation | None = None  # of the best
@@ -197,7 +198,8 @@ def fit(
         part = parts[run.part]
         if run.n_iter == 0:
             part.enter(run, rng)
-            run.solver, run.objective, run.settled = copy(solver), np.inf, False
+            run.solver, run.settled = copy(solver), False
+            run.objective, run.since_least = np.inf, 0
         leg = part.at(run)
         while not (run.settled or run.n_iter >= leg.max_iter or stopped):
             iterate(run, leg)
@@ -237,6 +239,7 @@ def iterate(run: Run, leg: Leg) -> None:
         perplexity = validation.perplexity
     run.history.append(Record(leg.beta, objective, perplexity, perf_counter() - began))
     impatient = leg.heldout is not None and run.since_best >= leg.patience
-    # A rise is no end: it says only that the equations, predictive ones, descend on no objective.
-    run.settled = impatient or abs(run.objective - objective) <= leg.tol * abs(objective)
-    run.objective, run.n_iter = objective, run.n_iter + 1
+    falls = run.objective - objective > leg.tol * abs(objective)
+    run.since_least = 0 if falls else run.since_least + 1
+    run.settled = impatient or run.since_least >= leg.model.patience
+    run.objective, run.n_iter = min(run.objective, objective), run.n_iter + 1

@@ -45,7 +45,7 @@ class Splitting:
 
     def begin(self, rng: np.random.Generator) -> State:
         """Where a fit begins, unless it is told: with a single cluster."""
-        state = self.leg.begin(rng)
+        state = State(*self.model.random(self.leg.X, rng))
         return mixed(self.model, state, [tuple(range(state.rows.shape[1]))])
 
     def at(self, run: Run) -> Leg:

@@ -14,11 +14,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.em import TemperatureRange
 from skcooc.em.temperature import Probe, best, search, search_left_out, search_prior
 from skcooc.ensemble.composed import Composed
+from skcooc.ensemble.consensus import Consensus, consensus
 from skcooc.fitting import Options, Plan
 from skcooc.fitting.plan import NOTHING, Aims
 from skcooc.fitting.restarts import in_threads, shares
@@ -87,6 +89,10 @@ class AveragedModels(Composed):
     smoothing_ : float
         Smoothing of the mean: that of the estimator if it is a number; estimated on held-out
         observations where the estimator holds some out; else .001.
+    consensus_ : Consensus
+        One model of K components, each the mean of those of the members that match, with intervals:
+        to be read, and shown by :func:`skcooc.inspection.describe`. Not where members have
+        different numbers of components.
     temperature_search_ : list of Probe
         The temperatures tried: each has ``beta``, and ``validation.perplexity`` and
         ``validation.smoothing`` of the mean. Empty where none was searched.
@@ -127,6 +133,13 @@ class AveragedModels(Composed):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
+
+    @property
+    def consensus_(self) -> Consensus:
+        """One model of the components that match, with intervals over the members."""
+        check_is_fitted(self)
+        models = [Factors(member.embedding_, member.components_.T) for member in self.estimators_]
+        return consensus(models, self.row_distribution_)
 
     def __init__(
         self,

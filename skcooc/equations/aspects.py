@@ -74,6 +74,10 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         rows = np.broadcast_to(weights, (X.shape[0], len(weights)))
         return Params(normalise(noise, axis=0, otherwise=0.0), weights), rows
 
+    def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        """The same."""
+        return self.start(X, rng)
+
     @property
     def n_clusters(self) -> int:
         """Number of aspects, which split as clusters do."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skcooc.equations.coclusters import CoClusters, Params, mutual_information
-from skcooc.equations.memberships import soft_start
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.starts import soft_start
 from skcooc.protocol import Array, Block, Counts, Equations, Need, Rows
 
 

@@ -15,10 +15,10 @@ from skcooc.equations.memberships import (
     fill_empty_cluster,
     posteriors,
     reciprocals,
-    soft_start,
     worst_explained,
 )
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.starts import soft_start
 from skcooc.protocol import Array, Block, Clustering, Counts, Need, Rows
 from skcooc.simplex import LEAST, log, normalise, sums
 
@@ -123,6 +123,15 @@ class CoClusters(Clustering[Params, Statistics]):
         """That of the posteriors of the columns."""
         J, weights = params.memberships, params.column_weights
         return 0.0 if self.hard else column_prior(J, weights, beta)
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters that are, in this share, those where rows and columns are independent."""
+        of_columns = sums(params.joint, axis=0)
+        J = (1 - share) * params.memberships + share * of_columns
+        independent = sums(params.joint, axis=1)[:, None] * of_columns
+        joint = (1 - share) * params.joint + share * independent
+        dtype = params.joint.dtype
+        return params._replace(memberships=J.astype(dtype), joint=joint.astype(dtype))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         """P(y), associations, and proportions that are estimated; the clusters are hidden.

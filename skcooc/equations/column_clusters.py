@@ -15,9 +15,9 @@ from skcooc.equations.memberships import (
     critical_beta,
     fill_empty_cluster,
     reciprocals,
-    soft_start,
 )
-from skcooc.protocol import Annealable, Array, Block, Clustering, Counts, Need, Rows
+from skcooc.equations.starts import best_start, soft_start
+from skcooc.protocol import Array, Block, Counts, Joinable, Need, Rows
 from skcooc.simplex import log, normalise, sums
 
 
@@ -40,7 +40,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ColumnClusters(Clustering[Params, Statistics], Annealable[Params, Statistics]):
+class ColumnClusters(Joinable[Params, Statistics]):
     """Equations of the asymmetric clustering model for the second set: memo, section 3.1.
 
     All observations of a column come from one cluster. At inverse temperature beta
@@ -64,10 +64,14 @@ class ColumnClusters(Clustering[Params, Statistics], Annealable[Params, Statisti
         return {"each step": reason}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Random posteriors; a hard model begins with a few steps of the soft one."""
+        """The best of short runs; a hard model begins with a few steps of the soft one."""
         if self.hard:
             soft = soft_start(replace(self, hard=False), X, rng)
             return soft.params, soft.rows
+        return best_start(self, X, rng)
+
+    def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        """Posteriors that are noise."""
         n_columns, dtype = X.shape[1], X.dtype
         J = rng.dirichlet(np.ones(self.n_clusters), n_columns).astype(dtype)
         totals = X.column_sums.astype(dtype)
@@ -81,6 +85,11 @@ class ColumnClusters(Clustering[Params, Statistics], Annealable[Params, Statisti
         if self.proportions == "uniform":
             proportions = np.full_like(proportions, 1 / len(proportions))
         return Params(J, params.totals, params.weights @ shares, proportions)
+
+    def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
+        """By the counts of their rows."""
+        J = params.memberships * self._factors(params.totals)
+        return X.total(partial(_overlaps, memberships=J))
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
         """Parameters with noise of this relative size."""
@@ -123,6 +132,11 @@ class ColumnClusters(Clustering[Params, Statistics], Annealable[Params, Statisti
         """That of the posteriors: the part of the free energy without observations."""
         J, weights = params.memberships, params.proportions
         return 0.0 if self.hard else column_prior(J, weights, beta)
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        """Parameters of which every cluster is, in this share, that of all columns."""
+        J = (1 - share) * params.memberships + share * params.weights
+        return params._replace(memberships=J.astype(params.memberships.dtype))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         """P(y), mixtures of the rows, and proportions; the clusters of columns are hidden.
@@ -175,6 +189,12 @@ class ColumnClusters(Clustering[Params, Statistics], Annealable[Params, Statisti
 def _counted(X: Block, factors: Array) -> Array:
     """Observations of each row, (n,), in columns multiplied by these factors, (M, 1)."""
     return X.dot(factors)[:, 0].astype(np.float64)
+
+
+def _overlaps(X: Block, memberships: Array) -> Array:
+    """Of clusters that have these shares, (M, K), of the columns."""
+    roots = np.sqrt(X.dot(memberships))
+    return (roots * X.row_weights[:, None].astype(X.dtype)).T @ roots
 
 
 def _mass(X: Block, factors: Array) -> Array:

@@ -7,14 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from skcooc.em import Fit, Leg, OverRelaxation, TemperatureRange, fit, rising
-from skcooc.em.legs import Part
+from skcooc.em import TemperatureRange
 from skcooc.protocol import Array, Block, Clustering, Counts, Params, Rows, Statistics
 from skcooc.simplex import entropy, first_largest, hardmax, log, softmax, sums
 
 POWER_ITERATIONS, POWER_TOL = 100, 1e-4
 LEAST_GAIN = 1e-3  # nats: less is rounding
-START_ITERATIONS, START_TOL = 30, 1e-5
 # Inverse temperatures, times the mean number of observations of an object. On abstracts, word pairs
 # and newsgroups the best one is 2 to 8, as if so few of its observations were independent.
 USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
@@ -113,23 +111,6 @@ def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
             posteriors[worst] = np.arange(len(sizes)) == sizes.argmin()
 
 
-def soft_start(
-    soft: Clustering[Params, Statistics],
-    X: Counts,
-    rng: np.random.Generator,
-    cooling: float | None = None,
-) -> Fit:
-    """A few steps of a soft model, at the temperature that is usually best.
-
-    A hard model that starts at random keeps most of what chance has put together. With a number
-    for ``cooling`` clusters split on the way there.
-    """
-    (beta,) = _inverse_temperatures(soft, X, (USUAL,), (USUAL_CRITICAL,))
-    leg = Leg(soft, X, beta, START_ITERATIONS, START_TOL)
-    legs: Sequence[Part] = [leg] if cooling is None else rising(cooling, soft.critical_beta)(leg)
-    return fit(legs, rng, OverRelaxation(1.0))
-
-
 def temperatures(
     model: Clustering[Params, Statistics],
     X: Counts,
@@ -143,6 +124,11 @@ def temperatures(
     """
     low, high = _inverse_temperatures(model, X, within, critical)
     return TemperatureRange(min(low, high / 2), high, "log")
+
+
+def usual_beta(model: Clustering[Params, Statistics], X: Counts) -> float:
+    """The inverse temperature that is usually best."""
+    return _inverse_temperatures(model, X, (USUAL,), (USUAL_CRITICAL,))[0]
 
 
 def _inverse_temperatures(

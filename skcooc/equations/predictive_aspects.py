@@ -59,6 +59,11 @@ class PredictiveAspects(OnlineModel[Params, Statistics]):
     needs: ClassVar[Mapping[Need, str]] = {}
 
     @property
+    def patience(self) -> int:
+        """Two iterations: the objective may go up and down by turns on its way."""
+        return 2
+
+    @property
     def component_prior(self) -> float:
         """That of the aspects."""
         return self.aspects.component_prior

@@ -88,7 +88,7 @@ class ProductAspects(OnlineModel[Params, Statistics]):
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """E-step, and the part of the M-step that concerns the rows: memo, eqs. (6), (18)."""
         A, B = X.power(rows, beta), X.power(params.components, beta)
-        T = self._transitions(params, beta)
+        T = self.transitions(params, beta)
         mixture = X.mixture(A @ T, B)
         weights = X.row_weights[:, None].astype(X.dtype)
         joint = T * ((A * weights).T @ mixture.rows)
@@ -127,10 +127,10 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         """What the powers of the components of columns are for aspects of rows."""
         B = X.power(params.components, beta)
         # BLAS would have digits of a column depend on how many other columns there are.
-        of_rows = np.einsum("jd,cd->jc", B, self._transitions(params, beta))
+        of_rows = np.einsum("jd,cd->jc", B, self.transitions(params, beta))
         return FixedComponents(of_rows, beta, params.weights)
 
-    def _transitions(self, params: Params, beta: float) -> Array:
+    def transitions(self, params: Params, beta: float) -> Array:
         """What stands between the powers of P(c given x) and of P(y given d), (C, D)."""
         if self.tempering == "joint":
             return _given_rows(params) ** beta

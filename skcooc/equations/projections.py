@@ -13,15 +13,15 @@ from skcooc.equations import at_centers
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.at_centers import Collapsed
 from skcooc.equations.dirichlet import best_prior, best_total, divergence, expected_log
-from skcooc.equations.memberships import soft_start, summed_out
+from skcooc.equations.memberships import summed_out
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.starts import soft_start
 from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import LEAST, diluted, log, normalise, sums
 
 # The aspect model that is the start, and the rounds in which every row is a cluster of its own.
 START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
 OWN_ROUNDS = 30
-CLUSTERINGS = 5  # from which the best is taken: few clusters come out well only in some
 LEAST_SIZE = 1e-9  # of a row: a cluster with less has died
 
 
@@ -170,10 +170,8 @@ class Projections(OnlineModel[Params, Statistics]):
         return params._replace(topics=params.topics[columns])
 
     def _clustering(self, X: Counts, rng: np.random.Generator) -> Array:
-        """Memberships of the rows in the best of several asymmetric clusterings."""
-        model = RowClusters(cast(int, self.n_clusters))
-        fits = [soft_start(model, X, rng) for _ in range(CLUSTERINGS)]
-        return min(fits, key=lambda fit: fit.objective).rows
+        """Memberships of the rows in an asymmetric clustering."""
+        return soft_start(RowClusters(cast(int, self.n_clusters)), X, rng).rows
 
     def _own_centers(self, X: Block, topics: Array, S: Array) -> tuple[Array, Array]:
         """Rounds in which every row is a cluster of its own, so that its center follows from S."""

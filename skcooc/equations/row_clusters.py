@@ -14,10 +14,10 @@ from skcooc.equations.memberships import (
     posteriors,
     reciprocals,
     relative,
-    soft_start,
     worst_explained,
 )
-from skcooc.protocol import Annealable, Array, Block, Clustering, Counts, Need, OnlineModel, Rows
+from skcooc.equations.starts import best_start, soft_start
+from skcooc.protocol import Array, Block, Counts, Joinable, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, log, normalise, sums
 
 
@@ -41,9 +41,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowClusters(
-    OnlineModel[Params, Statistics], Clustering[Params, Statistics], Annealable[Params, Statistics]
-):
+class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics]):
     """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(31).
 
     All observations of a row come from one cluster. At inverse temperature beta
@@ -64,10 +62,14 @@ class RowClusters(
     needs: ClassVar[Mapping[Need, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Random clusters; a hard model begins with a few steps of the soft one."""
+        """The best of short runs; a hard model begins with a few steps of the soft one."""
         if self.hard:
             soft = soft_start(replace(self, hard=False), X, rng)
             return soft.params, soft.rows
+        return best_start(self, X, rng)
+
+    def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        """Components that are noise."""
         n_columns, dtype = X.shape[1], X.dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.n_clusters)).astype(dtype)
         weights = np.full(self.n_clusters, 1 / self.n_clusters, dtype=dtype)
@@ -84,6 +86,12 @@ class RowClusters(
         unweighted = params.components @ shares / sums(shares, axis=0)
         return Params(normalise(weighted, axis=0, otherwise=unweighted), weights, params.unit)
 
+    def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
+        """By the counts of their columns."""
+        counted = X.by_row(partial(self._counting, unit=params.unit), rows)
+        roots = np.sqrt(X.tdot(counted))
+        return roots.T @ roots
+
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
         """Parameters with noise of this relative size."""
         noise = rng.uniform(1 - amount, 1 + amount, params.components.shape)
@@ -92,11 +100,21 @@ class RowClusters(
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of the rows: memo, eqs. (23), (29)."""
+        return self.explained(X, params, self.scores(X, params), beta)
+
+    def scores(self, X: Block, params: Params) -> Array:
+        """Log-likelihood of each row in each cluster, (n, K), less that in a single one.
+
+        So that differences of clusters do not drown in rounding.
+        """
+        return X.dot(X.rowwise(relative, params.components, _shared(params)))
+
+    def explained(
+        self, X: Block, params: Params, scores: Array, beta: float
+    ) -> tuple[Rows, Statistics]:
+        """The E-step that these scores lead to, which are overwritten."""
         beta = 1.0 if self.hard else beta
-        factors, weights = self._factors(X, params.unit), X.row_weights
-        # Relative to a single cluster, so that differences of clusters do not drown in rounding.
-        shared = log(params.components @ params.weights)[:, None]
-        scores = X.dot(X.rowwise(relative, params.components, shared))
+        factors, weights, shared = self._factors(X, params.unit), X.row_weights, _shared(params)
         rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
         spare = np.zeros(X.shape[1], dtype=X.dtype)
         if self.hard:
@@ -174,11 +192,19 @@ class RowClusters(
         """What the counts of each row are multiplied by, and their sum, (n, 2)."""
         return np.column_stack([self._factors(X, unit).astype(np.float64), X.row_sums])
 
+    def _counting(self, X: Block, rows: Rows, unit: Array) -> Rows:
+        return rows * self._factors(X, unit)
+
     def _factors(self, X: Block, unit: Array) -> Array:
         """What the counts of each row are multiplied by, (n, 1)."""
         if self.object_weights == "counts":
             return np.ones((X.shape[0], 1), dtype=X.dtype)
         return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
+
+
+def _shared(params: Params) -> Array:
+    """Logarithms of the probabilities of a single cluster, (M, 1)."""
+    return log(params.components @ params.weights)[:, None]
 
 
 def _observed(X: Block) -> Array:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.equations.memberships import posteriors, relative, soft_start
+from skcooc.equations.memberships import posteriors, relative
 from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.starts import joined, soft_start
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Block, Clustering, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import LEAST, diluted, log, normalise, sums
@@ -88,7 +89,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return [first, second] if self.abstraction == "cluster" else [first, second, third]
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Nodes that are random or near to the origin; all have the same weight on a path.
+        """Nodes that are near to the origin; all have the same weight on a path.
 
         A hard model begins with a few steps of the soft one.
         """
@@ -97,7 +98,8 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
             return soft.params, soft.rows
         n_columns, dtype = X.shape[1], X.dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.tree.n_nodes)).astype(dtype)
-        nodes = noise if self.origin is None else noise * self._origin(X)
+        origin = self._clustered(X, rng) if self.origin is None else self.origin
+        nodes = noise * self._known(origin, X)
         indptr, leaves, _ = self.tree.slots
         K = len(indptr) - 1
         tau = (1 / np.diff(indptr))[leaves].astype(dtype)
@@ -105,11 +107,21 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         params = Params(normalise(nodes, axis=0, otherwise=0.0), tau, rho, rho)
         return params, np.broadcast_to(rho, (X.shape[0], K))
 
-    def _origin(self, X: Counts) -> Array:
-        """The nodes to start from, with a little of the columns that have been unknown to them."""
+    def _clustered(self, X: Counts, rng: np.random.Generator) -> Array:
+        """Clusters at the leaves, such as are alike side by side, and at nodes what is below."""
+        K = len(self.tree.leaves)
+        clusters = RowClusters(K)
+        params, rows = clusters.start(X, rng)
+        overlaps = clusters.overlaps(X, params, rows)
+        (order,) = joined(overlaps, 1)
+        masses = overlaps.diagonal()[list(order)]
+        return (params.components[:, list(order)] * masses) @ self.tree.above
+
+    def _known(self, nodes: Array, X: Counts) -> Array:
+        """These nodes with a little of the columns that have been unknown to them."""
         unigram = (X.column_sums / X.column_sums.sum())[:, None]
-        nodes: Array = (1 - UNKNOWN) * cast(Array, self.origin) + UNKNOWN * unigram
-        return nodes.astype(X.dtype)
+        known = normalise(nodes, axis=0, otherwise=unigram)
+        return ((1 - UNKNOWN) * known + UNKNOWN * unigram).astype(X.dtype)
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         """Posteriors of leaves and nodes: memo, eqs. (53), (55)."""

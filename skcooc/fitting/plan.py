@@ -144,6 +144,7 @@ class Plan:
     # How the parameters of the best short fit begin the final one; None where it begins anew.
     hands_on: Diluted | None = None
     plain_steps: bool = False  # whether longer steps make no sense
+    divides: bool = False  # whether components may split, so that more begin with fewer
     alternates: bool = False  # whether rows and columns can be fitted in turn
     more_needs: Mapping[Need, str] = field(default_factory=dict)  # beside those of the equations
     check: Callable[[Counts], None] = lambda X: None  # ValueError where they are unsuitable

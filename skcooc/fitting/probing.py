@@ -151,7 +151,7 @@ class Search:
 
     def smaller(self, at: Probe) -> list[Probe]:
         """Probes of smaller pseudo-counts, where observations leave themselves out."""
-        leaves_out = at.row_prior is not None or "left_out" in self.plan.equations.needs
+        leaves_out = at.row_prior is not None or self.plan.left_out is None
         if (pseudo_counts := self.plan.pseudo_counts) is None or not leaves_out:
             return []
         model, (prior, row_prior), shares = pseudo_counts

@@ -6,9 +6,11 @@ from skcooc.inspection.features import characteristic_features, node_top_feature
 from skcooc.inspection.linkage import to_linkage
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
+from skcooc.inspection.stability import TopicStability, topic_stability
 from skcooc.inspection.tables import describe
 
 __all__ = [
+    "TopicStability",
     "characteristic_features",
     "describe",
     "export_dict",
@@ -19,4 +21,5 @@ __all__ = [
     "to_linkage",
     "to_pyldavis",
     "top_features",
+    "topic_stability",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -62,6 +62,10 @@ def describe(
             P(y given z) of these columns.
         rows : list
             Names or positions of the most representative rows; see :func:`representative_rows`.
+        intervals : list of pairs of float
+            Of these probabilities over the members; only of the ``consensus_`` of `AveragedModels`.
+        affinity : float
+            How alike the component is in the members, a mean cosine; only of the same.
 
     Raises
     ------
@@ -94,7 +98,15 @@ def describe(
         "probabilities": np.take_along_axis(P, top, axis=1).tolist(),
         "rows": representative_rows(model, n_rows, row_names),
     }
-    return _table(columns, backend)
+    return _table({**columns, **_of_members(model, top)}, backend)
+
+
+def _of_members(model: Any, top: Array) -> dict[str, Array | Sequence[object]]:
+    """How far the members of an average differ; nothing where a model has none."""
+    if not hasattr(model, "component_intervals_"):
+        return {}
+    low, high = (np.take_along_axis(of, top, axis=1) for of in model.component_intervals_)
+    return {"intervals": np.stack([low, high], axis=2).tolist(), "affinity": model.affinity_}
 
 
 def _table(columns: Mapping[str, Array | Sequence[object]], backend: str) -> IntoDataFrame:

@@ -11,6 +11,7 @@ from skcooc.metrics.coclustering import (
     mutual_information_kept,
 )
 from skcooc.metrics.factorisations import best_smoothing, perplexity, unigram
+from skcooc.metrics.likelihood import integrated_complete_likelihood
 from skcooc.metrics.predictions import best_back_off, best_weights, perplexity_of
 from skcooc.metrics.ranking import average_precision_by_query
 from skcooc.metrics.topics import npmi_coherence, topic_diversity
@@ -23,6 +24,7 @@ __all__ = [
     "best_weights",
     "clustering_accuracy",
     "coclustering_adjusted_rand",
+    "integrated_complete_likelihood",
     "make_unseen_scorer",
     "mutual_information",
     "mutual_information_kept",

@@ -169,9 +169,9 @@ def mutual_information_kept(
     X = check_observed(X)
     whole = _information(X)
     if row_labels is not None:
-        X = _indicators(row_labels, X.shape[0], "row_labels").T @ X
+        X = indicators(row_labels, X.shape[0], "row_labels").T @ X
     if column_labels is not None:
-        X = X @ _indicators(column_labels, X.shape[1], "column_labels")
+        X = X @ indicators(column_labels, X.shape[1], "column_labels")
     return 1.0 if whole < NO_INFORMATION else min(_information(sp.csr_array(X)) / whole, 1.0)
 
 
@@ -207,7 +207,7 @@ def _information(X: CSR) -> float:
     return max(float(X.data @ gain / total), 0.0)
 
 
-def _indicators(labels: ArrayLike, n: int, name: str) -> CSR:
+def indicators(labels: ArrayLike, n: int, name: str) -> CSR:
     """One-hot csr_array of shape (n, number of clusters)."""
     values = check_labels(labels, name)
     if len(values) != n:

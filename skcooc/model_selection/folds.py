@@ -81,11 +81,15 @@ class ObservationFold:
         """The table of the observations fitted."""
         return Data(self.dyads[self.train].to_csr(), None, self.params)
 
-    def score(self, model: BaseEstimator) -> float:
-        """Score the other observations, by the weights of their rows."""
+    @property
+    def scored(self) -> Dyads:
+        """The other observations, with the weights of their rows."""
         dyads, weights = self.dyads[self.test], self.target.weights(self.params)
-        if weights is not None:
-            dyads = dyads.reweighted(weights[dyads.rows])
+        return dyads if weights is None else dyads.reweighted(weights[dyads.rows])
+
+    def score(self, model: BaseEstimator) -> float:
+        """Score the other observations."""
+        dyads = self.scored
         last, steps = self.target.parts(model)
         if steps is not None:
             dyads = Dyads(steps.transform(dyads.to_csr()))
@@ -98,7 +102,7 @@ def divided(
     """Folds of rows or of observations, by a splitter with its parameters, or by their number."""
     cv = N_FOLDS if cv is None else cv
     if split == "observations":
-        return _observation_folds(target, data, cv, params)
+        return observation_folds(target, data, cv, params)
     if isinstance(data.X, Dyads):
         raise TypeError(
             "split='rows' divides the rows of a matrix, got Dyads, whose samples are observations. "
@@ -108,7 +112,7 @@ def divided(
     return [RowFold(estimator, data, *part) for part in parts]
 
 
-def _observation_folds(
+def observation_folds(
     target: Target, data: Data, cv: Folding, split_params: Params
 ) -> list[ObservationFold]:
     X, params = data.X, data.params

@@ -3,53 +3,32 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar, Literal, TypeAlias, TypedDict, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn import get_config
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid
-from sklearn.model_selection._search import BaseSearchCV
-from sklearn.utils import Tags, column_or_1d, get_tags, indexable
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import HasMethods, StrOptions
-from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
 from skcooc.model_selection.folds import N_FOLDS, Data, Folding, Params, divided
 from skcooc.model_selection.grid_point import Fit, GridPoint, set_temperature
 from skcooc.model_selection.results import cv_results, tables
+from skcooc.model_selection.search import Hooks, Search, fitting
 from skcooc.model_selection.target import Target, check_temperatures, find_target
 from skcooc.protocol import Array, TableLike
 
 Grid: TypeAlias = Mapping[str, Sequence[object]]  # values of parameters, by name
-Container: TypeAlias = Literal["default", "pandas", "polars"]
 
 
-class Hooks(TypedDict):
-    """What callbacks are told of a fit."""
-
-    estimator: BaseEstimator
-    X: TableLike
-    y: ArrayLike | None
-    metadata: Params
-
-
-def _estimator_has(method: str) -> Callable[[BaseSearchCV], bool]:
-    """Whether the best estimator, or else the one given, has a method."""
-    return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), method)
-
-
-class TemperatureSearchCV(BaseSearchCV):
+class TemperatureSearchCV(Search):
     """Search for the inverse temperature by cross-validation, and for other parameters with it.
 
     Finds what `GridSearchCV` over the same ``betas`` finds, with a small part of its work. In every
@@ -152,7 +131,6 @@ class TemperatureSearchCV(BaseSearchCV):
         "n_jobs": [Integral, None],
         "refit": ["boolean"],
     }
-    scoring = None  # the base class asks for it: the estimator's own score
 
     def __init__(
         self,
@@ -201,7 +179,7 @@ class TemperatureSearchCV(BaseSearchCV):
         task.call_on_fit_task_begin(**hooks)
 
         def observed(name: str, estimator: BaseEstimator) -> Fit:
-            return _fitting(task.subcontext(task_name=name), estimator, hooks)
+            return fitting(task.subcontext(task_name=name), estimator, hooks)
 
         points = []
         with threads(1):  # throughout: by turns BLAS would have one thread, or several
@@ -242,16 +220,12 @@ class TemperatureSearchCV(BaseSearchCV):
         beta = cast(float, self.best_params_[target.name("beta")])
         set_temperature(best, target, beta, smoothing)
         began = perf_counter()
-        with _fitting(task, best, hooks):
+        with fitting(task, best, hooks):
             best.fit(data.X, data.y, **data.params)
         self.refit_time_ = perf_counter() - began
         self.best_estimator_ = best
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
-
-    def _run(self, function: Callable, arguments: Iterable[tuple]) -> list:
-        parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-        return list(parallel(delayed(function)(*these) for these in arguments))
 
     def _checked_betas(self) -> Array | None:
         if isinstance(self.betas, str):
@@ -268,48 +242,3 @@ class TemperatureSearchCV(BaseSearchCV):
 
     def _with(self, params: Params) -> BaseEstimator:
         return clone(self.estimator).set_params(**clone(params, safe=False))
-
-    def _routed(self, X: TableLike, y: ArrayLike | None, params: Params) -> tuple[Data, Params]:
-        """Data with the parameters of the estimator, and the parameters of the splitter."""
-        X, y = indexable(X, y)
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", **params)
-            return Data(X, y, routed.estimator.fit), routed.splitter.split
-        given = {name: value for name, value in params.items() if value is not None}
-        split = {"groups": given.pop("groups")} if "groups" in given else {}
-        return Data(X, y, given), split
-
-    @available_if(_estimator_has("transform"))
-    def fit_transform(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Array:
-        """Fit, and transform the same data; parameters are those of ``fit``."""
-        return self.fit(X, y, **params).transform(X)
-
-    @available_if(_estimator_has("get_feature_names_out"))
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
-        """Names of the columns that ``transform`` returns."""
-        check_is_fitted(self)
-        return self.best_estimator_.get_feature_names_out(input_features)
-
-    @available_if(_estimator_has("set_output"))
-    def set_output(self, *, transform: Container | None = None) -> TemperatureSearchCV:
-        """Set the container that ``transform`` returns, as of the estimator itself."""
-        self.estimator.set_output(transform=transform)
-        if hasattr(self, "best_estimator_"):
-            self.best_estimator_.set_output(transform=transform)
-        return self
-
-    def __sklearn_tags__(self) -> Tags:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.input_tags, tags.transformer_tags = inner.input_tags, inner.transformer_tags
-        return tags
-
-
-@contextmanager
-def _fitting(
-    task: CallbackContext, estimator: BaseEstimator, hooks: Hooks
-) -> Iterator[BaseEstimator]:
-    """The fit of an estimator as a task of a callback context."""
-    with task.propagate_callback_context(estimator):
-        task.call_on_fit_task_begin(**hooks)
-        yield estimator
-    task.call_on_fit_task_end(**hooks)

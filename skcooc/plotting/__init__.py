@@ -11,12 +11,14 @@ from skcooc.plotting.association import AssociationDisplay
 from skcooc.plotting.hierarchy import HierarchyDisplay
 from skcooc.plotting.perplexity import PerplexityDisplay
 from skcooc.plotting.segmentation import SegmentationDisplay
+from skcooc.plotting.selection import KSelectionDisplay
 from skcooc.plotting.splits import SplitsDisplay
 
 __all__ = [
     "AbstractionDisplay",
     "AssociationDisplay",
     "HierarchyDisplay",
+    "KSelectionDisplay",
     "PerplexityDisplay",
     "SegmentationDisplay",
     "SplitsDisplay",

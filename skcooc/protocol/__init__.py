@@ -14,6 +14,7 @@ from skcooc.protocol.equations import (
     Clustering,
     Equations,
     FoldIn,
+    Joinable,
     Model,
     OnlineModel,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "FactorModel",
     "FixedComponents",
     "FoldIn",
+    "Joinable",
     "Map",
     "Model",
     "Need",

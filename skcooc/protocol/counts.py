@@ -223,6 +223,9 @@ class Block(Counts, Protocol):
     ) -> Pass:
         """Expected counts of rows and columns from posteriors that leave the observation out."""
 
+    def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
+        """Changes of sum_j n_ij log B[j, k], (n, k), where rows leave their own counts out."""
+
 
 class Triples(Counts, Protocol):
     """A table that offers "triples": rows by columns, and an index more between the two.

@@ -48,6 +48,14 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         """How many numbers are free in P(y given x) of so many rows; see ``base/criteria.py``."""
         raise NotImplementedError
 
+    @property
+    def patience(self) -> int:
+        """Iterations in which the objective falls no further, after which EM has converged.
+
+        One, unless a model says otherwise: that of EM never rises.
+        """
+        return 1
+
     def folding(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
         """What new rows are folded in by: equations, and the parameters that they need.
 
@@ -115,8 +123,19 @@ class Annealable(Equations[P, S], Protocol[P, S]):
 
     n_clusters: int
 
+    def random(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
+        """Clusters that chance has put together, from which a single one is made."""
+        return self.start(X, rng)
+
     def mixed(self, params: P, shares: Array) -> P:
         """Parameters of other clusters, to which those there give these shares, (K, K')."""
 
     def perturb(self, params: P, rng: np.random.Generator, amount: float) -> P:
         """Parameters with noise of this relative size."""
+
+
+class Joinable(Clustering[P, S], Annealable[P, S], Protocol[P, S]):
+    """Clusters of the objects of one side, which begin with more, of which some are joined."""
+
+    def overlaps(self, X: Counts, params: P, rows: Rows) -> Array:
+        """Scalar products of the roots of what clusters have of each object, (K, K), in counts."""

@@ -29,6 +29,7 @@ Need = Literal[
     "coarsen",  # rows that are tied in groups
     "exchange",  # moves of objects that are rows and columns at once
     "alternation",  # steps of the rows at fixed columns, and of the columns
+    "left_out",  # posteriors of observations, or rows, that leave themselves out
     "mixture",  # products of ratios with factors
     "replaced",  # other counts in the place of its own
     "paths",  # mixtures along the paths of a tree

@@ -29,6 +29,8 @@ class Distance(NamedTuple):
 class Halving:
     """Each step halves the distance of x to 1 / beta."""
 
+    patience = 1
+
     def start(self, X, rng):
         return Point(0.0, np.ones(1)), np.ones((1, 1))
 
@@ -156,7 +158,7 @@ def test_validated_runs_return_their_best_parameters_and_others_record_nan():
 
 @dataclass(frozen=True)
 class Scripted:
-    """A solver whose objectives are known: one that may rise before it falls to its end."""
+    """A solver whose objectives are known: they may rise before they fall."""
 
     objectives: Iterator[float]
     pace: float = 1.0
@@ -165,10 +167,17 @@ class Scripted:
         return state, next(self.objectives)
 
 
-@pytest.mark.parametrize("values", [(9, 5, 5.5, 4, 4), (9, 5, 4, 4)])
-def test_a_rise_is_no_end(values):
-    leg = Leg(None, None, 1.0, 50, 1e-6)
-    solver = Scripted(iter(values))
-    run = fit([leg], np.random.default_rng(0), solver, start=State(None, None))
+class Model(NamedTuple):
+    """What says when it has converged."""
+
+    patience: int
+
+
+@pytest.mark.parametrize(
+    ("patience", "values"), [(1, (9, 5, 5.5)), (2, (9, 5, 5.5, 4, 4.5, 4)), (1, (9, 5, 4, 4))]
+)
+def test_a_rise_is_no_end_where_a_model_is_patient(patience, values):
+    leg = Leg(Model(patience), None, 1.0, 50, 1e-6)
+    run = fit([leg], np.random.default_rng(0), Scripted(iter(values)), start=State(None, None))
     assert run.converged
     assert [record.free_energy for record in run.history] == list(values)

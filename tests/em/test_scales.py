@@ -84,6 +84,8 @@ def test_levels_are_visited_from_coarse_to_fine():
     sizes = []
 
     class Counted(RowClusters):
+        start = RowClusters.random
+
         def expect(self, X, params, rows, beta):
             sizes.append(X.shape[0])
             return super().expect(X, params, rows, beta)

@@ -33,9 +33,14 @@ class Forks:
     n_clusters: int = 4
     amounts: list = field(default_factory=list)  # of noise, in the order in which it was asked for
 
+    patience = 1
+
     def start(self, X, rng):
         K = self.n_clusters
         return Positions(np.linspace(-0.1, 0.1, K), np.ones(K) / K), np.ones((1, K)) / K
+
+    def random(self, X, rng):
+        return self.start(X, rng)
 
     def mixed(self, params, shares):
         position = params.position @ (shares / shares.sum(axis=0))

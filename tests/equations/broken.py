@@ -9,6 +9,7 @@ from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import column_posteriors, posteriors
 from skcooc.equations.predictive_aspects import PredictiveAspects
+from skcooc.equations.predictive_clusters import PredictiveClusters
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.equations.tree_clusters import Abstractions
@@ -201,3 +202,27 @@ class Endless(PredictiveAspects):
 def LeftInColumns(model):
     """Observations are left out of their rows alone."""
     return Endless(model.aspects, model.row_prior)
+
+
+class RowsLeftIn(Twin):
+    """Every row has a say in its own posterior."""
+
+    of = PredictiveClusters
+
+    def expect(self, X, params, rows, beta):
+        return self.right.expect(X, params, 0 * rows, beta)
+
+
+class MassLeftIn(Twin):
+    """What a row has put in is taken out of columns, but not of the sizes of clusters."""
+
+    of = PredictiveClusters
+
+    def expect(self, X, params, rows, beta):
+        clusters, plain = self.right.clusters, params.plain
+        M, N = params.components.shape[0], X.row_sums[:, None]
+        left = np.maximum(params.totals - rows * N, M * self.right.component_prior)
+        scores = clusters.scores(X, plain) + N * np.log(left / params.totals)
+        prior = self.right.component_prior
+        scores += X.left_out_rows(rows, params.components, params.totals, prior)
+        return clusters.explained(X, plain, scores, beta)

@@ -12,6 +12,7 @@ from skcooc.equations.class_bigrams import ClassBigrams
 from skcooc.equations.coclusters import CoClusters
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.predictive_aspects import PredictiveAspects
+from skcooc.equations.predictive_products import PredictiveProducts
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.equations.projections import StructuredProjections
 from skcooc.equations.splitting_trees import Params as Splitting
@@ -203,6 +204,9 @@ CASES = {
     "product, one row component": product((1, 3), "likelihood", (0.7,), skip=UNIGRAM),
     "product, one column component": product((3, 1), "joint", (0.7,), skip=UNIGRAM),
     "product, as it starts": ModelCase(ProductAspects(2, 3), of_products.LiteralProducts()),
+    "predictive products": ModelCase(
+        PredictiveProducts(ProductAspects(2, 3)), betas=(0.8,), skip=NO_PROOF | PRIOR | HERE
+    ),
     "rows": clusters("rows"),
     "rows, hard": clusters("rows", True, betas=(1.0,)),
     "rows, equal": clusters("rows", False, "equal"),

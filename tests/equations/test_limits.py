@@ -48,7 +48,7 @@ def test_one_component_is_the_unigram(model):
     "model",
     [
         AspectModel(3, beta=0.05),
-        *(AsymmetricClustering(3, **a, beta=1e-4) for a in AXES if not a["hard"]),
+        *(AsymmetricClustering(3, **a, beta=5e-5) for a in AXES if not a["hard"]),
         AsymmetricClustering(3, object_weights="equal", beta=1e-4),
         AsymmetricClustering(3, axis="columns", object_weights="equal", beta=1e-4),
         SymmetricClustering(3, 4, beta=1e-3),

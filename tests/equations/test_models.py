@@ -79,6 +79,8 @@ FOUND = [
     (ROWS, 0, 0.6, twins.OtherPower, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetProportions, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetTheirWeights, [EQUAL, SLOPE]),
+    ("predictive rows", 0, 0.3, broken.RowsLeftIn, [EQUAL]),
+    ("predictive rows", 0, 0.3, broken.MassLeftIn, [EQUAL]),
     ("rows, of distributions", 0, 6.0, broken.DivergencesLikeLikelihoods, [EQUAL]),
     (COLUMNS, 0, 0.7, twins.Flat, [EQUAL, SLOPE, BOUND]),
     (COLUMNS, 0, 0.7, twins.OtherPower, [EQUAL, SLOPE]),

@@ -1,0 +1,163 @@
+"""Fits of one part of the data with ever more components, each from one with fewer."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from skcooc.em import Leg, State, TemperatureRange, Widening
+from skcooc.em import fit as fit_legs
+from skcooc.em.legs import Part
+from skcooc.fitting import Options, Plan
+from skcooc.heldout import Factors, HeldOut
+from skcooc.heldout.predictors import smoothed
+from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
+from skcooc.model_selection.folds import Data
+from skcooc.protocol import Array, Block, Predictor
+from skcooc.tables import read_in_memory
+
+Labels = tuple[Array | None, Array | None]  # of rows and of columns; None where each is by itself
+
+
+class Fitted(NamedTuple):
+    """What is kept of a fit."""
+
+    factors: Factors
+    shares: Array  # (K,): of the observations
+    unigram: Array  # (M,)
+    smoothing: float
+    beta: float
+    work: float  # number of iterations, times that of components
+    labels: Labels = (None, None)  # of a hard clustering
+
+    @property
+    def predictor(self) -> Predictor:
+        """What it predicts of further observations of the same rows."""
+        return smoothed(self.factors, self.unigram, self.smoothing)
+
+
+class Stage(NamedTuple):
+    """Where a path has come to: parameters at the best temperature so far."""
+
+    state: State
+    beta: float
+    perplexity: float  # of what the path holds out; NaN where it holds out nothing
+    smoothing: float
+    n_iter: int
+
+
+class Path:
+    """Fits of the same observations with different numbers of components.
+
+    Where the plan says that components may split, a fit goes on from the largest that has fewer,
+    of which some are split. Where the temperature is to be found, it begins at the temperature of
+    that fit and is lowered, step by step, as long as this predicts the observations better that the
+    path holds out: the best temperature of more components is lower. All others are fits from the
+    start, as ``estimator.fit`` makes them.
+    """
+
+    def __init__(self, estimator: BaseEstimator, data: Data, seed: int) -> None:
+        self._estimator, self._data, self._seed = estimator, data, seed
+        self._stages: dict[int, Stage] = {}
+
+    def fit(self, sizes: Mapping[str, int]) -> Fitted:
+        """A fit with numbers of components, by the names of the parameters."""
+        estimator = clone(self._estimator).set_params(random_state=self._seed, **sizes)
+        plan = estimator._plan()
+        if not plan.divides or estimator.early_stopping:
+            return _fitted(estimator.fit(self._data.X, **self._data.params))
+        weights = self._data.params.get("sample_weight")
+        X = read_in_memory(copy.copy(estimator), self._data.X, weights).sample  # type: ignore[arg-type]
+        return self._further(plan, X, estimator._options(plan, X, warm=False), *sizes.values())
+
+    def _further(self, plan: Plan, X: Block, options: Options, n: int) -> Fitted:
+        """A fit that begins with the largest before that has fewer components."""
+        train, heldout = hold_out(X, *options.division) if options.searches else (X, None)
+        before = self._stages.get(max((k for k in self._stages if k < n), default=0))
+        within = options.beta
+        if not isinstance(within, TemperatureRange):
+            within = TemperatureRange(within, within)
+        ladder = Ladder(plan, train.spread(1, map), heldout, options, self._seed + n)
+        stage = ladder.descend(ladder.begin(before, within), within)
+        self._stages[n] = stage
+        factors = Factors(*plan.equations.factors(*stage.state))
+        shares = train.row_sums * train.row_weights
+        return Fitted(
+            factors,
+            (shares / shares.sum()) @ factors.A,
+            add_one_unigram(train.column_sums, train.grain),
+            chosen_smoothing(options.smoothing, None) if heldout is None else stage.smoothing,
+            stage.beta,
+            float(n * stage.n_iter),
+        )
+
+
+class Ladder(NamedTuple):
+    """Fits of one number of components at ever lower temperatures."""
+
+    plan: Plan
+    X: Block
+    heldout: HeldOut | None
+    options: Options
+    seed: int
+
+    def begin(self, before: Stage | None, within: TemperatureRange) -> Stage:
+        """At the temperature of a fit with fewer components, or the highest, from the start."""
+        if before is None:
+            parts = self.plan.legs(self.plan.scales(self.X), within.high, self.options)
+            return self._stage(parts, None, within.high, 0)
+        leg = self._leg(before.beta)
+        return self._stage([Widening(leg), leg], before.state, before.beta, 0)
+
+    def descend(self, stage: Stage, within: TemperatureRange) -> Stage:
+        """Lower the inverse temperature as long as it predicts better."""
+        while (beta := within.unscaled(within.scaled(stage.beta) - within.step)) > within.low:
+            lower = self._stage([self._leg(beta)], stage.state, beta, stage.n_iter)
+            if not lower.perplexity < stage.perplexity:
+                return stage._replace(n_iter=lower.n_iter)
+            stage = lower
+        return stage
+
+    def _leg(self, beta: float) -> Leg:
+        leg: Leg = self.plan.last_leg(self.X, beta, self.options, None)[0]  # type: ignore[assignment]
+        return leg
+
+    def _stage(self, parts: list[Part], start: State | None, beta: float, n_iter: int) -> Stage:
+        rng = np.random.default_rng(self.seed)
+        found = fit_legs(parts, rng, self.options.solver, start=start)
+        state, n_iter = State(found.params, found.rows), n_iter + len(found.history)
+        if self.heldout is None:
+            return Stage(state, beta, np.nan, np.nan, n_iter)
+        validation = self.heldout(self.plan.equations, *state)
+        return Stage(state, beta, *validation, n_iter)
+
+
+def _fitted(model: BaseEstimator) -> Fitted:
+    """What is kept of an estimator."""
+    factors = Factors(np.asarray(model.embedding_), model.components_.T)
+    return Fitted(
+        factors,
+        np.asarray(model.row_distribution_) @ factors.A,
+        model.unigram_,
+        model.smoothing_,
+        model.beta_,
+        float(factors.A.shape[1] * model.n_iter_),
+        _labels(model) if is_hard(model) else (None, None),
+    )
+
+
+def is_hard(estimator: BaseEstimator) -> bool:
+    """Whether objects belong to one cluster each, and clusters lie beside each other."""
+    params = estimator.get_params(deep=False)
+    return bool(params.get("hard", False)) and "tree" not in params
+
+
+def _labels(model: BaseEstimator) -> Labels:
+    """Clusters of the rows and of the columns."""
+    if hasattr(model, "column_labels_"):
+        return model.row_labels_, model.column_labels_
+    return (model.labels_, None) if model.axis == "rows" else (None, model.labels_)

@@ -1,0 +1,237 @@
+"""The search for the number of components: what it finds, what it says, and that it goes on."""
+
+import warnings
+from itertools import permutations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skcooc import AspectModel, AsymmetricClustering, Dyads, RowMemory, SymmetricClustering
+from skcooc.callbacks import Checkpoint, read_checkpoint
+from skcooc.metrics import perplexity, unseen_perplexity
+from skcooc.model_selection import ComponentSearchCV, ObservationSplit
+from skcooc.model_selection.candidates import explore, growing
+from skcooc.model_selection.choice import one_standard_error
+from skcooc.model_selection.folds import Data
+from skcooc.model_selection.measures import n_distinct
+from skcooc.model_selection.path import Path
+from skcooc.simplex import matched
+from tests.tables import planted
+from tests.watching import Watcher
+
+X = planted(3, 6000).X.astype(float)
+MODEL = AspectModel(tol=1e-4)
+SIZES = [2, 3, 4]
+TINY = AspectModel(tol=1e-2, max_iter=10)
+
+
+def searched(estimator=MODEL, candidates=SIZES, data=X, **options):
+    search = ComponentSearchCV(clone(estimator), candidates, cv=3, random_state=0)
+    return search.set_params(**options).fit(data)
+
+
+@pytest.fixture(scope="module")
+def search():
+    return searched()
+
+
+def test_what_was_planted_is_found(search):
+    assert search.best_n_components_ == 3
+    assert not search.still_falling_
+    assert search.summary().startswith("3 components: the fewest")
+    results = search.cv_results_
+    np.testing.assert_array_equal(results["n_distinct"][:2], [2, 3])
+    assert min(results["half_agreement"][1], results["seed_agreement"][1]) > 0.95
+    assert (results["error_test_score"][[0, 2]] > 0).all()
+    assert results["error_test_score"][1] == 0
+    assert search.best_estimator_.n_components == 3
+    assert search.best_score_ == results["mean_test_score"][1]
+    assert search.transform(X).shape == (80, 3)
+
+
+def test_scores_are_of_what_the_path_was_not_given(search):
+    """They are those of fits of the training part, by public means."""
+    dyads = Dyads(X)
+    for fold, (train, test) in enumerate(ObservationSplit(3, random_state=0).split(dyads)):
+        train, test = dyads[train].to_csr(), dyads[test].to_csr()
+        path = Path(MODEL, Data(train, None, {}), SEED)
+        for row, n in enumerate(SIZES):
+            A, B, b, s = _factors(path.fit({"n_components": n}))
+            score = search.cv_results_[f"split{fold}_test_score"][row]
+            np.testing.assert_allclose(
+                np.exp(-score), perplexity(test, A, B, background=b, smoothing=s)
+            )
+        unseen = search.cv_results_[f"split{fold}_unseen_score"][-1]
+        fitted = path.fit({"n_components": 4})
+        assert np.exp(-unseen) == pytest.approx(unseen_perplexity(test, fitted.predictor, train))
+
+
+SEED = int(np.random.RandomState(0).randint(2**31 - 1, size=2)[0])
+
+
+def _factors(fitted):
+    return fitted.factors.A, fitted.factors.B.T, fitted.unigram, fitted.smoothing
+
+
+def test_a_curve_that_has_not_ended_names_no_number():
+    with pytest.warns(UserWarning, match="still falling at 3 components"):
+        search = searched(candidates=[2, 3], data=planted(6, 6000).X)
+    assert search.still_falling_
+    assert search.best_n_components_ == 3
+    assert "name no number" in search.summary()
+    assert "Halves agree best at" in search.summary()
+
+
+def test_the_error_is_that_of_differences_on_the_same_folds():
+    easy_and_hard = np.array([0.0, -3.0, 2.0])
+    scores = -5 + np.array([[0.0], [0.2], [0.201]]) + easy_and_hard
+    scores[2] += [0.01, -0.01, 0.0]
+    choice = one_standard_error(scores, [0, 1, 2])
+    assert (choice.at, choice.best) == (1, 2)
+    unpaired = scores.std(axis=1, ddof=1) / np.sqrt(3)  # a twin that would take the first
+    assert scores[2].mean() - scores[0].mean() < unpaired[2]
+
+
+def test_distinct_components_one_by_one():
+    rng = np.random.default_rng(0)
+    P, shares = rng.dirichlet(np.full(4, 0.4), size=12), rng.dirichlet(np.full(12, 0.5))
+    kept = 0
+    for k in range(12):
+        larger = [l for l in range(12) if shares[l] > shares[k]]
+        alike = [P[k] @ P[l] / np.sqrt((P[k] @ P[k]) * (P[l] @ P[l])) >= 0.9 for l in larger]
+        kept += shares[k] >= 0.1 / 12 and not any(alike)
+    assert 2 < kept < 10
+    assert n_distinct(P, shares) == kept
+
+
+def test_components_are_matched_so_that_the_sum_is_largest():
+    rng = np.random.default_rng(1)
+    P, Q = rng.random((4, 5)) ** 2, rng.random((4, 5)) ** 2
+    rows, affinities = matched(P, Q)
+    unit = [A / np.linalg.norm(A, axis=1, keepdims=True) for A in (P, Q)]
+    cosines = unit[0] @ unit[1].T
+    best = max(permutations(range(4)), key=lambda order: cosines[range(4), order].sum())
+    assert rows.tolist() == list(best)
+    np.testing.assert_allclose(affinities, cosines[range(4), best])
+    greedy = cosines.argmax(axis=1)  # a twin: each takes the nearest
+    assert sorted(greedy) != list(range(4))
+
+
+def test_auto_grows_until_it_is_enough_and_then_looks_closer():
+    for best in (2, 7, 23, 40):
+        seen = {}
+
+        def visit(sizes, best=best, seen=seen):
+            seen[sizes] = -abs(np.log(sizes[0] / best))
+            return seen[sizes]
+
+        explore(visit, (40,))
+        assert abs(max(seen, key=seen.get)[0] - best) <= max(1, best // 25)
+        assert len(seen) < 22
+    assert growing((9,)) == [(2,), (3,), (5,), (8,), (9,)]
+    seen = {}
+
+    def visit_both(sizes):
+        seen[sizes] = -abs(sizes[0] - 6) - abs(sizes[1] - 3)
+        return seen[sizes]
+
+    explore(visit_both, (30, 20))
+    assert max(seen, key=seen.get) == (6, 3)
+
+
+class Interruption(Watcher):
+    """Ends the process, as it were, after so many candidates."""
+
+    def __init__(self, after):
+        self.after = after
+
+    def on_fit_task_end(self, estimator, context, **_):
+        self.after -= context.task_name.startswith("K = ")
+        if self.after == 0:
+            raise KeyboardInterrupt
+
+
+def test_a_search_that_was_interrupted_goes_on(tmp_path, monkeypatch):
+    whole = searched(TINY)
+    broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
+    broken.set_callbacks(Checkpoint(tmp_path / "search.pickle", every=1), Interruption(2))
+    with pytest.raises(KeyboardInterrupt):
+        broken.fit(X)
+    assert not hasattr(broken, "best_n_components_")
+    visits, fit = [], Path.fit
+    monkeypatch.setattr(Path, "fit", lambda self, sizes: visits.append(sizes) or fit(self, sizes))
+    broken.set_callbacks()
+    for rest in (read_checkpoint(tmp_path / "search.pickle"), broken):
+        visits.clear()
+        rest.fit(X)
+        assert {sizes["n_components"] for sizes in visits} == {4}
+        same(rest, whole)
+    visits.clear()
+    broken.fit(X)  # it has ended: all anew
+    assert len(visits) == 3 * (3 + 2 + 2)
+
+
+def test_a_refit_that_was_interrupted_is_done_again_without_the_search(monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    search = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
+    with monkeypatch.context() as broken, pytest.raises(KeyboardInterrupt):
+        broken.setattr("skcooc.model_selection.component_search.fitting", interrupt)
+        search.fit(X)
+    assert not hasattr(search, "best_n_components_")
+    monkeypatch.setattr(Path, "fit", interrupt)
+    assert search.fit(X).best_n_components_ in (2, 3, 4)
+
+
+def same(first, second):
+    for name, values in second.cv_results_.items():
+        if "time" not in name and name != "params":
+            np.testing.assert_array_equal(first.cv_results_[name], values)
+
+
+@pytest.mark.filterwarnings("ignore:The held-out perplexity is still falling")
+def test_other_data_do_not_go_on():
+    broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
+    broken.set_callbacks(Interruption(1))
+    with pytest.raises(KeyboardInterrupt):
+        broken.fit(X)
+    same(broken.set_callbacks().fit(X[:60]), searched(TINY, data=X[:60]))
+
+
+def test_threads_and_the_kind_of_table_do_not_matter():
+    whole = searched(TINY)
+    same(searched(TINY, n_jobs=3), whole)
+    same(searched(TINY, data=X.toarray()), whole)
+
+
+def test_hard_clusters_by_the_integrated_likelihood():
+    X = planted(3, 3000, kind="clusters").X
+    search = searched(AsymmetricClustering(hard=True), data=X, cv=2)
+    assert (search.best_n_components_, search.cv_results_["icl"].argmax()) == (3, 1)
+    assert "integrated likelihood (ICL) is the largest" in search.summary()
+    X = planted(3, 3000, kind="coclusters", n_column_clusters=2).X
+    model = SymmetricClustering(hard=True, n_init=2)
+    search = searched(model, [(2, 2), (3, 2), (3, 3)], X, cv=2)
+    assert search.best_n_components_ == (3, 2)
+    assert search.best_params_ == {"n_row_clusters": 3, "n_column_clusters": 2}
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "error", "message"),
+    [
+        (RowMemory(), {}, TypeError, "needs an estimator of skcooc with a number of components"),
+        (SymmetricClustering(hard=True, tied=True), {}, TypeError, "has but one clustering"),
+        (TINY, {"candidates": []}, ValueError, "candidates should be numbers, at least 1"),
+        (TINY, {"candidates": [0, 2]}, ValueError, "candidates should be numbers, at least 1"),
+        (TINY, {"candidates": [(2, 2)]}, ValueError, "candidates should be numbers"),
+        (SymmetricClustering(), {"candidates": [2, 3]}, ValueError, "pairs of n_row_clusters and"),
+        (TINY, {"cv": [([0, 1], [2])]}, ValueError, "cv has one fold"),
+        (TINY, {"criterion": "icl"}, ValueError, "it needs hard=True"),
+        (TINY, {"criterion": "bic"}, ValueError, "'criterion' parameter"),
+    ],
+)
+def test_what_is_refused(estimator, options, error, message):
+    with pytest.raises(error, match=message), warnings.catch_warnings():
+        searched(estimator, **options)
