@@ -8,6 +8,7 @@ import os
 import pickle
 from numbers import Integral
 from pathlib import Path
+from threading import Lock
 from typing import Any, BinaryIO
 
 from sklearn.utils._param_validation import Interval, validate_params
@@ -20,6 +21,7 @@ PASS = "pass"  # name of the task that is a pass over RowBlocks
 MAGIC = b"skcooc checkpoint, version "  # the first line of a file, before the version
 DIGEST = hashlib.sha256().digest_size  # bytes at the end, made of all before
 CHUNK = 2**20
+WRITING = Lock()  # starts that are fitted side by side have one file
 KINDS = {b"\x80": "a pickle", b"PK": "a zip archive, such as .npz", b"\x93NUMPY": "a numpy array"}
 
 
@@ -122,16 +124,21 @@ def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
     for name in [name for name in vars(estimator) if "_callback" in name]:
         delattr(estimator, name)
     partial = path.with_name(f".{path.name}.skcooc-partial")
-    try:
-        with open(partial, "w+b") as file:
-            file.write(MAGIC + __version__.encode() + b"\n")
-            pickle.dump(estimator, file, protocol=pickle.HIGHEST_PROTOCOL)
-            file.write(_digest(file, file.tell()))
-            file.flush()
-            os.fsync(file.fileno())  # on disk before it takes the place of the old file
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with WRITING:
+        try:
+            _write(partial, estimator)
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def _write(path: Path, estimator: Any) -> None:
+    with open(path, "w+b") as file:
+        file.write(MAGIC + __version__.encode() + b"\n")
+        pickle.dump(estimator, file, protocol=pickle.HIGHEST_PROTOCOL)
+        file.write(_digest(file, file.tell()))
+        file.flush()
+        os.fsync(file.fileno())  # on disk before it takes the place of the old file
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Any:

@@ -3,6 +3,7 @@
 import os
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -284,3 +285,11 @@ def test_models_of_this_version_do_not_warn_and_hide_it():
         with warnings.catch_warnings(action="error"):
             again = pickle.loads(pickle.dumps(estimator))
         assert vars(again).keys() == vars(estimator).keys()
+
+
+def test_starts_that_write_side_by_side_do_not_meet(tmp_path):
+    path, model = tmp_path / "model", clone(MODEL).fit(X)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: write_checkpoint(path, model), range(12)))
+    assert_same(read_checkpoint(path), model)
+    assert os.listdir(tmp_path) == ["model"]
