@@ -9,6 +9,7 @@ from skcooc import (
     AspectModel,
     Dyads,
     RowBlocks,
+    SymmetricClustering,
     TriadicAspectModel,
     Triads,
     open_compact,
@@ -17,8 +18,9 @@ from skcooc import (
     save_csr,
 )
 from skcooc.inspection import to_pyldavis
-from skcooc.metrics import npmi_coherence
+from skcooc.metrics import average_precision_by_query, npmi_coherence
 from skcooc.model_selection import split_observations
+from skcooc.plotting import AssociationDisplay
 
 X = sp.csr_array(np.array([[3.0, 0.0, 1.0], [0.0, 2.0, 0.0], [0.5, 0.0, 4.0]]))
 FORMATS = [(save_csr, open_csr), (save_compact, open_compact)]
@@ -126,7 +128,7 @@ def with_wild(name, place, value, format="csr"):
     return wild
 
 
-@pytest.mark.filterwarnings("ignore:EM did not converge")
+@pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 @pytest.mark.parametrize(
     "wild",
     [
@@ -141,7 +143,7 @@ def with_wild(name, place, value, format="csr"):
     ],
 )
 def test_wild_indices_are_found_out_wherever_counts_are_given(wild, tmp_path):
-    model = clone(MODEL).fit(X)
+    model, pairs = clone(MODEL).fit(X), SymmetricClustering(2, 2, beta=0.5).fit(X)
     for use in (
         clone(MODEL).fit,
         clone(MODEL).partial_fit,
@@ -152,6 +154,8 @@ def test_wild_indices_are_found_out_wherever_counts_are_given(wild, tmp_path):
         lambda X: npmi_coherence(model.components_, X),
         lambda X: to_pyldavis(model, X),
         lambda X: save_csr(tmp_path / "table", [X]),
+        lambda X: average_precision_by_query(X, np.ones((3, 3))),
+        lambda X: AssociationDisplay.from_estimator(pairs, X),
     ):
         with pytest.raises(ValueError, match="damaged sparse array"):
             use(wild)

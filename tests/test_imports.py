@@ -45,7 +45,7 @@ ALLOWED = {
     "image": {"asymmetric", "base", "protocol", "simplex", "tables"},
     "metrics": {"heldout", "protocol", "tables"},
     "inspection": {"hierarchy", "protocol", "simplex"},
-    "plotting": {"hierarchy", "inspection", "protocol"},
+    "plotting": {"hierarchy", "inspection", "protocol", "tables"},
     "datasets": {"hierarchy", "protocol"},
 }
 ANYTHING = {"__init__", "__main__", "cli"}
