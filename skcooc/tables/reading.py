@@ -206,7 +206,8 @@ def read_in_memory(
             f"Found array with 0 observation(s) (shape={table.shape}) while a minimum of 1 is "
             f"required by {type(estimator).__name__}: all counts, or their weights, are zero."
         )
-    check_total(observed.sum(dtype=np.float64))
+    if weights is not None:
+        check_total(observed.sum(dtype=np.float64))
     frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape)
     counts = CSRCounts(table, weights)
     return Table(counts, counts, frame)
