@@ -13,7 +13,7 @@ from skcooc.cli.arguments import Options, parse
 from skcooc.cli.comparison import MODELS, compare, refit
 from skcooc.cli.progress import Screen
 from skcooc.cli.reading import read
-from skcooc.cli.report import report
+from skcooc.cli.report import printable, report
 from skcooc.cli.table import InputError
 from skcooc.cli.writing import write, write_page
 from skcooc.inspection.explorer.page import environment
@@ -27,8 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line with these arguments, or those of the process; its exit code.
 
     It is 0 if it worked; 2 for wrong arguments or data that cannot be used; 1 where the output
-    cannot be written; 130 if interrupted. What went wrong is said in one line on stderr. SystemExit
-    is raised for ``--help``, ``--version`` and wrong arguments, as argparse does.
+    cannot be written, or memory is not enough; 130 if interrupted. What went wrong is said in one
+    line on stderr. SystemExit is raised for ``--help``, ``--version`` and wrong arguments, as
+    argparse does.
     """
     options = parse(argv, models=list(MODELS))
     try:
@@ -41,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     except OSError as error:
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
+    except MemoryError as error:
+        return _fail(
+            f"not enough memory: {error or 'the table, or the model, is too large'}", FAILED
+        )
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     return WORKED
@@ -63,13 +68,13 @@ def _run(options: Options) -> None:
     comparison = compare(table, options, screen)
     model = refit(table, comparison.chosen, screen)
     screen.announce("")  # a blank line between the bars and what follows
-    sys.stdout.write(report(table, comparison, model, options))
+    sys.stdout.write(printable(report(table, comparison, model, options)))
     if options.output is not None:
         written = write(options.output, table, comparison, model)
-        print(f"\nWritten to {options.output}: {', '.join(written)}")
+        print(f"\nWritten to {printable(str(options.output))}: {', '.join(written)}")
     if options.html is not None:
         write_page(options.html, table, model)
-        print(f"\nWritten: {options.html}")
+        print(f"\nWritten: {printable(str(options.html))}")
     sys.stdout.flush()
 
 
@@ -83,5 +88,5 @@ def _check_page(path: Path) -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"skcooc: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"skcooc: error: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code

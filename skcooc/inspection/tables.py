@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import validate_params
 
 from skcooc.inspection.features import top_features
 from skcooc.inspection.labels import given, name_topics
-from skcooc.inspection.names import check_has, most_probable
+from skcooc.inspection.names import HOW_MANY, check_has, most_probable
 from skcooc.inspection.rows import representative_rows
 from skcooc.protocol import Array, FactorModel
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 
+@validate_params({"n_features": HOW_MANY, "n_rows": HOW_MANY}, prefer_skip_nested_validation=True)
 def describe(
     model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
     n_features: int = 10, n_rows: int = 3, *, backend: str = "pandas",

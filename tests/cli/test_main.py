@@ -256,7 +256,7 @@ def test_help_and_version(capsys, argument, text):
 
 def test_as_a_program(npz, monkeypatch, capsys):
     program = [sys.executable, "-m", "skcooc", str(npz), "--skip-lda", *FAST]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(program, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Temperature chosen" in done.stdout
