@@ -86,7 +86,7 @@ def node_top_features(
     >>> from skcooc import ClusterAbstraction, inspection
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> inspection.node_top_features(model, 1, words)
+    >>> sorted(inspection.node_top_features(model, 1, words))
     [['drink'], ['tea'], ['wine']]
     """
     check_has(model, "tree_")
