@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.decomposition import NMF, LatentDirichletAllocation, TruncatedSVD
+from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation, TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
@@ -45,7 +45,7 @@ def roots() -> FunctionTransformer:
 
 def methods(K: int, seed: int) -> dict[str, Callable[[], Any]]:
     """What makes K features of counts."""
-    aspects = AspectModel(K, random_state=seed)
+    aspects, more = (AspectModel(n, random_state=seed) for n in (K, 3 * K))
     lda = LatentDirichletAllocation(K, max_iter=30, random_state=seed)
     nmf = NMF(K, init="nndsvda", max_iter=300, random_state=seed)
     lsa = TruncatedSVD(K, random_state=seed)
@@ -59,6 +59,7 @@ def methods(K: int, seed: int) -> dict[str, Callable[[], Any]]:
         "mixtures": lambda: aspects,
         "mixtures, roots": lambda: make_pipeline(aspects, roots()),
         "MixtureFeatures": lambda: MixtureFeatures(aspects),
+        "MixtureFeatures, of thrice as many": lambda: make_pipeline(MixtureFeatures(more), PCA(K)),
     }
 
 
