@@ -15,7 +15,7 @@ from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
-from skcooc.ensemble import AveragedModels, InterpolatedModels, RowMemory
+from skcooc.ensemble import AveragedModels, InterpolatedModels, MixtureFeatures, RowMemory
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.retrieval import AspectRetriever
 from skcooc.symmetric import SymmetricClustering
@@ -43,6 +43,7 @@ __all__ = [
     "CompactTable",
     "Dyads",
     "InterpolatedModels",
+    "MixtureFeatures",
     "ProductSpaceMixture",
     "RowBlocks",
     "RowMemory",

@@ -1,7 +1,8 @@
-"""Estimators around others: averages, interpolations, and the memory of rows."""
+"""Estimators around others: averages, interpolations, the memory of rows, and features."""
 
 from skcooc.ensemble.averaging import AveragedModels
+from skcooc.ensemble.features import MixtureFeatures
 from skcooc.ensemble.interpolation import InterpolatedModels
 from skcooc.ensemble.row_memory import RowMemory
 
-__all__ = ["AveragedModels", "InterpolatedModels", "RowMemory"]
+__all__ = ["AveragedModels", "InterpolatedModels", "MixtureFeatures", "RowMemory"]

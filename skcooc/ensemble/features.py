@@ -1,0 +1,149 @@
+"""Mixtures of rows as features of a classifier."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    MetaEstimatorMixin,
+    TransformerMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.base import CooccurrenceEstimator, attributes
+from skcooc.protocol import Array, TableLike
+
+
+class MixtureFeatures(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator
+):
+    """Square roots of mixtures that are folded in warm, for a classifier.
+
+    The mixture that predicts the words of a document best is nearly sparse: most proportions are
+    zero, and what the words say of these aspects is lost. At an inverse temperature below that of
+    the fit, rows are folded into the same components, but keep a share of every aspect that their
+    words speak for. The features of a row are
+
+        phi_k(x) = sqrt(P_beta(z_k given x)),
+
+    a point of the unit sphere, where Euclidean distances are Hellinger distances of mixtures, times
+    the root of two. Rows that were fitted are folded in as others are, so that a classifier meets
+    what it has learnt from. Their variances are small: scale them, for instance by
+    :class:`~sklearn.preprocessing.StandardScaler`.
+
+    Parameters
+    ----------
+    estimator : estimator of this package
+        What is fitted, to counts. An `AspectModel` is what was measured.
+
+    beta : float, default=0.2
+        Inverse temperature of the fold-in, above 0 and at most 1. That of the fit is the
+        estimator's own. Chosen on four newsgroups, on Reuters and on docstrings; between .1 and .4
+        accuracies differ by at most .014 there.
+
+    Attributes
+    ----------
+    estimator_ : fitted estimator
+        Its ``beta_`` is the inverse temperature of the fit.
+    n_features_in_ : int
+        Number M of columns.
+    feature_names_in_ : (M,) array of str
+        Names of the columns, where the data has names that are strings.
+
+    Notes
+    -----
+    For predictions of words, and to read what a document is about, the mixtures of the estimator
+    itself are better: these are not what the data make most likely. If few features are asked
+    for, the principal components of those of more aspects are better than those of as few.
+
+    References
+    ----------
+    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
+    section 5.1: EM at a temperature. T. Hofmann, Learning the similarity of documents: an
+    information-geometric approach to document retrieval and categorization, NIPS 12, 2000:
+    multinomials by their square roots.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skcooc import AspectModel, MixtureFeatures
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> data = make_cooccurrences(100, 80, n_components=4, random_state=0)
+    >>> y = data.mixtures.argmax(axis=1)
+    >>> features = MixtureFeatures(AspectModel(4, random_state=0))
+    >>> model = make_pipeline(features, StandardScaler(), LogisticRegression())
+    >>> bool(model.fit(data.X[:50], y[:50]).score(data.X[50:], y[50:]) > 0.6)
+    True
+    """
+
+    estimator_: CooccurrenceEstimator
+    _warm: CooccurrenceEstimator
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [CooccurrenceEstimator],
+        "beta": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    def __init__(self, estimator: CooccurrenceEstimator, *, beta: float = 0.2) -> None:
+        self.estimator, self.beta = estimator, beta
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: TableLike, y: object = None) -> Self:
+        """Fit the estimator.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+            Non-negative counts.
+        y : None
+            Ignored: features are found without labels.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            Where X is negative, not finite, empty or all zero, or a parameter has no valid value.
+        """
+        fitted = clone(self.estimator).fit(X)  # a fit that fails leaves self as it was
+        warm = copy.copy(fitted)
+        warm.beta_ = self.beta
+        found = {"estimator_": fitted, "_warm": warm}
+        attributes.become(self, attributes.of_input(fitted) | found)
+        return self
+
+    def transform(self, X: TableLike) -> Array:
+        """The features of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame or dask array of shape (n, M), or Dyads
+
+        Returns
+        -------
+        features : (n, K) array
+            Squares sum to one; a row without observations gets the roots of ``weights_``. Of a
+            dask array it is a dask array.
+        """
+        check_is_fitted(self)
+        return np.sqrt(self._warm.transform(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.estimator_.components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        return attributes.tagged(super().__sklearn_tags__())

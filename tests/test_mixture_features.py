@@ -1,0 +1,130 @@
+"""Features of rows beside a slow fold-in, and what they promise a classifier."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skcooc import AspectModel, AsymmetricClustering, Dyads, MixtureFeatures
+from skcooc.datasets import make_cooccurrences
+from tests.tables import random_table
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+X = random_table(30, 20)
+NEW = random_table(6, 20, seed=1)
+ASPECTS = AspectModel(3, beta=0.9, max_iter=30, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def features():
+    return MixtureFeatures(ASPECTS).fit(X)
+
+
+def slow(model, counts, beta):
+    """Mixtures by tempered EM, observation by observation."""
+    mixtures = np.empty((len(counts), len(model.components_)))
+    for i, row in enumerate(counts):
+        mixture = model.weights_
+        for _ in range(300):
+            total = np.zeros(len(mixture))
+            for j in np.flatnonzero(row):
+                joint = (mixture * model.components_[:, j]) ** beta
+                total += row[j] * joint / joint.sum()
+            mixture = total / total.sum() if row.any() else model.weights_
+        mixtures[i] = mixture
+    return mixtures
+
+
+@pytest.mark.parametrize("beta", [0.05, 0.2, 0.7])
+def test_features_are_roots_of_mixtures_at_that_temperature(beta):
+    features = MixtureFeatures(ASPECTS, beta=beta).fit(X)
+    expected = np.sqrt(slow(features.estimator_, NEW.toarray(), beta))
+    np.testing.assert_allclose(features.transform(NEW), expected, atol=1e-4)
+
+
+def test_broken_twins_differ(features):
+    """One that folds in at the temperature of the fit, and one without roots."""
+    found = features.transform(NEW)
+    for twin in (features.estimator_.transform(NEW) ** 0.5, found**2):
+        assert np.abs(found - twin).max() > 0.05
+
+
+def test_at_the_temperature_of_the_fit_mixtures_are_those_of_the_estimator():
+    features = MixtureFeatures(ASPECTS, beta=0.9).fit(X)
+    expected = np.sqrt(clone(ASPECTS).fit(X).transform(NEW))
+    np.testing.assert_array_equal(features.transform(NEW), expected)
+
+
+def test_the_estimator_is_that_of_a_plain_fit(features):
+    plain = clone(ASPECTS).fit(X)
+    assert not hasattr(features.estimator, "components_")
+    assert features.estimator_.beta_ == plain.beta_ == 0.9
+    np.testing.assert_array_equal(features.estimator_.transform(NEW), plain.transform(NEW))
+
+
+def test_rows_fitted_are_folded_in_like_others_and_each_alone(features):
+    found = clone(features).fit_transform(X)
+    np.testing.assert_array_equal(found, features.transform(X))
+    np.testing.assert_array_equal(found[[4]], features.transform(X[[4]]))
+    np.testing.assert_allclose((found**2).sum(axis=1), 1)
+
+
+def test_the_warmer_the_more_even():
+    """And what a row without observations gets is that of all."""
+    entropies = []
+    for beta in (0.02, 0.1, 0.3, 0.9):
+        features = MixtureFeatures(ASPECTS, beta=beta).fit(X)
+        P = features.transform(X[X.sum(axis=1) > 0]) ** 2
+        entropies.append(-(P * np.log(np.maximum(P, 1e-300))).sum(axis=1).mean())
+    assert (np.diff(entropies) < 0).all()
+    assert entropies[0] > 0.99 * np.log(3)
+    empty = features.transform(np.zeros((1, 20)))
+    np.testing.assert_allclose(empty[0] ** 2, features.estimator_.weights_)
+
+
+def test_a_classifier_learns_more_of_them_than_of_the_mixtures():
+    """Classes that differ in their proportions of aspects that all of their rows have."""
+    rng = np.random.default_rng(0)
+    components = make_cooccurrences(2, 60, 6, n_observations=1, random_state=0).components
+    y = np.arange(600) % 3
+    centers = np.array([[4, 1, 1, 1, 1, 2], [1, 4, 1, 2, 1, 1], [1, 1, 4, 1, 2, 1]]) / 10
+    counts = rng.multinomial(15, centers[y] @ components)
+    scores = []
+    for beta in (0.2, 1.0):
+        features = MixtureFeatures(AspectModel(6, beta=1.0, tol=1e-3, random_state=0), beta=beta)
+        model = make_pipeline(features, StandardScaler(), LogisticRegression())
+        scores.append(model.fit(counts[:300], y[:300]).score(counts[300:], y[300:]))
+    assert scores[0] > scores[1] + 0.02
+
+
+def test_names_and_containers(features):
+    frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(20)])
+    named = clone(features).fit(frame)
+    assert list(named.feature_names_in_) == list(frame)
+    assert list(named.get_feature_names_out()) == [f"mixturefeatures{k}" for k in range(3)]
+    np.testing.assert_array_equal(named.transform(frame), features.transform(X))
+    np.testing.assert_array_equal(features.transform(Dyads(X)), features.transform(X))
+
+
+def test_clusters_are_softened_too():
+    clusters = AsymmetricClustering(3, beta=0.5, max_iter=10, random_state=0)
+    found = MixtureFeatures(clusters, beta=0.02).fit(X)
+    assert (found.transform(NEW) ** 2).max() < found.estimator_.transform(NEW).max()
+
+
+@pytest.mark.parametrize("params", [{"beta": 0}, {"beta": 1.1}, {"estimator": "aspects"}])
+def test_bad_parameters_are_refused_and_leave_the_fit(params, features):
+    known = clone(features).fit(X)
+    expected = known.transform(NEW)
+    with pytest.raises(ValueError, match=r"The '(beta|estimator)' parameter"):
+        known.set_params(**params).fit(X)
+    np.testing.assert_array_equal(known.transform(NEW), expected)
+
+
+@parametrize_with_checks([MixtureFeatures(AspectModel(2, beta=0.9, max_iter=10, random_state=0))])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
