@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
 import joblib
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skcooc.em import Run
 from skcooc.fitting import Plan
 from skcooc.fitting.table import distributed
 from skcooc.heldout.validation import add_one_unigram
@@ -20,16 +19,12 @@ FREE = {"n_jobs", "random_state", "warm_start"}
 # Those that may change, too, if a fit has ended: each iteration is what it would have been.
 HOW_LONG = {"max_iter", "tol", "n_init"}
 
+Parameters = Mapping[str, object]  # of an estimator when it was fitted
 
-def same_run(estimator: BaseEstimator, X: Counts) -> Run | None:
-    """What goes on where the last fit has ended; None with other data, or other parameters.
 
-    On other data the steps before are worth nothing: what makes steps longer begins anew.
-    """
-    end: Run | None = estimator._end
-    if end is None or changed(estimator, HOW_LONG) or not is_fitted_to(estimator, X):
-        return None
-    return end.moved(X.array)
+def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool:
+    """Whether further iterations are those that the last fit, which ended, would have made."""
+    return not changed(estimator, fitted, HOW_LONG) and is_fitted_to(estimator, X)
 
 
 def is_fitted_to(estimator: BaseEstimator, X: Counts) -> bool:
@@ -41,16 +36,18 @@ def is_fitted_to(estimator: BaseEstimator, X: Counts) -> bool:
     return same_rows and same_columns and bool(estimator.components_.dtype == X.dtype)
 
 
-def changed(estimator: BaseEstimator, free: Set[str] = frozenset()) -> list[str]:
+def changed(
+    estimator: BaseEstimator, fitted: Parameters, free: Set[str] = frozenset()
+) -> list[str]:
     """The parameters that are not those of the last fit, beside those that may change."""
-    fitted, asked = estimator._fitted_parameters, estimator.get_params(deep=False)
+    asked = estimator.get_params(deep=False)
     names = [name for name in asked if name not in FREE | free]
     return [name for name in names if joblib.hash(asked[name]) != joblib.hash(fitted[name])]
 
 
-def check_as_before(estimator: BaseEstimator, same_table: bool) -> None:
+def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bool) -> None:
     """Raise ValueError where a fit that was cut short would not go on as it was."""
-    others = changed(estimator) + ["X"] * (not same_table)
+    others = changed(estimator, fitted) + ["X"] * (not same_table)
     if others:
         raise ValueError(
             "A fit that was cut short goes on with the same table and parameters, but there "
@@ -58,11 +55,11 @@ def check_as_before(estimator: BaseEstimator, same_table: bool) -> None:
         )
 
 
-def check_shape(estimator: BaseEstimator, plan: Plan, what: str, remedy: str = REMEDY) -> None:
+def check_shape(fitted: Parameters, plan: Plan, what: str, remedy: str = REMEDY) -> None:
     """Raise ValueError where the model fitted has another shape than that asked for."""
-    fitted = {name: estimator._fitted_parameters[name] for name in plan.shape}
-    if fitted != plan.shape:
+    shape = {name: fitted[name] for name in plan.shape}
+    if shape != plan.shape:
         raise ValueError(
-            f"{what} goes on from a model fitted with {fitted}, but {dict(plan.shape)} is "
+            f"{what} goes on from a model fitted with {shape}, but {dict(plan.shape)} is "
             f"asked for. {remedy}"
         )

@@ -206,12 +206,14 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     def _continued(self, plan: Plan, X: Counts) -> Run:
         """What a warm start goes on from: on another table, or with other parameters, a new run."""
-        same = continuation.same_run(self, X)
-        return same or Run(self._begun_at(plan, X), self._solver(plan))
+        end, fitted = self._end, self._fitted_parameters
+        if end is not None and continuation.is_same_run(self, fitted, X):
+            return end.moved(X.array)
+        return Run(self._begun_at(plan, X), self._solver(plan))
 
     def _begun_at(self, plan: Plan, X: Counts) -> State:
         """Where a new run begins; rows keep their states if there are as many as before."""
-        continuation.check_shape(self, plan, "warm_start=True")
+        continuation.check_shape(self._fitted_parameters, plan, "warm_start=True")
         params, rows = self._state
         n_columns = self.components_.shape[1]
         if n_columns != X.shape[1]:
@@ -234,7 +236,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """The fit that a warm start is to end; None where the last one has come to its end."""
         if not self._goes_on() or self._unfinished is None:
             return None
-        continuation.check_as_before(self, continuation.is_fitted_to(self, X))
+        same_table = continuation.is_fitted_to(self, X)
+        continuation.check_as_before(self, self._fitted_parameters, same_table)
         return self._unfinished
 
     def __sklearn_tags__(self) -> Tags:

@@ -102,7 +102,7 @@ class Streams(Predictions):
         if not hasattr(self, "_state"):
             return self.fit(X, y, sample_weight)
         plan, start, tally = self._plan(), perf_counter(), Tally()
-        check_shape(self, plan, "partial_fit", "Fit anew.")
+        check_shape(self._fitted_parameters, plan, "partial_fit", "Fit anew.")
         if self._stream is None:
             raise ValueError(
                 "partial_fit goes on from a fit that came to its end, with parameters that allow "
@@ -126,10 +126,11 @@ class Streams(Predictions):
             self.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
             self._fit_sample(plan, sample)
         elif self._passes is None:
-            check_shape(self, plan, "warm_start=True")
+            check_shape(self._fitted_parameters, plan, "warm_start=True")
         else:
             before = self._position.stream.column_sums
-            check_as_before(self, np.array_equal(cast(Array, blocks.column_sums), before))
+            same_table = np.array_equal(cast(Array, blocks.column_sums), before)
+            check_as_before(self, self._fitted_parameters, same_table)
             done = self._passes
         self.__dict__.update(known)
         self._go_through(plan, blocks, done)
