@@ -31,8 +31,7 @@ from skcooc.tables import (
     save_csr,
 )
 from skcooc.triadic import TriadicAspectModel
-
-__version__ = "0.1.0"
+from skcooc.version import __version__ as __version__
 
 __all__ = [
     "AspectModel",

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import pickle
-import tempfile
+from numbers import Integral
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, BinaryIO
+
+from sklearn.utils._param_validation import Interval, validate_params
+
+from skcooc.version import __version__, check_version
 
 __all__ = ["Checkpoint", "read_checkpoint"]
 
 PASS = "pass"  # name of the task that is a pass over RowBlocks
+MAGIC = b"skcooc checkpoint, version "  # the first line of a file, before the version
+DIGEST = hashlib.sha256().digest_size  # bytes at the end, made of all before
+CHUNK = 2**20
+WRITING = Lock()  # starts that are fitted side by side have one file
+KINDS = {b"\x80": "a pickle", b"PK": "a zip archive, such as .npz", b"\x93NUMPY": "a numpy array"}
 
 
 class Checkpoint:
@@ -34,6 +45,14 @@ class Checkpoint:
         Number of iterations between two checkpoints. Where RowBlocks are fitted, one follows each
         pass.
 
+    Raises
+    ------
+    ValueError
+        Where ``every`` is no positive int.
+    FileNotFoundError, IsADirectoryError
+        When a fit begins, before it does anything: where ``path`` is in a folder that does not
+        exist, or is one.
+
     See Also
     --------
     read_checkpoint : Reads the file.
@@ -43,7 +62,9 @@ class Checkpoint:
     It is a scikit-learn callback. Each fit needs a file of its own, so that it does not serve
     AveragedModels and TemperatureSearchCV. Of a ComponentSearchCV, which needs no ``warm_start``,
     ``every`` counts numbers of components, not iterations. The file is some times as large as
-    parameters and ``embedding_``.
+    parameters and ``embedding_``. While it is written it is another one beside it, hidden and
+    always of the same name, of which a process that is killed leaves at most this one; the next
+    checkpoint takes its place.
 
     Examples
     --------
@@ -65,13 +86,20 @@ class Checkpoint:
     True
     """
 
+    @validate_params(
+        {"every": [Interval(Integral, 1, None, closed="left")]}, prefer_skip_nested_validation=True
+    )
     def __init__(self, path: str | os.PathLike[str], *, every: int = 10) -> None:
         self.path, self.every = path, every
         self._calls = 0
 
     def setup(self, estimator: Any, context: Any) -> None:
         """A fit begins."""
-        self._calls = 0
+        path, self._calls = Path(self.path), 0
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"There is no folder {path.parent} for the checkpoint {path}.")
+        if path.is_dir():
+            raise IsADirectoryError(f"The checkpoint {path} is a folder.")
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """A fit has ended."""
@@ -95,15 +123,22 @@ def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
     path, estimator = Path(path), copy.copy(estimator)
     for name in [name for name in vars(estimator) if "_callback" in name]:
         delattr(estimator, name)
-    descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            pickle.dump(estimator, file, protocol=pickle.HIGHEST_PROTOCOL)
-            file.flush()
-            os.fsync(file.fileno())  # on disk before it takes the place of the old file
-        os.replace(partial, path)
-    finally:
-        Path(partial).unlink(missing_ok=True)
+    partial = path.with_name(f".{path.name}.skcooc-partial")
+    with WRITING:
+        try:
+            _write(partial, estimator)
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def _write(path: Path, estimator: Any) -> None:
+    with open(path, "w+b") as file:
+        file.write(MAGIC + __version__.encode() + b"\n")
+        pickle.dump(estimator, file, protocol=pickle.HIGHEST_PROTOCOL)
+        file.write(_digest(file, file.tell()))
+        file.flush()
+        os.fsync(file.fileno())  # on disk before it takes the place of the old file
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Any:
@@ -117,6 +152,48 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator : fitted estimator
+        With a warning where another version of the package wrote it.
+
+    Raises
+    ------
+    ValueError
+        Where the file is something else, or is damaged: it ends with a checksum, which is compared
+        before anything else is read.
     """
     with open(path, "rb") as file:
+        line = file.readline(100)
+        if not line.startswith(MAGIC):
+            raise ValueError(f"{path} is no checkpoint, but {_kind(line)}.")
+        start, end = len(line), os.fstat(file.fileno()).st_size - DIGEST
+        if end < start or _digest(file, end) != file.read():
+            raise ValueError(
+                f"{path} is a damaged checkpoint: it was cut off or changed after it was written."
+            )
+        file.seek(start)
+        version = line[len(MAGIC) :].decode().strip()
+        check_version(version, str(path))
+        return _unpickled(file, version, path)
+
+
+def _unpickled(file: BinaryIO, version: str, path: object) -> Any:
+    try:
         return pickle.load(file)
+    except (AttributeError, ImportError) as error:
+        raise ValueError(
+            f"{path} was written by skcooc {version}, and cannot be read by {__version__}: {error}."
+        ) from error
+
+
+def _digest(file: BinaryIO, end: int) -> bytes:
+    """The checksum of a file up to there, which is where it is left."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while file.tell() < end:
+        digest.update(file.read(min(CHUNK, end - file.tell())))
+    return digest.digest()
+
+
+def _kind(line: bytes) -> str:
+    """What a file seems to be that begins so."""
+    known = (kind for start, kind in KINDS.items() if line.startswith(start))
+    return next(known, f"a file that begins with {line[:20]!r}" if line else "an empty file")

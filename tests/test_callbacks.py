@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +13,7 @@ from sklearn.base import clone
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
+    AveragedModels,
     ClusterAbstraction,
     RowBlocks,
     SymmetricClustering,
@@ -198,3 +201,95 @@ def test_callbacks_are_not_written(tmp_path):
     model.set_callbacks(Checkpoint(tmp_path / "model")).fit(X)
     assert not [name for name in vars(read_checkpoint(tmp_path / "model")) if "callback" in name]
     assert model._skl_callbacks
+
+
+MODEL = AspectModel(3, beta=0.9, max_iter=5, random_state=0)
+
+
+@pytest.mark.parametrize("every", [0, -1, 2.5, "often"])
+def test_a_number_of_iterations_that_is_none_is_refused(every, tmp_path):
+    with pytest.raises(ValueError, match="'every' parameter"):
+        Checkpoint(tmp_path / "model", every=every)
+
+
+def test_a_place_where_nothing_can_be_written_is_refused_before_the_fit(tmp_path):
+    for path, kind in [
+        (tmp_path / "missing" / "model", FileNotFoundError),
+        (tmp_path, IsADirectoryError),
+    ]:
+        model, begun = clone(MODEL), Interruption(at=1)
+        with pytest.raises(kind, match="checkpoint"):
+            model.set_callbacks(Checkpoint(path, every=1), begun).fit(X)
+        assert begun.seen == 0
+        assert not hasattr(model, "components_")
+
+
+def test_what_a_killed_process_leaves_is_swept(tmp_path, monkeypatch):
+    path, model = tmp_path / "model", clone(MODEL).fit(X)
+    for _ in range(3):
+        with monkeypatch.context() as killed:
+            killed.setattr(os, "replace", lambda *paths: None)
+            killed.setattr(type(path), "unlink", lambda *arguments, **options: None)
+            write_checkpoint(path, model)
+        assert len(os.listdir(tmp_path)) == 1
+    write_checkpoint(path, model)
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_any_changed_or_lost_byte_is_found_out(tmp_path):
+    path = tmp_path / "model"
+    write_checkpoint(path, clone(MODEL).fit(X))
+    whole = path.read_bytes()
+    for place in (40, len(whole) // 2, len(whole) - 40, len(whole) - 1):
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        for damaged in (bytes(changed), whole[:place]):
+            path.write_bytes(damaged)
+            with pytest.raises(ValueError, match="model is a damaged checkpoint"):
+                read_checkpoint(path)
+
+
+def test_something_else_is_called_what_it_is(tmp_path):
+    path = tmp_path / "model"
+    for content, kind in [
+        (b"", "an empty file"),
+        (pickle.dumps(1), "a pickle"),
+        (b"PK\3\4", "a zip archive"),
+        (b"hello\n", "begins with b'hello"),
+    ]:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=f"is no checkpoint, but .*{kind}"):
+            read_checkpoint(path)
+
+
+def test_models_of_another_version_warn(tmp_path, monkeypatch):
+    path, model = tmp_path / "model", clone(MODEL).fit(X)
+    with monkeypatch.context() as older:
+        older.setattr("skcooc.base.predictions.__version__", "0.0.1")
+        older.setattr("skcooc.callbacks.__version__", "0.0.1")
+        pickled = pickle.dumps(model)
+        write_checkpoint(path, model)
+    with pytest.warns(UserWarning, match=r"AspectModel was written by skcooc 0\.0\.1, and this is"):
+        assert_same(pickle.loads(pickled), model)
+    with pytest.warns(UserWarning, match=r"skcooc 0\.0\.1"):
+        read_checkpoint(path)
+    monkeypatch.delattr("skcooc.equations.aspects.Aspects")
+    with pytest.raises(
+        ValueError, match=r"model was written by skcooc 0\.0\.1, and cannot be read"
+    ):
+        read_checkpoint(path)
+
+
+def test_models_of_this_version_do_not_warn_and_hide_it():
+    for estimator in (clone(MODEL).fit(X), AveragedModels(MODEL, 2)):
+        with warnings.catch_warnings(action="error"):
+            again = pickle.loads(pickle.dumps(estimator))
+        assert vars(again).keys() == vars(estimator).keys()
+
+
+def test_starts_that_write_side_by_side_do_not_meet(tmp_path):
+    path, model = tmp_path / "model", clone(MODEL).fit(X)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: write_checkpoint(path, model), range(12)))
+    assert_same(read_checkpoint(path), model)
+    assert os.listdir(tmp_path) == ["model"]

@@ -72,7 +72,9 @@ def patience():
     """
     options = {
         "deploy.lost-worker-timeout": "900s",
+        "comm.timeouts.connect": "300s",
         "comm.timeouts.tcp": "300s",
+        "scheduler.worker-ttl": "1800s",
         "worker.multiprocessing-method": "forkserver",
     }
     imports = ["distributed", "skcooc.counts.dask", "skcooc.equations.aspects"]
@@ -356,7 +358,7 @@ def test_a_pickle_has_the_rows_and_a_copy_shares_them(workers):
 
 def assert_left(client, n_futures):
     """So many are left, once the client has had the time to let go of the others."""
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 900
     while len(client.futures) != n_futures:
         assert time.monotonic() < deadline
         gc.collect()

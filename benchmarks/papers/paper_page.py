@@ -13,6 +13,7 @@ Row = dict[str, Any]
 MISSED = 1.03  # of the memo's perplexity: above it a figure is called missed
 HEADERS = {
     "AspectModel": "AspectModel (SMM)",
+    "AspectModel, left out": "the same, `leave_one_out=True`",
     "AsymmetricClustering": "AsymmetricClustering (ACM)",
     "ClusterAbstraction": "ClusterAbstraction (HACM)",
     "ClusterAbstraction, object": 'the same, `abstraction="object"`',
@@ -22,6 +23,7 @@ HEADERS = {
 }
 SHORT = {  # the papers' names, for wide tables
     "AspectModel": "SMM",
+    "AspectModel, left out": "SMM, left out",
     "AsymmetricClustering": "ACM",
     "ClusterAbstraction": "HACM",
     "ClusterAbstraction, object": "HACM, object",

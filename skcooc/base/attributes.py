@@ -32,9 +32,15 @@ def usable(
     unigram: Array,
     row_distribution: Array,
 ) -> Attributes:
-    """What transform, score and sample need."""
+    """What transform, score and sample need; ValueError where it is not finite."""
     embedding, components = model.factors(*state)
     unknown, _ = model.factors(state.params, state.params.weights[None])
+    if not np.isfinite([components.sum(), unknown.sum()]).all():
+        raise ValueError(
+            "EM came to parameters that are not finite: the counts of X, or their weights, are too "
+            f"many orders of magnitude apart for {components.dtype}. Leave out rows that sum to "
+            "next to nothing, or give counts in float64."
+        )
     return {
         "_fitted_model": model,
         "_state": state,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes, quantities
@@ -33,6 +35,9 @@ from skcooc.protocol import (
 )
 from skcooc.tables import Dyads, Frame, check_same_table, is_collection, read_rows
 from skcooc.tables.dask import check_row_blocks
+from skcooc.version import __version__, check_version
+
+VERSION = "_skcooc_version"  # in the state of a pickled estimator
 
 
 class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -160,6 +165,10 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return float(np.exp(-self.score(X)))
 
+    @validate_params(
+        {"n_samples": [Interval(Integral, 0, None, closed="left")]},
+        prefer_skip_nested_validation=True,
+    )
     def sample(self, n_samples: int = 1) -> Dyads:
         """Draw observations from the fitted model.
 
@@ -175,7 +184,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Raises
         ------
         ValueError
-            Where the table was read in blocks, of which no rows are kept.
+            Where the table was read in blocks, of which no rows are kept, or ``n_samples`` is
+            negative or no int.
         """
         check_is_fitted(self)
         if not len(self.embedding_):
@@ -259,6 +269,15 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         mixtures = np.asarray(self.embedding_) if known is None else self._fold_in(known)
         factors = Factors(mixtures, self.components_.T)
         return smoothed(factors, self.unigram_, self.smoothing_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # As scikit-learn does for its own estimators.
+        return {**super().__getstate__(), VERSION: __version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        check_version(state.get(VERSION), type(self).__name__)
+        state = {name: value for name, value in state.items() if name != VERSION}
+        super().__setstate__(state)
 
     @property
     def _n_features_out(self) -> int:

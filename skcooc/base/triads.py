@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes
@@ -119,7 +121,11 @@ class TriadEstimator(CooccurrenceEstimator):
         """
         return super().perplexity(X)
 
-    def sample(self, n_samples: int = 1) -> Triads:  # type: ignore[override]
+    @validate_params(
+        {"n_samples": [Interval(Integral, 0, None, closed="left")]},
+        prefer_skip_nested_validation=True,
+    )
+    def sample(self, n_samples: int = 1) -> Triads:
         """Draw observations from the fitted model.
 
         Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from sklearn.base import is_clusterer
 
@@ -12,9 +13,10 @@ from skcooc.cli.arguments import Options, parse
 from skcooc.cli.comparison import MODELS, compare, refit
 from skcooc.cli.progress import Screen
 from skcooc.cli.reading import read
-from skcooc.cli.report import report
+from skcooc.cli.report import printable, report
 from skcooc.cli.table import InputError
-from skcooc.cli.writing import write
+from skcooc.cli.writing import write, write_page
+from skcooc.inspection.explorer.page import environment
 
 __all__ = ["main"]
 
@@ -25,8 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line with these arguments, or those of the process; its exit code.
 
     It is 0 if it worked; 2 for wrong arguments or data that cannot be used; 1 where the output
-    cannot be written; 130 if interrupted. What went wrong is said in one line on stderr. SystemExit
-    is raised for ``--help``, ``--version`` and wrong arguments, as argparse does.
+    cannot be written, or memory is not enough; 130 if interrupted. What went wrong is said in one
+    line on stderr. SystemExit is raised for ``--help``, ``--version`` and wrong arguments, as
+    argparse does.
     """
     options = parse(argv, models=list(MODELS))
     try:
@@ -39,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     except OSError as error:
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
+    except MemoryError as error:
+        return _fail(
+            f"not enough memory: {error or 'the table, or the model, is too large'}", FAILED
+        )
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     return WORKED
@@ -55,17 +62,31 @@ def _run(options: Options) -> None:
         table.position(name)  # a wrong name shows before the long work
     if options.output is not None:  # what is wrong with the folder shows at once
         options.output.mkdir(parents=True, exist_ok=True)
+    if options.html is not None:
+        _check_page(options.html)
     screen = Screen(options.progress)
     comparison = compare(table, options, screen)
     model = refit(table, comparison.chosen, screen)
     screen.announce("")  # a blank line between the bars and what follows
-    sys.stdout.write(report(table, comparison, model, options))
+    sys.stdout.write(printable(report(table, comparison, model, options)))
     if options.output is not None:
         written = write(options.output, table, comparison, model)
-        print(f"\nWritten to {options.output}: {', '.join(written)}")
+        print(f"\nWritten to {printable(str(options.output))}: {', '.join(written)}")
+    if options.html is not None:
+        write_page(options.html, table, model)
+        print(f"\nWritten: {printable(str(options.html))}")
     sys.stdout.flush()
 
 
+def _check_page(path: Path) -> None:
+    """What is wrong with the page shows before the long work."""
+    try:
+        environment()
+    except ImportError as error:
+        raise InputError(f"--html: {error}") from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
 def _fail(message: str, code: int) -> int:
-    print(f"skcooc: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"skcooc: error: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code

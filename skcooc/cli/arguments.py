@@ -32,6 +32,7 @@ skcooc.RowMemory, around it.
 examples
   python -m skcooc
   python -m skcooc reviews/ --components 16 --output result
+  python -m skcooc reviews/ --html topics.html
   python -m skcooc plays.csv --row listener --column song --count times
   python -m skcooc counts.npz --column-names vocabulary.txt --beta 0.8"""
 
@@ -60,6 +61,7 @@ class Options:
     nearest: list[str]
     top: int
     output: Path | None
+    html: Path | None
     progress: bool
 
 
@@ -138,6 +140,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     add("--nearest", action="append", default=[], metavar="ROW", help=what)
     what = "write components.csv, embedding.csv, summary.json and model.joblib there"
     add("-o", "--output", type=Path, metavar="FOLDER", help=what)
+    what = "write a page to look through the model there, such as topics.html (needs Jinja2)"
+    add("--html", type=Path, metavar="FILE", help=what)
     add("--no-progress", dest="progress", action="store_false", help="no progress bars")
 
 

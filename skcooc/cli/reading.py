@@ -18,9 +18,11 @@ import scipy.sparse as sp
 from skcooc.cli import texts
 from skcooc.cli.arguments import Options
 from skcooc.cli.table import InputError, Table, checked
+from skcooc.counts import sound
 
 # What the readers of NumPy and SciPy raise where a file is not what its name says.
 MISREAD = (ValueError, TypeError, KeyError, AttributeError, NotImplementedError, OverflowError)
+LARGEST = 10**7  # rows or columns, each of which has a name
 DAMAGED = (*MISREAD, EOFError, pickle.UnpicklingError, zipfile.BadZipFile, zlib.error)
 
 
@@ -44,14 +46,20 @@ def read(options: Options) -> Table:
 def _matrix(path: Path, load: Callable[[Path], sp.sparray], what: str, options: Options) -> Table:
     try:
         path.open("rb").close()  # mmread does not tell a missing file from a damaged one
-        X = sp.coo_array(load(path))
+        X = sound(load(path))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or f'not {what}'}") from error
     except DAMAGED as error:
         raise InputError(f"{path}: not {what}") from error
     if X.ndim != 2:
         raise InputError(f"{path}: an array of {X.ndim} dimensions, not a matrix")
+    if max(X.shape) > LARGEST:
+        raise InputError(
+            f"{path}: a matrix of {X.shape[0]} x {X.shape[1]}, but {LARGEST} rows or columns are "
+            "the most that can be named: leave out those without counts"
+        )
     row_names = _names(options.row_names, X.shape[0], "row")
+    X = sp.coo_array(X)
     return Table(X, row_names, _names(options.column_names, X.shape[1], "column"), str(path))
 
 

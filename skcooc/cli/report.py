@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
@@ -19,6 +20,8 @@ from skcooc.protocol import Array, FactorModel
 WIDTH = 96
 N_EXAMPLES = 4
 N_NEIGHBORS = 5
+# What a terminal obeys: control characters but the end of a line, and changes of direction.
+CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with memory", "seconds")
 
 
@@ -33,6 +36,15 @@ def report(table: Table, comparison: Comparison, model: BaseEstimator, options: 
     if not is_clusterer(model):  # in one cluster all rows are equally near
         sections.append(_neighbors(table, model, example_rows(table, model, options.nearest)))
     return "\n\n".join("\n".join(section) for section in map(list, sections) if section) + "\n"
+
+
+def printable(text: str) -> str:
+    r"""The text with what a terminal would obey, such as in names of rows, written out.
+
+    >>> printable("a\x1b[2J")
+    'a\\x1b[2J'
+    """
+    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def example_rows(table: Table, model: FactorModel, wanted: list[str]) -> list[int]:

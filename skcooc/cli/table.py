@@ -29,6 +29,7 @@ class Table:
     kinds: tuple[str, str] = ("rows", "columns")  # what these are, in the plural
     examples: Sequence[str] = ()  # rows whose neighbours are shown; chosen by the report if empty
     vectorizer: CountVectorizer | None = None  # what made counts of texts
+    texts: Sequence[str] | None = None
 
     def position(self, name: str) -> int:
         """Position of a row; InputError where there is none, or it has no observations."""

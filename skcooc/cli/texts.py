@@ -86,7 +86,7 @@ def _count(
             f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
         ) from error
     words = vectorizer.get_feature_names_out().tolist()
-    return Table(X, names, words, title, ("documents", "words"), examples, vectorizer)
+    return Table(X, names, words, title, ("documents", "words"), examples, vectorizer, texts)
 
 
 def _limits(n_documents: int, options: Options) -> tuple[int | float, int | float]:

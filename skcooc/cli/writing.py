@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from skcooc.cli.comparison import Comparison
 from skcooc.cli.report import has_tree, shares
 from skcooc.cli.table import Table
-from skcooc.inspection import export_dict, top_features
+from skcooc.inspection import explore, export_dict, top_features
 from skcooc.protocol import Array
 
 
@@ -31,10 +31,25 @@ def write(folder: Path, table: Table, comparison: Comparison, model: BaseEstimat
     _matrix(folder / "embedding.csv", aspects, table.row_names, model.embedding_)
     summary = json.dumps(_summary(table, comparison, model), indent=2, ensure_ascii=False)
     (folder / "summary.json").write_text(summary + "\n", encoding="utf-8")
-    if table.vectorizer is not None:
-        model = Pipeline([("vectorizer", table.vectorizer), ("model", model)])
-    joblib.dump(model, folder / "model.joblib")
+    joblib.dump(_with_vectorizer(table, model), folder / "model.joblib")
     return ["components.csv", "embedding.csv", "summary.json", "model.joblib"]
+
+
+def write_page(path: Path, table: Table, model: BaseEstimator) -> None:
+    """Write the page to look through the model; of texts, with the texts."""
+    X = table.X if table.texts is None else table.texts
+    page = explore(
+        _with_vectorizer(table, model), X, row_names=table.row_names, title=table.title,
+        feature_names=table.column_names,
+    )  # fmt: skip
+    page.save(path)
+
+
+def _with_vectorizer(table: Table, model: BaseEstimator) -> BaseEstimator:
+    """The model after what made counts of texts, where something did."""
+    if table.vectorizer is None:
+        return model
+    return Pipeline([("vectorizer", table.vectorizer), ("model", model)])
 
 
 def _matrix(path: Path, header: Sequence[str], names: Sequence[str], values: Array) -> None:

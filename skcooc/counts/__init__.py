@@ -1,6 +1,7 @@
 """Counts: the storage of co-occurrence tables and the products that mixture models need of it."""
 
 from skcooc.counts.bands import TALLEST, Bands
+from skcooc.counts.checks import check_total, sound, summed_up
 from skcooc.counts.compact import CompactCounts, Margins
 from skcooc.counts.csr import CSRCounts, NewRows
 from skcooc.counts.products import Mixture
@@ -17,6 +18,9 @@ __all__ = [
     "NewRows",
     "NewTriples",
     "TripleCounts",
+    "check_total",
     "divide",
+    "sound",
+    "summed_up",
     "thin",
 ]

@@ -18,6 +18,7 @@ from dask.delayed import Delayed
 from distributed import Client, Future
 from sklearn.utils import check_array
 
+from skcooc.counts.checks import sound, summed_up
 from skcooc.counts.csr import CSRCounts, mean_weight
 from skcooc.counts.row_array import RowArray, product, row_array
 from skcooc.counts.sums import add_statistics, reduced
@@ -235,7 +236,7 @@ def _expect(
 
 def _checked(block: TableLike, name: str) -> CSRCounts:
     table = check_array(
-        block,
+        sound(block),
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         ensure_non_negative=block.shape[0] > 0,
@@ -243,7 +244,7 @@ def _checked(block: TableLike, name: str) -> CSRCounts:
         estimator=name,
         input_name="X",
     )
-    return CSRCounts(table if sp.issparse(table) else sp.csr_array(table))
+    return CSRCounts(summed_up(table) if sp.issparse(table) else sp.csr_array(table))
 
 
 def _facts(X: CSRCounts) -> Facts:

@@ -249,7 +249,8 @@ def iterate(run: Run, leg: Leg) -> None:
         perplexity = validation.perplexity
     run.history.append(Record(leg.beta, objective, perplexity, perf_counter() - began))
     impatient = leg.heldout is not None and run.since_best >= leg.patience
-    falls = run.objective - objective > leg.tol * abs(objective)
-    run.since_least = 0 if falls else run.since_least + 1
+    # Not so where both are infinite, as with a prior and components that begin with zeros.
+    stalls = run.objective - objective <= leg.tol * abs(objective)
+    run.since_least = run.since_least + 1 if stalls else 0
     run.settled = impatient or run.since_least >= leg.model.patience
     run.objective, run.n_iter = min(run.objective, objective), run.n_iter + 1

@@ -54,7 +54,8 @@ def soft_start(
 def ranked(runs: Sequence[Fit]) -> list[State]:
     """Where runs have ended, the best first; of equals, but for rounding, the first."""
     least = min(run.objective for run in runs)
-    order = sorted(runs, key=lambda run: (run.objective - least) // (START_TOL * abs(least)))
+    unit = START_TOL * (abs(least) or 1.0)  # a table of one column leaves nothing to say
+    order = sorted(runs, key=lambda run: (run.objective - least) // unit)
     return [State(run.params, run.rows) for run in order]
 
 

@@ -19,6 +19,8 @@ from skcooc.image.gabor import gabor_moduli
 from skcooc.image.grid import block_of, n_blocks
 from skcooc.protocol import CSR, Array
 
+BRIGHTEST = 1e30  # bins are float32
+
 
 class GaborHistograms(TransformerMixin, BaseEstimator):
     """How often each Gabor response occurs around the sites of an image.
@@ -245,4 +247,6 @@ def check_image(X: ArrayLike) -> Array:
     )
     if image.ndim not in (2, 3) or not image.size:
         raise ValueError(f"image has shape {image.shape}, but should be (H, W) or (H, W, C).")
+    if max(-image.min(), image.max()) > BRIGHTEST:
+        raise ValueError(f"image has values beyond {BRIGHTEST:g}, of which responses overflow.")
     return image.reshape(*image.shape[:2], -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -147,7 +148,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         ImportError
             Where scikit-image is not there for the features.
         ValueError
-            Where X is no image or empty, or a parameter has no valid value.
+            Where X is no image or empty, or a parameter has no valid value, such as more segments
+            than there are blocks of pixels.
         """
         image = check_image(X)
         shape = image.shape[:2]
@@ -155,6 +157,11 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         bins = features.fit_bins(image)
         counts = features.histograms(bins)
         tied = self._tied(bins, features.step, features.n_features_out_)
+        if self.n_segments > math.prod(tied.grid):
+            raise ValueError(
+                f"n_segments={self.n_segments} should be no more than the {math.prod(tied.grid)} "
+                f"blocks of {features.step} x {features.step} pixels that an image of {shape} has."
+            )
         rng = check_random_state(self.random_state)
         seeds = rng.randint(LARGEST_SEED, size=self.n_init)
         starts = [self._start(counts, tied, int(seed)) for seed in seeds]

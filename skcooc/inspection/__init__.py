@@ -1,8 +1,10 @@
 """Look into a fitted model: what its components are about, which rows are alike, its hierarchy;
 and hand it to other tools."""
 
+from skcooc.inspection.explorer import Explorer, explore
 from skcooc.inspection.export import export_dict, export_text
 from skcooc.inspection.features import characteristic_features, node_top_features, top_features
+from skcooc.inspection.labels import name_topics
 from skcooc.inspection.linkage import to_linkage
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
@@ -10,11 +12,14 @@ from skcooc.inspection.stability import TopicStability, topic_stability
 from skcooc.inspection.tables import describe
 
 __all__ = [
+    "Explorer",
     "TopicStability",
     "characteristic_features",
     "describe",
+    "explore",
     "export_dict",
     "export_text",
+    "name_topics",
     "nearest_rows",
     "node_top_features",
     "representative_rows",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import rel_entr
+from sklearn.utils._param_validation import validate_params
 
-from skcooc.inspection.names import TreeModel, check_has, column_names, most_probable
+from skcooc.inspection.labels import gains
+from skcooc.inspection.names import HOW_MANY, TreeModel, check_has, column_names, most_probable
 from skcooc.protocol import Components, FactorModel
 
 
+@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
 def top_features(
     model: Components, n_features: int = 10, feature_names: ArrayLike | None = None
 ) -> list[list[str]]:
@@ -33,7 +35,8 @@ def top_features(
     Raises
     ------
     ValueError, TypeError
-        Where there are not as many names as columns, or no ``components_``.
+        Where there are not as many names as columns, or no ``components_``, or ``n_features`` is
+        no int, or negative.
 
     Examples
     --------
@@ -49,6 +52,7 @@ def top_features(
     return [[str(name) for name in names[columns]] for columns in top]
 
 
+@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
 def node_top_features(
     model: TreeModel, n_features: int = 10, feature_names: ArrayLike | None = None
 ) -> list[list[str]]:
@@ -82,13 +86,14 @@ def node_top_features(
     >>> from skcooc import ClusterAbstraction, inspection
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> inspection.node_top_features(model, 1, words)
+    >>> sorted(inspection.node_top_features(model, 1, words))
     [['drink'], ['tea'], ['wine']]
     """
     check_has(model, "tree_")
     return top_features(model, n_features, feature_names)
 
 
+@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
 def characteristic_features(
     model: FactorModel, n_features: int = 10, feature_names: ArrayLike | None = None
 ) -> list[list[str]]:
@@ -135,16 +140,14 @@ def characteristic_features(
     >>> sorted(characteristic_features(clusters, 2, words))
     [['tea'], ['wine']]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> characteristic_features(model, 3, words)
+    >>> sorted(characteristic_features(model, 3, words))
     [['drink'], ['tea'], ['wine']]
     """
     check_has(model, "components_", "row_distribution_", "embedding_")
     q = np.asarray(model.components_, dtype=np.float64)
     names = column_names(model, q.shape[1], feature_names)
     tree = getattr(model, "tree_", None)
-    parents = np.full(len(q), -1) if tree is None else tree.parents
-    reference = q[parents]
-    reference[parents < 0] = model.row_distribution_ @ model.embedding_ @ q
-    gain = rel_entr(q, (q + reference) / 2)
+    unigram = model.row_distribution_ @ model.embedding_ @ q
+    gain = gains(q, unigram, None if tree is None else tree.parents)
     top = most_probable(gain, n_features)
     return [[str(names[j]) for j in top[v] if gain[v, j] > 0] for v in range(len(q))]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, FactorModel
+
+HOW_MANY = [Interval(Integral, 0, None, closed="left")]  # columns or rows of each component
 
 
 class TreeModel(FactorModel, Protocol):

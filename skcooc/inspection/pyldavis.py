@@ -65,8 +65,8 @@ def to_pyldavis(
     check_has(model, "components_")
     P = np.maximum(np.asarray(model.components_, dtype=np.float64), LEAST)
     names = column_names(model, P.shape[1], feature_names)
+    mixtures = np.asarray(model.transform(X), dtype=np.float64)  # which checks X
     counts = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
-    mixtures = np.asarray(model.transform(X), dtype=np.float64)
     return {
         "topic_term_dists": (P / P.sum(axis=1, keepdims=True)),
         "doc_topic_dists": mixtures / mixtures.sum(axis=1, keepdims=True),

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, validate_params
 
-from skcooc.inspection.names import check_has, row_names_of
+from skcooc.inspection.names import HOW_MANY, check_has, row_names_of
 from skcooc.protocol import Array, FactorModel
 
 
+@validate_params(
+    {"n_neighbors": [Interval(Integral, 1, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
 def nearest_rows(
     embedding: ArrayLike, rows: ArrayLike, n_neighbors: int = 5
 ) -> tuple[Array, Array]:
@@ -40,7 +46,7 @@ def nearest_rows(
     Raises
     ------
     ValueError
-        Where there are fewer other rows than neighbours asked for.
+        Where ``n_neighbors`` is no positive int, or there are fewer other rows.
 
     Examples
     --------
@@ -54,7 +60,7 @@ def nearest_rows(
     """
     P = check_array(embedding, dtype=[np.float64, np.float32], ensure_non_negative=True)
     positions = np.arange(len(P))[np.atleast_1d(rows)]
-    if not 1 <= n_neighbors < len(P):
+    if not n_neighbors < len(P):
         raise ValueError(f"n_neighbors={n_neighbors} should be in [1, {len(P) - 1}] for N={len(P)}")
     points = np.sqrt(P / 2)  # their Euclidean distance is the Hellinger distance
     search = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(points)
@@ -66,6 +72,7 @@ def nearest_rows(
     return distances[other].reshape(shape), neighbors[other].reshape(shape)
 
 
+@validate_params({"n_rows": HOW_MANY}, prefer_skip_nested_validation=True)
 def representative_rows(
     model: FactorModel, n_rows: int = 5, row_names: ArrayLike | None = None
 ) -> list[list[Hashable]]:
@@ -108,9 +115,15 @@ def representative_rows(
     check_has(model, "embedding_", "row_distribution_")
     shares = np.asarray(model.embedding_, dtype=np.float64)
     names = row_names_of(len(shares), row_names).tolist()
-    joint = np.asarray(model.row_distribution_)[:, None] * shares
+    ranked = most_representative(shares, np.asarray(model.row_distribution_), n_rows)
+    return [[names[i] for i in rows] for rows in ranked]
+
+
+def most_representative(shares: Array, row_distribution: Array, n_rows: int) -> list[list[int]]:
+    """Positions of the n rows that most distinguish each component, by P(z given x) and P(x)."""
+    joint = row_distribution[:, None] * shares
     part = np.full(joint.shape, -np.inf)
     lift = np.divide(shares, joint.sum(axis=0), out=np.ones(joint.shape), where=joint > 0)
     np.multiply(joint, np.log(lift), out=part, where=joint > 0)
     order = np.argsort(-part, axis=0, kind="stable")[:n_rows].T
-    return [[names[i] for i in rows if joint[i, z] > 0] for z, rows in enumerate(order)]
+    return [[i for i in rows.tolist() if joint[i, z] > 0] for z, rows in enumerate(order)]

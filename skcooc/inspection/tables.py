@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import validate_params
 
 from skcooc.inspection.features import top_features
-from skcooc.inspection.names import check_has, most_probable
+from skcooc.inspection.labels import given, name_topics
+from skcooc.inspection.names import HOW_MANY, check_has, most_probable
 from skcooc.inspection.rows import representative_rows
 from skcooc.protocol import Array, FactorModel
 
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 
+@validate_params({"n_features": HOW_MANY, "n_rows": HOW_MANY}, prefer_skip_nested_validation=True)
 def describe(
     model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
     n_features: int = 10, n_rows: int = 3, *, backend: str = "pandas",
+    names: Sequence[str] | Mapping[int, str] | None = None,
 ) -> IntoDataFrame:  # fmt: skip
     """A table with a line for each component, cluster, or node of a hierarchy.
 
@@ -41,6 +45,8 @@ def describe(
         How many rows of each component at most.
     backend : str, default="pandas"
         The library of the table: "pandas", "polars", "pyarrow" or another that narwhals knows.
+    names : sequence of K str, or dict of int to str, default=None
+        Names of the components, or of some of them; the others have those of :func:`name_topics`.
 
     Returns
     -------
@@ -49,6 +55,8 @@ def describe(
 
         component : int
             Its number, which is its row in ``components_``.
+        name : str
+            What it is called.
         weight : float
             Share of the observations, sum_i P(x_i) P(z given x_i). It is the same for all models,
             unlike ``weights_``, the prior.
@@ -70,7 +78,8 @@ def describe(
     ImportError
         Where that library is not installed.
     ValueError
-        Where there are not as many names as columns or rows, or narwhals knows no such library.
+        Where there are not as many names as columns, rows or components, or narwhals knows
+        no such library.
     TypeError
         Where the model has not all of these attributes.
 
@@ -90,6 +99,7 @@ def describe(
     top = most_probable(P, n_features)
     columns: dict[str, Array | Sequence[object]] = {
         "component": np.arange(len(P)),
+        "name": given(names, name_topics(model, feature_names)),
         "weight": np.asarray(model.row_distribution_ @ shares, dtype=np.float64),
         "n_rows": np.bincount(shares.argmax(axis=1), minlength=len(P)),
         "features": top_features(model, n_features, feature_names),

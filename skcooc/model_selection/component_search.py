@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
 from numbers import Integral
@@ -207,9 +208,14 @@ class ComponentSearchCV(Search):
             survey = self._begun(names, data, split_params)
             self._look(survey, given, limits_of(names, data.X, self.max_components), task, hooks)
         task.call_on_fit_task_end(**hooks)
-        self._conclude(survey, criterion)
+        new = copy.copy(
+            self
+        )  # a refit that fails leaves self as it was, with all that was searched
+        new._conclude(survey, criterion)
         if self.refit:
-            self._refit(data, root.subcontext(task_name="refit-with-best-params"), hooks)
+            new._refit(data, root.subcontext(task_name="refit-with-best-params"), hooks)
+        del self._unfinished
+        self.__dict__.update(vars(new))
         root.call_on_fit_task_end(**hooks)
         return self
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import BaseCrossValidator, train_test_split
 from sklearn.utils import check_array, check_random_state
 
-from skcooc.counts import divide
+from skcooc.counts import check_total, divide, sound, summed_up
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.tables import Dyads, Triads
 
@@ -55,9 +55,10 @@ def split_observations(
         train, test = train_test_split(X, test_size=test_size, random_state=random_state)
         return train, test
     X = check_array(
-        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
+        sound(X), accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
     )
-    X = sp.csr_array(X)
+    X = summed_up(sp.csr_array(X))
+    check_total(X.data.sum(dtype=np.float64))
     return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
 
 

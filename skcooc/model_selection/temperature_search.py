@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from time import perf_counter
@@ -188,10 +189,12 @@ class TemperatureSearchCV(Search):
                 point.search()
                 points.append((others, point))
         task.call_on_fit_task_end(**hooks)
-        smoothing = self._conclude(target, points, len(folds))
+        new = copy.copy(self)  # a refit that fails leaves self as it was
+        smoothing = new._conclude(target, points, len(folds))
         if self.refit:
             task = root.subcontext(task_name="refit-with-best-params")
-            self._refit(target, data, smoothing, task, hooks)
+            new._refit(target, data, smoothing, task, hooks)
+        self.__dict__.update(vars(new))
         root.call_on_fit_task_end(**hooks)
         return self
 

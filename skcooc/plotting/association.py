@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from skcooc.inspection.blocks import cluster_orders
 from skcooc.inspection.names import check_has, column_names, row_names_of
-from skcooc.plotting.arrangement import Places, Side, arrange, cluster_orders, log_association
+from skcooc.plotting.arrangement import Places, Side, arrange, log_association
 from skcooc.plotting.canvas import Display, draw_lines, new_axes
 from skcooc.plotting.margins import AIR, BELOW, LEADER, LINE, Frame, label, label_places
 from skcooc.protocol import Array, FactorModel, TableLike
+from skcooc.tables import sound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -239,7 +241,7 @@ def _side(labels: Array, posteriors: Array, masses: Array, names: Array, n: int)
 
 def _pairs(X: TableLike, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
     """Positions and counts of the pairs observed; ValueError where X has not this shape."""
-    X = check_array(X, accept_sparse="coo", ensure_non_negative=True)
+    X = check_array(sound(X), accept_sparse="coo", ensure_non_negative=True)
     if X.shape != shape:
         raise ValueError(f"X has shape {X.shape}, but the model was fitted to shape {shape}.")
     if isinstance(X, np.ndarray):

@@ -1,5 +1,6 @@
 """What a user gives becomes checked counts."""
 
+from skcooc.counts import check_total, sound
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.compact import CompactTable, open_compact, save_compact
 from skcooc.tables.dask import delayed_rows
@@ -32,6 +33,7 @@ __all__ = [
     "check_same_table",
     "check_same_triads",
     "check_table",
+    "check_total",
     "delayed_rows",
     "is_collection",
     "open_compact",
@@ -42,4 +44,5 @@ __all__ = [
     "read_rows",
     "save_compact",
     "save_csr",
+    "sound",
 ]

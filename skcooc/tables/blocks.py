@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, validate_params
 
 from skcooc.counts import CSRCounts
 from skcooc.protocol import CSR, Array, Need, TableLike
 
 MAX_PASSES = 10
+POSITIVE = [Interval(Integral, 1, None, closed="left")]
 
 
 class RowBlocks:
@@ -41,6 +44,8 @@ class RowBlocks:
     TypeError
         Where ``blocks`` is not iterable, or can be read only once. ``len``, the number of blocks,
         raises it where ``blocks`` has no length and has not been read yet.
+    ValueError
+        Where ``max_passes`` is no positive int.
 
     See Also
     --------
@@ -60,6 +65,7 @@ class RowBlocks:
     (3, 40)
     """
 
+    @validate_params({"max_passes": POSITIVE}, prefer_skip_nested_validation=True)
     def __init__(self, blocks: Iterable[TableLike], *, max_passes: int = MAX_PASSES) -> None:
         if isinstance(blocks, Iterator) or not isinstance(blocks, Iterable):
             raise TypeError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -11,12 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
 
 from skcooc.counts import TALLEST, Bands, CompactCounts, CSRCounts, Margins
 from skcooc.protocol import CSR, Need, TableLike
 from skcooc.tables.dask import check_needs
-from skcooc.tables.disk import GrowingArray, appearing, of_one_width
+from skcooc.tables.disk import GrowingArray, appearing, checked, of_one_width
 
 FILES = "rows", "codes", "others", "lengths", "columns"  # arrays of Bands, in their order
 
@@ -46,12 +46,18 @@ class CompactTable:
     """
 
     def __init__(self, path: Path, counts: CompactCounts) -> None:
-        self.path, self.counts = path, counts
+        self.path, self._counts = path, counts
         self.shape, self.dtype, self.nnz = counts.shape, counts.dtype, counts.bands.nnz
+
+    @cached_property
+    def counts(self) -> CompactCounts:
+        """What is in the files; ValueError where they were damaged, for which all are read once."""
+        self._counts.bands.check(str(self.path))
+        return self._counts
 
     def __len__(self) -> int:
         """Number of blocks."""
-        return self.counts.n_blocks
+        return self._counts.n_blocks
 
     def __iter__(self) -> Iterator[CSR]:
         for _, block in self.counts.blocks():
@@ -117,22 +123,22 @@ def save_compact(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> N
     path : path
         A folder that does not exist yet. It appears when all is written.
     blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M)
-        Read once: a generator will do. float32 stays what it is, all else becomes float64.
+        Read once: a generator will do. All are float32 where all of them were, else float64.
 
     Raises
     ------
     FileExistsError
         Where something is at ``path`` already.
     ValueError
-        Where there are no blocks, their numbers of columns differ, or counts are negative, not
-        finite or all zero.
+        Where there are no blocks, their numbers of columns differ or are above 2^31 - 1, or counts
+        are negative, not finite or all zero.
 
     See Also
     --------
     save_csr : Compressed sparse rows, for fits that keep no states of rows.
     """
     with appearing(path) as folder:
-        blocks = of_one_width(_checked(block) for block in blocks)
+        blocks = of_one_width(_canonical(block) for block in blocks)
         _write(folder, regrouped(blocks, TALLEST))
 
 
@@ -154,10 +160,9 @@ def counts_of_compact(
     return X.counts
 
 
-def _checked(block: TableLike) -> CSR:
+def _canonical(block: TableLike) -> CSR:
     """A block of rows without entries that are zero, or in several parts."""
-    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-    table = sp.csr_array(check_array(block, ensure_non_negative=True, input_name="X", **options))
+    table = checked(block, [np.float64, np.float32])
     if not table.has_canonical_format or not table.data.all():
         table = table.copy()
         table.sum_duplicates()

@@ -8,15 +8,23 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
+from numpy.typing import DTypeLike
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import validate_params
 
+from skcooc.counts import sound
 from skcooc.protocol import CSR, Array, TableLike
-from skcooc.tables.blocks import MAX_PASSES, RowBlocks
+from skcooc.tables.blocks import MAX_PASSES, POSITIVE, RowBlocks
 
 BATCH_SIZE = 1000  # rows
+WIDEST = 2**31 - 1  # columns: their indices take four bytes
+CELLS = "data", "indices"  # arrays of the non-zeros
+CHUNK = 2**20  # numbers of a file that are converted at a time
 
 
 class CSRFolder:
@@ -24,17 +32,27 @@ class CSRFolder:
 
     def __init__(self, path: Path, batch_size: int) -> None:
         self.path, self.batch_size = path, batch_size
-        self.shape = len(self._opened("indptr")) - 1, int(np.load(path / "n_columns.npy"))
+        indptr, sizes = self._opened("indptr"), {len(self._opened(name)) for name in CELLS}
+        self.shape = len(indptr) - 1, int(np.load(path / "n_columns.npy"))
+        if indptr[[0, -1]].tolist() != [0, *sizes]:
+            raise ValueError(f"{path} is a damaged table, whose files do not fit together.")
 
     def __iter__(self) -> Iterator[CSR]:
         for first in range(0, self.shape[0], self.batch_size):
             ends = self._read("indptr", slice(first, first + self.batch_size + 1))
             own = slice(int(ends[0]), int(ends[-1]))
-            arrays = self._read("data", own), self._read("indices", own), ends - ends[0]
-            yield sp.csr_array(arrays, shape=(len(ends) - 1, self.shape[1]))
+            yield self._block(self._read("data", own), self._read("indices", own), ends - ends[0])
 
     def __len__(self) -> int:
         return -(-self.shape[0] // self.batch_size)
+
+    def _block(self, data: Array, indices: Array, indptr: Array) -> CSR:
+        """Rows as they were written; ValueError where the files were changed since."""
+        try:
+            rows = sp.csr_array((data, indices, indptr), (len(indptr) - 1, self.shape[1]))
+        except ValueError as error:
+            raise ValueError(f"{self.path} is a damaged table: {error}.") from error
+        return sound(rows, str(self.path))
 
     def _read(self, name: str, part: slice) -> Array:
         """A part of an array. The file is closed again, so that no more of it is in memory."""
@@ -45,6 +63,9 @@ class CSRFolder:
         return array
 
 
+@validate_params(
+    {"batch_size": POSITIVE, "max_passes": POSITIVE}, prefer_skip_nested_validation=True
+)
 def open_csr(
     path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE, max_passes: int = MAX_PASSES
 ) -> RowBlocks:
@@ -67,6 +88,9 @@ def open_csr(
     ------
     FileNotFoundError
         Where there is no such table.
+    ValueError
+        Where the files do not fit together, now or when a block is read that was changed; where
+        ``batch_size`` or ``max_passes`` is no positive int.
 
     Examples
     --------
@@ -90,41 +114,63 @@ def save_csr(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
     Parameters
     ----------
     path : path
-        A folder that does not exist yet. It appears when all is written.
+        A folder that does not exist yet. It appears when all is written. A process that is killed
+        leaves a hidden folder beside it, whose name ends with ``.skcooc-partial``.
     blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M)
-        Read once: a generator will do.
+        Read once: a generator will do. Counts keep their type; where blocks have different
+        ones, all get one that holds them.
 
     Raises
     ------
     FileExistsError
         Where something is at ``path`` already.
     ValueError
-        Where there are no blocks, or their numbers of columns differ.
+        Where there are no blocks, their numbers of columns differ or are above 2^31 - 1, or counts
+        are negative or not finite.
     """
     with appearing(path) as folder:
-        _write(folder, of_one_width(sp.csr_array(block) for block in blocks))
+        _write(folder, of_one_width(checked(block, "numeric") for block in blocks))
+
+
+def checked(block: TableLike, dtype: DTypeLike | list[type]) -> CSR:
+    """A block of rows that is to be written; ValueError where it holds no counts."""
+    table = check_array(
+        sound(block),
+        accept_sparse="csr",
+        dtype=dtype,
+        ensure_non_negative=np.shape(block)[:1] != (0,),
+        ensure_min_samples=0,
+        input_name="X",
+    )
+    return sp.csr_array(table)
 
 
 @contextmanager
 def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write to, which appears at ``path`` when all is written, and else not at all."""
+    """A folder to write to, which appears at ``path`` when all is written, and else not at all.
+
+    Until then it is hidden beside it, by a name that is only this writer's.
+    """
     path = Path(path)
     if path.exists():
         raise FileExistsError(f"{path} exists already.")
-    partial = path.with_name(path.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)  # of a writer that was interrupted
+    partial = path.with_name(f".{path.name}.{uuid4().hex}.skcooc-partial")
     partial.mkdir(parents=True)
     try:
         yield partial
-        os.replace(partial, path)
+        if path.exists():
+            raise FileExistsError(f"{path} was written by somebody else in the meantime.")
+        os.replace(partial, path)  # fails where somebody was faster still
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
 def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
-    """The blocks; ValueError where there are none, or where their numbers of columns differ."""
+    """The blocks; ValueError where there are none, their columns differ or are too many."""
     n_columns = None
     for block in blocks:
+        if block.shape[1] > WIDEST:
+            raise ValueError(f"X has {block.shape[1]} columns, a table at most {WIDEST}.")
         n_columns = block.shape[1] if n_columns is None else n_columns
         if block.shape[1] != n_columns:
             raise ValueError(
@@ -142,11 +188,11 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
     data = GrowingArray(folder / "data.npy", first.dtype)
     indices = GrowingArray(folder / "indices.npy", np.dtype(np.int32))
     indptr = GrowingArray(folder / "indptr.npy", np.dtype(np.int64))
-    indptr.append(np.zeros(1))
+    indptr.append(np.zeros(1, dtype=np.int64))
     for block in chain([first], blocks):
         indptr.append(block.indptr[1:].astype(np.int64) + data.length)
         data.append(block.data)
-        indices.append(block.indices)
+        indices.append(block.indices.astype(np.int32))
 
 
 class GrowingArray:
@@ -160,7 +206,21 @@ class GrowingArray:
         path.touch()
 
     def append(self, values: Array) -> None:
-        """Write values at the end."""
+        """Write values at the end, all in a type that holds them and those before."""
+        common = np.result_type(self.dtype, values.dtype)
+        if common != self.dtype:
+            self._convert(common)
+        self._write(values)
+
+    def _convert(self, dtype: np.dtype) -> None:
+        """Write all that is there once more, in another type."""
+        wider = GrowingArray(self.path.with_suffix(".wider"), dtype)
+        for first in range(0, self.length, CHUNK):
+            wider.append(np.load(self.path, mmap_mode="r")[first : first + CHUNK])
+        os.replace(wider.path, self.path)
+        self.dtype = dtype
+
+    def _write(self, values: Array) -> None:
         self.length += len(values)
         header = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
         with self.path.open("r+b") as file:

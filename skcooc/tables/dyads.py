@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 
-from skcooc.counts import CSRCounts
+from skcooc.counts import CSRCounts, sound
 from skcooc.protocol import Array
 from skcooc.tables.frames import (
     Frame,
@@ -78,7 +78,7 @@ class Dyads:
         if column_names is None and hasattr(X, "columns"):
             column_names = list(X.columns)
         X = check_array(
-            X,
+            sound(X),
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=0,

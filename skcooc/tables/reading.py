@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
-from skcooc.counts import CSRCounts, NewRows, NewTriples
+from skcooc.counts import CSRCounts, NewRows, NewTriples, check_total, sound, summed_up
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.compact import CompactTable, counts_of_compact
@@ -66,6 +67,7 @@ def read(
     if is_collection(X) or isinstance(X, CompactTable):
         known = counts_of if is_collection(X) else counts_of_compact
         counts = known(estimator, X, needs or {}, sample_weight)
+        check_total(float(np.sum(counts.column_sums)))
         n_rows = SAMPLE_ROWS if searches else 1
         sample = CSRCounts(counts.sample(n_rows, seeded(random_state)))
         return Table(counts, sample, Frame(counts.shape))
@@ -107,19 +109,21 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
             f"{type(X).__name__} is a table that fit of an estimator reads. Elsewhere give its "
             "blocks, one at a time, as in [estimator.transform(block) for block in X]."
         )
+    table = _canonical(estimator, X, reset)
+    check_total(table.data.sum(dtype=np.float64))
+    return table
+
+
+def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
+    """Counts that are in memory, checked one by one."""
     if isinstance(X, Dyads):
         table = X.to_csr()
         _check_n_features(estimator, table, reset=reset)
         _check_names(estimator, X.column_names, reset)
         return table
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-    table = validate_data(estimator, X, ensure_non_negative=True, reset=reset, **options)
-    if not sp.issparse(table):
-        return sp.csr_array(table)
-    if not table.has_canonical_format:  # an entry may be stored in several parts
-        table = table.copy()
-        table.sum_duplicates()
-    return table
+    table = validate_data(estimator, sound(X), ensure_non_negative=True, reset=reset, **options)
+    return summed_up(table) if sp.issparse(table) else sp.csr_array(table)
 
 
 def is_collection(X: TableLike) -> bool:
@@ -178,6 +182,7 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
             f"Found array with 0 observation(s) (shape={triads.table_shape}) while a minimum of 1 "
             f"is required by {type(estimator).__name__}: all counts, or their weights, are zero."
         )
+    check_total(counts.observations.sum(dtype=np.float64))
     _check_n_features(estimator, counts.table, reset=True)
     _check_names(estimator, triads.names[2], reset=True)
     return Table(counts, counts, triads.frame)
@@ -201,6 +206,8 @@ def read_in_memory(
             f"Found array with 0 observation(s) (shape={table.shape}) while a minimum of 1 is "
             f"required by {type(estimator).__name__}: all counts, or their weights, are zero."
         )
+    if weights is not None:
+        check_total(observed.sum(dtype=np.float64))
     frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape)
     counts = CSRCounts(table, weights)
     return Table(counts, counts, frame)
@@ -220,6 +227,7 @@ def _in_blocks(
     check_weights = partial(_weights, allow_all_zero_weights=True)
     blocks = CheckedBlocks(X, check, check_weights, weights, reset)
     sample, blocks = blocks.sampled(SAMPLE_ROWS, seeded(random_state))
+    check_total(float(np.sum(cast(Array, blocks.column_sums))))
     return Table(sample, sample, _frame(estimator, (0, sample.shape[1])), blocks)
 
 

@@ -1,9 +1,12 @@
+import sys
+
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
 
 from skcooc.cli import main
+from skcooc.cli.report import printable
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.tsv", "x.npz", "x.mtx", "x.mtx.gz"])
@@ -77,6 +80,12 @@ def test_bad_counts(error, X, tmp_path, bad, message, suffix):
     assert message in error(path)
 
 
+def test_a_page_without_jinja(error, npz, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert "--html: explore needs Jinja2" in error(npz, "--html", tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_other_arrays_and_texts_without_words(error, X, tmp_path):
     sp.save_npz(tmp_path / "counts.npz", X * 1j)
     assert "complex" in error(tmp_path / "counts.npz")
@@ -107,3 +116,36 @@ def test_wrong_arguments(capsys, arguments):
 def test_clusters_have_no_nearest_rows(error, npz):
     message = error(npz, "--model", "asymmetric", "--nearest", "1")
     assert "--nearest needs mixtures of aspects" in message
+
+
+def test_a_header_that_promises_a_giant_is_refused(error, tmp_path):
+    lines = "%%MatrixMarket matrix coordinate integer general", "999999999 999999999 2"
+    (tmp_path / "x.mtx").write_text("\n".join([*lines, "1 1 99", "5 7 99", ""]))
+    assert "a matrix of 999999999 x 999999999" in error(tmp_path / "x.mtx")
+
+
+@pytest.mark.parametrize(("name", "value"), [("indptr", 2**30), ("indptr", -9), ("indices", -1)])
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr"])
+def test_a_matrix_with_wild_indices(error, X, tmp_path, name, value, format):
+    wild = X.asformat(format).copy()
+    getattr(wild, name)[3] = value
+    sp.save_npz(tmp_path / "x.npz", wild)
+    assert "x.npz: not a sparse matrix of SciPy" in error(tmp_path / "x.npz")
+
+
+def test_no_memory_is_one_line(capsys, npz, monkeypatch):
+    def exhausted(*arguments):
+        raise MemoryError("Unable to allocate 7.28 TiB")
+
+    monkeypatch.setattr("skcooc.cli.compare", exhausted)
+    assert main([str(npz)]) == 1
+    expected = "skcooc: error: not enough memory: Unable to allocate 7.28 TiB\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_what_a_terminal_obeys_is_written_out(error, tmp_path):
+    (tmp_path / "x.csv").write_text("a,b,count\n1,2,\x1b[2Jmany\n")
+    assert "\x1b" not in error(tmp_path / "x.csv")
+    (tmp_path / "\x1b[2J.csv").write_text("a,b\n1,2\n")
+    assert "\\x1b[2J.csv: 1 distinct" in error(tmp_path / "\x1b[2J.csv")
+    assert printable("\u202eabc\x9b\n") == "\\u202eabc\\x9b\n"

@@ -15,6 +15,7 @@ from skcooc.cli import main
 from skcooc.inspection import export_dict, export_text
 from skcooc.model_selection import split_observations
 from tests.cli.conftest import FAST, TOPICS
+from tests.inspection.pages import read_payload
 
 
 def test_report(run, npz):
@@ -54,6 +55,19 @@ def test_a_hierarchy_is_printed_as_a_tree(summary, npz):
     assert [line[2:] for line in out.splitlines() if "|--- " in line] == tree
     assert found["tree"] == export_dict(model, columns)
     assert len(found["weights"]) == 5
+
+
+def test_a_page_of_texts_and_one_of_counts(run, texts, documents, npz, tmp_path):
+    page = tmp_path / "new" / "topics.html"
+    assert f"Written: {page}" in run(texts, "--skip-lda", "--html", page)
+    shown = read_payload(page.read_text(encoding="utf-8"))
+    assert ["".join(row["parts"]) for row in shown["documents"]] == documents
+    assert shown["documents"][0]["name"].startswith("1: ")
+    assert len(shown["topics"]) == 3
+    run(npz, "--skip-lda", "--html", page)
+    shown = read_payload(page.read_text(encoding="utf-8"))
+    assert shown["features"][0][0].startswith("column ")
+    assert not shown["facts"]["texts"]
 
 
 @pytest.mark.parametrize("top", [1, 40])
@@ -242,7 +256,7 @@ def test_help_and_version(capsys, argument, text):
 
 def test_as_a_program(npz, monkeypatch, capsys):
     program = [sys.executable, "-m", "skcooc", str(npz), "--skip-lda", *FAST]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(program, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Temperature chosen" in done.stdout

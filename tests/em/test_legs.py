@@ -174,7 +174,8 @@ class Model(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    ("patience", "values"), [(1, (9, 5, 5.5)), (2, (9, 5, 5.5, 4, 4.5, 4)), (1, (9, 5, 4, 4))]
+    ("patience", "values"),
+    [(1, (9, 5, 5.5)), (2, (9, 5, 5.5, 4, 4.5, 4)), (1, (9, 5, 4, 4)), (1, (np.inf, 5, 4, 4))],
 )
 def test_a_rise_is_no_end_where_a_model_is_patient(patience, values):
     leg = Leg(Model(patience), None, 1.0, 50, 1e-6)

@@ -108,3 +108,12 @@ def test_colours_that_are_alike_in_grey():
     assert fitted.components_.shape == (2, 15 * 40)
     swapped = fitted.predict(image[:, ::-1])
     assert (swapped[:, ::-1] == fitted.labels_).mean() > 0.95
+
+
+def test_more_segments_than_blocks_and_overflow_are_refused():
+    image = np.random.default_rng(0).random((40, 40))
+    with pytest.raises(ValueError, match="n_segments=2000 should be no more than the 100 blocks"):
+        TextureSegmenter(2000).fit(image)
+    for factor in (1e300, -1e31):
+        with pytest.raises(ValueError, match="image has values beyond 1e"):
+            TextureSegmenter(2).fit(image * factor)

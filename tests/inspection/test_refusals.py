@@ -62,3 +62,14 @@ def test_unknown_and_missing_libraries(monkeypatch):
     monkeypatch.setitem(sys.modules, "modin", None)
     with pytest.raises(ImportError, match=r"needs modin .*pip install modin"):
         describe(aspects(), backend="modin")
+
+
+@pytest.mark.parametrize("wrong", [-1, "a", 2.5, None])
+@pytest.mark.parametrize("function", [*OF_COMPONENTS, *OF_TREES])
+def test_how_many_is_a_number(function, wrong):
+    name = "n_rows" if function is representative_rows else "n_features"
+    model = hierarchy_model() if function in OF_TREES else aspects()
+    with pytest.raises(ValueError, match=f"'{name}' parameter of {function.__name__}"):
+        function(model, **{name: wrong})
+    with pytest.raises(ValueError, match="'n_neighbors' parameter of nearest_rows"):
+        nearest_rows(np.eye(3), [0], wrong)

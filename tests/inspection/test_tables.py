@@ -8,7 +8,7 @@ from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.inspection import describe, representative_rows, top_features
 from tests.inspection.planted import hierarchy_model
 
-COLUMNS = ["component", "weight", "n_rows", "features", "probabilities", "rows"]
+COLUMNS = ["component", "name", "weight", "n_rows", "features", "probabilities", "rows"]
 
 
 @pytest.fixture(scope="module")

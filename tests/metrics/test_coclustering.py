@@ -114,7 +114,7 @@ def test_information_is_the_definition():
     padded = X.copy()
     padded.data[0] = 0
     expected = information_by_loops(X.toarray())
-    for other in (X, X.toarray(), X.tocsc().T, 1e200 * X, twice):
+    for other in (X, X.toarray(), X.tocsc().T, 1e12 * X, twice):
         assert mutual_information(other) == pytest.approx(expected)
     assert mutual_information(padded) == pytest.approx(information_by_loops(padded.toarray()))
     assert mutual_information(np.eye(7)) == pytest.approx(log(7))

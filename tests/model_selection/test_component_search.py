@@ -172,6 +172,20 @@ def test_a_search_that_was_interrupted_goes_on(tmp_path, monkeypatch):
     assert len(visits) == 3 * (3 + 2 + 2)
 
 
+def test_a_refit_that_was_interrupted_is_done_again_without_the_search(monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    search = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
+    with monkeypatch.context() as broken:
+        broken.setattr("skcooc.model_selection.component_search.fitting", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            search.fit(X)
+    assert not hasattr(search, "best_n_components_")
+    monkeypatch.setattr(Path, "fit", interrupt)
+    assert search.fit(X).best_n_components_ in (2, 3, 4)
+
+
 def same(first, second):
     for name, values in second.cv_results_.items():
         if "time" not in name and name != "params":

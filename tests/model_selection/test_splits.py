@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc import Dyads
+from skcooc import AspectModel, Dyads
 from skcooc.model_selection import ObservationSplit, split_observations
-from tests.tables import planted
+from tests.tables import planted, random_table
 
 X = planted().X
 
@@ -49,3 +49,20 @@ def test_bad_use_is_refused():
         next(ObservationSplit(2).split(sp.csr_array(X)))
     with pytest.raises(ValueError, match="greater than the number of samples"):
         next(ObservationSplit(9).split(Dyads([[2, 1]])))
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+def test_what_is_stored_in_several_parts_is_divided_as_what_is_stored_once():
+    X = random_table()
+    ones = np.repeat(X.indices, X.data.astype(int))
+    ends = np.append(0, np.cumsum(X.sum(axis=1)).astype(int))
+    parts = sp.csr_array((np.ones(len(ones)), ones, ends), shape=X.shape)
+    for once, several in zip(
+        split_observations(X, random_state=0),
+        split_observations(parts, random_state=0),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(once.toarray(), several.toarray())
+    assert parts.nnz == len(ones)  # it is left as it was
+    found = [AspectModel(2, max_iter=5, random_state=0).fit(table).beta_ for table in (X, parts)]
+    assert found[0] == found[1]

@@ -254,3 +254,17 @@ def test_repeated_and_pickled(search):
     again = pickle.loads(pickle.dumps(search))
     np.testing.assert_array_equal(again.transform(X), search.transform(X))
     assert isinstance(again, Search)
+
+
+def test_a_search_that_is_interrupted_in_its_refit_keeps_the_old_one_whole(monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    model = clone(MODEL).set_params(n_components=2, max_iter=3)
+    search = TemperatureSearchCV(model, [0.8, 1.0], cv=CV).fit(X)
+    before = {name: value for name, value in vars(search).items() if name.endswith("_")}
+    monkeypatch.setattr("skcooc.model_selection.temperature_search.set_temperature", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        search.set_params(betas=[0.5]).fit(X)
+    after = {name: value for name, value in vars(search).items() if name.endswith("_")}
+    assert all(after[name] is before[name] for name in before | after)

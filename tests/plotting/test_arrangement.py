@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from skcooc.plotting.arrangement import Side, arrange, cluster_orders, log_association, spread
+from skcooc.inspection.blocks import cluster_orders
+from skcooc.plotting.arrangement import Side, arrange, log_association, spread
 
 
 def literal_orders(joint):

@@ -1,0 +1,30 @@
+// What the page shows, and what it leaves out.
+
+function aboutView() {
+  const f = data.facts;
+  const shown = data.documents.length;
+  const left = [];
+  if (shown < f.n_rows) {
+    left.push(`Of ${plural(f.n_rows, rowNoun)}, ${count(shown)} are here: those that stand for the ${nouns}, those predicted ` +
+      "best and worst, and a random sample of the others. Shares, intervals and the histogram are of all documents.");
+  }
+  if (f.cut) left.push(`Texts are cut after ${count(f.cut)} characters.`);
+  if (f.n_features < f.n_columns) {
+    left.push(`Of ${count(f.n_columns)} features, ${count(f.n_features)} can be searched: those listed with a ${noun}, and the most frequent ones.`);
+  }
+  left.push(`Features of a ${noun} are those that any place of the slider brings to the top. Features seen fewer than ` +
+    `${f.least} times in a ${noun} are ranked by probability alone.`);
+  if (data.groups && data.groups.n > data.groups.labels.length) left.push(`The largest ${data.groups.labels.length} of ${count(data.groups.n)} groups are shown.`);
+  if (data.times && data.times.n > data.times.labels.length) left.push(`${count(data.times.n)} times are put into ${data.times.labels.length} intervals.`);
+  const how = [
+    f.fitted ? `The ${rowNouns} are those that the model was fitted to.` : `The ${rowNouns} are other ones than the model was fitted to, folded in.`,
+    `Perplexity is ${f.held_out ? "held out: half of each was folded in, and the other half scored" : "in sample"}. ` +
+      "One of perplexity 100 is predicted as if each observation were one of 100 equally likely features.",
+    "Intervals hold 95 of 100 resamples of them; they do not say how sure the model is.",
+    `The colour of a word is the most probable ${noun} of this feature where it stands.`,
+    "Names that you give are kept in the address of the page: bookmark it, or export them.",
+  ];
+  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "About this page"),
+    el("h3", {}, "What is left out"), el("ul", {}, left.map((line) => el("li", {}, line))),
+    el("h3", {}, "How to read it"), el("ul", {}, how.map((line) => el("li", {}, line))));
+}

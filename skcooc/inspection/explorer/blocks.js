@@ -1,0 +1,95 @@
+// The blocks of a clustering of both sides: associations, members, and the commonest pairs.
+
+function blocksView() {
+  const { rows, columns } = data.blocks;
+  const narrow = room() < 700;
+  const [left, top] = narrow ? [0, 0] : [110, 100];
+  const right = narrow ? 0 : 40;
+  const width = Math.min(room(), left + 28 * columns.length + right);
+  const cell = (width - left - right) / columns.length;
+  const high = Math.min(cell, 28);
+  const height = top + high * rows.length;
+  const panel = el("section", { class: "block", "aria-live": "polite" });
+  const cells = rows.map((c, i) => columns.map((d, j) => {
+    const rect = svg("rect", { x: left + j * cell, y: top + i * high, width: cell, height: high,
+      class: tone(c, d), role: "gridcell", tabindex: "-1", "aria-label": blockText(c, d), "data-at": `${i},${j}`,
+      id: `block-${c}-${d}`, onclick: () => choose(i, j) }, svg("title", {}, blockText(c, d)));
+    return rect;
+  }));
+  const frame = svg("rect", { class: "frame", width: cell, height: high });
+  function mark(i, j) {
+    for (const rect of cells.flat()) rect.setAttribute("tabindex", "-1");
+    cells[i][j].setAttribute("tabindex", "0");
+    fill(frame, { x: left + j * cell, y: top + i * high }, []);
+    clear(panel, block(rows[i], columns[j]));
+  }
+  function choose(i, j) {
+    mark(i, j);
+    cells[i][j].focus({ preventScroll: true });
+    keep({ block: `${rows[i]}-${columns[j]}` });
+  }
+  const grid = svg("svg", { class: "blocks", width, height, viewBox: `0 0 ${width} ${height}`, role: "grid",
+    "aria-label": "Associations of clusters of rows and of columns", onkeydown: (event) => moved(event, choose, rows, columns) },
+  cells.map((line) => svg("g", { role: "row" }, line)), narrow ? [] : sideWords(left, top, cell, high), frame);
+  const [c, d] = state.block ? state.block.split("-").map(Number) : strongest();
+  mark(Math.max(rows.indexOf(c), 0), Math.max(columns.indexOf(d), 0));
+  return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "Blocks"),
+    el("p", { class: "quiet" }, "Clusters of rows from top to bottom, clusters of columns from left to right. Red blocks are observed " +
+      "more often than if both were independent, blue ones less often. Choose one, with the mouse or the arrow keys."),
+    scale(), el("div", { class: "beside" }, grid, panel));
+}
+
+// The block with the largest part of the observations above what independence would give.
+function strongest() {
+  const { rows, columns, joint, log2 } = data.blocks;
+  const part = (c, d) => joint[c][d] * (log2[c][d] ?? 0);
+  const all = rows.flatMap((c) => columns.map((d) => [c, d]));
+  return all.reduce((best, at) => (part(...at) > part(...best) ? at : best));
+}
+
+const tone = (c, d) => {
+  const value = data.blocks.log2[c][d];
+  if (value === null) return "t-3";
+  return `t${Math.max(-3, Math.min(3, Math.round(value)))}`;
+};
+
+const ratio = (c, d) => (data.blocks.log2[c][d] === null ? "never observed" : `association ${small(2 ** data.blocks.log2[c][d])}`);
+const blockText = (c, d) => `Rows ${c} (${commonest("row", c, 2)}) and columns ${d} (${commonest("column", d, 2)}): ${ratio(c, d)}`;
+const commonest = (side, c, n) => data.blocks[`${side}_members`][c][1].slice(0, n).join(", ");
+
+function moved(event, choose, rows, columns) {
+  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Enter: [0, 0], " ": [0, 0] }[event.key];
+  const at = event.target.getAttribute("data-at");
+  if (!step || !at) return;
+  event.preventDefault();
+  const [i, j] = at.split(",").map(Number);
+  choose(Math.max(0, Math.min(rows.length - 1, i + step[0])), Math.max(0, Math.min(columns.length - 1, j + step[1])));
+}
+
+function sideWords(left, top, cell, high) {
+  const cut = (text) => (text.length > 15 ? `${text.slice(0, 14)}…` : text);
+  const { rows, columns } = data.blocks;
+  return [
+    ...rows.map((c, i) => svg("text", { x: left - 6, y: top + (i + 0.5) * high + 4, "text-anchor": "end", "aria-hidden": "true" }, cut(commonest("row", c, 1)))),
+    ...columns.map((d, j) => svg("text", { "aria-hidden": "true",
+      transform: `translate(${left + (j + 0.5) * cell + 4} ${top - 6}) rotate(-60)` }, cut(commonest("column", d, 1)))),
+  ];
+}
+
+const scale = () => el("ul", { class: "scale", "aria-label": "Colours" }, [-3, -2, -1, 0, 1, 2, 3].map((t) =>
+  el("li", {}, svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, class: `t${t}` })),
+    ` ${t < 0 ? `1/${2 ** -t}` : 2 ** t}`)));
+
+function block(c, d) {
+  const { row_members, column_members, joint, pairs, columns } = data.blocks;
+  const [total, examples] = pairs[c * columns.length + d];
+  const side = (title, [n, names]) => el("section", {}, el("h3", {}, `${title} (${count(n)})`),
+    el("p", {}, names.join(", "), n > names.length ? " …" : ""));
+  return el("div", {}, el("h2", {}, `Rows ${c}, columns ${d}`),
+    el("p", {}, `${capital(ratio(c, d))}; ${percent(joint[c][d])} of all observations by the model; ${plural(total, "observation")} in the table.`),
+    el("div", { class: "sides" }, side("Rows", row_members[c]), side("Columns", column_members[d])),
+    el("h3", {}, "Commonest pairs"), examples.length
+      ? table("Commonest pairs", ["row", "column", ["observations", "number"]], examples.map(([row, column, n]) =>
+        el("tr", {}, el("td", {}, row), el("td", {}, column), el("td", { class: "number" }, count(n)))))
+      : el("p", { class: "quiet" }, "None of its pairs was observed."));
+}

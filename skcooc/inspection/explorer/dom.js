@@ -1,0 +1,66 @@
+// Elements without HTML: whatever a user has named is set as text or as an attribute.
+"use strict";
+
+const data = JSON.parse(document.getElementById("payload").textContent);
+const byId = (id) => document.getElementById(id);
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value" || name === "checked" || name === "open") element[name] = value;
+    else if (value !== null && value !== undefined && value !== false) {
+      element.setAttribute(name, value === true ? "" : value);
+    }
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const el = (tag, attributes = {}, ...children) =>
+  fill(document.createElement(tag), attributes, children);
+
+const svg = (tag, attributes = {}, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+const clear = (element, ...children) => {
+  element.replaceChildren(...children.flat().filter((child) => child !== null));
+  return element;
+};
+
+// What a screen reader is told of a change that is not at the focus.
+const say = (text) => { byId("said").textContent = text; };
+
+const count = (n) => n.toLocaleString("en", { maximumFractionDigits: 2 });
+const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+
+function percent(share) {
+  const value = 100 * share;
+  if (value === 0) return "0 %";
+  return `${value >= 9.95 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value.toPrecision(1)} %`;
+}
+
+function small(value) {
+  if (value === 0) return "0";
+  if (!isFinite(value)) return "∞";
+  return Math.abs(value) >= 1000 ? count(Math.round(value)) : String(Number(value.toPrecision(3)));
+}
+
+const field = (label, control) => el("label", { class: "field" }, el("span", {}, label), control);
+
+function choice(id, options, value, change) {
+  const select = el("select", { id, onchange: (event) => change(event.target.value) });
+  for (const [key, label] of options) {
+    select.append(el("option", { value: key }, label));
+  }
+  select.value = value;
+  return select;
+}
+
+// Of a heading with a class, such as "number", both are given.
+const table = (caption, head, rows) =>
+  el("table", {}, el("caption", { class: "unseen" }, caption),
+    el("thead", {}, el("tr", {}, head.map((cell) => {
+      const [text, kind] = [cell].flat();
+      return el(text ? "th" : "td", { scope: text ? "col" : null, class: kind }, text);
+    }))),
+    el("tbody", {}, rows));

@@ -1,0 +1,200 @@
+"""What is to be shown: a model without what surrounds it, its table, and the names of all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+
+from skcooc.inspection.names import check_has, column_names, row_names_of
+from skcooc.protocol import CSR, Array, TableLike
+
+LONGEST_NAME = 80  # characters of a name; what is longer is cut
+SAME_SUMS = 1e-3  # relative difference of row sums up to which a table may be the one fitted
+SAME_ROWS, N_SAME = 0.25, 20  # total variation to mixtures of rows folded in; of so many rows
+
+Analyzer = Callable[[str], Iterable[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A fitted model and the rows to show it on."""
+
+    model: Any
+    counts: CSR  # (N, M)
+    fitted: bool  # whether these are the rows that were fitted
+    mixtures: Array  # (N, K): P(z given x_i)
+    components: Array  # (K, M): P(y given z)
+    columns: Array  # (M,) names
+    rows: list[str]  # N names
+    texts: Sequence[str] | None
+    analyzer: Analyzer | None  # what made columns of a text
+
+    @cached_property
+    def n_observations(self) -> float:
+        """Of all rows."""
+        return float(self.counts.sum())
+
+    @cached_property
+    def row_sums(self) -> Array:
+        """Observations of each row, (N,)."""
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
+
+    @cached_property
+    def row_distribution(self) -> Array:
+        """P(x_i), (N,)."""
+        return self.row_sums / self.n_observations
+
+    def labels(self, attribute: str) -> Array:
+        """The cluster of each row: what was fitted, or else predicted, (N,)."""
+        if self.fitted:
+            return np.asarray(getattr(self.model, attribute))
+        return ask(self.model, "predict", self.counts)
+
+    @cached_property
+    def weights(self) -> Array:
+        """P(z), share of the observations of each component, (K,)."""
+        return self.row_distribution @ self.mixtures
+
+    @cached_property
+    def unigram(self) -> Array:
+        """P(y) of the model, (M,)."""
+        return self.weights @ self.components
+
+
+def read(
+    model: Any,
+    X: TableLike,
+    texts: Sequence[str] | None,
+    feature_names: ArrayLike | None,
+    row_names: ArrayLike | None,
+) -> Subject:
+    """What is to be shown; see `explore`."""
+    before, model = _unwrapped(model)
+    analyzer = None
+    if before is not None:
+        texts, analyzer = _texts_of(X) if texts is None else texts, _analyzer(before)
+        X = before.transform(X)
+        if feature_names is None:
+            feature_names = before.get_feature_names_out()
+    check_has(model, "components_")
+    _check_order(X, model)
+    X, own_names = _table(X)
+    row_names = own_names if row_names is None else row_names
+    counts = _checked(X, model)
+    check_length("texts", texts, counts.shape[0])
+    fitted = _is_fitted_table(model, counts)
+    columns = column_names(model, counts.shape[1], feature_names)
+    return Subject(
+        model, counts, fitted,
+        _distributions(model.embedding_ if fitted else ask(model, "transform", counts)),
+        _distributions(model.components_), np.array([_short(name) for name in columns]),
+        _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
+    )  # fmt: skip
+
+
+def _unwrapped(model: Any) -> tuple[Any, Any]:
+    """The steps before a model in a pipeline, or None, and the model itself."""
+    model, before = getattr(model, "best_estimator_", model), None
+    if hasattr(model, "steps"):
+        before = model[:-1] if len(model.steps) > 1 else None
+        model = model.steps[-1][1]
+    return before, getattr(model, "best_estimator_", model)
+
+
+def _check_order(X: TableLike, model: Any) -> None:
+    """ValueError where a data frame or dyads have columns of other names than were fitted."""
+    names = getattr(X, "columns", None) if hasattr(X, "iloc") else getattr(X, "column_names", None)
+    known = getattr(model, "feature_names_in_", None)
+    if names is not None and known is not None and not np.array_equal(names, known):
+        raise ValueError("X has columns of other names, or in another order, than the model.")
+
+
+def ask(model: Any, method: str, counts: CSR) -> Array:
+    """What a method says of counts, whose columns have been checked, though they have no names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        return np.asarray(getattr(model, method)(counts))
+
+
+def _table(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
+    """Counts of dyads or of a data frame, and the names of their rows; others as they are."""
+    if hasattr(X, "to_csr"):
+        return X.to_csr(), X.row_names
+    return X, X.index if hasattr(X, "iloc") else None
+
+
+def _checked(X: TableLike, model: Any) -> CSR:
+    """The counts as CSR; ValueError where they have other columns, or no observations."""
+    checked = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
+    )
+    counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]
+    if counts.shape[1] != n_columns:
+        raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}.")
+    if not counts.sum():
+        raise ValueError("X holds no observations to show: all entries are zero.")
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    return counts
+
+
+def _is_fitted_table(model: Any, counts: CSR) -> bool:
+    """Whether these are the rows fitted: as long, and, for some of them, of the same mixtures."""
+    fitted = np.asarray(getattr(model, "row_distribution_", ()))
+    if len(fitted) != counts.shape[0] or len(model.embedding_) != counts.shape[0]:
+        return False
+    shares = np.asarray(counts.sum(axis=1)).ravel() / counts.sum()
+    if not np.allclose(fitted, shares, rtol=SAME_SUMS, atol=1e-12):
+        return False
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(shares))[:N_SAME]
+    folded_in = _distributions(ask(model, "transform", counts[rows]))
+    distances = np.abs(folded_in - _distributions(model.embedding_)[rows]).sum(axis=1) / 2
+    return bool(np.median(distances) < SAME_ROWS)
+
+
+def _distributions(P: ArrayLike) -> Array:
+    """Rows that sum to one, in float64; those of other libraries need not."""
+    checked = np.asarray(P, dtype=np.float64)
+    return checked / checked.sum(axis=1, keepdims=True)
+
+
+def _texts_of(X: TableLike) -> list[str] | None:
+    """X where it is texts, as a vectorizer takes them; else None."""
+    texts = list(X) if isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1 else []
+    return texts if texts and all(isinstance(text, str) for text in texts) else None
+
+
+def _analyzer(before: Any) -> Analyzer | None:
+    """What the first step makes of a text; None where it is no vectorizer of texts."""
+    first = before.steps[0][1]
+    return first.build_analyzer() if hasattr(first, "build_analyzer") else None
+
+
+def _row_names(names: ArrayLike | None, texts: Sequence[str] | None, n_rows: int) -> list[str]:
+    """Those given, or how the texts begin, or positions."""
+    if names is None and texts is not None:
+        names = [
+            " ".join(text[: 2 * LONGEST_NAME].split()) or f"row {i}" for i, text in enumerate(texts)
+        ]
+    if names is None:
+        return [f"row {i}" for i in range(n_rows)]
+    return [_short(name) for name in row_names_of(n_rows, names)]
+
+
+def _short(name: object) -> str:
+    text = str(name)
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1].rstrip() + "…"
+
+
+def check_length(parameter: str, values: Any, n_rows: int) -> None:
+    """ValueError where something is given that is not there for each row."""
+    if values is not None and len(values) != n_rows:
+        raise ValueError(f"{parameter} has {len(values)} entries, but X has {n_rows} rows.")

@@ -1,0 +1,121 @@
+// The list of topics, and one of them.
+
+function topicsView() {
+  const chosen = state.topic === "" || !data.topics[state.topic] ? null : Number(state.topic);
+  return el("div", { class: chosen === null ? "panes" : "panes one" },
+    el("section", { class: "list", "aria-label": `All ${nouns}` }, listOfTopics(chosen)),
+    el("section", { class: "detail", "aria-live": "off" }, chosen === null ? hint() : topic(chosen)));
+}
+
+const hint = () => el("p", { class: "quiet wide-only" }, `Choose a ${noun} to see its features and ${rowNouns}.`);
+
+function listOfTopics(chosen) {
+  const most = data.topics[byMass[0]].weight;
+  const list = el("ol", { class: "topics" });
+  const show = () => {
+    const found = byMass.filter((k) => matches(k, state.of));
+    clear(list, found.map((k) => {
+      const mass = el("i", { class: "mass", "aria-hidden": "true" });
+      mass.style.width = `${(100 * data.topics[k].weight) / most}%`;
+      return el("li", {}, link({ topic: String(k) },
+        { id: `topic-${k}`, "aria-current": k === chosen ? "true" : null },
+        el("span", { class: "name" }, nameOf(k)), el("span", { class: "number" }, percent(data.topics[k].weight)), mass));
+    }));
+    return found.length;
+  };
+  const filter = el("input", { id: "filter", type: "search", value: state.of, oninput: (event) => {
+    keep({ of: event.target.value });
+    say(plural(show(), noun));
+  } });
+  show();
+  return [
+    el("h2", {}, `${plural(data.topics.length, noun)} by mass`), field("Filter", filter), list,
+    el("button", { type: "button", id: "export", onclick: exportNames }, "Export names (JSON)"),
+  ];
+}
+
+function matches(k, text) {
+  const wanted = text.toLowerCase();
+  if (!wanted) return true;
+  const { features } = data.topics[k];
+  return nameOf(k).toLowerCase().includes(wanted) ||
+    features.slice(0, 20).some(([f]) => data.features[f][0].toLowerCase().includes(wanted));
+}
+
+function topic(k) {
+  const { weight, n_rows } = data.topics[k];
+  const place = byMass.indexOf(k);
+  const step = (to, label) => byMass[to] === undefined ? null
+    : link({ topic: String(byMass[to]) }, { class: "button" }, label);
+  return [
+    link({ topic: "" }, { class: "button narrow-only" }, `← All ${nouns}`),
+    el("h2", { tabindex: "-1", id: "heading" }, nameOf(k)),
+    el("p", { class: "quiet" }, `${percent(weight)} of all observations; the largest of ${plural(n_rows, rowNoun)}. ` +
+      `Number ${k}, ${place + 1} of ${byMass.length} by mass.`),
+    el("div", { class: "bar" }, step(place - 1, "← Larger"), step(place + 1, "Smaller →")),
+    naming(k),
+    el("section", {}, el("h3", {}, "Features"), features(k)),
+    data.groups ? byGroup(k) : null,
+    data.times && data.times.labels.length ? overTime(k) : null,
+    el("section", {}, el("h3", {}, `${capital(rowNouns)} that stand for it`), articles(data.representative[k], k)),
+  ];
+}
+
+function naming(k) {
+  const input = el("input", { id: "name", type: "text", value: nameOf(k), maxlength: "120" });
+  const submit = (event) => { event.preventDefault(); rename(k, input.value); };
+  return el("form", { class: "bar", onsubmit: submit }, field("Name", input),
+    el("button", { type: "submit", id: "rename" }, "Rename"),
+    state.names[k] === undefined ? null
+      : el("button", { type: "button", id: "reset", onclick: () => rename(k, "") }, "Reset"));
+}
+
+// Sievert and Shirley's relevance; the ratio of what is seldom in the topic says little.
+function relevance([f, p, rest], weight, t) {
+  if (t === 0) return Math.log(p);
+  const against = state.against === "all" ? data.features[f][1] : rest;
+  if (data.facts.n_observations * weight * p < data.facts.least) return -Infinity;
+  return t * Math.log(p / against) + (1 - t) * Math.log(p);
+}
+
+function ranked(k) {
+  const { features: listed, weight } = data.topics[k];
+  const t = Number(state.t);
+  return listed.map((entry) => [relevance(entry, weight, t), entry])
+    .filter(([score]) => score > -Infinity).sort((a, b) => b[0] - a[0]).slice(0, 20).map(([, entry]) => entry);
+}
+
+function features(k) {
+  const body = el("div", {});
+  const show = () => clear(body, featureTable(k));
+  const change = (what) => { keep(what); show(); };
+  const slider = el("input", { id: "slider", type: "range", min: "0", max: "1", step: "0.1", value: state.t,
+    "aria-valuetext": sliderText(), oninput: (event) => {
+      change({ t: String(Number(event.target.value)) });
+      event.target.setAttribute("aria-valuetext", sliderText());
+    } });
+  const against = choice("against", [["all", "lift: all observations"], ["others", `log-ratio: the other ${nouns}`]],
+    state.against, (value) => change({ against: value }));
+  show();
+  return el("div", {}, el("div", { class: "bar" },
+    el("label", { class: "field" }, el("span", {}, "From probability to ratio"), slider), field("Ratio to", against)), body);
+}
+
+const sliderText = () => `${Math.round(100 * (1 - state.t))} % probability, ${Math.round(100 * state.t)} % ratio`;
+
+function featureTable(k) {
+  const shown = ranked(k);
+  const most = Math.max(...shown.map(([, p]) => p), 1e-12);
+  const rows = shown.map(([f, p, rest]) => {
+    const [name, share] = data.features[f];
+    const mass = el("i", { class: "mass" });
+    mass.style.width = `${(100 * p) / most}%`;
+    return el("tr", {},
+      el("th", { scope: "row" }, link({ view: "search", q: name }, {}, name)),
+      el("td", { class: "wide" }, el("span", { class: "interval", "aria-hidden": "true" }, mass)),
+      el("td", { class: "number" }, percent(p)), el("td", { class: "number" }, `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}`),
+      el("td", { class: "number" }, Math.log(p / rest).toFixed(2)));
+  });
+  const numbers = ["probability", "lift", "log-ratio"].map((name) => [name, "number"]);
+  return table("Features", ["feature", "", ...numbers], rows);
+}

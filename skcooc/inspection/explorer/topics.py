@@ -1,0 +1,97 @@
+"""The topics of a page: their features, and where they are on the map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skcooc.inspection.explorer.reading import Subject
+from skcooc.protocol import Array
+
+MIXES = np.linspace(0, 1, 11)  # the places of the slider between probability and ratio
+N_SHOWN = 20  # features at a place of the slider
+MANY = 100  # topics, above which fewer features of each are kept
+NOTHING = 1e-9  # probabilities that are shown as zero
+LEAST = 3.0  # observations of a feature in a topic, below which its ratio says little
+
+
+def others(subject: Subject) -> Array:
+    """P(y given another topic than z), (K, M); half an observation where there is none."""
+    joint = subject.weights[:, None] * subject.components
+    rest = np.maximum(1 - subject.weights, np.finfo(float).tiny)[:, None]
+    return np.maximum((subject.unigram - joint) / rest, 0.5 / subject.n_observations)
+
+
+def relevances(p: Array, reference: Array, expected: Array) -> Array:
+    """t log(p / reference) + (1 - t) log p at all places t of the slider, (11, M).
+
+    Sievert and Shirley (2014), equation 1, where the reference is P(y). Features of fewer than
+    ``LEAST`` expected observations are ranked by probability alone, at t = 0.
+    """
+    probability, t = np.log(np.maximum(p, NOTHING)), MIXES[:, None]
+    mixed = probability - t * np.log(reference)
+    mixed[1:, expected < LEAST] = -np.inf
+    mixed[:, p < NOTHING] = -np.inf
+    return mixed
+
+
+def topic_features(subject: Subject) -> list[tuple[Array, Array, Array]]:
+    """For each topic the features of any place of the slider, their P(y given z) and of others."""
+    rest, unigram = others(subject), np.maximum(subject.unigram, np.finfo(float).tiny)
+    n = N_SHOWN if len(rest) <= MANY else max(6, N_SHOWN * MANY // len(rest))
+    found = []
+    for p, weight, r in zip(subject.components, subject.weights, rest, strict=True):
+        expected = subject.n_observations * weight * p
+        kept = set[int]()
+        for reference in (unigram, r):
+            kept |= _first(relevances(p, reference, expected), n)
+        columns = np.array(sorted(kept, key=lambda j: (-p[j], j)), dtype=int)
+        found.append((columns, p[columns], r[columns]))
+    return found
+
+
+def _first(ranks: Array, n: int) -> set[int]:
+    """The n columns of largest rank in any row, those of rank minus infinity left out."""
+    n = min(n, ranks.shape[1])
+    first = np.argpartition(-ranks, n - 1, axis=1)[:, :n]
+    return set(first[np.take_along_axis(ranks, first, axis=1) > -np.inf].tolist())
+
+
+def positions(components: Array) -> Array:
+    """Where topics are on the map, (K, 2): multidimensional scaling of Hellinger distances."""
+    if len(components) < 3:
+        return np.column_stack([np.arange(len(components)), np.zeros(len(components))])
+    from sklearn.manifold import MDS  # only the map needs it
+
+    distances = hellinger(components)
+    scaling = MDS(
+        metric="precomputed", init="classical_mds", n_init=1, normalized_stress=False,
+    )  # fmt: skip
+    places = scaling.fit_transform(distances)
+    # The axes mean nothing: the longest is across.
+    _, _, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
+    return (places - places.mean(axis=0)) @ axes.T
+
+
+def hellinger(components: Array) -> Array:
+    """Distances sqrt(1 - sum_j sqrt(p_j q_j)) of all pairs of distributions, (K, K)."""
+    roots = np.sqrt(components)
+    roots[roots < NOTHING] = 0  # the smallest numbers are slow to multiply
+    distances = np.sqrt(np.maximum(1 - roots @ roots.T, 0))
+    np.fill_diagonal(distances, 0)
+    return (distances + distances.T) / 2
+
+
+def entry(weight: float, features: tuple[Array, Array, Array], numbers: dict[int, int]) -> Any:
+    """A topic as the page has it: its weight, and [feature, P(y given z), P(y given others)]."""
+    columns, p, r = features
+    listed = [
+        [numbers[j], short(a), short(b)] for j, a, b in zip(columns.tolist(), p, r, strict=True)
+    ]
+    return {"weight": short(weight), "features": listed}
+
+
+def short(value: float) -> float:
+    """Four digits of a number, which take less room."""
+    return float(f"{value:.4g}") if abs(value) >= NOTHING else 0.0

@@ -1,0 +1,32 @@
+// The tree of clusters: words at every node, documents at the leaves.
+
+function treeView() {
+  const children = data.tree.parents.map(() => []);
+  for (const v of data.tree.order) if (data.tree.parents[v] >= 0) children[data.tree.parents[v]].push(v);
+  const root = el("div", {}, node(data.tree.order[0], children, 0));
+  const all = (open) => { for (const branch of root.querySelectorAll("details.inner")) branch.open = open; };
+  return el("section", { class: "tree" }, el("h2", { tabindex: "-1", id: "heading" }, "Tree of clusters"),
+    el("p", { class: "quiet" }, `Features that a node generates, and its share of the observations. ${capital(rowNouns)} are at the leaves.`),
+    el("div", { class: "bar" },
+      el("button", { type: "button", id: "unfold", onclick: () => all(true) }, "Unfold all"),
+      el("button", { type: "button", id: "fold", onclick: () => all(false) }, "Fold all")), root);
+}
+
+const topWords = (v) => ranked(v).slice(0, 8).map(([f]) => data.features[f][0]).join(", ");
+
+function node(v, children, depth) {
+  const leaf = data.tree.leaves[v];
+  const head = el("summary", { id: `node-${v}` },
+    leaf ? el("b", {}, `Cluster ${leaf.cluster}: `) : null, el("span", {}, nameOf(v)),
+    el("span", { class: "quiet" }, ` ${percent(data.topics[v].weight)}${leaf ? `, ${plural(leaf.n_rows, rowNoun)}` : ""}`));
+  const more = el("p", { class: "words" }, topWords(v), " · ", link({ view: "topics", topic: String(v) }, {}, "more"));
+  if (leaf) {
+    const details = el("details", { class: "leaf" }, head, more);
+    details.addEventListener("toggle", () => {
+      if (details.open && details.children.length === 2) details.append(articles(leaf.rows, v));
+    });
+    return details;
+  }
+  const below = el("ul", {}, children[v].map((child) => el("li", {}, node(child, children, depth + 1))));
+  return el("details", { class: "inner", open: depth < 2 }, head, more, below);
+}

@@ -1,0 +1,204 @@
+"""The pages of `explore` in a browser: no messages, no network; what a reader does there works.
+
+Needs Playwright and a Chromium, as ``pip install playwright`` and Debian's package give them.
+"""
+
+import contextlib
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from skcooc.inspection import explore
+from tests.inspection.pages import EVIL, WORDS, stand_in, table, texts_of, tree_model, two_sided
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+
+X = table()
+SIZES = {"desk": (1400, 900), "phone": (390, 800)}
+VIEWS = ["Nodes", "Map", "Documents", "Tree", "About"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as play:
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        found = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Pages of a tree with texts, groups and times, of blocks, and one in a frame."""
+    folder = tmp_path_factory.mktemp("pages")
+    tree = explore(
+        tree_model(X), X, texts=texts_of(X), feature_names=WORDS, title="A tree",
+        groups=np.array(["a", EVIL])[np.arange(len(X)) % 2], times=1990 + np.arange(len(X)) % 5,
+    )  # fmt: skip
+    tree.save(folder / "tree.html")
+    explore(two_sided(X), X, feature_names=WORDS).save(folder / "blocks.html")
+    frame = explore(stand_in(X), X)._repr_html_()
+    (folder / "frame.html").write_text(f"<!doctype html><title>Notebook</title>{frame}")
+    return folder
+
+
+@pytest.fixture
+def open_page(browser, files):
+    """Open a page; at the end it must have said nothing, and asked for nothing."""
+    with contextlib.ExitStack() as stack:
+        said = []
+
+        def opened(name, size="desk", scheme="light"):
+            width, height = SIZES[size]
+            context = browser.new_context(
+                viewport={"width": width, "height": height}, color_scheme=scheme
+            )
+            stack.callback(context.close)
+            page = context.new_page()
+            page.set_default_timeout(10_000)
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+            page.on("dialog", lambda dialog: said.append("a dialog"))
+            page.on("request", lambda request: said.append(request.url))
+            page.goto((files / name).as_uri())
+            return page
+
+        yield opened
+        local = ("file:", "data:", "blob:", "about:")
+        assert [line for line in said if not line.startswith(local)] == []
+
+
+def overflow(page):
+    """By how many pixels the page is too wide."""
+    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_all_views_fit(open_page, size):
+    page = open_page("tree.html", size, "dark" if size == "phone" else "light")
+    for view in VIEWS:
+        page.get_by_role("link", name=view, exact=True).click()
+        assert page.locator("main").inner_text()
+        assert overflow(page) <= 0, view
+    page.goto(page.url.split("#")[0] + "#topic=3")
+    assert page.locator(".curve").count() == 1
+    assert overflow(page) <= 0
+    page = open_page("blocks.html", size)
+    page.get_by_role("link", name="Blocks").click()
+    assert overflow(page) <= 0
+
+
+def test_a_name_survives_a_reload_and_is_exported(open_page):
+    page = open_page("tree.html")
+    page.locator(".topics a").nth(2).click()
+    page.get_by_label("Name", exact=True).fill("<i>mine</i> & yours #1")
+    page.get_by_role("button", name="Rename").click()
+    for _ in range(2):
+        assert page.locator("#heading").inner_text() == "<i>mine</i> & yours #1"
+        assert "mine" in page.locator(".topics a").nth(2).inner_text()
+        page.reload()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export names").click()
+    names = json.loads(download.value.path().read_text())
+    assert len(names) == 7
+    assert "<i>mine</i> & yours #1" in names.values()
+    assert explore(tree_model(X), X, names=names)
+    page.get_by_role("button", name="Reset").click()
+    assert "mine" not in page.url
+
+
+def test_back_leads_back(open_page):
+    page = open_page("tree.html")
+    page.get_by_role("link", name="Map").click()
+    page.locator(".map a").nth(1).click()
+    assert page.locator("#slider").count() == 1
+    page.go_back()
+    assert page.locator(".map").count() == 1
+
+
+def test_filters_and_search(open_page):
+    page = open_page("tree.html")
+    every = page.locator(".topics a").count()
+    page.get_by_label("Filter").fill("no such word")
+    assert page.locator(".topics a").count() == 0 < every
+    page.get_by_label("Search").fill("<script>alert")
+    assert page.locator("tbody th").all_inner_texts() == [EVIL]
+    assert page.locator("article").count() > 0
+    page.get_by_role("link", name="Documents").click()
+    page.get_by_label("Group").select_option(label=EVIL)
+    assert page.locator("#found").inner_text().startswith("12 documents")
+    page.get_by_label("Order").select_option(label="predicted worst first")
+    shown = page.locator("article .quiet").all_inner_texts()
+    errors = [float(text.split("perplexity ")[1].replace(",", "")) for text in shown]
+    assert errors == sorted(errors, reverse=True)
+    assert all(EVIL in text for text in shown)
+
+
+def test_the_slider_goes_from_probability_to_ratio(open_page):
+    page = open_page("tree.html")
+    page.locator(".topics a").first.click()
+    for place, column in (("0", 3), ("1", 4)):
+        page.locator("#slider").fill(place)
+        cells = page.locator(f"main table >> nth=0 >> td:nth-child({column})").all_inner_texts()
+        shown = [float(text.strip("×% ")) for text in cells]
+        assert len(shown) > 3
+        assert shown == sorted(shown, reverse=True)
+    assert page.url.endswith("t=1")
+
+
+def test_a_tree_is_followed_to_a_document_without_a_mouse(open_page):
+    page = open_page("tree.html")
+    page.get_by_role("link", name="Tree").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Fold all", exact=True).press("Enter")
+    assert page.locator("details[open]").count() == 0
+    for _ in range(2):
+        page.locator("summary:visible").last.press("Enter")
+    page.locator("summary:visible").last.press("Enter")
+    leaf = page.locator("details.leaf[open]")
+    assert "Cluster" in leaf.inner_text()
+    assert leaf.locator("article").count() == 6
+    assert leaf.locator("mark").count() > 0
+
+
+def test_blocks_are_walked_through_by_arrows(open_page):
+    page = open_page("blocks.html")
+    page.get_by_role("link", name="Blocks").click()
+    page.locator("[role=gridcell]").first.click()
+    first = page.locator(".block h2").inner_text()
+    page.keyboard.press("ArrowRight")
+    second = page.locator(".block h2").inner_text()
+    assert first.split(",")[0] == second.split(",")[0]
+    assert first != second
+    assert page.locator(".block tbody tr").count() > 0
+    page.reload()
+    assert page.locator(".block h2").inner_text() == second
+
+
+def test_in_a_notebook(open_page):
+    """In a frame without an address, links lead to views of the page and nowhere else."""
+    page = open_page("frame.html")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("link", name="Map").click()
+    frame.locator(".map a").first.click()
+    frame.get_by_label("Name", exact=True).fill("mine")
+    frame.get_by_role("button", name="Rename").click()
+    assert frame.locator("#heading").inner_text() == "mine"
+
+
+def test_everything_has_a_name_for_those_who_listen(open_page):
+    page = open_page("tree.html")
+    for view in ("", "#topic=2", "#view=map", "#view=documents", "#view=tree"):
+        page.goto(page.url.split("#")[0] + view)
+        nameless = page.evaluate(
+            """() => [...document.querySelectorAll("a, button, input, select, summary, [role=img]")]
+            .filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim()))
+            .filter((e) => !(e.labels && e.labels.length)).map((e) => e.outerHTML)"""
+        )
+        assert nameless == []
