@@ -1,6 +1,7 @@
 """Warm starts: ten iterations and ten more are twenty, where nothing else has changed."""
 
 import pickle
+from copy import copy
 
 import numpy as np
 import pytest
@@ -55,6 +56,8 @@ def assert_same(one, two):
 def test_ten_and_ten_iterations_are_twenty(model):
     half, whole = fitted(model, 10), fitted(model, 20)
     assert_same(again(half), whole)
+    assert_same(copy(half).fit(X), whole)
+    assert_same(half.fit(X), whole)  # what was kept is as it was
 
 
 def forgetful(run, to):
