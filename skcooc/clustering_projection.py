@@ -92,6 +92,8 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     warm_start : bool, default=False
         Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
         an earlier call found, once, without further random starts. The number of clusters stays.
+        If the call before had True, too, and X and all parameters but ``max_iter``, ``tol`` and
+        ``n_init`` are the same, the steps go on as if it had not ended.
 
     Attributes
     ----------

@@ -120,10 +120,10 @@ def test_warm_starts_go_on_too_and_what_ended_is_over(tmp_path):
     half = interrupted(begun.set_params(**warm), X, tmp_path / "model", at=11)
     assert_same(half.fit(X), whole)
     assert half.temperature_search_
-    estimator = AspectModel(3, beta=0.9, max_iter=10, random_state=0)
+    estimator = AspectModel(3, beta=0.9, max_iter=10, warm_start=True, random_state=0)
     half = interrupted(clone(estimator), X, tmp_path / "model", at=5)
     one, two = half.fit(X), clone(estimator).fit(X)
-    assert_same(one.fit(X), two.set_params(warm_start=True).fit(X))
+    assert_same(one.fit(X), two.fit(X))
 
 
 def test_the_seeds_of_a_generator_are_kept(tmp_path):

@@ -247,6 +247,14 @@ def test_a_fit_goes_on_from_a_checkpoint_or_a_warm_start(workers, tmp_path):
     assert_same(*models, 1e-6)
 
 
+def test_a_warm_start_goes_on_with_momentum_wherever_rows_are(workers):
+    begun = clone(ASPECTS).set_params(warm_start=True).fit(in_blocks(X, 100))
+    whole = clone(ASPECTS).set_params(max_iter=26).fit(X)
+    for table in (in_blocks(X, 100), in_blocks(X, 70), X):
+        assert_same(copy.copy(begun).fit(table), whole, 1e-6)
+    assert_same(pickle.loads(pickle.dumps(begun)).fit(X), whole, 1e-6)
+
+
 LONG, WIDE = 3000, 20  # parameters are much less than the states of the rows
 
 

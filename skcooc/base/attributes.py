@@ -51,6 +51,7 @@ def usable(
         "unigram_": unigram,
         "beta_": beta,
         "smoothing_": smoothing,
+        "_end": None,
     }
 
 
@@ -97,6 +98,7 @@ def of_fit(fitted: Fitted) -> Attributes:
         **annealed,
         **usable(model, state, beta, smoothing, unigram, row_distribution),
         "_unfinished": None,
+        "_end": fit.end,
         "_judged": judged,
         "temperature_search_": probes,
         "n_iter_": len(fit.history),

@@ -6,30 +6,26 @@ import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags
 
-from skcooc.base import attributes, criteria
+from skcooc.base import attributes, continuation, criteria
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
 from skcooc.base.streams import Streams
-from skcooc.em import OverRelaxation, State, TemperatureRange, solver
+from skcooc.em import OverRelaxation, Run, State, TemperatureRange, solver
+from skcooc.em.legs import Solver
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import best
 from skcooc.fitting import Options, Plan
 from skcooc.fitting.probing import Probes
 from skcooc.fitting.restarts import Progress, Unfinished
 from skcooc.fitting.stream import Begun
-from skcooc.fitting.table import distributed, fit, probes_of
-from skcooc.heldout.validation import add_one_unigram
+from skcooc.fitting.table import fit, probes_of
 from skcooc.protocol import Block, Counts, RandomState, TableLike
 from skcooc.tables import Table, read, read_in_memory
-
-# Parameters that may change before a fit that was cut short goes on, since its seeds are kept.
-FREE = {"n_jobs", "random_state", "warm_start"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -173,13 +169,18 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             beta=plan.temperatures(X) if beta == "auto" else beta,
             max_iter=self.max_iter,
             tol=self.tol,
-            solver=OverRelaxation(1.0) if plan.plain_steps else solver(self.relaxation),
+            solver=self._solver(plan),
             smoothing=smoothing,
             validation_fraction=self.validation_fraction,
             early_stopping=self.early_stopping,
             n_jobs=self.n_jobs,
             seeds=attributes.seeds(self.random_state, 1 if warm else self.n_init),
+            resumable=self.warm_start,
         )
+
+    def _solver(self, plan: Plan) -> Solver:
+        """What makes the iterations, at the beginning."""
+        return OverRelaxation(1.0) if plan.plain_steps else solver(self.relaxation)
 
     def _probes(
         self, X: TableLike, sample_weight: ArrayLike | None = None
@@ -203,57 +204,41 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Whether a fit is a warm start."""
         return self.warm_start and hasattr(self, "_state")
 
-    def _continued(self, plan: Plan, X: Counts) -> State:
-        """Where a warm start goes on; rows keep their states if there are as many as before."""
-        remedy = "Set warm_start=False to start anew."
-        self._check_shape(plan, "warm_start=True", remedy)
+    def _continued(self, plan: Plan, X: Counts) -> Run:
+        """What a warm start goes on from: on another table, or with other parameters, a new run."""
+        end, fitted = self._end, self._fitted_parameters
+        if end is not None and continuation.is_same_run(self, fitted, X):
+            return end.moved(X.array)
+        return Run(self._begun_at(plan, X), self._solver(plan))
+
+    def _begun_at(self, plan: Plan, X: Counts) -> State:
+        """Where a new run begins; rows keep their states if there are as many as before."""
+        continuation.check_shape(self._fitted_parameters, plan, "warm_start=True")
         params, rows = self._state
         n_columns = self.components_.shape[1]
         if n_columns != X.shape[1]:
             raise ValueError(
                 f"warm_start=True goes on from components_ of {n_columns} columns, but X has "
-                f"{X.shape[1]}. {remedy}"
+                f"{X.shape[1]}. {continuation.REMEDY}"
             )
         new = np.flatnonzero((X.column_sums > 0) & ~self.components_.any(axis=0))
         if new.size:
             raise ValueError(
                 f"warm_start=True cannot go on with X: {new.size} of its columns, such as {new[0]},"
-                f" have probability zero in components_. {remedy}"
+                f" have probability zero in components_. {continuation.REMEDY}"
             )
         params = type(params)(*(array.astype(X.dtype) for array in params))
         if len(rows) != X.shape[0]:
             return State(params, np.broadcast_to(params.weights, (X.shape[0], len(params.weights))))
         return State(params, X.array(rows).astype(X.dtype))
 
-    def _check_shape(self, plan: Plan, what: str, remedy: str) -> None:
-        """Raise ValueError where the model fitted has another shape than that asked for."""
-        fitted = {name: self._fitted_parameters[name] for name in plan.shape}
-        if fitted != plan.shape:
-            raise ValueError(
-                f"{what} goes on from a model fitted with {fitted}, but {dict(plan.shape)} is "
-                f"asked for. {remedy}"
-            )
-
     def _cut_short(self, X: Counts) -> Unfinished | None:
         """The fit that a warm start is to end; None where the last one has come to its end."""
         if not self._goes_on() or self._unfinished is None:
             return None
-        unigram = add_one_unigram(X.column_sums, X.grain)
-        (_, shares), fitted = distributed(X), self.row_distribution_
-        same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
-        self._check_as_before(same_rows and np.array_equal(unigram, self.unigram_))
+        same_table = continuation.is_fitted_to(self, X)
+        continuation.check_as_before(self, self._fitted_parameters, same_table)
         return self._unfinished
-
-    def _check_as_before(self, same_table: bool) -> None:
-        """Raise ValueError where a fit that was cut short would not go on as it was."""
-        fitted, asked = self._fitted_parameters, self.get_params(deep=False)
-        changed = [name for name in asked if joblib.hash(asked[name]) != joblib.hash(fitted[name])]
-        changed = [name for name in changed if name not in FREE] + ["X"] * (not same_table)
-        if changed:
-            raise ValueError(
-                "A fit that was cut short goes on with the same table and parameters, but there "
-                f"are other values of {', '.join(changed)}. Set warm_start=False to start anew."
-            )
 
     def __sklearn_tags__(self) -> Tags:
         return attributes.tagged(super().__sklearn_tags__())

@@ -55,7 +55,10 @@ Number of threads, in joblib's conventions. Results do not depend on it.""",
     "warm_start : bool": """\
 Whether a further call of ``fit`` goes on from the parameters, and from the temperature that an
 earlier call found, once, without further random starts. Rows keep their states by position where X
-has as many as before.""",
+has as many as before. If the call before had True, too, and X and all parameters but ``max_iter``,
+``tol`` and ``n_init`` are the same, the steps go on as if it had not ended, with their momentum:
+ten iterations and ten more are twenty. For that the estimator keeps the last steps, which are up to
+two arrays more of the shape of ``embedding_``, and two of that of ``components_``.""",
     "random_state : int, RandomState instance or None": """\
 Seed of the starts and of the division into training and held-out observations.""",
 }

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes, quantities
-from skcooc.em import Record, State
+from skcooc.em import Record, Run, State
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import fold_in, over_rows
 from skcooc.fitting.restarts import Unfinished
@@ -61,6 +61,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _fitted_parameters: dict[str, object]
     _frame: Frame
     _unfinished: Unfinished | None
+    _end: Run | None  # kept for a warm start
     _stream: Begun | Stream | None
     _passes: Passes | None
     _judged: Judged | None

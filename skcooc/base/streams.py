@@ -13,6 +13,7 @@ from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from skcooc.base import attributes
+from skcooc.base.continuation import check_as_before, check_shape
 from skcooc.base.predictions import Predictions
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange
@@ -44,8 +45,6 @@ class Streams(Predictions):
     fit: Callable[..., Self]
     _plan: Callable[[], Plan]
     _goes_on: Callable[[], bool]
-    _check_shape: Callable[[Plan, str, str], None]
-    _check_as_before: Callable[[bool], None]
     _init_callback_context: Callable[..., CallbackContext]
 
     @available_if(_follows_streams)
@@ -103,7 +102,7 @@ class Streams(Predictions):
         if not hasattr(self, "_state"):
             return self.fit(X, y, sample_weight)
         plan, start, tally = self._plan(), perf_counter(), Tally()
-        self._check_shape(plan, "partial_fit", "Fit anew.")
+        check_shape(self._fitted_parameters, plan, "partial_fit", "Fit anew.")
         if self._stream is None:
             raise ValueError(
                 "partial_fit goes on from a fit that came to its end, with parameters that allow "
@@ -127,10 +126,11 @@ class Streams(Predictions):
             self.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
             self._fit_sample(plan, sample)
         elif self._passes is None:
-            self._check_shape(plan, "warm_start=True", "Set warm_start=False to start anew.")
+            check_shape(self._fitted_parameters, plan, "warm_start=True")
         else:
             before = self._position.stream.column_sums
-            self._check_as_before(np.array_equal(cast(Array, blocks.column_sums), before))
+            same_table = np.array_equal(cast(Array, blocks.column_sums), before)
+            check_as_before(self, self._fitted_parameters, same_table)
             done = self._passes
         self.__dict__.update(known)
         self._go_through(plan, blocks, done)

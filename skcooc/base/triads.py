@@ -152,7 +152,7 @@ class TriadEstimator(CooccurrenceEstimator):
         components: Array = self._state.params.middle.T
         return components
 
-    def _continued(self, plan: Plan, X: Counts) -> State:
+    def _begun_at(self, plan: Plan, X: Counts) -> State:
         """Where a warm start goes on, where it has the values of the second way."""
         observed = cast(Triples, X).middle_sums
         known: Array = np.asarray(self.middle_components_.any(axis=0))
@@ -161,7 +161,7 @@ class TriadEstimator(CooccurrenceEstimator):
                 "warm_start=True goes on from a model in which values of the second way of X have "
                 "probability zero, or are not. Set warm_start=False to start anew."
             )
-        return super()._continued(plan, X)
+        return super()._begun_at(plan, X)
 
     def _checked(self, X: Triads) -> Block:
         check_is_fitted(self)

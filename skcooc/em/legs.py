@@ -52,6 +52,7 @@ class Fit(NamedTuple):
     stopped: bool = False  # by the observer
     splits: list[Split] | None = None  # of an annealed run
     stats: Statistics = None  # at the parameters returned; None where nobody asked
+    end: Run | None = None  # what another fit goes on from; None where nobody asked, or none can
     X: Counts | None = None  # what they were fitted to in the end
 
 
@@ -132,6 +133,9 @@ class Solver(Protocol):
     def needs(self) -> Mapping[Need, str]:
         """What it needs of a table, and what to set instead; "alternation" of a model, too."""
 
+    def moved(self, to: Callable[[Rows], Rows]) -> Self:
+        """The same, with the states of rows that it keeps elsewhere."""
+
     def step(self, leg: Leg, state: State) -> tuple[State, float]:
         """The next state, and the objective of this one, in nats."""
 
@@ -162,6 +166,10 @@ class Run:
         """The same, which stays as it is when this one goes on."""
         return replace(self, solver=copy(self.solver), history=list(self.history))
 
+    def moved(self, to: Callable[[Rows], Rows]) -> Run:
+        """Another one, which goes on from here, with states of rows elsewhere."""
+        return Run(self.state._replace(rows=to(self.state.rows)), self.solver.moved(to))
+
     def judge(self, validation: Validation, beta: float) -> None:
         """Keep the state if it is the best."""
         self.since_best += 1
@@ -190,16 +198,18 @@ def fit(
 
     The generator is for starts and splits alone. ``observe`` is called after every iteration with
     the state of the finest table. ``start`` is where to begin instead of at random; ``resume`` what
-    was observed of a fit that was cut short, which goes on as if nothing had happened.
+    was observed of a fit that was cut short, which goes on as if nothing had happened, or a run
+    without iterations: its solver makes those of the first leg.
     """
-    run = resume.copy() if resume else Run(start or parts[0].begin(rng), solver)
+    run = resume.copy() if resume else Run(start or parts[0].begin(rng), copy(solver))
     stopped = False
     while run.part < len(parts) and not stopped:
         part = parts[run.part]
         if run.n_iter == 0:
             part.enter(run, rng)
-            run.solver, run.settled = copy(solver), False
-            run.objective, run.since_least = np.inf, 0
+            if run.history:  # of the legs before
+                run.solver, run.settled = copy(solver), False
+                run.objective, run.since_least = np.inf, 0
         leg = part.at(run)
         while not (run.settled or run.n_iter >= leg.max_iter or stopped):
             iterate(run, leg)

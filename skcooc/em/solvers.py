@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import partial
 from types import MappingProxyType
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -32,6 +33,11 @@ class Sweep(NamedTuple):
     objective: float  # free energy less log prior, nats
 
 
+def moved(step: Sweep | None, to: Callable[[Rows], Rows]) -> Sweep | None:
+    """The same, with states of rows elsewhere."""
+    return None if step is None else step._replace(rows=to(step.rows))
+
+
 def sweep(leg: Leg, state: State) -> Sweep:
     """The E-step, where the counts are."""
     rows, stats = leg.X.expect(leg.model, *state, leg.beta)
@@ -48,6 +54,15 @@ class Accelerated:
 
     pace: float
     needs: Mapping[Need, str] = MappingProxyType({})
+
+    def __init__(self) -> None:
+        self._plain: Sweep | None = None  # the last plain sweep
+
+    def moved(self, to: Callable[[Rows], Rows]) -> Self:
+        """The same, with the states of rows that it keeps elsewhere."""
+        new = copy(self)
+        new._plain = moved(self._plain, to)
+        return new
 
     def step(self, leg: Leg, state: State) -> tuple[State, float]:
         """An E-step and an M-step; the objective at the E-step."""
@@ -78,9 +93,16 @@ class OverRelaxation(Accelerated):
     """Over-relaxed EM: beyond the M-step along the direction it took (memo, eq. 63)."""
 
     def __init__(self, eta: float) -> None:
+        super().__init__()
         self.eta = self.pace = eta  # with 1, the plain step, nothing is kept
-        self._plain: Sweep | None = None  # the last plain sweep
-        self._taken: Sweep | None = None  # what was made of it
+        self._taken: Sweep | None = None  # what was made of the last plain sweep
+
+    def moved(self, to: Callable[[Rows], Rows]) -> Self:
+        """Also: where the plain step was taken, it still is."""
+        new = super().moved(to)
+        plain = self._taken is self._plain
+        new._taken = new._plain if plain else moved(self._taken, to)
+        return new
 
     def undo(self, step: Sweep) -> Sweep | None:
         plain, relaxed = self._plain, self._taken is not self._plain
@@ -112,7 +134,7 @@ class Momentum(Accelerated):
     least_fall = 0.0  # nats by which the objective falls at least, or there is a restart
 
     def __init__(self) -> None:
-        self._plain: Sweep | None = None  # the last plain sweep
+        super().__init__()
         self._age = 0  # steps since the restart
         self._extrapolated = False
 

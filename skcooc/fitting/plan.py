@@ -41,6 +41,7 @@ class Options:
     early_stopping: bool
     n_jobs: int | None
     seeds: tuple[int, ...]  # one for each restart
+    resumable: bool  # whether another fit is to go on from where this one ends
 
     @property
     def n_threads(self) -> int:

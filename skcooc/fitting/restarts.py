@@ -142,12 +142,12 @@ def best_restart(
     heldout: HeldOut | None,
     options: Options,
     progress: Progress,
-    start: State | None,
+    start: Run | None,
 ) -> Fit:
     """The best of several random starts, run side by side where there are threads for it.
 
-    The plan is of the model that has grown, if it grows. ``start`` is where to begin instead of at
-    random. The fit has statistics at its parameters.
+    The plan is of the model that has grown, if it grows. ``start`` is what a warm start goes on
+    from. The fit has statistics at its parameters.
     """
     model, seeds, beta = plan.equations, unfinished.seeds, unfinished.beta
     ended, underway = dict(unfinished.ended), dict(unfinished.underway)
@@ -156,7 +156,7 @@ def best_restart(
     def run(number: int, watched: Watched | None) -> Fit:
         if number in ended:
             return ended[number]
-        rng, resume = np.random.default_rng(seeds[number]), None
+        rng, resume = np.random.default_rng(seeds[number]), start
         if number in underway:
             resume, rng.bit_generator.state = underway[number]
 
@@ -170,10 +170,13 @@ def best_restart(
             if watched is not None:
                 X = X.watched(watched.after_block)
             params = None if number else unfinished.params  # other starts are random
-            parts, begin = _way(plan, X, beta, options, heldout, start, params)
-            observed = ignore if watched is None else observe
+            parts, begin = _way(plan, X, beta, options, heldout, start is not None, params)
+            observed = observe if watched is not None or options.resumable else ignore
             found = fit(parts, rng, options.solver, observed, begin, resume)
             ended[number] = _settled(found, model, X)
+            if options.resumable:
+                end = _end(underway[number].run, found, X)
+                ended[number] = ended[number]._replace(end=end)
         underway.pop(number, None)
         return ended[number]
 
@@ -187,12 +190,12 @@ def _way(
     beta: float,
     options: Options,
     heldout: HeldOut | None,
-    start: State | None,
+    warm: bool,
     params: Params | None,
 ) -> tuple[list[Part], State | None]:
-    """What a run goes through, and where it begins: there, with these parameters, or at random."""
-    if start is not None:
-        return plan.last_leg(X, beta, options, heldout), start
+    """What a run goes through, and where it begins: with these parameters, or at random."""
+    if warm:
+        return plan.last_leg(X, beta, options, heldout), None
     if params is None or plan.hands_on is None:
         return plan.legs(plan.scales(X), beta, options, heldout), None
     parts = plan.burnt_in.legs(plan.scales(X), beta, options, heldout)
@@ -210,6 +213,16 @@ def _settled(found: Fit, model: Model, X: Counts) -> Fit:
     last = (X if found.X is None else found.X).watched(lambda: None)  # it is no iteration
     rows, stats = last.expect(model, found.params, found.rows, found.beta)
     return found._replace(rows=rows, stats=stats, X=None)
+
+
+def _end(last: Run, found: Fit, X: Counts) -> Run | None:
+    """What a warm start on the same table goes on from; None where it is to begin elsewhere.
+
+    So it is where an earlier iteration was the best, or a round of bursts has counts of its own.
+    """
+    if found.stopped or last.best is not None or last.anchor is not None:
+        return None
+    return last.moved(X.lasting)
 
 
 def _loss(fit: Fit) -> float:

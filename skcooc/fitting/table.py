@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcooc.counts.threads import threads
-from skcooc.em import Fit, State, TemperatureRange
+from skcooc.em import Fit, Run, TemperatureRange
 from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import Probe, best
 from skcooc.fitting.plan import Aims, Grown, Options, Plan
@@ -42,13 +42,14 @@ def fit(
     sample: Block,
     options: Options,
     progress: Progress,
-    start: State | None = None,
+    start: Run | None = None,
     resume: Unfinished | None = None,
 ) -> Fitted:
     """Fit a model to counts.
 
-    The temperature is chosen on the sample, rows of X or all. From a given start there is neither
-    burn-in nor search. ``resume`` is what was done before the fit was cut short.
+    The temperature is chosen on the sample, rows of X or all. A warm start has neither burn-in nor
+    search: ``start`` is what it goes on from. ``resume`` is what was done before the fit was cut
+    short.
     """
     if resume:
         options = replace(options, seeds=resume.seeds)

@@ -1,0 +1,134 @@
+"""Warm starts: ten iterations and ten more are twenty, where nothing else has changed."""
+
+import pickle
+from copy import copy
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    ClusteringProjection,
+    ProductSpaceMixture,
+    SymmetricClustering,
+)
+from skcooc.em import OverRelaxation, Run
+from tests.tables import planted
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+
+X = planted(n_observations=4000).X.astype(float)
+OPTIONS = {"tol": 0, "random_state": 0, "warm_start": True}
+MODELS = [
+    AspectModel(3, beta=0.9),
+    AspectModel(3, beta=0.9, relaxation=1.8),
+    AspectModel(3, beta=1.0, relaxation="alternating"),
+    AspectModel(3, beta=0.7, cooling=0.8),
+    AspectModel(3, beta=0.9, leave_one_out=True),
+    ProductSpaceMixture(3, 3, beta=0.9),
+    AsymmetricClustering(3, beta=0.3),
+    AsymmetricClustering(3, beta=0.3, relaxation="momentum"),
+    SymmetricClustering(3, 3, beta=0.7),
+    ClusterAbstraction(3, beta=0.4, abstraction="constant"),
+    ClusteringProjection(3, 4, beta=0.3),
+]
+
+
+def fitted(estimator, n_iter, **options):
+    return clone(estimator).set_params(**OPTIONS, max_iter=n_iter).set_params(**options).fit(X)
+
+
+def again(model, table=X, **options):
+    """Ten more iterations of a model that was pickled."""
+    model = pickle.loads(pickle.dumps(model))
+    return model.set_params(**{"max_iter": 10, "warm_start": True, **options}).fit(table)
+
+
+def assert_same(one, two):
+    for name in ("components_", "embedding_", "weights_", "objective_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_ten_and_ten_iterations_are_twenty(model):
+    half, whole = fitted(model, 10), fitted(model, 20)
+    assert_same(again(half), whole)
+    assert_same(copy(half).fit(X), whole)
+    assert_same(half.fit(X), whole)  # what was kept is as it was
+
+
+def forgetful(run, to):
+    """A broken twin: it goes on from there, but what makes steps longer begins anew."""
+    return Run(run.state, OverRelaxation(1.8))
+
+
+def settled(model):
+    """Another: it goes on from rows that are what the parameters make of them."""
+    kept = vars(model)
+    kept["_end"].state = kept["_state"]
+    return model
+
+
+def test_what_is_not_kept_is_found_out(monkeypatch):
+    model = AspectModel(3, beta=0.9, relaxation=1.8)
+    half, whole = fitted(model, 10), fitted(model, 20)
+    with pytest.raises(AssertionError):
+        assert_same(again(settled(fitted(model, 10))), whole)
+    monkeypatch.setattr(Run, "moved", forgetful)
+    with pytest.raises(AssertionError):
+        assert_same(again(half), whole)
+
+
+OTHERS = [
+    {"table": planted(n_observations=4000, seed=1).X.astype(float)},
+    {"table": X[::-1]},
+    {"table": X[:50]},
+    {"table": X.astype(np.float32)},
+    {"beta": 0.8},
+    {"relaxation": 1.5},
+    {"tempering": "likelihood"},
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=str)
+def test_steps_begin_anew_with_other_data_or_another_model(other):
+    model = AspectModel(3, beta=0.9, component_prior=0.01)
+    one, two = (fitted(model, 10, warm_start=kept) for kept in (True, False))
+    assert [vars(begun)["_end"] is None for begun in (one, two)] == [False, True]
+    assert_same(again(one, **other), again(two, **other))
+
+
+def test_a_batch_is_other_data():
+    one, two = (fitted(AspectModel(3, beta=0.9), 10, warm_start=kept) for kept in (True, False))
+    assert_same(again(one.partial_fit(X[:20])), again(two.partial_fit(X[:20])))
+
+
+@pytest.mark.parametrize("relaxation", ["momentum", "alternating", 1.8])
+def test_data_that_look_the_same_do_no_harm(relaxation):
+    """Sums of rows and columns are the same: the first steps are wrong, and none after them."""
+    table, swapped = X.toarray() + 1, np.zeros(X.shape)
+    swapped[:20, :20] = np.outer(*[1 - 2 * (np.arange(20) % 2)] * 2)
+    other = table + swapped
+    model = AspectModel(3, beta=1.0, relaxation=relaxation, tol=0, max_iter=10, random_state=0)
+    end = clone(model).set_params(warm_start=True).fit(table).set_params(max_iter=300, tol=1e-9)
+    end.fit(other)
+    energies = np.array([record.free_energy for record in end.history_])
+    assert (np.diff(energies[2:]) <= 1e-9 * energies[0]).all()
+    anew = clone(model).fit(table).set_params(max_iter=300, tol=1e-9, warm_start=True).fit(other)
+    assert end.objective_ == pytest.approx(anew.objective_, rel=1e-4)
+
+
+SIZES = [("momentum", 2, 1), (1.8, 2, 2), (1.0, 1, 0)]
+
+
+@pytest.mark.parametrize(("relaxation", "n_rows", "n_columns"), SIZES)
+def test_what_is_kept_is_small(relaxation, n_rows, n_columns):
+    model = AspectModel(30, beta=0.9, relaxation=relaxation)
+    warm, cold = (fitted(model, 10, warm_start=kept) for kept in (True, False))
+    more = len(pickle.dumps(warm)) - len(pickle.dumps(cold))
+    kept = n_rows * warm.embedding_.nbytes + n_columns * warm.components_.nbytes
+    assert kept <= more < kept + 2000
+    assert vars(again(warm, warm_start=False))["_end"] is None
