@@ -43,7 +43,7 @@ class MixtureFeatures(
     Parameters
     ----------
     estimator : estimator of this package
-        What is fitted, to counts. An `AspectModel` is what was measured.
+        What is fitted, to counts. An `AspectModel` is what was measured; hard clusters stay hard.
 
     beta : float, default=0.2
         Inverse temperature of the fold-in, above 0 and at most 1. That of the fit is the
