@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.em import TemperatureRange
-from skcooc.em.temperature import Probe, best, search, search_left_out, search_prior
+from skcooc.em.refinements import search_left_out, search_prior
+from skcooc.em.temperature import Probe, best, search
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.consensus import Consensus, consensus
 from skcooc.fitting import Options, Plan

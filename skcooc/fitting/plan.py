@@ -13,16 +13,9 @@ from numpy.typing import ArrayLike
 from skcooc.counts.threads import n_threads
 from skcooc.em import Bursts, Cooling, Leg, Split, TemperatureRange
 from skcooc.em.legs import Observe, Part, Solver
+from skcooc.em.refinements import N_EXPONENTS, N_LEFT_OUT, N_PRIORS
 from skcooc.em.scales import Scale, scales
-from skcooc.em.temperature import (
-    N_EXPONENTS,
-    N_LEFT_OUT,
-    N_PRIORS,
-    N_PROBES,
-    PROBE_ITERATIONS,
-    Coarse,
-    Exponents,
-)
+from skcooc.em.temperature import N_PROBES, PROBE_ITERATIONS, Coarse, Exponents
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import Division
 from skcooc.protocol import Array, Block, Counts, Model, Need, Params

@@ -13,18 +13,14 @@ from skcooc.counts.threads import threads
 from skcooc.em import State, TemperatureRange
 from skcooc.em import fit as fit_legs
 from skcooc.em.legs import Part
-from skcooc.em.temperature import (
-    Probe,
-    Sought,
-    best,
+from skcooc.em.refinements import (
     is_thin,
-    search,
-    search_coarsely,
     search_exponents,
     search_left_out,
     search_prior,
     search_smaller,
 )
+from skcooc.em.temperature import Probe, Sought, best, search, search_coarsely
 from skcooc.fitting.plan import Aims, Options, Plan
 from skcooc.fitting.restarts import Progress
 from skcooc.heldout import HeldOut, Validation

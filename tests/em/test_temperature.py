@@ -2,19 +2,8 @@ import numpy as np
 import pytest
 
 from skcooc.em import TemperatureRange
-from skcooc.em.temperature import (
-    N_PROBES,
-    Coarse,
-    Probe,
-    best,
-    best_beta,
-    is_thin,
-    search,
-    search_coarsely,
-    search_exponents,
-    search_prior,
-    search_smaller,
-)
+from skcooc.em.refinements import is_thin, search_exponents, search_prior, search_smaller
+from skcooc.em.temperature import N_PROBES, Coarse, Probe, best, best_beta, search, search_coarsely
 from skcooc.heldout import Validation
 
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from skcooc import AspectModel, AsymmetricClustering, Dyads, ProductSpaceMixture, RowBlocks
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, fit, solver
-from skcooc.em.temperature import N_PRIORS, WITH_PRIOR
+from skcooc.em.refinements import N_PRIORS, WITH_PRIOR
 from skcooc.equations.aspects import Aspects
 from skcooc.model_selection import TemperatureSearchCV, split_observations
 from tests.tables import planted
