@@ -213,7 +213,7 @@ def test_hard_clusters_by_the_integrated_likelihood():
     assert (search.best_n_components_, search.cv_results_["icl"].argmax()) == (3, 1)
     assert "integrated likelihood (ICL) is the largest" in search.summary()
     X = planted(3, 3000, kind="coclusters", n_column_clusters=2).X
-    model = SymmetricClustering(hard=True, n_init=2)
+    model = SymmetricClustering(hard=True)
     search = searched(model, [(2, 2), (3, 2), (3, 3)], X, cv=2)
     assert search.best_n_components_ == (3, 2)
     assert search.best_params_ == {"n_row_clusters": 3, "n_column_clusters": 2}
