@@ -133,8 +133,9 @@ class AspectModel(CooccurrenceEstimator):
         ``leave_one_out=True`` has no aspects that split: it needs one below 1, or None.
 
     tol : float, default=3e-6
-        EM stops when the free energy changes by less than this, relative to its size. With 1e-5
-        it stops too early: that costs up to half a per cent of the perplexity.
+        EM stops when the free energy falls by less than this, relative to its size; where
+        observations leave themselves out, when it does so for two iterations, since it may rise on
+        its way. With 1e-5 it stops too early: that costs up to half a per cent of the perplexity.
 
     Attributes
     ----------

@@ -64,7 +64,7 @@ class Leg:
     X: Counts  # (n, M)
     beta: float
     max_iter: int
-    tol: float  # it has converged where the objective changes by no more than this share of it
+    tol: float  # it has converged where the objective falls by no more than this share of it
     heldout: HeldOut | None = None  # validates every iteration; the best parameters are returned
     patience: int = 10  # iterations without a better held-out perplexity after which it ends
     enough: bool = False  # whether to reach max_iter is to converge

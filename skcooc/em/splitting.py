@@ -10,7 +10,7 @@ import numpy as np
 
 from skcooc.em.legs import Leg, Run, Split, State
 from skcooc.heldout import HeldOut
-from skcooc.protocol import Annealable, Array, Params, Statistics
+from skcooc.protocol import Annealable, Array, Counts, Params, Statistics
 
 PERTURBATION = 1e-2  # relative size of the noise that tells two copies apart
 SLOW = 1e-2  # of the tolerance: small differences, from which splits grow, hardly move it
@@ -45,8 +45,7 @@ class Splitting:
 
     def begin(self, rng: np.random.Generator) -> State:
         """Where a fit begins, unless it is told: with a single cluster."""
-        state = State(*self.model.random(self.leg.X, rng))
-        return mixed(self.model, state, [tuple(range(state.rows.shape[1]))])
+        return single(self.model, self.leg.X, rng)
 
     def at(self, run: Run) -> Leg:
         """The leg under way."""
@@ -141,6 +140,12 @@ def doubled(model: Annealable[Params, Statistics], state: State, rng: np.random.
     k = state.rows.shape[1]
     pairs = mixed(model, state, [(c % k,) for c in range(2 * k)])
     return pairs._replace(params=model.perturb(pairs.params, rng, PERTURBATION))
+
+
+def single(model: Annealable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
+    """One cluster, or component, made of all random ones."""
+    state = State(*model.random(X, rng))
+    return mixed(model, state, [tuple(range(state.rows.shape[1]))])
 
 
 def mixed(

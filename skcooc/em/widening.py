@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skcooc.em.legs import Leg, Run, State
-from skcooc.em.splitting import doubled, mixed
+from skcooc.em.splitting import doubled, mixed, single
 from skcooc.protocol import Annealable, Array, Params, Statistics
 
 BIRTH = 15  # iterations in which two copies drift apart
@@ -32,8 +32,7 @@ class Widening:
 
     def begin(self, rng: np.random.Generator) -> State:
         """Where a fit begins, unless it is told: with a single component."""
-        state = self.leg.begin(rng)
-        return mixed(self.model, state, [tuple(range(state.rows.shape[1]))])
+        return single(self.model, self.leg.X, rng)
 
     def at(self, run: Run) -> Leg:
         """The leg under way."""

@@ -75,7 +75,7 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         return Params(normalise(noise, axis=0, otherwise=0.0), weights), rows
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """The same."""
+        """That of ``start``, which is random."""
         return self.start(X, rng)
 
     @property

@@ -173,10 +173,9 @@ def best_restart(
             parts, begin = _way(plan, X, beta, options, heldout, start is not None, params)
             observed = observe if watched is not None or options.resumable else ignore
             found = fit(parts, rng, options.solver, observed, begin, resume)
-            ended[number] = _settled(found, model, X)
-            if options.resumable:
-                end = _end(underway[number].run, found, X)
-                ended[number] = ended[number]._replace(end=end)
+            settled = _settled(found, model, X)
+            end = _end(underway[number].run, found, X) if options.resumable else None
+            ended[number] = settled._replace(end=end)
         underway.pop(number, None)
         return ended[number]
 
