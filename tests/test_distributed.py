@@ -42,10 +42,7 @@ da = pytest.importorskip("dask.array")
 cluster_of = pytest.importorskip("distributed")
 counts_on_workers = pytest.importorskip("skcooc.counts.dask")
 
-pytestmark = [
-    pytest.mark.usefixtures("few_starts"),
-    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 SHORT = {"max_iter": 3, "tol": 0.0, "random_state": 0}
 ASPECTS = AspectModel(3, beta=0.9, max_iter=13, tol=0.0, random_state=0)
 ESTIMATORS = [
