@@ -29,14 +29,14 @@ def column_names(model: object, n_columns: int, feature_names: ArrayLike | None)
     if feature_names is None:
         numbered = [f"x{j}" for j in range(n_columns)]
         feature_names = getattr(model, "feature_names_in_", numbered)
-    return _named(feature_names, n_columns, "feature_names", "columns")
+    return named(feature_names, n_columns, "feature_names", "columns")
 
 
 def row_names_of(n_rows: int, row_names: ArrayLike | None) -> Array:
     """Names of the rows: those given, or their positions."""
     if row_names is None:
         return np.arange(n_rows)
-    return _named(row_names, n_rows, "row_names", "rows")
+    return named(row_names, n_rows, "row_names", "rows")
 
 
 def check_has(model: object, *attributes: str) -> None:
@@ -55,7 +55,8 @@ def most_probable(components: Array, n: int) -> Array:
     return np.argsort(-components, axis=1, kind="stable")[:, :n]
 
 
-def _named(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
+def named(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
+    """The names as an array; ValueError where there are not n of them."""
     checked = np.asarray(names, dtype=object)
     if checked.shape != (n,):
         raise ValueError(f"{parameter} has shape {checked.shape}, but the model has {n} {what}")
