@@ -4,7 +4,7 @@ and hand it to other tools."""
 from skcooc.inspection.explorer import Explorer, explore
 from skcooc.inspection.export import export_dict, export_text
 from skcooc.inspection.features import characteristic_features, node_top_features, top_features
-from skcooc.inspection.labels import name_topics
+from skcooc.inspection.labels import name_topics, set_names
 from skcooc.inspection.linkage import to_linkage
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
@@ -23,6 +23,7 @@ __all__ = [
     "nearest_rows",
     "node_top_features",
     "representative_rows",
+    "set_names",
     "to_linkage",
     "to_pyldavis",
     "top_features",
