@@ -1,6 +1,7 @@
 """Look into a fitted model: what its components are about, which rows are alike, its hierarchy;
 and hand it to other tools."""
 
+from skcooc.inspection.distinguishing import distinguishing_features
 from skcooc.inspection.explorer import Explorer, explore
 from skcooc.inspection.export import export_dict, export_text
 from skcooc.inspection.features import characteristic_features, node_top_features, top_features
@@ -16,6 +17,7 @@ __all__ = [
     "TopicStability",
     "characteristic_features",
     "describe",
+    "distinguishing_features",
     "explore",
     "export_dict",
     "export_text",
