@@ -8,6 +8,7 @@ from skcooc.inspection.labels import name_topics
 from skcooc.inspection.linkage import to_linkage
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
+from skcooc.inspection.shares import compare_shares, topic_shares
 from skcooc.inspection.stability import TopicStability, topic_stability
 from skcooc.inspection.tables import describe
 
@@ -15,6 +16,7 @@ __all__ = [
     "Explorer",
     "TopicStability",
     "characteristic_features",
+    "compare_shares",
     "describe",
     "explore",
     "export_dict",
@@ -26,5 +28,6 @@ __all__ = [
     "to_linkage",
     "to_pyldavis",
     "top_features",
+    "topic_shares",
     "topic_stability",
 ]

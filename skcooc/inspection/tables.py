@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import validate_params
 
 from skcooc.inspection.features import top_features
+from skcooc.inspection.frames import data_frame
 from skcooc.inspection.labels import given, name_topics
 from skcooc.inspection.names import HOW_MANY, check_has, most_probable
 from skcooc.inspection.rows import representative_rows
@@ -106,7 +107,7 @@ def describe(
         "probabilities": np.take_along_axis(P, top, axis=1).tolist(),
         "rows": representative_rows(model, n_rows, row_names),
     }
-    return _table({**columns, **_of_members(model, top)}, backend)
+    return data_frame({**columns, **_of_members(model, top)}, backend, "describe")
 
 
 def _of_members(model: Any, top: Array) -> dict[str, Array | Sequence[object]]:
@@ -115,16 +116,3 @@ def _of_members(model: Any, top: Array) -> dict[str, Array | Sequence[object]]:
         return {}
     low, high = (np.take_along_axis(of, top, axis=1) for of in model.component_intervals_)
     return {"intervals": np.stack([low, high], axis=2).tolist(), "affinity": model.affinity_}
-
-
-def _table(columns: Mapping[str, Array | Sequence[object]], backend: str) -> IntoDataFrame:
-    """The columns as a table of a library; ImportError where it is not installed."""
-    import narwhals  # scikit-learn needs it too; only tables do here
-
-    try:
-        return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
-    except ImportError as error:
-        raise ImportError(
-            f"describe needs {backend} for backend={backend!r}. "
-            f"Install it with `pip install {backend}`."
-        ) from error

@@ -2,10 +2,14 @@
 
 function interval(kind, g, k) {
   const { share, low, high } = data[kind];
-  return { share: share[g][k], low: low[g][k], high: high[g][k] };
+  const known = low[g][k] !== null;
+  const [from, to] = known ? [low[g][k], high[g][k]] : [share[g][k], share[g][k]];
+  return { share: share[g][k], low: from, high: to, known };
 }
 
-const spoken = ({ share, low, high }) => `${percent(share)} (${percent(low)} to ${percent(high)})`;
+// One row alone has no interval.
+const spoken = ({ share, low, high, known }) =>
+  known ? `${percent(share)} (${percent(low)} to ${percent(high)})` : `${percent(share)} (?)`;
 
 function bar({ share, low, high }, most) {
   const at = (value) => `${(100 * value) / most}%`;
