@@ -66,7 +66,7 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> Division:
 
 def read(by: Any) -> Column:
     """The values of an array, of a series, or of the one column of a dict or a data frame."""
-    import narwhals  # scikit-learn needs it too; only tables do here
+    import narwhals.stable.v2 as narwhals  # scikit-learn needs it too; only tables do here
 
     name = None
     if isinstance(by, Mapping):
