@@ -130,10 +130,11 @@ def explore(
     Notes
     -----
     Shares in groups are sum_i n_i P(z given x_i) / sum_i n_i over their rows, with intervals of
-    resampled rows; see :func:`topic_shares`. The slider of columns is Sievert and Shirley's relevance,
-    t log(P(y given z) / P(y)) + (1 - t) log P(y given z), from t = 0 to t = 1; instead of P(y), it
-    can compare with P(y given another topic). The map is scikit-learn's multidimensional scaling of
-    Hellinger distances. The topic of a word in a row is argmax_z P(z given x) P(y given z).
+    resampled rows; see :func:`topic_shares`. The slider of columns is Sievert and Shirley's
+    relevance, t log(P(y given z) / P(y)) + (1 - t) log P(y given z), from t = 0 to t = 1; instead
+    of P(y), it can compare with P(y given another topic). The map is scikit-learn's
+    multidimensional scaling of Hellinger distances. The topic of a word in a row is argmax_z P(z
+    given x) P(y given z).
 
     The perplexity of a row is exp(-mean log P(y given x)) of its observations. It is in sample for
     the rows that were fitted. Of other rows, one half of the observations is held out and scored,
