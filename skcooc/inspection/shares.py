@@ -12,11 +12,10 @@ from scipy.stats import false_discovery_control
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
+from skcooc.inspection.found import found
 from skcooc.inspection.frames import data_frame
 from skcooc.inspection.groups import Division, divide
-from skcooc.inspection.labels import given, name_topics
 from skcooc.inspection.resampling import Mass, Shares, differences, p_values, shares
-from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, RandomState
 
 if TYPE_CHECKING:
@@ -120,8 +119,8 @@ def topic_shares(
     [['a', 3, 0.8], ['b', 1, 0.0]]
     """
     of = divided(model, by, feature_names, freq, names)
-    found = shares(of.mass, of.division.members, n_resamples, level, _seed(random_state))
-    return data_frame({**_lines(of), **_flat(found)}, backend, "topic_shares")
+    its = resampled(of, n_resamples, level, random_state)
+    return data_frame({**_lines(of), **_flat(its)}, backend, "topic_shares")
 
 
 @validate_params(
@@ -231,12 +230,15 @@ def divided(
     names: Sequence[str] | Mapping[int, str] | None,
 ) -> Divided:  # fmt: skip
     """The rows of a model in groups."""
-    found = unwrap(model, "components_", "embedding_", "row_distribution_")
-    rows = np.asarray(found.model.row_distribution_, dtype=np.float64)
-    joint = rows[:, None] * np.asarray(found.model.embedding_)
-    columns = found.column_names(feature_names)
-    topics = given(names, name_topics(found.model, columns))
-    return Divided(Mass(joint, rows), divide(by, rows, freq), topics)
+    topics = found(model, feature_names, names)
+    rows = topics.row_distribution
+    mass = Mass(rows[:, None] * topics.mixtures, rows)
+    return Divided(mass, divide(by, rows, freq), topics.names)
+
+
+def resampled(of: Divided, n_resamples: int, level: float, random_state: RandomState) -> Shares:
+    """The shares in all groups, with their intervals."""
+    return shares(of.mass, of.division.members, n_resamples, level, _seed(random_state))
 
 
 def _seed(random_state: RandomState) -> int:
@@ -258,8 +260,8 @@ def _lines(of: Divided) -> dict[str, Array]:
     }
 
 
-def _flat(found: Shares) -> dict[str, Array]:
-    return {name: values.ravel() for name, values in found._asdict().items()}
+def _flat(of: Shares) -> dict[str, Array]:
+    return {name: values.ravel() for name, values in of._asdict().items()}
 
 
 def _adjusted(p: Array) -> Array:
