@@ -174,6 +174,6 @@ def runs(places: Array) -> list[slice]:
     [slice(0, 1, None), slice(1, 4, None)]
     """
     steps = np.diff(places).astype(float)
-    after = 1 + np.flatnonzero(steps > WIDE * np.median(steps)) if len(steps) else []
-    ends = [0, *map(int, after), len(places)]
+    usual = np.median(steps) if len(steps) else 0.0
+    ends = [0, *(1 + np.flatnonzero(steps > WIDE * usual)).tolist(), len(places)]
     return [slice(a, b) for a, b in itertools.pairwise(ends)]

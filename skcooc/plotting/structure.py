@@ -171,9 +171,10 @@ class StructureDisplay(Display):
         ax.set_ylabel("share of the row")
         ax.spines[:].set_visible(False)
         handles, names = ax.get_legend_handles_labels()
-        place = {"loc": "upper left", "bbox_to_anchor": (1, 1.03), "borderaxespad": 0.2}
-        ax.legend(handles[::-1], names[::-1], fontsize=FONT, handlelength=1, **place,
-                  labelspacing=0.2)  # fmt: skip
+        ax.legend(
+            handles[::-1], names[::-1], fontsize=FONT, handlelength=1, labelspacing=0.2,
+            loc="upper left", bbox_to_anchor=(1, 1.03), borderaxespad=0.2,
+        )  # fmt: skip
 
 
 def thinned(mixtures: Array, division: Division, n_rows: int) -> Bars:
@@ -211,7 +212,7 @@ def _palette() -> list[str]:
     from matplotlib.colors import to_hex, to_rgb
 
     own = colours()
-    return own + [to_hex(tuple((1 - PALE) * c + PALE for c in to_rgb(name))) for name in own]
+    return own + [to_hex((1 - PALE) * np.array(to_rgb(name)) + PALE) for name in own]
 
 
 def _short(text: str) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.found import found
 from skcooc.inspection.places import places
-from skcooc.plotting.apart import Box, place
+from skcooc.plotting.apart import Box, leader, place
 from skcooc.plotting.canvas import (
     NEUTRAL,
     Display,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SIDE, FEW = 400.0, 25  # points: width of a new map, and topics up to which it has this
 LONGEST = 130.0  # points: of a name
-FILLED = 0.12  # share of the map that circles cover, if none is over another
+FILLED = 0.08  # share of the map that circles cover, if none is over another
 AIR = 4.0  # points around all
 
 
@@ -150,10 +150,8 @@ class TopicMapDisplay(Display):
             self.texts_[k] = self.ax_.text(
                 *middle, name, fontsize=FONT, ha="center", va="center", parse_math=False
             )
-            nearest = np.clip(centers[k], box[:2], box[2:])
-            way = nearest - centers[k]
-            if np.linalg.norm(way) > radii[k] + 2 * AIR:
-                lines.append([centers[k] + way * radii[k] / np.linalg.norm(way), nearest])
+            if (line := leader(centers[k], radii[k], box)) is not None:
+                lines.append(line)
         draw_lines(self.ax_, lines, NEUTRAL, 0.6)
 
     def _short(self, name: str) -> str:

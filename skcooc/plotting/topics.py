@@ -36,7 +36,7 @@ class TopicsDisplay(Display):
 
     The length of a bar is P(y given z), and the upright mark at it is P(y), the share of the column
     in all observations. Columns come by what :func:`skcooc.inspection.characteristic_features`
-    says. Above is the name of the topic and its share of the observations. Panels have scales of
+    says. Above is its share of the observations and its name. Panels have scales of
     their own.
 
     Parameters
@@ -121,7 +121,7 @@ class TopicsDisplay(Display):
         longest = max([*topic.probabilities, *topic.unigram], default=1.0)
         ax.set(ylim=(most - 0.4, -0.6), xlim=(0, 1.05 * longest))
         percent(ax.xaxis)
-        head(ax, f"{topic.name} ({topic.weight:.1%})", 0.6 * WIDTH)
+        head(ax, f"{topic.weight:.1%} {topic.name}", 0.6 * WIDTH)
 
 
 def _panels(its: Found, shown: list[int], n_features: int) -> list[Topic]:
