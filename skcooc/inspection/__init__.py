@@ -1,10 +1,11 @@
 """Look into a fitted model: what its components are about, which rows are alike, its hierarchy;
 and hand it to other tools."""
 
+from skcooc.inspection.distinguishing import distinguishing_features
 from skcooc.inspection.explorer import Explorer, explore
 from skcooc.inspection.export import export_dict, export_text
 from skcooc.inspection.features import characteristic_features, node_top_features, top_features
-from skcooc.inspection.labels import name_topics
+from skcooc.inspection.labels import name_topics, set_names
 from skcooc.inspection.linkage import to_linkage
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
@@ -18,6 +19,7 @@ __all__ = [
     "characteristic_features",
     "compare_shares",
     "describe",
+    "distinguishing_features",
     "explore",
     "export_dict",
     "export_text",
@@ -25,6 +27,7 @@ __all__ = [
     "nearest_rows",
     "node_top_features",
     "representative_rows",
+    "set_names",
     "to_linkage",
     "to_pyldavis",
     "top_features",

@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.labels import given, name_topics
+from skcooc.inspection.features import OF_ROWS
+from skcooc.inspection.labels import Names, given, name_topics
 from skcooc.inspection.unwrapping import unwrap
-from skcooc.protocol import Array
+from skcooc.protocol import Array, FactorModel
 
 
 class Found(NamedTuple):
     """K topics of N rows and M columns."""
 
+    model: Any
     components: Array  # (K, M): P(y given z)
     mixtures: Array  # (N, K): P(z given x)
     row_distribution: Array  # (N,): P(x)
     columns: Array  # (M,) names
     names: list[str]  # of the topics
-    parents: Array | None  # (K,), where they are the nodes of a tree
 
     @property
     def weights(self) -> Array:
-        """Share of the observations of each topic, (K,)."""
+        """Share of the observations of each topic, (K,); P(z) where no rows are kept."""
+        if not len(self.mixtures):
+            return np.asarray(self.model.weights_, dtype=np.float64)
         return self.row_distribution @ self.mixtures
 
 
-def found(
-    model: Any, feature_names: ArrayLike | None, names: Sequence[str] | Mapping[int, str] | None
-) -> Found:
+def found(model: FactorModel, feature_names: ArrayLike | None, names: Names | None) -> Found:
     """Of an estimator, or of one inside of a pipeline or a search; TypeError where it has none."""
-    inside = unwrap(model, "components_", "embedding_", "row_distribution_")
+    inside = unwrap(model, *OF_ROWS)
     columns = inside.column_names(feature_names)
-    tree = getattr(inside.model, "tree_", None)
     return Found(
+        inside.model,
         np.asarray(inside.model.components_, dtype=np.float64),
         np.asarray(inside.model.embedding_, dtype=np.float64),
         np.asarray(inside.model.row_distribution_, dtype=np.float64),
         columns,
         given(names, name_topics(inside.model, columns)),
-        None if tree is None else tree.parents,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,10 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
 from skcooc.inspection.found import found
-from skcooc.inspection.frames import data_frame
 from skcooc.inspection.groups import Division, divide
+from skcooc.inspection.labels import Names
 from skcooc.inspection.resampling import Mass, Shares, differences, p_values, shares
-from skcooc.protocol import Array, RandomState
+from skcooc.inspection.tables import table_of
+from skcooc.protocol import Array, FactorModel, RandomState
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -39,9 +39,9 @@ class Divided(NamedTuple):
 
 @validate_params(CHECKED, prefer_skip_nested_validation=True)
 def topic_shares(
-    model: Any, by: Any, feature_names: ArrayLike | None = None, *, freq: str = "auto",
+    model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *, freq: str = "auto",
     n_resamples: int = 200, level: float = 0.95, backend: str = "pandas",
-    names: Sequence[str] | Mapping[int, str] | None = None, random_state: RandomState = None,
+    names: Names | None = None, random_state: RandomState = None,
 ) -> IntoDataFrame:  # fmt: skip
     """The share of each topic in the observations of each group of rows, with intervals.
 
@@ -120,16 +120,16 @@ def topic_shares(
     """
     of = divided(model, by, feature_names, freq, names)
     its = resampled(of, n_resamples, level, random_state)
-    return data_frame({**_lines(of), **_flat(its)}, backend, "topic_shares")
+    return table_of({**_lines(of), **_flat(its)}, backend)
 
 
 @validate_params(
     {**CHECKED, "n_permutations": CHECKED["n_resamples"]}, prefer_skip_nested_validation=True
 )
 def compare_shares(
-    model: Any, by: Any, feature_names: ArrayLike | None = None, *, freq: str = "auto",
+    model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *, freq: str = "auto",
     n_resamples: int = 200, n_permutations: int = 999, level: float = 0.95,
-    backend: str = "pandas", names: Sequence[str] | Mapping[int, str] | None = None,
+    backend: str = "pandas", names: Names | None = None,
     random_state: RandomState = None,
 ) -> IntoDataFrame:  # fmt: skip
     """Where the share of a topic in a group differs from that in all other groups.
@@ -222,12 +222,12 @@ def compare_shares(
         "p_adjusted": _adjusted(p),
         "n_tests": np.full(len(p), np.isfinite(p).sum()),
     }
-    return data_frame(columns, backend, "compare_shares")
+    return table_of(columns, backend)
 
 
 def divided(
-    model: Any, by: Any, feature_names: ArrayLike | None, freq: str,
-    names: Sequence[str] | Mapping[int, str] | None,
+    model: FactorModel, by: Any, feature_names: ArrayLike | None, freq: str,
+    names: Names | None,
 ) -> Divided:  # fmt: skip
     """The rows of a model in groups."""
     topics = found(model, feature_names, names)

@@ -59,21 +59,21 @@ def unwrap(given: Any, *attributes: str) -> Unwrapped:
     NotFittedError is raised where it has not been fitted; TypeError where none has all of them,
     with the name of one beside that has, if there is one.
     """
-    layers = list(_layers(given))
-    found = (layer for layer in layers if _has(layer.model, attributes))
+    chain = list(layers(given))
+    found = (layer for layer in chain if _has(layer.model, attributes))
     if (layer := next(found, None)) is not None:
         return layer
     if hasattr(given, "fit"):
         check_is_fitted(given)
-    innermost = layers[-1].model
+    innermost = chain[-1].model
     missing = next(name for name in attributes if not hasattr(innermost, name))
-    inside = ", ".join(type(layer.model).__name__ for layer in layers[1:])
-    hints = (hint for layer in layers for hint in _beside(layer.model, attributes))
+    inside = ", ".join(type(layer.model).__name__ for layer in chain[1:])
+    hints = (hint for layer in chain for hint in _beside(layer.model, attributes))
     hint = next(hints, f", nor has what is inside: {inside}." if inside else ".")
     raise TypeError(f"{type(given).__name__} has no {missing}{hint}")
 
 
-def _layers(given: Any) -> Iterator[Unwrapped]:
+def layers(given: Any) -> Iterator[Unwrapped]:
     """What is given, what is inside, what is inside of that, and so on."""
     before: tuple[Any, ...] = ()
     while True:

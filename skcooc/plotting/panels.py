@@ -23,12 +23,13 @@ def panels(
 ) -> Array:
     """The n axes of a new figure, each with so much room; lengths in points."""
     import matplotlib.pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     across = min(n, ACROSS)
     down = -(-n // across)
     size = across * width / POINTS, down * height / POINTS
-    figure = plt.figure(figsize=size, layout="constrained")
-    figure.get_layout_engine().set(w_pad=AIR / POINTS, h_pad=AIR / POINTS)
+    layout = ConstrainedLayoutEngine(w_pad=AIR / POINTS, h_pad=AIR / POINTS)
+    figure = plt.figure(figsize=size, layout=layout)
     axes = figure.subplots(down, across, squeeze=False, sharex=sharex, sharey=sharey)
     for ax in axes.flat[n:]:
         ax.remove()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.found import chosen
 from skcooc.inspection.groups import Division
+from skcooc.inspection.labels import Names
 from skcooc.inspection.resampling import Shares
 from skcooc.inspection.shares import divided, resampled
 from skcooc.plotting.canvas import NEUTRAL, Display, colours, styled, text_width
 from skcooc.plotting.panels import ACROSS, FONT, cut, head, panels, percent, titles
-from skcooc.protocol import Array, RandomState
+from skcooc.protocol import Array, FactorModel, RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,9 +72,9 @@ class SharesDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, by: Any, feature_names: ArrayLike | None = None, *, freq: str = "auto",
-        topics: int | Sequence[int] = 12, n_resamples: int = 200, level: float = 0.95,
-        names: Sequence[str] | Mapping[int, str] | None = None, random_state: RandomState = None,
+        cls, model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *,
+        freq: str = "auto", topics: int | Sequence[int] = 12, n_resamples: int = 200,
+        level: float = 0.95, names: Names | None = None, random_state: RandomState = None,
     ) -> SharesDisplay:  # fmt: skip
         """Draw the shares in the groups of the rows that were fitted.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,10 +11,11 @@ from sklearn.utils._param_validation import validate_params
 
 from skcooc.inspection.found import chosen, found
 from skcooc.inspection.groups import Division, divide
+from skcooc.inspection.labels import Names
 from skcooc.inspection.names import HOW_MANY
 from skcooc.plotting.canvas import NEUTRAL, Display, colours, framed_axes, styled, text_width
 from skcooc.plotting.panels import FONT, cut
-from skcooc.protocol import Array
+from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,9 +82,9 @@ class StructureDisplay(Display):
     @classmethod
     @validate_params({"n_rows": HOW_MANY}, prefer_skip_nested_validation=True)
     def from_estimator(
-        cls, model: Any, by: Any = None, feature_names: ArrayLike | None = None, *,
+        cls, model: FactorModel, by: Any = None, feature_names: ArrayLike | None = None, *,
         freq: str = "auto", n_rows: int = 400, topics: int | Sequence[int] = 14,
-        names: Sequence[str] | Mapping[int, str] | None = None, ax: Axes | None = None,
+        names: Names | None = None, ax: Axes | None = None,
     ) -> StructureDisplay:  # fmt: skip
         """Draw the mixtures of the rows that were fitted.
 
@@ -212,7 +213,8 @@ def _palette() -> list[str]:
     from matplotlib.colors import to_hex, to_rgb
 
     own = colours()
-    return own + [to_hex((1 - PALE) * np.array(to_rgb(name)) + PALE) for name in own]
+    paler = [[(1 - PALE) * c + PALE for c in to_rgb(name)] for name in own]
+    return own + [to_hex((r, g, b)) for r, g, b in paler]
 
 
 def _short(text: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.found import found
+from skcooc.inspection.labels import Names
 from skcooc.inspection.places import places
 from skcooc.plotting.apart import Box, leader, place
 from skcooc.plotting.canvas import (
@@ -22,7 +23,7 @@ from skcooc.plotting.canvas import (
     text_width,
 )  # fmt: skip
 from skcooc.plotting.panels import FONT, cut
-from skcooc.protocol import Array
+from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,8 +78,8 @@ class TopicMapDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, feature_names: ArrayLike | None = None, *,
-        names: Sequence[str] | Mapping[int, str] | None = None, ax: Axes | None = None,
+        cls, model: FactorModel, feature_names: ArrayLike | None = None, *,
+        names: Names | None = None, ax: Axes | None = None,
     ) -> TopicMapDisplay:  # fmt: skip
         """Draw the map of the topics of a fitted model.
 
@@ -123,8 +124,8 @@ class TopicMapDisplay(Display):
         ax.set_xlabel("near each other: topics of like distributions (Hellinger distance)")
         ax.spines[:].set_visible(False)
         self.circles_ = ax.scatter(
-            *centers[order].T, s=(4 * radii[order] ** 2).tolist(), color=colours()[4], alpha=0.6,
-            edgecolors=NEUTRAL, linewidths=0.8,
+            centers[order, 0], centers[order, 1], s=(4 * radii[order] ** 2).tolist(),
+            color=colours()[4], alpha=0.6, edgecolors=NEUTRAL, linewidths=0.8,
         )  # fmt: skip
         self._write(centers, radii, order, Box(0, 0, *size))
         return self
@@ -146,9 +147,9 @@ class TopicMapDisplay(Display):
         for k, name, box in zip(order.tolist(), names, boxes, strict=True):
             if box is None:
                 continue
-            middle = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+            x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
             self.texts_[k] = self.ax_.text(
-                *middle, name, fontsize=FONT, ha="center", va="center", parse_math=False
+                x, y, name, fontsize=FONT, ha="center", va="center", parse_math=False
             )
             if (line := leader(centers[k], radii[k], box)) is not None:
                 lines.append(line)

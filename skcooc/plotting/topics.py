@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.found import Found, chosen, found
-from skcooc.inspection.labels import gains
-from skcooc.inspection.names import most_probable
+from skcooc.inspection.labels import Names
+from skcooc.inspection.ranking import Order, ranked
 from skcooc.plotting.canvas import NEUTRAL, Display, colours, styled
 from skcooc.plotting.panels import FONT, head, panels, percent, titles
-from skcooc.protocol import Array
+from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,9 +35,8 @@ class TopicsDisplay(Display):
     """Topics, each with a bar for each of its characteristic columns.
 
     The length of a bar is P(y given z), and the upright mark at it is P(y), the share of the column
-    in all observations. Columns come by what :func:`skcooc.inspection.characteristic_features`
-    says. Above is its share of the observations and its name. Panels have scales of
-    their own.
+    in all observations. Columns are those of :func:`skcooc.inspection.characteristic_features`.
+    Above is its share of the observations and its name. Panels have scales of their own.
 
     Parameters
     ----------
@@ -67,8 +66,9 @@ class TopicsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, feature_names: ArrayLike | None = None, *, n_features: int = 8,
-        topics: int | Sequence[int] = 12, names: Sequence[str] | Mapping[int, str] | None = None,
+        cls, model: FactorModel, feature_names: ArrayLike | None = None, *, n_features: int = 8,
+        order: Order = "characteristic",
+        topics: int | Sequence[int] = 12, names: Names | None = None,
     ) -> TopicsDisplay:  # fmt: skip
         """Draw the topics of a fitted model.
 
@@ -81,6 +81,8 @@ class TopicsDisplay(Display):
             Names of the columns; see :func:`skcooc.inspection.top_features`.
         n_features : int, default=8
             How many columns of each topic at most.
+        order : {"characteristic", "probable"}, default="characteristic"
+            Which columns: see :func:`skcooc.inspection.describe`.
         topics : int or sequence of int, default=12
             How many topics, the largest first; or which.
         names : sequence of K str, or dict of int to str, default=None
@@ -99,7 +101,7 @@ class TopicsDisplay(Display):
             lacks an attribute.
         """
         its = found(model, feature_names, names)
-        return cls(_panels(its, chosen(its.weights, topics), n_features)).plot()
+        return cls(_panels(its, chosen(its.weights, topics), n_features, order)).plot()
 
     @styled
     def plot(self) -> TopicsDisplay:
@@ -124,15 +126,11 @@ class TopicsDisplay(Display):
         head(ax, f"{topic.weight:.1%} {topic.name}", 0.6 * WIDTH)
 
 
-def _panels(its: Found, shown: list[int], n_features: int) -> list[Topic]:
-    unigram = its.weights @ its.components
-    gain = gains(its.components, unigram, its.parents)
-    top = most_probable(gain, n_features)
-    topics = []
+def _panels(its: Found, shown: list[int], n_features: int, order: Order) -> list[Topic]:
+    unigram, topics = its.weights @ its.components, []
+    top = ranked(its.model, n_features, order)
     for k in shown:
-        columns = [j for j in top[k].tolist() if gain[k, j] > 0]
-        words = [str(its.columns[j]) for j in columns]
-        topics.append(
-            Topic(its.names[k], its.weights[k], words, its.components[k, columns], unigram[columns])
-        )
+        words = [str(word) for word in its.columns[top[k]]]
+        p = its.components[k, top[k]]
+        topics.append(Topic(its.names[k], its.weights[k], words, p, unigram[top[k]]))
     return topics

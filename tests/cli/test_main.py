@@ -51,7 +51,7 @@ def test_a_hierarchy_is_printed_as_a_tree(summary, npz):
     assert "Tree of clusters, fitted to all observations" in out
     assert "Nearest rows" not in out
     columns = [f"column {j}" for j in range(20)]
-    tree = export_text(model, columns, 5).splitlines()
+    tree = export_text(model, columns, n_features=5).splitlines()
     assert [line[2:] for line in out.splitlines() if "|--- " in line] == tree
     assert found["tree"] == export_dict(model, columns)
     assert len(found["weights"]) == 5

@@ -22,7 +22,7 @@ def model(X):
 
 
 def test_lines_against_the_definitions(model, X):
-    table = describe(model, n_features=4, n_rows=2)
+    table = describe(model, n_features=4, n_rows=2, order="probable")
     assert isinstance(table, pd.DataFrame)
     assert table.columns.tolist() == COLUMNS
     assert table["component"].tolist() == [0, 1, 2]
@@ -30,10 +30,12 @@ def test_lines_against_the_definitions(model, X):
         shares = [X[i].sum() / X.sum() * model.embedding_[i, k] for i in range(20)]
         assert line["weight"] == pytest.approx(sum(shares))
         assert line["n_rows"] == sum(p.argmax() == k for p in model.embedding_)
-        assert line["features"] == top_features(model, 4)[k]
-        by_name = dict(zip(top_features(model, 7)[k], sorted(-model.components_[k]), strict=True))
+        assert line["features"] == top_features(model, n_features=4)[k]
+        by_name = dict(
+            zip(top_features(model, n_features=7)[k], sorted(-model.components_[k]), strict=True)
+        )
         assert line["probabilities"] == [-by_name[name] for name in line["features"]]
-        assert line["rows"] == representative_rows(model, 2)[k]
+        assert line["rows"] == representative_rows(model, n_rows=2)[k]
     assert table["weight"].sum() == pytest.approx(1)
 
 
@@ -62,25 +64,29 @@ def test_the_library_of_the_table(model, backend, kind):
 
 @pytest.mark.parametrize("backend", ["pandas", "polars"])
 def test_a_line_for_each_feature(model, backend):
-    table = describe(model, n_features=5, backend=backend)
+    table = describe(model, n_features=5, order="probable", backend=backend)
     long = table.explode(["features", "probabilities"])
     assert len(long) == 15
-    assert list(long["features"]) == [name for names in top_features(model, 5) for name in names]
+    assert list(long["features"]) == [
+        name for names in top_features(model, n_features=5) for name in names
+    ]
     expected = -np.sort(-model.components_, axis=1)[:, :5].ravel()
     np.testing.assert_allclose(np.array(long["probabilities"], dtype=float), expected)
 
 
 def test_names_given_or_seen_in_fit(model, X):
     features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
-    table = describe(model, features, rows)
+    table = describe(model, features, rows, order="probable")
     assert {len(names) for names in table["features"]} == {7}
     assert set(table["features"][0]) == set(features)
     assert set(table.explode("rows")["rows"]) <= set(rows)
     model = AspectModel(2, beta=1, tol=1e-2, random_state=0)
-    table = describe(model.fit(Dyads(X, column_names=list("abcdefg"))))
+    table = describe(model.fit(Dyads(X, column_names=list("abcdefg"))), order="probable")
     assert set(table["features"][0]) == set("abcdefg")
 
 
 def test_float32_is_read_as_it_is(X):
     model = AspectModel(2, beta=1, tol=1e-2, random_state=0).fit(X.astype(np.float32))
-    assert describe(model, n_features=1)["probabilities"][0] == [float(model.components_[0].max())]
+    assert describe(model, n_features=1, order="probable")["probabilities"][0] == [
+        float(model.components_[0].max())
+    ]

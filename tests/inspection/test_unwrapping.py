@@ -10,9 +10,37 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skcooc import AspectModel, AsymmetricClustering, AveragedModels, MixtureFeatures, RowMemory
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    AveragedModels,
+    ClusterAbstraction,
+    MixtureFeatures,
+    RowMemory,
+    SymmetricClustering,
+)
+from skcooc.inspection import (
+    characteristic_features,
+    describe,
+    export_dict,
+    export_text,
+    name_topics,
+    node_top_features,
+    representative_rows,
+    to_linkage,
+    to_pyldavis,
+    top_features,
+    topic_stability,
+)
 from skcooc.inspection.unwrapping import unwrap
 from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
+from skcooc.plotting import (
+    AbstractionDisplay,
+    AssociationDisplay,
+    HierarchyDisplay,
+    PerplexityDisplay,
+    SplitsDisplay,
+)
 
 TEXTS = ["tea cup tea", "cup of tea", "goal ball", "ball ball goal", "tea of tea", "a goal ball"]
 X = CountVectorizer().fit_transform(TEXTS).toarray()
@@ -111,3 +139,57 @@ def test_what_none_of_them_has():
     message = "RowMemory has no tree_, nor has what is inside: LatentDirichletAllocation"
     with pytest.raises(TypeError, match=message):
         unwrap(memory, "tree_")
+
+
+@pytest.fixture(scope="module")
+def tree():
+    model = ClusterAbstraction(2, tree="annealed", beta=0.9, max_iter=20, random_state=0)
+    return piped(model).fit(TEXTS)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        top_features,
+        node_top_features,
+        characteristic_features,
+        name_topics,
+        representative_rows,
+        export_text,
+        export_dict,
+        lambda *given: to_linkage(given[0]).tolist(),
+        lambda *given: describe(*given).to_dict("records"),
+        lambda *given: HierarchyDisplay.from_estimator(*given).features,
+        lambda *given: SplitsDisplay.from_estimator(*given).labels,
+        lambda model, *names: AbstractionDisplay.from_estimator(model, "tea", *names).name,
+    ],
+)
+def test_all_functions_look_inside(function, tree):
+    names = [] if function is representative_rows else [WORDS]
+    assert function(tree) == function(tree[-1], *names)
+
+
+def test_functions_of_tables_take_what_the_pipeline_takes(tree):
+    shown, expected = to_pyldavis(tree, TEXTS), to_pyldavis(tree[-1], X, WORDS)
+    for name in expected:
+        np.testing.assert_array_equal(shown[name], expected[name])
+    both = piped(SymmetricClustering(2, 2, hard=True, random_state=0)).fit(TEXTS)
+    display = AssociationDisplay.from_estimator(both, TEXTS)
+    assert sorted(word for words in display.columns.words for word in words) == WORDS
+    np.testing.assert_array_equal(np.sort(display.pairs[2]), np.sort(X[X > 0]))
+
+
+def test_the_starts_of_a_pipeline_differ():
+    model = AspectModel(2, beta=0.9, max_iter=2, tol=0)
+    found = topic_stability(piped(model), TEXTS, n_runs=2, random_state=0)
+    assert top_features(found.model) != []
+    assert found.affinities.max() < 1
+    alone = topic_stability(model, X, n_runs=2, random_state=0)
+    np.testing.assert_array_equal(alone.affinities, found.affinities)
+
+
+def test_perplexities_of_what_is_inside():
+    search = piped(beta(aspects(), "beta").set_params(param_grid={"beta": [0.8, 0.9]})).fit(TEXTS)
+    assert PerplexityDisplay.from_search(search).over == "beta"
+    alone = piped(AspectModel(2, max_iter=5, random_state=0)).fit(TEXTS)
+    assert PerplexityDisplay.from_estimator(alone).over == "beta"

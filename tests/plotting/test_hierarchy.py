@@ -17,7 +17,9 @@ NAMES = [f"{WORDS[j % 10]}{j // 10}" for j in range(30)]
 )
 def test_no_text_overlaps_another_or_is_cut_off(n_clusters, n_features):
     model = hierarchy_model(n_clusters)
-    figure = HierarchyDisplay.from_estimator(model, NAMES, n_features).figure_
+    figure = HierarchyDisplay.from_estimator(
+        model, NAMES, n_features=n_features, order="probable"
+    ).figure_
     assert overlaps(figure) == outside(figure) == []
 
 
@@ -49,8 +51,8 @@ def test_a_chain_and_nodes_with_many_children():
 
 def test_every_node_has_its_words_and_leaves_their_numbers_at_the_right():
     model = hierarchy_model(6)
-    display = HierarchyDisplay.from_estimator(model, NAMES, 4)
-    expected = node_top_features(model, 4, NAMES)
+    display = HierarchyDisplay.from_estimator(model, NAMES, n_features=4, order="probable")
+    expected = node_top_features(model, NAMES, n_features=4)
     assert sorted(display.texts_) == list(range(model.tree_.n_nodes))
     for node, text in display.texts_.items():
         shown = text.get_text().replace("\n", " ")
