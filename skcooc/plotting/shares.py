@@ -21,7 +21,7 @@ from skcooc.protocol import Array, FactorModel, RandomState
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT = 165.0, 105.0  # points: of a panel
+WIDTH, HEIGHT = 165.0, 115.0  # points: of a panel
 LINE = 11.0  # points: of a group
 LONGEST = 130.0  # points: of the name of a group
 WIDE = 3.0  # steps between groups, in units of the median, that no line goes over
@@ -117,7 +117,7 @@ class SharesDisplay(Display):
         ordered = self.division.ordered
         labels = [self._short(label) for label in self.division.labels]
         room = 0 if ordered else max(text_width(label, FONT) for label in labels) / ACROSS
-        height = HEIGHT if ordered else 50 + LINE * len(labels)
+        height = HEIGHT if ordered else max(50 + LINE * len(labels), 90)
         self.axes_ = panels(
             len(self.names), WIDTH + room, height, sharex=ordered, sharey=not ordered
         )
@@ -125,7 +125,7 @@ class SharesDisplay(Display):
         for k, ax in enumerate(self.axes_):
             (self._draw_line if ordered else self._draw_dots)(ax, k)
             head(ax, self.names[k], 0.7 * WIDTH)
-        share, group = "share of the observations", self.division.name or "group"
+        share, group = "share of observations", self.division.name or "group"
         titles(self.axes_, *((group, share) if ordered else (share, group)))
         return self
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skcooc.inspection.found import found
 from skcooc.inspection.labels import Names
 from skcooc.inspection.places import places
-from skcooc.plotting.apart import Box, leader, place
+from skcooc.plotting.apart import leader, place
 from skcooc.plotting.canvas import (
     NEUTRAL,
     Display,
@@ -127,7 +127,7 @@ class TopicMapDisplay(Display):
             centers[order, 0], centers[order, 1], s=(4 * radii[order] ** 2).tolist(),
             color=colours()[4], alpha=0.6, edgecolors=NEUTRAL, linewidths=0.8,
         )  # fmt: skip
-        self._write(centers, radii, order, Box(0, 0, *size))
+        self._write(centers, radii, order)
         return self
 
     def _centers(self, size: Array, largest: float) -> Array:
@@ -138,16 +138,16 @@ class TopicMapDisplay(Display):
         middle = (self.at.max(axis=0) + self.at.min(axis=0)) / 2
         return size / 2 + unit * (self.at - middle)
 
-    def _write(self, centers: Array, radii: Array, order: Array, within: Box) -> None:
+    def _write(self, centers: Array, radii: Array, order: Array) -> None:
         """The names, and lines to those that are not at their circle."""
         names = [self._short(self.names[k]) for k in order]
         sizes = [(1.04 * text_width(name, FONT), 1.25 * FONT) for name in names]
-        boxes = place(centers[order], radii[order], sizes, within)
+        boxes = place(centers[order], radii[order], sizes, size_in_points(self.ax_))
         self.texts_, lines = {}, []
         for k, name, box in zip(order.tolist(), names, boxes, strict=True):
             if box is None:
                 continue
-            x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+            x, y = (box[:2] + box[2:]) / 2
             self.texts_[k] = self.ax_.text(
                 x, y, name, fontsize=FONT, ha="center", va="center", parse_math=False
             )
