@@ -7,6 +7,7 @@ from skcooc.inspection.export import export_dict, export_text
 from skcooc.inspection.features import characteristic_features, node_top_features, top_features
 from skcooc.inspection.labels import name_topics, set_names
 from skcooc.inspection.linkage import to_linkage
+from skcooc.inspection.merging import drop_topics, merge_topics
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
 from skcooc.inspection.shares import compare_shares, topic_shares
@@ -20,9 +21,11 @@ __all__ = [
     "compare_shares",
     "describe",
     "distinguishing_features",
+    "drop_topics",
     "explore",
     "export_dict",
     "export_text",
+    "merge_topics",
     "name_topics",
     "nearest_rows",
     "node_top_features",

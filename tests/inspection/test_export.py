@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from skcooc.hierarchy import binary_tree, explicit_tree
-from skcooc.inspection import export_dict, export_text, node_top_features
+from skcooc.inspection import (
+    characteristic_features,
+    export_dict,
+    export_text,
+    name_topics,
+    node_top_features,
+)
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 
 TREES = {"one node": (1,), "binary": (5,), "any": (5, 40, 30, EXPLICIT)}
@@ -100,3 +106,13 @@ def test_an_empty_cluster_has_no_rows():
     assert "40 rows" in export_text(model).splitlines()[1]
     assert "0 rows" in export_text(model).splitlines()[2]
     assert [leaf["n_rows"] for leaf in export_dict(model)["children"]] == [40, 0]
+
+
+def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
+    expected = characteristic_features(model, n_features=3)
+    lines = export_text(model, n_features=3).splitlines()
+    for node, line in zip(model.tree_.preorder, lines, strict=True):
+        assert line.split("|--- ")[1].split(": ")[-1].split(" (")[0] == ", ".join(expected[node])
+    for node in nodes_of(export_dict(model, n_features=3)):
+        assert [feature["name"] for feature in node["features"]] == expected[node["node"]]
+        assert node["name"] == name_topics(model)[node["node"]]

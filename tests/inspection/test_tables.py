@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -5,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads
-from skcooc.inspection import describe, representative_rows, top_features
+from skcooc.inspection import characteristic_features, describe, representative_rows, top_features
 from tests.inspection.planted import hierarchy_model
 
 COLUMNS = ["component", "name", "weight", "n_rows", "features", "probabilities", "rows"]
@@ -90,3 +92,32 @@ def test_float32_is_read_as_it_is(X):
     assert describe(model, n_features=1, order="probable")["probabilities"][0] == [
         float(model.components_[0].max())
     ]
+
+
+def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
+    for order, features in (
+        ("characteristic", characteristic_features(model, n_features=4)),
+        ("probable", top_features(model, n_features=4)),
+    ):
+        table = describe(model, n_features=4, order=order)
+        assert table["features"].tolist() == features
+        assert [len(p) for p in table["probabilities"]] == [len(names) for names in features]
+    assert describe(model, n_features=4)["features"].tolist() == characteristic_features(
+        model, n_features=4
+    )
+    with pytest.raises(ValueError, match="'order' parameter of describe"):
+        describe(model, order="best")
+
+
+def test_a_single_component_has_its_probable_columns(X):
+    model = AspectModel(1, beta=1).fit(X)
+    assert describe(model, n_features=3)["features"].tolist() == top_features(model, n_features=3)
+
+
+def test_where_no_rows_are_kept_columns_are_compared_with_the_table(model):
+    alone = copy.copy(model)
+    alone.embedding_, alone.row_distribution_ = np.empty((0, 3)), np.empty(0)
+    q, reference = model.components_, model.unigram_
+    parts = q * np.log(q / ((q + reference) / 2))
+    expected = [[f"x{j}" for j in np.argsort(-row) if row[j] > 0] for row in parts]
+    assert characteristic_features(alone) == expected

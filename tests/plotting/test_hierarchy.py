@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from skcooc.hierarchy import explicit_tree
-from skcooc.inspection import node_top_features
+from skcooc.inspection import characteristic_features, node_top_features
 from skcooc.plotting import HierarchyDisplay
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.boxes import outside, overlaps
@@ -104,3 +104,11 @@ def test_the_upper_part(max_depth):
         cut = model.tree_.depths[node] == max_depth and node not in model.tree_.leaves
         assert text.get_text().endswith("…") == cut
     assert overlaps(display.figure_) == outside(display.figure_) == []
+
+
+def test_words_are_characteristic_unless_probable_ones_are_asked_for():
+    model = hierarchy_model(8)
+    shown = HierarchyDisplay.from_estimator(model, n_features=3).features
+    assert shown == characteristic_features(model, n_features=3)
+    shown = HierarchyDisplay.from_estimator(model, n_features=3, order="probable").features
+    assert shown == node_top_features(model, n_features=3)
