@@ -135,19 +135,28 @@ class StructureDisplay(Display):
         colour = _palette()
         if len(self.topics) > len(colour):
             raise ValueError(f"{len(self.topics)} topics are too many: colours are {len(colour)}.")
-        shown = [*(self.names[k] for k in self.topics), "others"]
-        names = [_short(name) for name in shown]
-        right = 30 + max(text_width(name, FONT) for name in names)
-        below = 30 + max(text_width(_short(label), FONT) for label in self.bars.labels)
+        places, names = _places(self.bars.sizes), [self.names[k] for k in self.topics]
+        layers = list(self.bars.mixtures[:, self.topics].T)
+        if len(self.topics) < len(self.names):
+            names, layers = [*names, "others"], [*layers, np.maximum(1 - np.sum(layers, axis=0), 0)]
+            colour[len(names) - 1 :] = [NEUTRAL]
+        right = 30 + max(text_width(_short(name), FONT) for name in names)
+        upright = self._upright(places)
+        below = 30 + (max(self._widths()) if upright else FONT)
         self.ax_ = framed_axes(WIDTH, HEIGHT, 44.0, below, right, 8.0) if ax is None else ax
-        places = _places(self.bars.sizes)
-        rest = 1 - self.bars.mixtures[:, self.topics].sum(axis=1)
-        layers = [*self.bars.mixtures[:, self.topics].T, np.maximum(rest, 0)]
         for k, (values, bottom) in enumerate(zip(layers, _bottoms(layers), strict=True)):
-            fill = colour[k] if k < len(self.topics) else NEUTRAL
-            self._fill(places, bottom, bottom + values, fill, names[k])
-        self._draw_axes(places)
+            self._fill(places, bottom, bottom + values, colour[k], _short(names[k]))
+        self._draw_axes(places, 90 if upright else 0)
         return self
+
+    def _widths(self) -> list[float]:
+        """Of the labels of the groups, in points."""
+        return [text_width(_short(label), FONT) for label in self.bars.labels]
+
+    def _upright(self, places: list[Array]) -> bool:
+        """Whether labels are wider than their groups."""
+        room = [WIDTH * (edges[-1] - edges[0]) for edges in places]
+        return any(width > at_most for width, at_most in zip(self._widths(), room, strict=True))
 
     def _fill(self, places: list[Array], low: Array, high: Array, colour: str, name: str) -> None:
         """A topic in all groups, whose bars are between their edges."""
@@ -158,13 +167,13 @@ class StructureDisplay(Display):
                 color=colour, linewidth=0, label=name if g == 0 else None,
             )  # fmt: skip
 
-    def _draw_axes(self, places: list[Array]) -> None:
+    def _draw_axes(self, places: list[Array], rotation: int) -> None:
         ax = self.ax_
         ax.set(xlim=(0, 1), ylim=(0, 1))
         ax.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
         middles = [edges[[0, -1]].mean() for edges in places]
         labels = [_short(label) for label in self.bars.labels]
-        ax.set_xticks(middles, labels, rotation=90, fontsize=FONT, parse_math=False)
+        ax.set_xticks(middles, labels, rotation=rotation, fontsize=FONT, parse_math=False)
         ax.tick_params("x", length=0)
         n, n_rows = len(self.bars.mixtures), self.bars.n_rows
         of = f"{n} of {n_rows} rows" if n < n_rows else f"{n} rows"

@@ -50,5 +50,8 @@ def test_bars_are_stacked_to_one():
 def test_one_group_and_too_many_topics():
     display = StructureDisplay.from_estimator(MODEL)
     assert display.ax_.get_xlabel() == "200 rows"
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert len(names) == 5  # all topics, and no others
+    assert "others" not in names
     with pytest.raises(ValueError, match="15 topics are too many"):
         StructureDisplay.from_estimator(aspects(n_topics=16), topics=15)
