@@ -45,6 +45,6 @@ print(f"{len(found)} of {table['n_tests'][0]} differences, of which the largest:
 print(found[["group", "topic", "share", "rest", "p_adjusted"]].head(6).to_string(index=False))
 
 # %%
-# Each document is a bar. A topic with a small share in a library may be all that there is to some of
-# its documents.
+# Each document is a bar. A topic with a small share in a library may be all that there is to some
+# of its documents.
 StructureDisplay.from_estimator(pipeline, library)

@@ -122,6 +122,15 @@ def test_shares_of_groups_and_their_intervals(model, page):
     assert [GROUPS[i] for i in range(len(X))] == [found["labels"][g] for g in found["of"]]
 
 
+def test_one_row_has_no_interval_and_rows_without_a_label_are_in_no_group(model):
+    groups = np.array(["many"] * len(X), dtype=object)
+    groups[:2] = "one", None
+    found = explore(model, X, feature_names=WORDS, groups=groups).shown["groups"]
+    assert (found["labels"], found["sizes"]) == (["many", "one"], [len(X) - 2, 1])
+    assert found["low"][1] == found["high"][1] == [None] * 3
+    assert None not in found["low"][0] + found["share"][1]
+
+
 def test_times_are_dates_or_numbers():
     everything = np.ones(100)
     members, labels, n, at = shares.by_time(np.arange(100.0), everything)

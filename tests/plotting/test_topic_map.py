@@ -25,7 +25,7 @@ def test_circles_are_at_their_places_with_areas_by_mass():
     np.testing.assert_allclose(ratios, ratios[0])
 
 
-@pytest.mark.parametrize("n_topics", [1, 2, 12, 60])
+@pytest.mark.parametrize("n_topics", [1, 2, 12, 30])
 def test_names_are_apart_and_within(n_topics):
     display = TopicMapDisplay.from_estimator(aspects(n_topics=n_topics, n_columns=90))
     assert overlaps(display.figure_) == outside(display.figure_) == []
