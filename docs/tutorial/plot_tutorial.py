@@ -59,9 +59,8 @@ print(f"inverse temperature {model.beta_:.2f}, {model.n_iter_} iterations")
 # The aspects, by their most probable words:
 from skcooc.inspection import top_features
 
-for weight, top in list(zip(model.weights_, top_features(model, words, n_features=7), strict=True))[
-    :8
-]:
+topics = top_features(model, words, n_features=7)
+for weight, top in list(zip(model.weights_, topics, strict=True))[:8]:
     print(f"{weight:.3f}  {', '.join(top)}")
 
 # %%
@@ -123,11 +122,8 @@ new = vectorizer.transform(
 )
 for mixture in model.transform(new):
     first, second = np.argsort(-mixture)[:2]
-    print(
-        f"{mixture[first]:.2f} {', '.join(top_features(model, words, n_features=4)[first])};  ",
-        end="",
-    )
-    print(f"{mixture[second]:.2f} {', '.join(top_features(model, words, n_features=4)[second])}")
+    print(f"{mixture[first]:.2f} {', '.join(topics[first][:4])};  ", end="")
+    print(f"{mixture[second]:.2f} {', '.join(topics[second][:4])}")
 
 # %%
 # Mixtures compare documents by what they are about:

@@ -116,7 +116,8 @@ class AssociationDisplay(Display):
         row_names : array-like of shape (N,), default=None
             Names of the rows. None means their positions.
         n_features : int, default=4
-            How many members of each cluster to write: those with the most observations.
+            How many members of each cluster to write: those with the most observations. Each object
+            is a member of one cluster, so that frequent members distinguish it, too.
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure, as large as it needs to be.
         scale : {"observations", "objects"}, default="observations"

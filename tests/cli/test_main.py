@@ -194,8 +194,10 @@ def test_a_folder(run, documents, tmp_path):
     assert "30 documents, 15 words, 360 observations" in out
 
 
-def test_aspects_are_the_topics_of_the_documents(run, texts):
-    out = run(texts, "--top", "5", "--seed", "2")
+@pytest.mark.parametrize("order", ["characteristic", "probable"])
+def test_aspects_are_the_topics_of_the_documents(run, texts, order):
+    out = run(texts, "--top", "5", "--seed", "2", "--order", order, "--skip-lda")
+    assert f"{order} words" in out
     aspects = [line.split("%  ")[1] for line in out.splitlines() if "%  " in line]
     assert sorted(sorted(line.split()) for line in aspects) == sorted(
         sorted(topic.split()) for topic in TOPICS
