@@ -48,10 +48,13 @@ def distinguishing_features(
     repeat what they have. Columns come by the lower end of theirs, and none is shown where that is
     below zero.
 
-    They say how far the choice of rows matters, and not how far the model does: its components were
-    made of the same counts, and columns are those which turned out best. Give other rows than those
-    fitted, and the first is no matter. Of simulated counts 95 of 100 intervals held the ratio, and
-    91 where rows were bursty; of very few rows they are too narrow.
+    They say how far the choice of rows matters, and not how far the model does. Of simulated counts
+    with mixtures that are known 95 of 100 intervals held the ratio, and 91 where rows were bursty.
+    Where an aspect model had to find the mixtures, and the twenty first columns of each component
+    are looked at, 89 of 100 did with five aspects and 400 rows, but 77 with 2000 rows, and 60 with
+    twenty aspects: mixtures are taken for purer than they are, so that ratios are too large, of
+    rows that were not fitted, too. Read them as a ranking which knows how much is known of each
+    column. An upper end is as good as infinite where the others have nothing of a column.
 
     Parameters
     ----------

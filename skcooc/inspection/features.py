@@ -124,8 +124,8 @@ def characteristic_features(
     ----------
     model : fitted estimator
         With ``components_`` (V, M), ``embedding_`` (N, V), ``row_distribution_`` (N,), and perhaps
-        ``tree_``. Where a table was read in blocks and no rows are kept, the unigram is that of the
-        table, with one observation more of each column.
+        ``tree_``. Where a table was read in blocks and no rows are kept, ``weights_`` say how large
+        the components are.
     feature_names : array-like of shape (M,), default=None
         Names of the columns; see :func:`top_features`.
     n_features : int, default=10

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import validate_params
 
 from skcooc.inspection.features import OF_ROWS
 from skcooc.inspection.names import HOW_MANY, most_probable
-from skcooc.inspection.ranking import gains
+from skcooc.inspection.ranking import gains, masses
 from skcooc.inspection.unwrapping import layers, unwrap
 from skcooc.protocol import Array, Components, FactorModel
 
@@ -66,8 +66,8 @@ def name_topics(
     if n_features < 1:
         raise ValueError(f"n_features={n_features} should be at least 1.")
     model, columns = found.model, found.column_names(feature_names)
-    weights = np.asarray(model.row_distribution_) @ np.asarray(model.embedding_)
-    return named_topics(model, np.asarray(model.components_, float), weights, columns, n_features)
+    q = np.asarray(model.components_, dtype=np.float64)
+    return named_topics(model, q, masses(model), columns, n_features)
 
 
 def named_topics(

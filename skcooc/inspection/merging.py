@@ -18,7 +18,8 @@ def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorM
     A merged topic is the mean of its members by their shares of the observations, and its share of
     a row is the sum of theirs. Nothing is fitted: predictions are those of the merged topics, and
     are the same where topics that were merged were. What it costs is seen on held-out observations,
-    ``merged.perplexity(X) / model.perplexity(X)``. To fit on from there, set ``warm_start=True``.
+    ``merged.perplexity(X) / model.perplexity(X)``. To fit on from there, set ``warm_start=True``;
+    ``partial_fit`` needs a fit first.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def gains_of(model: FactorModel) -> Array:
     """Those of the components of a model, in whose tree they are compared to their parents."""
     q = np.asarray(model.components_, dtype=np.float64)
     tree = getattr(model, "tree_", None)
-    return gains(q, _unigram(model, q), None if tree is None else tree.parents)
+    return gains(q, masses(model) @ q, None if tree is None else tree.parents)
 
 
 def gains(q: Array, unigram: Array, parents: Array | None = None) -> Array:
@@ -46,8 +46,9 @@ def gains(q: Array, unigram: Array, parents: Array | None = None) -> Array:
     return rel_entr(q, (q + reference) / 2)
 
 
-def _unigram(model: FactorModel, q: Array) -> Array:
-    """P(y) of the model, (M,); that of the table where no rows are kept."""
+def masses(model: FactorModel) -> Array:
+    """P(z), the shares of the observations, (K,); the prior where no rows are kept."""
     if not len(model.embedding_):
-        return np.asarray(model.unigram_)
-    return np.asarray(model.row_distribution_) @ np.asarray(model.embedding_) @ q
+        return np.asarray(model.weights_, dtype=np.float64)
+    shares = np.asarray(model.row_distribution_) @ np.asarray(model.embedding_)
+    return np.asarray(shares, dtype=np.float64)

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import validate_params
 from skcooc.inspection.features import OF_ROWS
 from skcooc.inspection.labels import Names, given, name_topics
 from skcooc.inspection.names import HOW_MANY
-from skcooc.inspection.ranking import ORDER, Order, ranked
+from skcooc.inspection.ranking import ORDER, Order, masses, ranked
 from skcooc.inspection.rows import representative_rows
 from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, FactorModel
@@ -68,7 +68,8 @@ def describe(
             What it is called.
         weight : float
             Share of the observations, sum_i P(x_i) P(z given x_i). It is the same for all models,
-            unlike ``weights_``, the prior.
+            unlike ``weights_``, the prior, which it is where a table was read in blocks and no
+            rows are kept.
         n_rows : int
             Number of rows of which it is the most probable component.
         features : list of str
@@ -110,7 +111,7 @@ def describe(
     columns: dict[str, Array | Sequence[object]] = {
         "component": np.arange(len(P)),
         "name": given(names, name_topics(model, words)),
-        "weight": np.asarray(model.row_distribution_ @ shares, dtype=np.float64),
+        "weight": masses(model),
         "n_rows": np.bincount(shares.argmax(axis=1), minlength=len(P)),
         "features": [[str(word) for word in words[of]] for of in top],
         "probabilities": [p[of].tolist() for p, of in zip(P, top, strict=True)],

@@ -7,7 +7,13 @@ import pyarrow as pa
 import pytest
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads
-from skcooc.inspection import characteristic_features, describe, representative_rows, top_features
+from skcooc.inspection import (
+    characteristic_features,
+    describe,
+    name_topics,
+    representative_rows,
+    top_features,
+)
 from tests.inspection.planted import hierarchy_model
 
 COLUMNS = ["component", "name", "weight", "n_rows", "features", "probabilities", "rows"]
@@ -114,10 +120,12 @@ def test_a_single_component_has_its_probable_columns(X):
     assert describe(model, n_features=3)["features"].tolist() == top_features(model, n_features=3)
 
 
-def test_where_no_rows_are_kept_columns_are_compared_with_the_table(model):
+def test_where_no_rows_are_kept_weights_say_how_large_components_are(model):
     alone = copy.copy(model)
     alone.embedding_, alone.row_distribution_ = np.empty((0, 3)), np.empty(0)
-    q, reference = model.components_, model.unigram_
+    q, reference = model.components_, model.weights_ @ model.components_
     parts = q * np.log(q / ((q + reference) / 2))
     expected = [[f"x{j}" for j in np.argsort(-row) if row[j] > 0] for row in parts]
     assert characteristic_features(alone) == expected
+    np.testing.assert_allclose(describe(alone)["weight"], model.weights_)
+    assert name_topics(alone, n_features=2) == [" · ".join(names[:2]) for names in expected]
