@@ -1,29 +1,33 @@
-"""Which numbers of components are tried where nobody says: more and more, then near the best."""
+"""Which numbers of components are tried, and in which order: first a few, then near the best."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 FIRST = 2  # components
-FACTOR = 1.5  # between the numbers tried first
-PATIENCE = 2  # of them that are no better than the best
+FACTOR = 2  # between the numbers tried first
 WIDEST, FINEST = 1 / 4, 1 / 25  # steps around the best, in shares of it; the last, or one
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two
 Visit: TypeAlias = Callable[[Sizes], float]  # how good they are: larger is better
 
 
-def explore(visit: Visit, limits: Sizes) -> None:
-    """Visit sizes that grow by half, all together, and then those around the best.
+def explore(visit: Visit, again: Visit, limits: Sizes) -> None:
+    """Visit sizes that double, all together, until one is no better; then those around the best.
+
+    Before that the best is visited again, since it may gain by what has more components. Where the
+    limits are the best, the curve has not ended, and there is nothing that it could name.
 
     >>> visited = []
     >>> def visit(sizes):
     ...     visited.append(sizes)
     ...     return -abs(sizes[0] - 9)
-    >>> explore(visit, (100,))
+    >>> explore(visit, visit, (100,))
     >>> visited
-    [(2,), (3,), (5,), (8,), (12,), (18,), (6,), (10,), (7,), (9,)]
+    [(2,), (4,), (8,), (16,), (8,), (10,), (6,), (9,), (7,)]
     """
     scores: dict[Sizes, float] = {}
 
@@ -32,22 +36,49 @@ def explore(visit: Visit, limits: Sizes) -> None:
             scores[sizes] = visit(sizes)
         return scores[sizes]
 
-    for sizes in growing(limits):
-        score(sizes)
-        tried = list(scores)
-        best = max(tried, key=score)
-        if len(tried) - tried.index(best) > PATIENCE:
+    best, *larger = growing(limits)
+    score(best)
+    for sizes in larger:
+        if score(sizes) <= score(best):
             break
-    descend(score, best, limits)
+        best = sizes
+    if best != limits:
+        scores[best] = again(best)
+        descend(score, best, limits)
 
 
 def growing(limits: Sizes) -> list[Sizes]:
-    """Sizes that grow by half, up to the limits."""
+    """Sizes that double, up to the limits."""
     sizes = [tuple(min(FIRST, limit) for limit in limits)]
     while sizes[-1] != limits:
-        larger = (int(FACTOR * n + 0.5) for n in sizes[-1])
+        larger = (FACTOR * n for n in sizes[-1])
         sizes.append(tuple(min(n, limit) for n, limit in zip(larger, limits, strict=True)))
     return sizes
+
+
+def go_through(visit: Visit, again: Visit, candidates: Sequence[Sizes]) -> None:
+    """Visit candidates in the order in which they cost the least, and the best of them again.
+
+    They are given from few to many. First come those that are twice as large as the one before, and
+    the largest; then the others, each of which can begin with one that has more.
+
+    >>> visited = []
+    >>> def visit(sizes):
+    ...     visited.append(sizes)
+    ...     return -abs(sizes[0] - 4)
+    >>> go_through(visit, visit, [(2,), (3,), (4,), (5,), (6,)])
+    >>> visited
+    [(2,), (4,), (6,), (5,), (3,), (4,)]
+    """
+    first = [candidates[0]]
+    for sizes in candidates[1:]:
+        if sizes == candidates[-1] or np.prod(sizes) >= FACTOR * np.prod(first[-1]):
+            first.append(sizes)
+    others = [sizes for sizes in reversed(candidates) if sizes not in first]
+    scores = {sizes: visit(sizes) for sizes in [*first, *others]}
+    best = max(scores, key=lambda sizes: scores[sizes])
+    if best in first[:-1]:
+        again(best)
 
 
 def descend(score: Visit, best: Sizes, limits: Sizes) -> None:
@@ -63,15 +94,15 @@ def descend(score: Visit, best: Sizes, limits: Sizes) -> None:
 
 
 def neighbours(sizes: Sizes, share: float, limits: Sizes) -> list[Sizes]:
-    """Those that differ in one number, by such a share of it, or one.
+    """Those that differ in one number, by such a share of it, or one; the larger ones first.
 
     >>> neighbours((4, 9), 0.25, (5, 20))
-    [(3, 9), (5, 9), (4, 7), (4, 11)]
+    [(5, 9), (3, 9), (4, 11), (4, 7)]
     """
     found = []
     for way, (n, limit) in enumerate(zip(sizes, limits, strict=True)):
         length = max(1, round(share * n))
-        for other in (n - length, n + length):
+        for other in (n + length, n - length):
             if FIRST <= other <= limit:
                 found.append((*sizes[:way], other, *sizes[way + 1 :]))
     return found

@@ -5,30 +5,26 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import joblib
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
-from skcooc.model_selection.candidates import Sizes, explore
-from skcooc.model_selection.choice import in_words, largest, one_standard_error
-from skcooc.model_selection.folds import Data, Folding, Params, observation_folds
-from skcooc.model_selection.path import is_hard
-from skcooc.model_selection.results import cv_results
+from skcooc.model_selection.candidates import Sizes, explore, go_through
+from skcooc.model_selection.conclusion import Criterion, conclude, criterion_of
+from skcooc.model_selection.folds import Data, Folding, Params
+from skcooc.model_selection.path import goes_on
 from skcooc.model_selection.search import Hooks, Search, fitting
 from skcooc.model_selection.sizes import check_candidates, limits_of, sizes_of
-from skcooc.model_selection.splits import ObservationSplit
-from skcooc.model_selection.survey import Survey
-from skcooc.model_selection.target import Target
+from skcooc.model_selection.survey import Survey, surveyed
 from skcooc.protocol import RandomState, TableLike
 
 N_FOLDS = 5
@@ -196,7 +192,8 @@ class ComponentSearchCV(Search):
         -------
         self : object
         """
-        names, criterion = sizes_of(self.estimator), self._criterion()
+        names = sizes_of(self.estimator)
+        criterion = criterion_of(self.estimator, self.criterion)
         given = check_candidates(self.candidates, names)
         data, split_params = self._routed(X, y, params)
         hooks = Hooks(estimator=self, X=data.X, y=data.y, metadata=data.params)
@@ -206,16 +203,19 @@ class ComponentSearchCV(Search):
         task.call_on_fit_task_begin(**hooks)
         with threads(1):  # throughout: by turns BLAS would have one thread, or several
             survey = self._begun(names, data, split_params)
-            self._look(survey, given, limits_of(names, data.X, self.max_components), task, hooks)
+            limits = limits_of(names, data.X, self.max_components)
+            self._look(survey, criterion, given, limits, task, hooks)
         task.call_on_fit_task_end(**hooks)
-        new = copy.copy(
-            self
-        )  # a refit that fails leaves self as it was, with all that was searched
-        new._conclude(survey, criterion)
+        found = conclude(survey, criterion)
+        new = copy.copy(self)  # a refit that fails leaves self as it was, with all that was found
+        new.__dict__.update(found)
+        new.scorer_, new.multimetric_ = check_scoring(self.estimator), False
         if self.refit:
             new._refit(data, root.subcontext(task_name="refit-with-best-params"), hooks)
-        del self._unfinished
+        del self._unfinished, new._unfinished
         self.__dict__.update(vars(new))
+        if self.still_falling_:
+            warnings.warn(self._summary, UserWarning, stacklevel=3)
         root.call_on_fit_task_end(**hooks)
         return self
 
@@ -224,25 +224,15 @@ class ComponentSearchCV(Search):
         check_is_fitted(self, "best_n_components_")
         return self._summary
 
-    def _criterion(self) -> str:
-        hard = is_hard(self.estimator)
-        if self.criterion == "icl" and not hard:
-            raise ValueError("criterion='icl' is of hard clusterings: it needs hard=True, no tree.")
-        return ("icl" if hard else "held_out") if self.criterion == "auto" else self.criterion
-
     def _begun(self, names: Sequence[str], data: Data, split_params: Params) -> Survey:
         """What an interrupted fit of the same data has found so far, or nothing yet."""
         params = self.get_params(deep=True)
         asked = [params[name] for name in sorted(params) if name not in ("n_jobs", "refit")]
         key = joblib.hash([asked, data, dict(split_params)])
         if getattr(self, "_unfinished", (None, None))[0] != key:
-            seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_runs)
-            target, half = Target("", False), ObservationSplit(2, random_state=int(seeds[0]))
-            folds = observation_folds(target, data, self.cv, split_params)
-            if len(folds) < 2:
-                raise ValueError("cv has one fold: errors of differences need two or more.")
-            halves = observation_folds(target, data, half, {})
-            begun = Survey(self.estimator, names, data, folds, halves, seeds.tolist())
+            begun = surveyed(
+                self.estimator, names, data, self.cv, split_params, self.n_runs, self.random_state
+            )
             self._unfinished = key, begun
         survey: Survey = self._unfinished[1]
         return survey
@@ -250,6 +240,7 @@ class ComponentSearchCV(Search):
     def _look(
         self,
         survey: Survey,
+        criterion: Criterion,
         given: Sequence[Sizes] | None,
         limits: Sizes,
         task: CallbackContext,
@@ -257,48 +248,21 @@ class ComponentSearchCV(Search):
     ) -> None:
         """Visit the candidates given, or those that it takes."""
 
-        def visit(sizes: Sizes) -> float:
-            if sizes not in survey.visited:
+        def visit(sizes: Sizes, times: int = 1) -> float:
+            if survey.times[sizes] < times:
                 name = f"K = {' x '.join(map(str, sizes))}"
                 step = task.subcontext(task_name=name).call_on_fit_task_begin(**hooks)
                 survey.visit(sizes, self._run)
                 step.call_on_fit_task_end(
                     **hooks, reconstruction_attributes={"_unfinished": self._unfinished}
                 )
-            found = survey.visited[sizes]
-            return float(found["icl"] if criterion == "icl" else np.mean(found["test_score"]))
+            return survey.judged(sizes, criterion)
 
-        criterion = self._criterion()
+        again = partial(visit, times=2 if goes_on(self.estimator) else 1)
         if given is None:
-            explore(visit, limits)
-        for sizes in given or ():
-            visit(sizes)
-
-    def _conclude(self, survey: Survey, criterion: str) -> None:
-        """The attributes of all searches, but for those of the refit."""
-        params, tables = survey.tables()
-        sizes = list(survey.visited)
-        order = sorted(range(len(sizes)), key=lambda i: (np.prod(sizes[i]), sizes[i]))
-        choice = one_standard_error(tables["test_score"], order)
-        errors = {"error_test_score": choice.errors}
-        errors["error_unseen_score"] = one_standard_error(tables["unseen_score"], order).errors
-        if criterion == "icl":
-            choice = largest(tables["icl"], order)
-        folded = {name: table for name, table in tables.items() if table.ndim == 2}
-        flat = {name: table for name, table in tables.items() if table.ndim == 1}
-        results = {**cv_results(params, folded), **flat, **errors}
-        self.cv_results_ = {**results, "params": params}
-        self.n_splits_ = folded["test_score"].shape[1]
-        self.best_index_, self.best_params_ = choice.at, params[choice.at]
-        self.best_score_ = float(results["mean_test_score"][choice.at])
-        best = sizes[choice.at]
-        self.best_n_components_ = best[0] if len(best) == 1 else best
-        self.still_falling_ = choice.still_falling
-        self._summary = in_words(sizes, choice, results, criterion)
-        if choice.still_falling:
-            warnings.warn(self._summary, UserWarning, stacklevel=4)
-        self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
-        del self._unfinished
+            explore(visit, again, limits)
+        else:
+            go_through(visit, again, given)
 
     def _refit(self, data: Data, task: CallbackContext, hooks: Hooks) -> None:
         best = clone(self.estimator).set_params(**self.best_params_)
