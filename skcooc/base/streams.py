@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from skcooc.base import attributes
 from skcooc.base.continuation import check_as_before, check_shape
 from skcooc.base.predictions import Predictions
+from skcooc.base.sizes import check_numbers
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange
 from skcooc.fitting import Plan
@@ -99,6 +100,7 @@ class Streams(Predictions):
 
         P. Liang and D. Klein, Online EM for unsupervised models, NAACL 2009.
         """
+        check_numbers(self, "partial_fit")
         if not hasattr(self, "_state"):
             return self.fit(X, y, sample_weight)
         plan, start, tally = self._plan(), perf_counter(), Tally()

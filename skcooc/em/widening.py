@@ -85,7 +85,8 @@ def joined(components: Array, weights: Array, n: int) -> list[tuple[int, ...]]:
 
     The cost is the squared Hellinger distance, times the harmonic sum of the weights of the two.
     """
-    groups, shares = [(c,) for c in range(len(weights))], weights.astype(np.float64)
+    groups: list[tuple[int, ...]] = [(c,) for c in range(len(weights))]
+    shares = weights.astype(np.float64)
     P = components.T.astype(np.float64)
     while len(groups) > n:
         roots = np.sqrt(P)

@@ -7,31 +7,34 @@ from typing import TypeAlias
 
 import numpy as np
 
-FIRST = 2  # components
-FACTOR = 2  # between the numbers tried first
+from skcooc.protocol import Array
+
+FIRST = 2, 3, 5, 8  # components
+FACTOR = 2  # between the numbers after those
 WIDEST, FINEST = 1 / 4, 1 / 25  # steps around the best, in shares of it; the last, or one
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two
-Visit: TypeAlias = Callable[[Sizes], float]  # how good they are: larger is better
+Visit: TypeAlias = Callable[[Sizes], Array]  # (n_folds,): how good they are, larger is better
 
 
 def explore(visit: Visit, again: Visit, limits: Sizes) -> None:
-    """Visit sizes that double, all together, until one is no better; then those around the best.
+    """Visit sizes that grow, all together, until one is no better; then those around the best.
 
-    Before that the best is visited again, since it may gain by what has more components. Where the
+    To be better is to be so by more than a standard error: copies of components often gain a
+    little. Then the best is visited again, since it may gain by what has more components. Where the
     limits are the best, the curve has not ended, and there is nothing that it could name.
 
     >>> visited = []
     >>> def visit(sizes):
     ...     visited.append(sizes)
-    ...     return -abs(sizes[0] - 9)
+    ...     return np.array([-abs(sizes[0] - 11)])
     >>> explore(visit, visit, (100,))
     >>> visited
-    [(2,), (4,), (8,), (16,), (8,), (10,), (6,), (9,), (7,)]
+    [(2,), (3,), (5,), (8,), (16,), (8,), (10,), (6,), (12,), (11,), (9,)]
     """
-    scores: dict[Sizes, float] = {}
+    scores: dict[Sizes, Array] = {}
 
-    def score(sizes: Sizes) -> float:
+    def score(sizes: Sizes) -> Array:
         if sizes not in scores:
             scores[sizes] = visit(sizes)
         return scores[sizes]
@@ -39,7 +42,7 @@ def explore(visit: Visit, again: Visit, limits: Sizes) -> None:
     best, *larger = growing(limits)
     score(best)
     for sizes in larger:
-        if score(sizes) <= score(best):
+        if not is_better(score(sizes), score(best)):
             break
         best = sizes
     if best != limits:
@@ -48,12 +51,12 @@ def explore(visit: Visit, again: Visit, limits: Sizes) -> None:
 
 
 def growing(limits: Sizes) -> list[Sizes]:
-    """Sizes that double, up to the limits."""
-    sizes = [tuple(min(FIRST, limit) for limit in limits)]
-    while sizes[-1] != limits:
-        larger = (FACTOR * n for n in sizes[-1])
-        sizes.append(tuple(min(n, limit) for n, limit in zip(larger, limits, strict=True)))
-    return sizes
+    """The first sizes, and those that double from there, up to the limits."""
+    numbers = [*FIRST]
+    while numbers[-1] < max(limits):
+        numbers.append(FACTOR * numbers[-1])
+    sizes = [tuple(min(n, limit) for limit in limits) for n in numbers]
+    return list(dict.fromkeys(sizes))
 
 
 def go_through(visit: Visit, again: Visit, candidates: Sequence[Sizes]) -> None:
@@ -65,7 +68,7 @@ def go_through(visit: Visit, again: Visit, candidates: Sequence[Sizes]) -> None:
     >>> visited = []
     >>> def visit(sizes):
     ...     visited.append(sizes)
-    ...     return -abs(sizes[0] - 4)
+    ...     return np.array([-abs(sizes[0] - 4)])
     >>> go_through(visit, visit, [(2,), (3,), (4,), (5,), (6,)])
     >>> visited
     [(2,), (4,), (6,), (5,), (3,), (4,)]
@@ -75,8 +78,8 @@ def go_through(visit: Visit, again: Visit, candidates: Sequence[Sizes]) -> None:
         if sizes == candidates[-1] or np.prod(sizes) >= FACTOR * np.prod(first[-1]):
             first.append(sizes)
     others = [sizes for sizes in reversed(candidates) if sizes not in first]
-    scores = {sizes: visit(sizes) for sizes in [*first, *others]}
-    best = max(scores, key=lambda sizes: scores[sizes])
+    means = {sizes: visit(sizes).mean() for sizes in [*first, *others]}
+    best = max(means, key=lambda sizes: means[sizes])
     if best in first[:-1]:
         again(best)
 
@@ -85,7 +88,8 @@ def descend(score: Visit, best: Sizes, limits: Sizes) -> None:
     """From the best so far to its neighbours, at ever shorter steps."""
     share = WIDEST
     while True:
-        leader = max([best, *neighbours(best, share, limits)], key=score)
+        tried = [best, *neighbours(best, share, limits)]
+        leader = max(tried, key=lambda sizes: score(sizes).mean())
         if leader == best:
             if share <= FINEST or share * max(best) <= 1:
                 return
@@ -103,6 +107,19 @@ def neighbours(sizes: Sizes, share: float, limits: Sizes) -> list[Sizes]:
     for way, (n, limit) in enumerate(zip(sizes, limits, strict=True)):
         length = max(1, round(share * n))
         for other in (n + length, n - length):
-            if FIRST <= other <= limit:
+            if FIRST[0] <= other <= limit:
                 found.append((*sizes[:way], other, *sizes[way + 1 :]))
     return found
+
+
+def is_better(scores: Array, others: Array) -> bool:
+    """Whether the mean is larger by more than the standard error of the difference, if it has one.
+
+    >>> is_better(np.array([3.0, 3.1]), np.array([2.9, 2.9]))
+    True
+    >>> is_better(np.array([3.0, 3.0]), np.array([2.9, 3.1]))
+    False
+    """
+    gains = scores - others
+    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    return bool(gains.mean() > error)

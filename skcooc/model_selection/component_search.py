@@ -25,7 +25,7 @@ from skcooc.model_selection.path import goes_on
 from skcooc.model_selection.search import Hooks, Search, fitting
 from skcooc.model_selection.sizes import check_candidates, limits_of, sizes_of
 from skcooc.model_selection.survey import Survey, surveyed
-from skcooc.protocol import RandomState, TableLike
+from skcooc.protocol import Array, RandomState, TableLike
 
 N_FOLDS = 5
 
@@ -248,7 +248,7 @@ class ComponentSearchCV(Search):
     ) -> None:
         """Visit the candidates given, or those that it takes."""
 
-        def visit(sizes: Sizes, times: int = 1) -> float:
+        def visit(sizes: Sizes, times: int = 1) -> Array:
             if survey.times[sizes] < times:
                 name = f"K = {' x '.join(map(str, sizes))}"
                 step = task.subcontext(task_name=name).call_on_fit_task_begin(**hooks)

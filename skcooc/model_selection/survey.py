@@ -62,10 +62,10 @@ class Survey:
         self.visited[sizes] = {**dict(of_folds), **measures, **times}
         self.times[sizes] += 1
 
-    def judged(self, sizes: Sizes, criterion: str) -> float:
-        """How good a candidate is: larger is better."""
+    def judged(self, sizes: Sizes, criterion: str) -> Array:
+        """How good a candidate is, for each fold or for all: larger is better."""
         found = self.visited[sizes]
-        return float(found["icl"] if criterion == "icl" else np.mean(found["test_score"]))
+        return np.atleast_1d(found["icl" if criterion == "icl" else "test_score"])
 
     def _scores(self, fold: ObservationFold, fitted: Fitted) -> Scores:
         known = as_counts(fold.dyads[fold.train].to_csr())
