@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -14,10 +14,15 @@ FACTOR = 2  # between the numbers after those
 WIDEST, FINEST = 1 / 4, 1 / 25  # steps around the best, in shares of it; the last, or one
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two
-Visit: TypeAlias = Callable[[Sizes], Array]  # (n_folds,): how good they are, larger is better
 
 
-def explore(visit: Visit, again: Visit, limits: Sizes) -> None:
+class Visit(Protocol):
+    """How good sizes are, (n_folds,): larger is better; ``again`` is for those visited before."""
+
+    def __call__(self, sizes: Sizes, again: bool = False) -> Array: ...
+
+
+def explore(visit: Visit, limits: Sizes) -> None:
     """Visit sizes that grow, all together, until one is no better; then those around the best.
 
     To be better is to be so by more than a standard error: copies of components often gain a
@@ -25,10 +30,10 @@ def explore(visit: Visit, again: Visit, limits: Sizes) -> None:
     limits are the best, the curve has not ended, and there is nothing that it could name.
 
     >>> visited = []
-    >>> def visit(sizes):
+    >>> def visit(sizes, again=False):
     ...     visited.append(sizes)
     ...     return np.array([-abs(sizes[0] - 11)])
-    >>> explore(visit, visit, (100,))
+    >>> explore(visit, (100,))
     >>> visited
     [(2,), (3,), (5,), (8,), (16,), (8,), (10,), (6,), (12,), (11,), (9,)]
     """
@@ -46,7 +51,7 @@ def explore(visit: Visit, again: Visit, limits: Sizes) -> None:
             break
         best = sizes
     if best != limits:
-        scores[best] = again(best)
+        scores[best] = visit(best, again=True)
         descend(score, best, limits)
 
 
@@ -59,17 +64,17 @@ def growing(limits: Sizes) -> list[Sizes]:
     return list(dict.fromkeys(sizes))
 
 
-def go_through(visit: Visit, again: Visit, candidates: Sequence[Sizes]) -> None:
+def go_through(visit: Visit, candidates: Sequence[Sizes]) -> None:
     """Visit candidates in the order in which they cost the least, and the best of them again.
 
     They are given from few to many. First come those that are twice as large as the one before, and
     the largest; then the others, each of which can begin with one that has more.
 
     >>> visited = []
-    >>> def visit(sizes):
+    >>> def visit(sizes, again=False):
     ...     visited.append(sizes)
     ...     return np.array([-abs(sizes[0] - 4)])
-    >>> go_through(visit, visit, [(2,), (3,), (4,), (5,), (6,)])
+    >>> go_through(visit, [(2,), (3,), (4,), (5,), (6,)])
     >>> visited
     [(2,), (4,), (6,), (5,), (3,), (4,)]
     """
@@ -81,10 +86,10 @@ def go_through(visit: Visit, again: Visit, candidates: Sequence[Sizes]) -> None:
     means = {sizes: visit(sizes).mean() for sizes in [*first, *others]}
     best = max(means, key=lambda sizes: means[sizes])
     if best in first[:-1]:
-        again(best)
+        visit(best, again=True)
 
 
-def descend(score: Visit, best: Sizes, limits: Sizes) -> None:
+def descend(score: Callable[[Sizes], Array], best: Sizes, limits: Sizes) -> None:
     """From the best so far to its neighbours, at ever shorter steps."""
     share = WIDEST
     while True:

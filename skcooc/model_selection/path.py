@@ -77,12 +77,17 @@ class Path:
         self._estimator, self._data, self._seed = estimator, data, seed
         self._stages: dict[int, Stage] = {}
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is a fit from which others begin."""
+        return bool(self._stages)
+
     def fit(self, sizes: Mapping[str, int]) -> Fitted:
         """A fit with numbers of components, by the names of the parameters."""
         estimator = clone(self._estimator).set_params(random_state=self._seed, **sizes)
-        if not goes_on(estimator):
-            return _fitted(estimator.fit(self._data.X, **self._data.params))
         plan, weights = estimator._plan(), self._data.params.get("sample_weight")
+        if not plan.divides or estimator.early_stopping:
+            return _fitted(estimator.fit(self._data.X, **self._data.params))
         X = read_in_memory(copy.copy(estimator), self._data.X, weights).sample  # type: ignore[arg-type]
         return self._further(plan, X, estimator._options(plan, X, warm=False), *sizes.values())
 
@@ -162,11 +167,6 @@ class Ladder(NamedTuple):
             return Stage(state, beta, np.nan, np.nan, n_iter)
         validation = self.heldout(self.plan.equations, *state)
         return Stage(state, beta, *validation, n_iter)
-
-
-def goes_on(estimator: BaseEstimator) -> bool:
-    """Whether a fit begins with one that has more or fewer components."""
-    return bool(estimator._plan().divides and not estimator.early_stopping)
 
 
 def _fitted(model: BaseEstimator) -> Fitted:

@@ -62,6 +62,11 @@ class Survey:
         self.visited[sizes] = {**dict(of_folds), **measures, **times}
         self.times[sizes] += 1
 
+    def lacks(self, sizes: Sizes, again: bool) -> bool:
+        """Whether a candidate is to be visited, or once more, where that can be better."""
+        gains = any(path.goes_on for path in self._paths)
+        return self.times[sizes] < (2 if again and gains else 1)
+
     def judged(self, sizes: Sizes, criterion: str) -> Array:
         """How good a candidate is, for each fold or for all: larger is better."""
         found = self.visited[sizes]

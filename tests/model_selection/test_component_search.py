@@ -122,29 +122,26 @@ def test_auto_grows_until_it_is_enough_and_then_looks_closer():
     for best in (2, 7, 23, 39):
         seen, repeated = {}, []
 
-        def visit(sizes, best=best, seen=seen):
+        def visit(sizes, again=False, best=best, seen=seen, repeated=repeated):
             seen[sizes] = -abs(np.log(sizes[0] / best))
+            repeated += [sizes] * again
             return np.array([seen[sizes]])
 
-        def again(sizes, repeated=repeated, visit=visit):
-            repeated.append(sizes)
-            return visit(sizes)
-
-        explore(visit, again, (60,))
+        explore(visit, (60,))
         assert abs(max(seen, key=seen.get)[0] - best) <= max(1, best // 25)
         assert len(seen) < 22
         assert repeated == [{2: (2,), 7: (8,), 23: (32,), 39: (32,)}[best]]
     assert growing((9,)) == [(2,), (3,), (5,), (8,), (9,)]
     tried = []
-    explore(lambda sizes: tried.append(sizes) or np.array([len(tried)]), None, (9,))
+    explore(lambda sizes: tried.append(sizes) or np.array([len(tried)]), (9,))
     assert tried == growing((9,))  # the curve has not ended
     seen = {}
 
-    def visit_both(sizes):
+    def visit_both(sizes, again=False):
         seen[sizes] = -abs(sizes[0] - 6) - abs(sizes[1] - 3)
         return np.array([seen[sizes]])
 
-    explore(visit_both, visit_both, (30, 20))
+    explore(visit_both, (30, 20))
     assert max(seen, key=seen.get) == (6, 3)
 
 
@@ -186,7 +183,7 @@ def test_a_refit_that_was_interrupted_is_done_again_without_the_search(monkeypat
 
     search = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
     with monkeypatch.context() as broken:
-        broken.setattr("skcooc.model_selection.component_search.fitting", interrupt)
+        broken.setattr("skcooc.model_selection.search.fitting", interrupt)
         with pytest.raises(KeyboardInterrupt):
             search.fit(X)
     assert not hasattr(search, "best_n_components_")
