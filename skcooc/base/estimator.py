@@ -105,8 +105,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             Where X is a dask array, and the scheduler is lost.
         """
         if sizes.is_sought(self):
-            sizes.fit_with_found(self, X, y, sample_weight)
-            return self
+            return sizes.fit_with_found(self, X, y, sample_weight)
         plan, new = self._plan(), copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(plan.alternates)
         needs = {**plan.needs, **solver(self.relaxation).needs}

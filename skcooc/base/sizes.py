@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import TypeVar
 
 from numpy.typing import ArrayLike
 from sklearn import config_context
@@ -14,6 +15,7 @@ from skcooc.protocol import TableLike
 from skcooc.tables import is_elsewhere, read_in_memory
 
 Sizes = dict[str, int]  # by the names of the parameters
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
 def is_sought(estimator: BaseEstimator) -> bool:
@@ -42,8 +44,8 @@ def numbers(estimator: BaseEstimator) -> dict[str, object]:
 
 
 def fit_with_found(
-    estimator: BaseEstimator, X: TableLike, y: object, sample_weight: ArrayLike | None
-) -> None:
+    estimator: Estimator, X: TableLike, y: object, sample_weight: ArrayLike | None
+) -> Estimator:
     """Fit with the numbers of components that a search finds, or has found for a warm start.
 
     A copy that has these numbers is fitted, and what it has learnt is taken over.
@@ -63,6 +65,7 @@ def fit_with_found(
     sought = dict.fromkeys(sizes, "auto")
     estimator.__dict__.clear()
     estimator.__dict__.update(vars(new) | sought | {"component_search_": search})
+    return estimator
 
 
 def _found_before(estimator: BaseEstimator) -> tuple[ComponentSearchCV, Sizes]:

@@ -186,8 +186,7 @@ class ComponentSearchCV(Search):
         -------
         self : object
         """
-        names = sizes_of(self.estimator)
-        criterion = criterion_of(self.estimator, self.criterion)
+        names, criterion = sizes_of(self.estimator), criterion_of(self.estimator, self.criterion)
         given = check_candidates(self.candidates, names)
         data, split_params = self._routed(X, y, params)
         hooks = Hooks(estimator=self, X=data.X, y=data.y, metadata=data.params)
@@ -228,10 +227,8 @@ class ComponentSearchCV(Search):
         asked = [params[name] for name in sorted(params) if name not in ("n_jobs", "refit")]
         key = joblib.hash([asked, data, dict(split_params)])
         if getattr(self, "_unfinished", (None, None))[0] != key:
-            begun = surveyed(
-                self.estimator, names, data, self.cv, split_params, self.n_runs, self.random_state
-            )
-            self._unfinished = key, begun
+            how = self.cv, split_params, self.n_runs, self.random_state
+            self._unfinished = key, surveyed(self.estimator, names, data, *how)
         survey: Survey = self._unfinished[1]
         return survey
 
