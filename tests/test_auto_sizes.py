@@ -136,6 +136,8 @@ def test_inside_of_searches_and_pipelines():
     grid = GridSearchCV(tiny, {"n_components": [1, "auto"]}, cv=2).fit(FEW)
     assert grid.best_params_ == {"n_components": "auto"}
     assert grid.best_estimator_.n_components_ >= 2
+    search = ComponentSearchCV(grid.best_estimator_, [2, 3], cv=2).fit(FEW)  # fitted, and "auto"
+    assert search.best_estimator_.n_components_ in (2, 3)
 
 
 def test_a_curve_that_has_not_ended_is_said():

@@ -223,7 +223,7 @@ class ComponentSearchCV(Search):
 
     def _begun(self, names: Sequence[str], data: Data, split_params: Params) -> Survey:
         """What an interrupted fit of the same data has found so far, or nothing yet."""
-        params = self.get_params(deep=True)
+        params = self.get_params(deep=True) | {"estimator": clone(self.estimator)}
         asked = [params[name] for name in sorted(params) if name not in ("n_jobs", "refit")]
         key = joblib.hash([asked, data, dict(split_params)])
         if getattr(self, "_unfinished", (None, None))[0] != key:
