@@ -15,7 +15,7 @@ from skcooc.model_selection.candidates import explore, growing
 from skcooc.model_selection.choice import one_standard_error
 from skcooc.model_selection.folds import Data
 from skcooc.model_selection.measures import n_distinct
-from skcooc.model_selection.path import Path
+from skcooc.model_selection.path import Path, Stage
 from skcooc.simplex import matched
 from tests.tables import planted
 from tests.watching import Watcher
@@ -241,3 +241,17 @@ def test_hard_clusters_by_the_integrated_likelihood():
 def test_what_is_refused(estimator, options, error, message):
     with pytest.raises(error, match=message), warnings.catch_warnings():
         searched(estimator, **options)
+
+
+def test_a_size_that_is_fitted_again_can_only_gain():
+    path = Path(MODEL, Data(X, None, {}), 0)
+    first = [path.fit({"n_components": n}) for n in (2, 4)]
+    assert path.goes_on
+    two = path.fit({"n_components": 2})
+    assert two.work > first[0].work
+    best = Stage(None, 0.9, 30.0, 0.1, 5)
+    assert Stage(None, 0.8, 31.0, 0.1, 7).or_better(best) == best._replace(n_iter=12)
+    assert Stage(None, 0.8, 29.0, 0.1, 7).or_better(best) == Stage(None, 0.8, 29.0, 0.1, 12)
+    assert best.or_better(None) is best
+    unjudged = best._replace(perplexity=np.nan)
+    assert best._replace(perplexity=np.nan, beta=0.8).or_better(unjudged).beta == 0.8
