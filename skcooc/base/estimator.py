@@ -188,7 +188,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         self, X: TableLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Probes, TemperatureRange]:
         """What tries temperatures on a part of these observations, and where to look for them."""
-        sizes.check_numbers(self, "A search for the temperature")
+        sizes.check_numbers(self)
         counts = read_in_memory(copy.copy(self), X, sample_weight).sample
         plan = self._plan().suited(counts)
         self._check_solver(alternates=False)

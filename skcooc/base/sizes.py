@@ -29,11 +29,11 @@ def is_sought(estimator: BaseEstimator) -> bool:
     return bool(sought)
 
 
-def check_numbers(estimator: BaseEstimator, where: str) -> None:
+def check_numbers(estimator: BaseEstimator) -> None:
     """Raise ValueError where a number of components would still have to be found."""
     if is_sought(estimator):
         name = names_of(estimator)[0]
-        raise ValueError(f"{where} needs {name} to be a number, got 'auto', which fit finds.")
+        raise ValueError(f"A search for the temperature needs {name} as a number, got 'auto'.")
 
 
 def numbers(estimator: BaseEstimator) -> dict[str, object]:

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from skcooc.base import attributes
 from skcooc.base.continuation import check_as_before, check_shape
 from skcooc.base.predictions import Predictions
-from skcooc.base.sizes import check_numbers
+from skcooc.base.sizes import is_sought
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange
 from skcooc.fitting import Plan
@@ -25,11 +25,13 @@ from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.tables import CheckedBlocks, read_in_memory
 
+AUTO = "it needs numbers of components, got 'auto'"
+
 
 def _follows_streams(self: Streams) -> bool:
     """True where an estimator can follow a stream; else AttributeError says why it cannot."""
     try:
-        reason = attributes.lacking(self._plan())
+        reason = AUTO if is_sought(self) else attributes.lacking(self._plan())
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
         return True
     if reason is not None:
@@ -100,7 +102,6 @@ class Streams(Predictions):
 
         P. Liang and D. Klein, Online EM for unsupervised models, NAACL 2009.
         """
-        check_numbers(self, "partial_fit")
         if not hasattr(self, "_state"):
             return self.fit(X, y, sample_weight)
         plan, start, tally = self._plan(), perf_counter(), Tally()
