@@ -56,7 +56,7 @@ class AspectModel(CooccurrenceEstimator):
         Number K of aspects. "auto" finds it: before all else, `ComponentSearchCV` with its defaults
         looks for the fewest aspects that predict held-out observations as well as any. It warns
         where more are ever better, as on most texts, and takes the largest number tried, 100 at
-        most. That takes some twenty times as long as a fit. A warm start keeps the number. "auto"
+        most. That is the work of some twenty fits. A warm start keeps the number. "auto"
         needs a table in memory, and has no ``partial_fit``.
 
     beta : float in (0, 1] or "auto", default="auto"
