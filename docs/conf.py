@@ -23,6 +23,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = [
@@ -40,7 +41,8 @@ suppress_warnings = ["ref.term"]  # scikit-learn's glossary, in an attribute tha
 nitpick_ignore = [("py:obj", "n_features_in_")]
 nitpick_ignore_regex = [("py:.*", r"(json|matplotlib|numpy|scipy|sklearn)\..*")]
 
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["attrs_inline", "dollarmath", "substitution"]
+myst_substitutions = {"version": skcooc.__version__}
 myst_heading_anchors = 3
 
 autosummary_ignore_module_all = False
