@@ -63,7 +63,7 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -87,6 +87,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "thumbnail_size": (360, 260),
     "abort_on_example_error": False,
+    "remove_config_comments": True,
+    "parallel": 2,
 }
 
 warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")

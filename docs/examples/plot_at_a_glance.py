@@ -32,7 +32,7 @@ from skcooc import AspectModel
 topics = AspectModel(12, random_state=0).fit(X)
 lift = topics.components_ * np.log(np.maximum(topics.components_, 1e-12) / topics.unigram_)
 
-figure, axes = plt.subplots(2, 3, figsize=(4.8, 3.6), layout="constrained")
+figure, axes = plt.subplots(2, 3, figsize=(4.3, 3.4), layout="constrained")
 for ax, k in zip(axes.flat, np.argsort(-topics.weights_), strict=False):
     top = np.argsort(-lift[k])[:6]
     top = top[np.argsort(-topics.components_[k, top])]
@@ -56,7 +56,7 @@ totals = np.asarray(X.sum(axis=0)).ravel()
 members = [np.flatnonzero(both.column_labels_ == d) for d in columns]
 names = [", ".join(words[m[np.argsort(-totals[m])[:3]]]) for m in members]
 
-figure, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
+figure, ax = plt.subplots(figsize=(4.3, 3.4), layout="constrained")
 blocks = np.log2(np.maximum(both.association_[rows][:, columns], 1 / 8))
 image = ax.imshow(blocks.T, cmap="RdBu_r", vmin=-3, vmax=3, aspect="auto")
 ax.set_yticks(range(len(names)), names, fontsize=9)
@@ -67,12 +67,12 @@ bar.ax.set_yticklabels(["1/8", "1", "8 times"], fontsize=9)
 plt.show()
 
 # %%
-# **A tree.** Every docstring belongs to a leaf, and each of its words to a node on the path from the
-# root to there: general words gather above special ones.
+# **A tree.** Every docstring belongs to a leaf, and each of its words to a node on the path
+# from the root to there: general words gather above special ones.
 from skcooc import ClusterAbstraction
 from skcooc.plotting import HierarchyDisplay
 
 tree = ClusterAbstraction(8, random_state=0).fit(X)
-figure, ax = plt.subplots(figsize=(4.8, 2.6), layout="constrained")
+figure, ax = plt.subplots(figsize=(4.3, 2.6), layout="constrained")
 HierarchyDisplay.from_estimator(tree, words, n_features=2, ax=ax, fontsize=9)
 plt.show()
