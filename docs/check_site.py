@@ -15,6 +15,9 @@ from urllib.parse import unquote, urlsplit
 
 PHONE = {"width": 390, "height": 800}
 BROWSERS = "chromium", "chromium-browser", "google-chrome"
+BY_HOW_MUCH = """Math.max(...Array.from(
+    document.querySelectorAll("html, .bd-article-container"), box => box.scrollWidth - innerWidth
+))"""  # of the window, and of the box in which the theme has the text; others may scroll
 APART = {"_modules", "_static"}  # source code, all in one form, and templates of the theme
 
 
@@ -83,7 +86,7 @@ def wide_pages(site: Path) -> Iterator[str]:
         page = found.new_page(viewport=PHONE)
         for path in pages(site):
             page.goto(path.as_uri())
-            more = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            more = page.evaluate(BY_HOW_MUCH)
             if more > 0:
                 yield f"{path.name}: {more} pixels wider than a phone"
 
