@@ -6,7 +6,6 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 
-
 LONG = 60  # characters of LaTeX: such a formula scrolls by itself where a page is narrow
 
 
