@@ -20,7 +20,7 @@ def n_objects(n_clusters: int) -> int:
 
 
 def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Distributions of clusters (M, K), each mostly that of all objects, and an object for the rest.
+    """Distributions of clusters (M, K), each that of all objects, and in part that of one.
 
     ``objects`` (n, M) are counts, ``overall`` (M,) the distribution of all. The objects are drawn
     one after the other, each with the probability of the log-likelihood that it would gain in a

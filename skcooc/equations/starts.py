@@ -95,9 +95,7 @@ def _ward(overlaps: Array) -> Array:
     return cost
 
 
-def _joined_start(
-    model: Joinable[Params, Statistics], leg: Leg, rng: np.random.Generator
-) -> State:
+def _joined_start(model: Joinable[Params, Statistics], leg: Leg, rng: np.random.Generator) -> State:
     """A short run with clusters to spare, joined until there are as many as there should be."""
     n_clusters = model.n_clusters + model.n_clusters // SPARE
     more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]

@@ -125,7 +125,9 @@ def test_the_more_clusters_the_fewer_runs(n_clusters, n_runs, monkeypatch):
         return seeded(model, X, rng)
 
     monkeypatch.setattr(RowClusters, "seeded", counted)
-    monkeypatch.setattr(starts, "_run", lambda leg, rng, start: Fit(*start, 1.0, 0.0, [], True, None))
+    monkeypatch.setattr(
+        starts, "_run", lambda leg, rng, start: Fit(*start, 1.0, 0.0, [], True, None)
+    )
     counts = CSRCounts(PLANTED.X.astype(float))
     best_start(RowClusters(n_clusters), counts, np.random.default_rng(0))
     assert begun == n_runs * [n_clusters + n_clusters // 3]
