@@ -81,11 +81,12 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
     def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Components that begin with rows."""
         params, rows = self.random(X, rng)
-        objects = X.sample(n_objects(self.n_clusters), rng)
+        objects, totals = X.sample(n_objects(self.n_clusters), rng), X.column_sums
         if self.object_weights == "equal":
             objects = weighted(objects, params.unit * reciprocals(objects.sum(axis=1)))
-        overall = X.column_sums / X.column_sums.sum()
-        components = seeds(objects, overall, self.n_clusters, rng).astype(X.dtype)
+            factors = X.by_row(partial(self._factors_and_sums, unit=params.unit))
+            totals = X.total(_weighted, factors)[:, 0]
+        components = seeds(objects, totals / totals.sum(), self.n_clusters, rng).astype(X.dtype)
         return params._replace(components=normalise(components, axis=0, otherwise=0.0)), rows
 
     def mixed(self, params: Params, shares: Array) -> Params:

@@ -28,11 +28,11 @@ def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generato
     squared distances. Of several drawn, that is taken which makes all gain most.
     """
     sizes = np.asarray(objects.sum(axis=1), dtype=np.float64)
-    gains = _gains(objects, overall, sizes)
+    gains = gains_of(objects, overall, sizes)
     own, reached, n_tried = gains.diagonal(), np.zeros(len(sizes)), 2 + int(np.log(n_clusters))
-    chosen = []
+    chosen, usual = [], sizes.mean() or 1.0
     for _ in range(n_clusters):
-        chances = np.maximum(own - reached, 0) + LITTLE * (1 + sizes)
+        chances = np.maximum(own - reached, 0) + LITTLE * (usual + sizes)
         tried = rng.choice(len(sizes), n_tried, p=chances / chances.sum())
         reachable = np.maximum(reached[:, None], gains[:, tried])
         best = int(reachable.sum(axis=0).argmax())
@@ -49,7 +49,7 @@ def weighted(objects: CSR, factors: Array) -> CSR:
     return sp.csr_array((data, objects.indices, objects.indptr), shape=objects.shape)
 
 
-def _gains(objects: CSR, overall: Array, sizes: Array) -> Array:
+def gains_of(objects: CSR, overall: Array, sizes: Array) -> Array:
     """Log-likelihood that each object, (n, n), gains in a cluster that begins with each."""
     ratios = weighted(objects, (1 - SHARE) / SHARE * reciprocals(sizes))
     ratios.data = np.log1p(ratios.data * reciprocals(overall)[ratios.indices])

@@ -43,7 +43,7 @@ def labels_of_seeds(components):
 def test_gains_are_those_of_single_clusters():
     sizes, occupied = TABLE.sum(axis=1), TABLE[:, OVERALL > 0]
     expected = literal_gains(occupied.toarray(), OVERALL[OVERALL > 0])
-    np.testing.assert_allclose(module._gains(TABLE, OVERALL, sizes), expected, atol=1e-9)
+    np.testing.assert_allclose(module.gains_of(TABLE, OVERALL, sizes), expected, atol=1e-9)
 
 
 def test_seeds_are_of_all_planted_clusters_but_not_where_nothing_is_gained(monkeypatch):
@@ -52,7 +52,7 @@ def test_seeds_are_of_all_planted_clusters_but_not_where_nothing_is_gained(monke
         return sum(len(set(labels_of_seeds(components))) == K for components in found)
 
     assert n_found() >= 8
-    monkeypatch.setattr(module, "_gains", lambda objects, *_: np.zeros(2 * (objects.shape[0],)))
+    monkeypatch.setattr(module, "gains_of", lambda objects, *_: np.zeros(2 * (objects.shape[0],)))
     assert n_found() <= 2  # the broken twin: any objects
 
 
