@@ -16,7 +16,7 @@ from skcooc.protocol import Array, Clustering, Counts, Joinable, Params, Statist
 SPARE = 3  # clusters for one more, so that some may share what others divide
 FIRST_ITERATIONS = 4  # with those to spare
 ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half goes on
-CLUSTERS, FEWEST, MOST = 48, 3, 6  # of all runs together, if that makes so many runs
+CLUSTERS, FEWEST, MOST = 64, 4, 8  # of all runs together, if that makes so many runs
 START_ITERATIONS, START_TOL, START_RELAXATION = 30, 1e-5, 1.8
 
 
