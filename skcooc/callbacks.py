@@ -6,6 +6,7 @@ import copy
 import hashlib
 import os
 import pickle
+from collections.abc import Callable
 from numbers import Integral
 from pathlib import Path
 from threading import Lock
@@ -111,11 +112,31 @@ class Checkpoint:
         self, estimator: Any, context: Any, *, fitted_estimator: Any = None
     ) -> None:
         """A part of the fit has ended: an iteration, where there is a fitted estimator."""
-        if fitted_estimator is None:
-            return
-        self._calls += 1
-        if self._calls % self.every == 0 or context.task_name == PASS:
+        if fitted_estimator is not None and self._is_due(context.task_name == PASS):
             write_checkpoint(self.path, fitted_estimator)
+
+    def keep(self, estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool) -> None:
+        """Something has been found by an estimator that cannot predict yet; see ``keep``."""
+        if self._is_due(ended):
+            estimator = copy.copy(estimator)
+            estimator.__dict__.update(found())
+            write_checkpoint(self.path, estimator)
+
+    def _is_due(self, ended: bool) -> bool:
+        """Whether to write: after more than an iteration, or so many of them."""
+        with WRITING:
+            self._calls += 1
+            return ended or self._calls % self.every == 0
+
+
+def keep(estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool) -> None:
+    """Let the checkpoints of an estimator hold it with attributes of what it has found so far.
+
+    ``ended`` is whether that was more than an iteration of EM.
+    """
+    for callback in getattr(estimator, "_skl_callbacks", ()):
+        if isinstance(callback, Checkpoint):
+            callback.keep(estimator, found, ended=ended)
 
 
 def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:

@@ -27,7 +27,7 @@ ALLOWED = {
     "heldout": {"protocol"},
     "em": {"heldout", "protocol", "simplex"},
     "equations": {"em", "heldout", "hierarchy", "protocol", "simplex"},
-    "fitting": {"counts", "em", "heldout", "protocol"},
+    "fitting": {"callbacks", "counts", "em", "heldout", "protocol"},
     "testing": {"counts", "em", "protocol"},
     "base": ESTIMATOR - {"base"} | {"callbacks", "tables", "version"},
     "model_selection": {
