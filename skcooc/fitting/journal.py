@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
@@ -32,7 +33,7 @@ class Journal:
     where it was, and ends bit by bit as if nothing had happened.
     """
 
-    def __init__(self, estimator: BaseEstimator | None = None, key: str = "") -> None:
+    def __init__(self, estimator: BaseEstimator | None = None, key: str | None = None) -> None:
         self._estimator, self.key = estimator, key
         self._found: dict[Name, Any] = {}
 
@@ -100,8 +101,16 @@ def taken_up(estimator: BaseEstimator, *data: object) -> Journal:
         del asked[name]
     if isinstance(asked.get("random_state"), np.random.RandomState):
         del asked["random_state"]
-    key = cast(str, joblib.hash([sorted(asked.items()), data]))
+    key = _hashed([sorted(asked.items()), data])
     before: Journal | None = getattr(estimator, "_unfinished", None)
-    journal = before.of(estimator) if before and before.key == key else Journal(estimator, key)
-    estimator._unfinished = journal
-    return journal
+    same = before is not None and key is not None and before.key == key
+    estimator._unfinished = cast(Journal, before).of(estimator) if same else Journal(estimator, key)
+    return cast(Journal, estimator._unfinished)
+
+
+def _hashed(asked: object) -> str | None:
+    """None where a part cannot be pickled, such as a lambda: then it is like no other."""
+    try:
+        return cast(str, joblib.hash(asked))
+    except (pickle.PicklingError, AttributeError, TypeError, ValueError):
+        return None

@@ -36,7 +36,7 @@ class Tried(NamedTuple):
 
     validation: Validation
     predicted: Known
-    params: Params
+    params: Params | None = None  # None where it is a mean of several
 
 
 class Tries:

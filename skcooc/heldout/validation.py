@@ -35,19 +35,6 @@ class Division(NamedTuple):
     smoothing: float | Literal["auto"]
 
 
-class Leader:
-    """What has predicted held-out observations best so far."""
-
-    def __init__(self) -> None:
-        self.validation: Validation | None = None
-        self.predicted: Known | None = None
-
-    def offer(self, validation: Validation, predicted: Known) -> None:
-        """Take the lead, if this is better; of equals the last one has it."""
-        if self.validation is None or validation.perplexity <= self.validation.perplexity:
-            self.validation, self.predicted = validation, predicted
-
-
 class Judged(NamedTuple):
     """What was predicted of observations held out, by the best fit to the others."""
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context, clone
@@ -19,6 +18,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
+from skcooc.fitting.journal import Journal, taken_up
 from skcooc.model_selection.candidates import Sizes, explore
 from skcooc.model_selection.choice import in_words, largest, one_standard_error
 from skcooc.model_selection.folds import Data, Folding, Params, observation_folds
@@ -149,6 +149,8 @@ class ComponentSearchCV(Search):
     (2, 4)
     """
 
+    _unfinished: Journal
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "score"])],
         "candidates": ["array-like", StrOptions({"auto"})],
@@ -232,20 +234,18 @@ class ComponentSearchCV(Search):
 
     def _begun(self, names: Sequence[str], data: Data, split_params: Params) -> Survey:
         """What an interrupted fit of the same data has found so far, or nothing yet."""
-        params = self.get_params(deep=True)
-        asked = [params[name] for name in sorted(params) if name not in ("n_jobs", "refit")]
-        key = joblib.hash([asked, data, dict(split_params)])
-        if getattr(self, "_unfinished", (None, None))[0] != key:
+        journal = taken_up(self, data, dict(split_params))
+
+        def begin() -> Survey:
             seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_runs)
             target, half = Target("", False), ObservationSplit(2, random_state=int(seeds[0]))
             folds = observation_folds(target, data, self.cv, split_params)
             if len(folds) < 2:
                 raise ValueError("cv has one fold: errors of differences need two or more.")
             halves = observation_folds(target, data, half, {})
-            begun = Survey(self.estimator, names, data, folds, halves, seeds.tolist())
-            self._unfinished = key, begun
-        survey: Survey = self._unfinished[1]
-        return survey
+            return Survey(self.estimator, names, data, folds, halves, seeds.tolist())
+
+        return journal.once(("survey",), begin)
 
     def _look(
         self,
@@ -262,9 +262,8 @@ class ComponentSearchCV(Search):
                 name = f"K = {' x '.join(map(str, sizes))}"
                 step = task.subcontext(task_name=name).call_on_fit_task_begin(**hooks)
                 survey.visit(sizes, self._run)
-                step.call_on_fit_task_end(
-                    **hooks, reconstruction_attributes={"_unfinished": self._unfinished}
-                )
+                self._unfinished.tell()
+                step.call_on_fit_task_end(**hooks)
             found = survey.visited[sizes]
             return float(found["icl"] if criterion == "icl" else np.mean(found["test_score"]))
 
