@@ -53,18 +53,10 @@ ANYTHING = {"__init__", "__main__", "cli"}
 ALLOWED |= {path.stem: ESTIMATOR for path in ROOT.glob("[a-z]*.py") if path.stem not in ALLOWED}
 
 # What meta-estimators and tests ask of estimators; scikit-learn's and IPython's own names.
-FACE = {
-    "_plan",
-    "_options",
-    "_probes",
-    "_fold_in",
-    "_state",
-    "_judged",
-    "_factorised",
-    "_unfinished",
-}
+FACE = {"_plan", "_options", "_probes", "_fold_in", "_state", "_judged", "_factorised"}
+FACE |= {"_unfinished"}  # what a fit that was cut short has found
 FOREIGN = {"_validate_params", "_init_callback_context", "_skl_callbacks", "_repr_html_"}
-FOREIGN |= {"_replace", "_asdict", "_fields", "_callback_fit_ctx"}
+FOREIGN |= {"_replace", "_asdict", "_fields", "_callback_fit_ctx", "_exit"}
 OWN = {"self", "cls", "new"}  # new is a copy of self
 
 

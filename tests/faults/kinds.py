@@ -50,12 +50,12 @@ def run_again(kind: str, path: Path, **options: object) -> object:
     return fitted(model.set_callbacks(Checkpoint(path, **{"every": 2} | options)))
 
 
-def fitted(model: object) -> object:
+def fitted(model: object, table: object = X) -> object:
     """The model, without the warnings of fits that are this short."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", message="The held-out perplexity is still falling")
-        return model.fit(X)
+        return model.fit(table)
 
 
 def outcome(model: object) -> str:
