@@ -82,7 +82,7 @@ class Dyads:
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=0,
-            ensure_non_negative=True,
+            ensure_non_negative=np.shape(X)[:1] != (0,),
             estimator="Dyads",
             input_name="X",
         )

@@ -18,9 +18,9 @@ from tests.faults.kinds import ASPECTS, KINDS, fitted, outcome
 CHAIN = 12  # kills of one fit, at most
 
 
-def kills(rng: np.random.Generator, n_kills: int) -> None:
+def kills(rng: np.random.Generator, n_kills: int, kinds: list[str]) -> None:
     """So many kills of each kind of fit."""
-    for kind in KINDS:
+    for kind in kinds:
         whole, n, n_chains = undisturbed(kind), 0, 0
         while n < n_kills:
             n, n_chains = n + chain(whole, rng, min(CHAIN, n_kills - n)), n_chains + 1
@@ -68,14 +68,16 @@ def main() -> None:
     """All of it; an AssertionError where a promise is broken."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--kills", type=int, default=200, help="of each kind of fit")
+    parser.add_argument("--kinds", nargs="*", choices=list(KINDS), help="all, if none is given")
     parser.add_argument("--flips", type=int, default=100)
     parser.add_argument("--workers", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     rng = np.random.default_rng(asked.seed)
-    files(rng, asked.flips)
-    processes(asked.workers)
-    kills(rng, asked.kills)
+    if not asked.kinds:
+        files(rng, asked.flips)
+        processes(asked.workers)
+    kills(rng, asked.kills, asked.kinds or list(KINDS))
 
 
 if __name__ == "__main__":

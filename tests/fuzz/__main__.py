@@ -16,9 +16,10 @@ import traceback
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.fuzz.judging import Wrong
-from tests.fuzz.trials import again, trials
+from tests.fuzz.tables import Table
+from tests.fuzz.trials import MODELS, Fitting, Model, again, trials
 
-BATCH = 25  # trials of a child process
+BATCH = 50  # trials of a child process
 LIMIT = 120.0  # seconds that a trial may take, loops to be compiled among them
 
 
@@ -87,9 +88,17 @@ def lines_of(pipe, pid: int):
         yield line
 
 
+def warm_up() -> None:
+    """Load the compiled loops once, before processes are forked."""
+    table = Table(((3.0, 1.0, 0.0), (0.0, 2.0, 4.0), (1.0, 1.0, 5.0), (2.0, 0.0, 1.0)))
+    for name in MODELS:
+        for beta in (0.9, "auto"):
+            Fitting(Model(name, {"max_iter": 2, "random_state": 0, "beta": beta}), table).run()
+
+
 def report(number: int, what: str, trial: str) -> None:
     """What is wrong, and how to see it again."""
-    print(f"WRONG in batch {number}: {what}\n    {trial}", flush=True)
+    print(f"{time.strftime('%H:%M:%S')} WRONG in batch {number}: {what}\n    {trial}", flush=True)
 
 
 def main() -> int:
@@ -103,10 +112,12 @@ def main() -> int:
     if asked.again:
         print(again(asked.again))
         return 0
+    warm_up()
     found, number, end = collections.Counter(), 0, time.monotonic() + 60 * asked.minutes
     while BATCH * number < asked.trials or time.monotonic() < end:
         found += in_a_child(1_000_000 * asked.seed + number, BATCH)
         number += 1
+        print(f"{time.strftime('%H:%M:%S')} {found.total()} trials", flush=True)
     print(f"{found.total()} trials with seed {asked.seed}: {dict(sorted(found.items()))}")
     return int(bool(found["WRONG"]))
 

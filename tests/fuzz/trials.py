@@ -295,6 +295,15 @@ def _memory(X: Any) -> Any:
     return metrics.unseen_perplexity(X, predictor, np.zeros(np.shape(X)))
 
 
+def _perplexity(X: Any) -> Any:
+    n, m = np.shape(X)
+    return metrics.perplexity(X, np.full((n, 2), 0.5), np.full((2, m), 1 / max(m, 1)))
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
 def _labels(n: int) -> np.ndarray:
     return np.arange(n) % 2
 
@@ -305,9 +314,7 @@ FUNCTIONS = {
     "kept": lambda X: metrics.mutual_information_kept(X, _labels(np.shape(X)[0])),
     "icl": lambda X: metrics.integrated_complete_likelihood(X, _labels(np.shape(X)[0])),
     "npmi": lambda X: metrics.npmi_coherence(_model().components_, X, 2),
-    "perplexity": lambda X: metrics.perplexity(
-        X, np.full((np.shape(X)[0], 2), 0.5), np.full((2, np.shape(X)[1]), 1 / np.shape(X)[1])
-    ),
+    "perplexity": _perplexity,
     "unseen": _memory,
     "average_precision": lambda X: metrics.average_precision_by_query(X, np.ones(np.shape(X))),
     "split": _halves,
@@ -325,9 +332,9 @@ FUNCTIONS = {
     "features": lambda X: skcooc.MixtureFeatures(
         skcooc.AspectModel(2, beta=0.9, max_iter=2, random_state=0)
     ).fit(X).transform(X),
-    "retriever": lambda X: skcooc.AspectRetriever(2, random_state=0).fit(X).rank(X),
+    "retriever": lambda X: skcooc.AspectRetriever(2, random_state=0).fit(X).similarity(X),
     "triads": lambda X: skcooc.TriadicAspectModel(2, max_iter=2, random_state=0).fit(
-        skcooc.Triads(*np.asarray(X).astype(int).T[:3])
+        skcooc.Triads(*np.resize(_dense(X).astype(int), (3, 4)))
     ).components_,
 }  # fmt: skip
 
