@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from skcooc.cli.comparison import Comparison
 from skcooc.cli.report import has_tree, shares
 from skcooc.cli.table import Table
-from skcooc.inspection import explore, export_dict, top_features
+from skcooc.inspection import characteristic_features, explore, export_dict, top_features
 from skcooc.protocol import Array
 
 
@@ -40,7 +40,7 @@ def write_page(path: Path, table: Table, model: BaseEstimator) -> None:
     X = table.X if table.texts is None else table.texts
     page = explore(
         _with_vectorizer(table, model), X, row_names=table.row_names, title=table.title,
-        feature_names=table.column_names,
+        feature_names=table.column_names, groups=table.groups, times=table.times,
     )  # fmt: skip
     page.save(path)
 
@@ -83,6 +83,7 @@ def _summary(table: Table, comparison: Comparison, model: BaseEstimator) -> dict
         "model": type(model).__name__,
         "parameters": model.get_params(),
         "weights": shares(model).tolist(),
-        "top_features": top_features(model, feature_names=table.column_names),
+        "top_features": top_features(model, table.column_names),
+        "characteristic_features": characteristic_features(model, table.column_names),
         **({"tree": export_dict(model, table.column_names)} if has_tree(model) else {}),
     }

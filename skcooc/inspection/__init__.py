@@ -1,11 +1,13 @@
 """Look into a fitted model: what its components are about, which rows are alike, its hierarchy;
 and hand it to other tools."""
 
+from skcooc.inspection.distinguishing import distinguishing_features
 from skcooc.inspection.explorer import Explorer, explore
 from skcooc.inspection.export import export_dict, export_text
 from skcooc.inspection.features import characteristic_features, node_top_features, top_features
-from skcooc.inspection.labels import name_topics
+from skcooc.inspection.labels import name_topics, set_names
 from skcooc.inspection.linkage import to_linkage
+from skcooc.inspection.merging import drop_topics, merge_topics
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
 from skcooc.inspection.stability import TopicStability, topic_stability
@@ -16,13 +18,17 @@ __all__ = [
     "TopicStability",
     "characteristic_features",
     "describe",
+    "distinguishing_features",
+    "drop_topics",
     "explore",
     "export_dict",
     "export_text",
+    "merge_topics",
     "name_topics",
     "nearest_rows",
     "node_top_features",
     "representative_rows",
+    "set_names",
     "to_linkage",
     "to_pyldavis",
     "top_features",

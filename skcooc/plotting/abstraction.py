@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree
-from skcooc.inspection.names import TreeModel, check_has, column_names
+from skcooc.inspection.names import TreeModel
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.plotting.canvas import Display, draw_lines, framed_axes, size_in_points
 from skcooc.plotting.layout import positions
 from skcooc.protocol import Array
@@ -66,8 +67,8 @@ class AbstractionDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: TreeModel, feature: str | int, feature_names: ArrayLike | None = None,
-        ax: Axes | None = None, *, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu",
+        cls, model: TreeModel, feature: str | int, feature_names: ArrayLike | None = None, *,
+        ax: Axes | None = None, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu",
     ) -> AbstractionDisplay:  # fmt: skip
         """Draw where a fitted model puts the occurrences of a column.
 
@@ -100,8 +101,8 @@ class AbstractionDisplay(Display):
         TypeError
             Where the model has no tree.
         """
-        check_has(model, "tree_")
-        names = column_names(model, model.components_.shape[1], feature_names)
+        found = unwrap(model, "tree_", "components_")
+        model, names = found.model, found.column_names(feature_names)
         column = _column(names, feature)
         shares = model.node_weights_ * model.components_[:, column]
         if not shares.sum() > 0:

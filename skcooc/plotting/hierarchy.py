@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree
-from skcooc.inspection import node_top_features
+from skcooc.inspection.features import OF_ROWS, features_of
+from skcooc.inspection.labels import Names, names_set, numbered
 from skcooc.inspection.names import TreeModel
+from skcooc.inspection.ranking import Order
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.plotting.canvas import Display, draw_lines, new_axes, size_in_points, text_width, wrap
 from skcooc.plotting.layout import is_end, positions
 from skcooc.protocol import Array
@@ -25,7 +28,7 @@ AIR = 0.5  # between a text and a line, and around all
 
 
 class HierarchyDisplay(Display):
-    """The tree of a hierarchy of clusters, each node with its most probable columns.
+    """The tree of a hierarchy of clusters, each node with its characteristic columns.
 
     The root is at the left, the clusters at the right, after their numbers. The words of inner
     nodes are on as many lines as there is room for. The size of the figure follows from the tree;
@@ -37,6 +40,8 @@ class HierarchyDisplay(Display):
         With V nodes.
     features : list of V lists of str
         What is written at each node.
+    names : dict of int to str, default=None
+        Names of nodes, which are written before their columns.
     max_depth : int, default=None
         Nodes of larger depth are not drawn; an ellipsis is, where there are some. None means all.
 
@@ -52,28 +57,26 @@ class HierarchyDisplay(Display):
     Examples
     --------
     >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.inspection import characteristic_features
     >>> from skcooc.plotting import HierarchyDisplay
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> display = HierarchyDisplay.from_estimator(model, words, n_features=1)
+    >>> display = HierarchyDisplay.from_estimator(model, words)
     >>> sorted(display.texts_[node].get_text().split()[-1] for node in range(3))
     ['drink', 'tea', 'wine']
-
-    Other words than the most probable ones, such as those not common to the parent:
-
-    >>> display = HierarchyDisplay(model.tree_, characteristic_features(model, 3, words)).plot()
     """
 
     def __init__(
-        self, tree: Tree, features: Sequence[Sequence[str]], *, max_depth: int | None = None
-    ) -> None:
+        self, tree: Tree, features: Sequence[Sequence[str]], *,
+        names: Mapping[int, str] | None = None, max_depth: int | None = None,
+    ) -> None:  # fmt: skip
         self.tree, self.features, self.max_depth = tree, features, max_depth
+        self.names = {} if names is None else names
 
     @classmethod
     def from_estimator(
-        cls, model: TreeModel, feature_names: ArrayLike | None = None, n_features: int = 5,
-        ax: Axes | None = None, max_depth: int | None = None, fontsize: float = 8,
+        cls, model: TreeModel, feature_names: ArrayLike | None = None, *, n_features: int = 5,
+        order: Order = "characteristic", names: Names | None = None, ax: Axes | None = None,
+        max_depth: int | None = None, fontsize: float = 8,
     ) -> HierarchyDisplay:  # fmt: skip
         """Draw the tree of a fitted model.
 
@@ -84,7 +87,11 @@ class HierarchyDisplay(Display):
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
         n_features : int, default=5
-            How many columns of each node.
+            How many columns of each node at most.
+        order : {"characteristic", "probable"}, default="characteristic"
+            Which columns: see :func:`skcooc.inspection.export_text`.
+        names : sequence of V str, or dict of int to str, default=None
+            Names of nodes. None means those of :func:`skcooc.inspection.set_names`, if any.
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure, as large as the tree.
         max_depth : int, default=None
@@ -105,8 +112,11 @@ class HierarchyDisplay(Display):
         TypeError
             Where the model has no tree.
         """
-        features = node_top_features(model, n_features, feature_names)
-        return cls(model.tree_, features, max_depth=max_depth).plot(ax, fontsize=fontsize)
+        found = unwrap(model, "tree_", *OF_ROWS)
+        features = features_of(found, feature_names, n_features, order)
+        own = names_set(found.model) if names is None else numbered(names, len(features))
+        display = cls(found.model.tree_, features, names=own, max_depth=max_depth)
+        return display.plot(ax, fontsize=fontsize)
 
     def plot(self, ax: Axes | None = None, *, fontsize: float = 8) -> HierarchyDisplay:
         """Draw; see :meth:`from_estimator`."""
@@ -150,6 +160,8 @@ class HierarchyDisplay(Display):
     def _words(self, node: int) -> list[str]:
         """What is written at a node: at a leaf after the number of its cluster."""
         words = list(self.features[node])
+        if node in self.names:
+            words[:1] = [": ".join([self.names[node], *words[:1]])]
         if node in self.tree.leaves:
             cluster = np.searchsorted(self.tree.leaves, node)
             words[:1] = [f"{cluster}: {''.join(words[:1])}"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.names import check_has
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.plotting.canvas import Display, draw_lines, new_axes
 from skcooc.protocol import Array
 
@@ -60,7 +60,7 @@ class SegmentationDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, segmenter: Segmenter, image: ArrayLike, ax: Axes | None = None, *,
+        cls, segmenter: Segmenter, image: ArrayLike, *, ax: Axes | None = None,
         cmap: str | Colormap = "tab10",
     ) -> SegmentationDisplay:  # fmt: skip
         """Draw the segments that were found; colours fade where their posterior is small.
@@ -88,14 +88,14 @@ class SegmentationDisplay(Display):
         ValueError
             Where the image and the labels have different shapes.
         """
-        check_has(segmenter, "labels_")
+        segmenter = unwrap(segmenter, "labels_", "posteriors_").model
         confidence = segmenter.posteriors_.max(axis=-1)
         return cls(np.asarray(image), segmenter.labels_, confidence).plot(ax, cmap=cmap)
 
     @classmethod
     def from_labels(
-        cls, image: ArrayLike, labels: ArrayLike,
-        ax: Axes | None = None, *, cmap: str | Colormap = "tab10",
+        cls, image: ArrayLike, labels: ArrayLike, *,
+        ax: Axes | None = None, cmap: str | Colormap = "tab10",
     ) -> SegmentationDisplay:  # fmt: skip
         """Draw segments that are known, all of them in the same strength.
 

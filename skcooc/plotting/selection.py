@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skcooc.inspection.names import check_has
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.plotting.canvas import POINTS, Display
 from skcooc.protocol import Array
 
@@ -103,7 +103,7 @@ class KSelectionDisplay(Display):
         ImportError
             Where matplotlib is not installed.
         """
-        check_has(search, "best_n_components_", "still_falling_")
+        search = unwrap(search, "best_n_components_", "still_falling_").model
         results = search.cv_results_
         if len(search.best_params_) > 1:
             raise ValueError("KSelectionDisplay draws one number, and the search was for pairs.")

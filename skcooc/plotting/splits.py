@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import division
-from skcooc.inspection.names import check_has, column_names, most_probable
+from skcooc.inspection.features import features_of
+from skcooc.inspection.labels import Names, names_set, numbered
+from skcooc.inspection.ranking import Order
+from skcooc.inspection.unwrapping import Unwrapped, unwrap
 from skcooc.plotting.canvas import Display, draw_lines, framed_axes, size_in_points, text_width
 from skcooc.plotting.layout import positions
 from skcooc.protocol import Array, Components
@@ -60,8 +63,8 @@ class SplitsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Components, feature_names: ArrayLike | None = None, n_features: int = 3,
-        ax: Axes | None = None,
+        cls, model: Components, feature_names: ArrayLike | None = None, *, n_features: int = 3,
+        order: Order = "characteristic", names: Names | None = None, ax: Axes | None = None,
     ) -> SplitsDisplay:  # fmt: skip
         """Draw the splits of a fitted model.
 
@@ -72,7 +75,12 @@ class SplitsDisplay(Display):
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
         n_features : int, default=3
-            How many columns of each cluster to write; 0 means its number alone.
+            How many columns of each cluster to write at most; 0 means its number alone.
+        order : {"characteristic", "probable"}, default="characteristic"
+            Which columns: see :func:`skcooc.inspection.describe`.
+        names : sequence of K str, or dict of int to str, default=None
+            What is written in the place of columns, for all components (the nodes of a hierarchy)
+            or some. None means the names of :func:`skcooc.inspection.set_names`, if any.
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure, as large as there are clusters.
 
@@ -88,11 +96,14 @@ class SplitsDisplay(Display):
             Where the model has no splits, for it was not annealed, or there are not as many names
             as columns.
         """
-        check_has(model, "components_")
-        splits = getattr(model, "splits_", ())
-        display = cls(splits, beta=getattr(model, "beta_", None))
+        found = unwrap(model, "components_")
+        splits = getattr(found.model, "splits_", ())
+        display = cls(splits, beta=getattr(found.model, "beta_", None))
         if n_features > 0 and len(splits):
-            display.labels = _labels(model, splits, n_features, feature_names)
+            words = features_of(found, feature_names, n_features, order)
+            own = names_set(found.model) if names is None else numbered(names, len(words))
+            texts = [own.get(k, ", ".join(of_one)) for k, of_one in enumerate(words)]
+            display.labels = [texts[k] for k in _clusters(found, splits)]
         return display.plot(ax)
 
     def plot(self, ax: Axes | None = None) -> SplitsDisplay:
@@ -151,15 +162,11 @@ class SplitsDisplay(Display):
         ax.spines[["left", "top", "right"]].set_visible(False)
 
 
-def _labels(
-    model: Components, splits: Sequence[Any], n_features: int, feature_names: ArrayLike | None
-) -> list[str]:
-    """The most probable columns of each cluster; the clusters of a hierarchy are its leaves."""
-    components = model.components_
-    names = column_names(model, components.shape[1], feature_names)
+def _clusters(found: Unwrapped, splits: Sequence[Any]) -> Sequence[int]:
+    """Numbers of the components that are clusters: those of a hierarchy are its leaves."""
     n_clusters = 1 + max(k for split in splits for part in split.parts for k in part)
-    tree = getattr(model, "tree_", None)
+    tree = getattr(found.model, "tree_", None)
     if tree is not None and len(tree.leaves) >= n_clusters:
-        components = components[tree.leaves]
-    top = most_probable(components, n_features)
-    return [", ".join(str(name) for name in names[columns]) for columns in top]
+        leaves: list[int] = tree.leaves.tolist()
+        return leaves
+    return range(len(found.model.components_))

@@ -329,7 +329,7 @@ def test_names_differ_and_the_largest_topic_has_the_first_choice():
     model = stand_in(X)
     model.components_[1] = model.components_[0]
     weights = model.row_distribution_ @ model.embedding_
-    names = name_topics(model, WORDS, n=2)
+    names = name_topics(model, WORDS, n_features=2)
     assert len(set(names)) == 3
     large, less = sorted([0, 1], key=lambda k: -weights[k])
     assert len(names[large].split(" · ")) == 2
