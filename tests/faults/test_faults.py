@@ -68,6 +68,21 @@ def test_what_was_found_is_not_looked_for_again(kind, tmp_path, monkeypatch):
     assert rest[1] == whole[1]
 
 
+def test_random_numbers_that_are_forgotten_are_found_out(tmp_path, monkeypatch):
+    """A broken twin: where the iterations are is kept, but not what noise comes next."""
+    path = tmp_path / "model"
+    model = clone(KINDS["annealed tree"]).set_callbacks(Checkpoint(path), Interruption(path, 3))
+    with contextlib.suppress(KeyboardInterrupt):
+        fitted(model)
+    halves = [read_checkpoint(path).set_params(warm_start=True) for _ in range(2)]
+    whole = outcome(fitted(clone(KINDS["annealed tree"])))
+    assert outcome(fitted(halves[0])) == whole
+    monkeypatch.setattr(
+        Journal, "resumed", lambda self, name, rng: getattr(self.noted(name), "run", None)
+    )
+    assert outcome(fitted(halves[1])) != whole
+
+
 def test_no_room_no_memory_and_two_writers(tmp_path):
     path, model = tmp_path / "model", fitted(clone(ASPECTS))
     damage.written(path, model)
