@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 
-from skcooc import AspectModel, Dyads, open_csr, save_csr
+from skcooc import AspectModel, Dyads, open_csr, save_compact, save_csr
 from skcooc.metrics import topic_diversity
 from tests.fuzz.judging import Refused, Wrong, same, tried
 from tests.fuzz.tables import Table
@@ -80,6 +80,12 @@ def test_what_is_wrong_is_found_out(monkeypatch):
 def test_blocks_on_disk_may_be_dyads(tmp_path):
     save_csr(tmp_path / "table", [Dyads(COUNTS)])
     np.testing.assert_array_equal(next(iter(open_csr(tmp_path / "table"))).toarray(), COUNTS)
+
+
+def test_a_compact_table_without_rows_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="No block has a row"):
+        save_compact(tmp_path / "table", [np.empty((0, 3))])
+    assert not list(tmp_path.iterdir())
 
 
 def test_dyads_of_no_rows_are_none():
