@@ -30,7 +30,7 @@ ALLOWED = {
     "equations": {"em", "heldout", "hierarchy", "protocol", "simplex"},
     "fitting": {"callbacks", "counts", "em", "heldout", "protocol"},
     "testing": {"counts", "em", "protocol"},
-    "base": ESTIMATOR - {"base"} | {"callbacks", "tables", "version"},
+    "base": ESTIMATOR - {"base"} | {"callbacks", "model_selection", "tables", "version"},
     "model_selection": {
         "counts",
         "em",

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags
 
-from skcooc.base import attributes, continuation, criteria
+from skcooc.base import attributes, continuation, criteria, sizes
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
 from skcooc.base.streams import Streams
 from skcooc.em import OverRelaxation, Run, State, TemperatureRange, solver
@@ -105,6 +105,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ConnectionError
             Where X is a dask array, and the scheduler is lost.
         """
+        if sizes.is_sought(self):
+            return sizes.fit_with_found(self, X, y, sample_weight)
         plan, new = self._plan(), copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(plan.alternates)
         needs = {**plan.needs, **solver(self.relaxation).needs}
@@ -121,7 +123,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             searches=self.beta == "auto",
             random_state=self.random_state,
         )
-        known = attributes.of_input(new) | {"_frame": table.frame}
+        known = attributes.of_input(new) | sizes.numbers(self) | {"_frame": table.frame}
         if table.blocks is None:
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             stopped = self._fit_table(plan, table, known, data)
@@ -188,6 +190,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         self, X: TableLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Probes, TemperatureRange]:
         """What tries temperatures on a part of these observations, and where to look for them."""
+        sizes.check_numbers(self)
         counts = read_in_memory(copy.copy(self), X, sample_weight).sample
         plan = self._plan().suited(counts)
         self._check_solver(alternates=False)

@@ -99,6 +99,9 @@ def taken_up(estimator: BaseEstimator, *data: object) -> Journal:
     asked = estimator.get_params(deep=True)
     for name in {"n_jobs", "refit"} & set(asked):
         del asked[name]
+    for name, value in asked.items():
+        if hasattr(value, "get_params"):  # its parameters are there beside it
+            asked[name] = type(value)
     if isinstance(asked.get("random_state"), np.random.RandomState):
         del asked["random_state"]
     key = _hashed([sorted(asked.items()), data])

@@ -10,6 +10,7 @@ from skcooc.inspection.linkage import to_linkage
 from skcooc.inspection.merging import drop_topics, merge_topics
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
+from skcooc.inspection.shares import compare_shares, topic_shares
 from skcooc.inspection.stability import TopicStability, topic_stability
 from skcooc.inspection.tables import describe
 
@@ -17,6 +18,7 @@ __all__ = [
     "Explorer",
     "TopicStability",
     "characteristic_features",
+    "compare_shares",
     "describe",
     "distinguishing_features",
     "drop_topics",
@@ -32,5 +34,6 @@ __all__ = [
     "to_linkage",
     "to_pyldavis",
     "top_features",
+    "topic_shares",
     "topic_stability",
 ]

@@ -230,12 +230,8 @@ class TemperatureSearchCV(Search):
         beta = cast(float, self.best_params_[target.name("beta")])
         set_temperature(best, target, beta, smoothing)
         began = perf_counter()
-        with fitting(task, best, hooks):
-            best.fit(data.X, data.y, **data.params)
+        self._fit_best(best, data, task, hooks)
         self.refit_time_ = perf_counter() - began
-        self.best_estimator_ = best
-        if hasattr(best, "feature_names_in_"):
-            self.feature_names_in_ = best.feature_names_in_
 
     def _checked_betas(self) -> Array | None:
         if isinstance(self.betas, str):

@@ -13,7 +13,7 @@ from skcooc.inspection.blocks import cluster_orders
 from skcooc.inspection.names import row_names_of
 from skcooc.inspection.unwrapping import unwrap
 from skcooc.plotting.arrangement import Places, Side, arrange, log_association
-from skcooc.plotting.canvas import Display, draw_lines, new_axes
+from skcooc.plotting.canvas import NEUTRAL, Display, draw_lines, new_axes, styled
 from skcooc.plotting.margins import AIR, BELOW, LEADER, LINE, Frame, label, label_places
 from skcooc.protocol import Array, FactorModel, TableLike
 from skcooc.tables import sound
@@ -156,13 +156,13 @@ class AssociationDisplay(Display):
         display = cls(joint, rows, columns, pairs=pairs)
         return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize)
 
+    @styled
     def plot(
         self, ax: Axes | None = None, *,
         scale: Literal["observations", "objects"] = "observations",
         cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
     ) -> AssociationDisplay:  # fmt: skip
         """Draw; see :meth:`from_estimator`."""
-        self._require_matplotlib()
         if scale not in ("observations", "objects"):
             raise ValueError(f"scale={scale!r} should be 'observations' or 'objects'.")
         self.row_order_, self.column_order_ = cluster_orders(self.joint)
@@ -231,7 +231,7 @@ class AssociationDisplay(Display):
             x = frame.left + at
             segments.append([(x, end - 2), (frame.left + middle, top + 1)])
             self.column_texts_[d] = write(x, end, label(self.columns, d), ha="left", rotation=90)
-        self.lines_ = draw_lines(self.ax_, segments, "0.4", 0.4 * shrink, zorder=3)
+        self.lines_ = draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
 
 
 def _side(labels: Array, posteriors: Array, masses: Array, names: Array, n: int) -> Side:

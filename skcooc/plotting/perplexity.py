@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skcooc.inspection.unwrapping import unwrap
-from skcooc.plotting.canvas import Display, framed_axes, text_width
+from skcooc.plotting.canvas import NEUTRAL, Display, framed_axes, styled, text_width
 from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
@@ -180,9 +180,9 @@ class PerplexityDisplay(Display):
             )
         return cls(curves, over=over).plot(ax)
 
+    @styled
     def plot(self, ax: Axes | None = None) -> PerplexityDisplay:
         """Draw; see :meth:`from_estimator` and :meth:`from_search`."""
-        self._require_matplotlib()
         self.ax_ = _room_for([curve.name for curve in self.curves]) if ax is None else ax
         colours: dict[str, ColorType] = {}
         self.lines_ = [self._draw(curve, colours) for curve in self.curves]
@@ -228,7 +228,7 @@ class PerplexityDisplay(Display):
 
         handles, names = self.ax_.get_legend_handles_labels()
         if not all(curve.held_out for curve in self.curves):
-            handles += [Line2D([], [], color="0.3"), Line2D([], [], color="0.3", linestyle="--")]
+            handles += [Line2D([], [], color=NEUTRAL, linestyle=line) for line in ("-", "--")]
             names += ["held out", "training"]
         if len(names) > 1:
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}

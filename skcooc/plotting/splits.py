@@ -13,7 +13,15 @@ from skcooc.inspection.features import features_of
 from skcooc.inspection.labels import Names, names_set, numbered
 from skcooc.inspection.ranking import Order
 from skcooc.inspection.unwrapping import Unwrapped, unwrap
-from skcooc.plotting.canvas import Display, draw_lines, framed_axes, size_in_points, text_width
+from skcooc.plotting.canvas import (
+    Display,
+    colours,
+    draw_lines,
+    framed_axes,
+    size_in_points,
+    styled,
+    text_width,
+)
 from skcooc.plotting.layout import positions
 from skcooc.protocol import Array, Components
 
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROW, WIDTH, FONT = 13.0, 330.0, 8.0  # points: height of a cluster, width of the axes, text
+LEAST = 4  # clusters for which there is room
 
 
 class SplitsDisplay(Display):
@@ -106,9 +115,9 @@ class SplitsDisplay(Display):
             display.labels = [texts[k] for k in _clusters(found, splits)]
         return display.plot(ax)
 
+    @styled
     def plot(self, ax: Axes | None = None) -> SplitsDisplay:
         """Draw; see :meth:`from_estimator`."""
-        self._require_matplotlib()
         if not len(self.splits):
             raise ValueError("There are no splits to draw: the model was not annealed.")
         self.division_ = division(self.splits)
@@ -116,7 +125,8 @@ class SplitsDisplay(Display):
         y = -positions(self.division_.tree)
         if ax is None:
             right = max(text_width(name, FONT) for name in names) * 1.04 + 14
-            ax = framed_axes(WIDTH, (len(names) + 0.2) * ROW, 14.0, 38.0, right, 6.0)
+            height = (max(len(names), LEAST) + 0.2) * ROW
+            ax = framed_axes(WIDTH, height, 20.0, 38.0, right, 6.0)
         self.ax_ = ax
         first, last = np.nanmin(self.division_.betas), np.nanmax(self.division_.betas)
         stretch = (last / first) ** 0.08 * 1.02
@@ -140,7 +150,7 @@ class SplitsDisplay(Display):
             segments.append([(birth, y[node]), (end if np.isnan(death) else death, y[node])])
             if len(children):
                 segments.append([(death, y[children].min()), (death, y[children].max())])
-        self.lines_ = draw_lines(self.ax_, segments, "C0", 1.2, capstyle="projecting")
+        self.lines_ = draw_lines(self.ax_, segments, colours()[0], 1.2, capstyle="projecting")
 
     def _draw_axes(self, y: Array, names: list[str], start: float, end: float) -> None:
         """The inverse temperature below, the clusters at the right, and no frame."""
@@ -159,6 +169,8 @@ class SplitsDisplay(Display):
         row = size_in_points(ax)[1] / (len(names) + 0.2)
         ax.set_yticks(y, names, fontsize=min(FONT, 0.7 * row), parse_math=False)
         ax.tick_params("y", length=0)
+        ax.set_ylabel("cluster", fontsize=FONT)
+        ax.yaxis.set_label_position("left")
         ax.spines[["left", "top", "right"]].set_visible(False)
 
 

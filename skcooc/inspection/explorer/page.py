@@ -102,10 +102,10 @@ def explore(
         What the rows were counted in. None means X itself where a pipeline takes texts; else rows
         are shown by their most frequent columns.
     groups : array-like of shape (N,), default=None
-        A label of each row. The forty largest groups are shown.
+        A label of each row; None or NaN where it has none. The forty largest groups are shown.
     times : array-like of shape (N,), default=None
-        A number or a date of each row, such as the year. More than 24 times are put into 24 equal
-        intervals.
+        A number or a date of each row, such as the year. More than 24 numbers are put into 24 equal
+        intervals, and dates into periods; see :func:`topic_shares`.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, or of some of them; see :func:`name_topics` for the others. What the
         page exports can be read by ``json`` and given here, or to :func:`set_names`, which keeps
@@ -130,11 +130,12 @@ def explore(
 
     Notes
     -----
-    Shares in groups are sum_i n_i P(z given x_i) / sum_i n_i over their rows, with intervals that
-    hold 95 of 100 resamples of the rows. The slider of columns is Sievert and Shirley's relevance,
-    t log(P(y given z) / P(y)) + (1 - t) log P(y given z), from t = 0 to t = 1; instead of P(y), it
-    can compare with P(y given another topic). The map is scikit-learn's multidimensional scaling of
-    Hellinger distances. The topic of a word in a row is argmax_z P(z given x) P(y given z).
+    Shares in groups are sum_i n_i P(z given x_i) / sum_i n_i over their rows, with intervals of
+    resampled rows; see :func:`topic_shares`. The slider of columns is Sievert and Shirley's
+    relevance, t log(P(y given z) / P(y)) + (1 - t) log P(y given z), from t = 0 to t = 1; instead
+    of P(y), it can compare with P(y given another topic). The map is scikit-learn's
+    multidimensional scaling of Hellinger distances. The topic of a word in a row is argmax_z P(z
+    given x) P(y given z).
 
     The perplexity of a row is exp(-mean log P(y given x)) of its observations. It is in sample for
     the rows that were fitted. Of other rows, one half of the observations is held out and scored,
