@@ -191,6 +191,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     ) -> tuple[Probes, TemperatureRange]:
         """What tries temperatures on a part of these observations, and where to look for them."""
         sizes.check_numbers(self)
+        self._validate_params()
         counts = read_in_memory(copy.copy(self), X, sample_weight).sample
         plan = self._plan().suited(counts)
         self._check_solver(alternates=False)

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import validate_params
 from skcooc.counts import sound
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables.blocks import MAX_PASSES, POSITIVE, RowBlocks
-from skcooc.tables.dyads import Dyads
+from skcooc.tables.dyads import as_table
 
 BATCH_SIZE = 1000  # rows
 WIDEST = 2**31 - 1  # columns: their indices take four bytes
@@ -136,7 +136,7 @@ def save_csr(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
 def checked(block: TableLike, dtype: DTypeLike | list[type]) -> CSR:
     """A block of rows that is to be written; ValueError where it holds no counts."""
     table = check_array(
-        sound(block.to_csr() if isinstance(block, Dyads) else block),
+        sound(as_table(block)),
         accept_sparse="csr",
         dtype=dtype,
         ensure_non_negative=np.shape(block)[:1] != (0,),

@@ -35,7 +35,7 @@ class Interruption(Watcher):
 
     def on_fit_task_end(self, estimator, context):
         if self.path.exists():
-            self.seen.add(self.path.stat().st_ino)
+            self.seen.add(self.path.stat().st_mtime_ns)
         if len(self.seen) >= self.after:
             raise KeyboardInterrupt
 
@@ -71,7 +71,9 @@ def test_what_was_found_is_not_looked_for_again(kind, tmp_path, monkeypatch):
 def test_random_numbers_that_are_forgotten_are_found_out(tmp_path, monkeypatch):
     """A broken twin: where the iterations are is kept, but not what noise comes next."""
     path = tmp_path / "model"
-    model = clone(KINDS["annealed tree"]).set_callbacks(Checkpoint(path), Interruption(path, 3))
+    model = clone(KINDS["annealed tree"]).set_callbacks(
+        Checkpoint(path, every=2), Interruption(path, 3)
+    )
     with contextlib.suppress(KeyboardInterrupt):
         fitted(model)
     halves = [read_checkpoint(path).set_params(warm_start=True) for _ in range(2)]

@@ -5,8 +5,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 
-from skcooc import AspectModel, Dyads, open_csr, save_compact, save_csr
+from skcooc import AspectModel, Dyads, metrics, open_csr, save_compact, save_csr
+from skcooc.heldout import Factors, HeldOut
 from skcooc.metrics import topic_diversity
+from skcooc.model_selection import TemperatureSearchCV
+from skcooc.tables import as_counts
 from tests.fuzz.judging import Refused, Wrong, same, tried
 from tests.fuzz.tables import Table
 from tests.fuzz.trials import Fitting, Model, again, fittings, measurings, streams, writings
@@ -80,6 +83,34 @@ def test_what_is_wrong_is_found_out(monkeypatch):
 def test_blocks_on_disk_may_be_dyads(tmp_path):
     save_csr(tmp_path / "table", [Dyads(COUNTS)])
     np.testing.assert_array_equal(next(iter(open_csr(tmp_path / "table"))).toarray(), COUNTS)
+
+
+def test_measures_of_dyads_are_those_of_their_table():
+    table, labels = np.array(COUNTS), [0, 1, 0]
+    for measure in (
+        metrics.unigram,
+        metrics.mutual_information,
+        lambda X: metrics.integrated_complete_likelihood(X, labels),
+    ):
+        same(measure(Dyads(table)), measure(table), "a measure")
+    scores = np.arange(9.0).reshape(3, 3)
+    judged = [metrics.average_precision_by_query(X, scores) for X in (Dyads(table), table)]
+    same(*judged, "average_precision")
+
+
+def test_searches_refuse_what_their_estimator_would():
+    search = TemperatureSearchCV(AspectModel(2, tol="small"), [0.9, 1.0], cv=2)
+    with pytest.raises(ValueError, match="'tol' parameter of AspectModel"):
+        search.fit(np.array(COUNTS))
+
+
+def test_rows_of_next_to_nothing_are_refused():
+    params = {"max_iter": 3, "random_state": 0, "early_stopping": True, "relaxation": 1.8}
+    table = Table(((1e-30, 0.0, 1e-300, 5e-324),))
+    assert Fitting(Model("AspectModel", params, "InterpolatedModels"), table).run() == "refused"
+    nothing = HeldOut(as_counts(sp.csr_array([[1.0]])), np.ones(1), 0.1)
+    with pytest.raises(ValueError, match="orders of magnitude"):
+        nothing.score(Factors(np.full((1, 1), np.nan), np.ones((1, 1))))
 
 
 def test_a_compact_table_without_rows_is_refused(tmp_path):

@@ -293,11 +293,11 @@ def _halves(X: Any) -> Any:
 
 def _memory(X: Any) -> Any:
     predictor = skcooc.heldout.Unigram(metrics.unigram(X))
-    return metrics.unseen_perplexity(X, predictor, np.zeros(np.shape(X)))
+    return metrics.unseen_perplexity(X, predictor, np.zeros(_shape(X)))
 
 
 def _perplexity(X: Any) -> Any:
-    n, m = np.shape(X)
+    n, m = _shape(X)
     return metrics.perplexity(X, np.full((n, 2), 0.5), np.full((2, m), 1 / max(m, 1)))
 
 
@@ -305,19 +305,23 @@ def _dense(X: Any) -> np.ndarray:
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
-def _labels(n: int) -> np.ndarray:
-    return np.arange(n) % 2
+def _shape(X: Any) -> tuple[int, ...]:
+    return X.table_shape if isinstance(X, skcooc.Dyads) else np.shape(X)
+
+
+def _labels(X: Any) -> np.ndarray:
+    return np.arange(_shape(X)[0]) % 2
 
 
 FUNCTIONS = {
     "unigram": metrics.unigram,
     "mutual_information": metrics.mutual_information,
-    "kept": lambda X: metrics.mutual_information_kept(X, _labels(np.shape(X)[0])),
-    "icl": lambda X: metrics.integrated_complete_likelihood(X, _labels(np.shape(X)[0])),
+    "kept": lambda X: metrics.mutual_information_kept(X, _labels(X)),
+    "icl": lambda X: metrics.integrated_complete_likelihood(X, _labels(X)),
     "npmi": lambda X: metrics.npmi_coherence(_model().components_, X, 2),
     "perplexity": _perplexity,
     "unseen": _memory,
-    "average_precision": lambda X: metrics.average_precision_by_query(X, np.ones(np.shape(X))),
+    "average_precision": lambda X: metrics.average_precision_by_query(X, np.ones(_shape(X))),
     "split": _halves,
     "dyads": lambda X: skcooc.Dyads(X).to_csr().toarray(),
     "ones of dyads": lambda X: float(len(skcooc.Dyads(X)[::2])),
