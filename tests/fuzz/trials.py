@@ -297,11 +297,13 @@ def _memory(X: Any) -> Any:
 
 
 def _perplexity(X: Any) -> Any:
-    n, m = _shape(X)
+    n, m = (*_shape(X), 1)[:2]
     return metrics.perplexity(X, np.full((n, 2), 0.5), np.full((2, m), 1 / max(m, 1)))
 
 
 def _dense(X: Any) -> np.ndarray:
+    if isinstance(X, skcooc.RowBlocks):
+        X = sp.vstack([sp.csr_array(block) for block in X])
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
