@@ -105,8 +105,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     n_init : int, default=1
         Number of starts; the one with the least free energy is kept, or with the least validation
-        perplexity where ``early_stopping=True``. A start is itself the best of sixteen short runs
-        with twice as many clusters, of which those that are alike are joined.
+        perplexity where ``early_stopping=True``. A start is itself the best of three to six short
+        runs, each with a third more clusters, of which those that are alike are joined.
 
     Attributes
     ----------

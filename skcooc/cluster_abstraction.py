@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.clusters import check_proportions
 from skcooc.base.trees import TreeMixin
+from skcooc.em import Run
 from skcooc.em.legs import Observe
 from skcooc.equations.growth import KINDS, grow
 from skcooc.equations.memberships import no_temperature, temperatures
@@ -236,6 +237,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         rng: np.random.Generator,
         heldout: HeldOut | None,
         observe: Observe,
+        resume: Run | None,
     ) -> Grown:
         """The model on a tree that has grown; a warm start keeps that which is there."""
         model = self._equations()
@@ -243,7 +245,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
             return Grown(model, model, self.splits_)
         em = options.max_iter, options.tol, options.solver
         kind = KINDS[cast(str, self.tree)]
-        growth = grow(X, kind, self.n_clusters, *em, rng, heldout, observe)
+        growth = grow(X, kind, self.n_clusters, *em, rng, heldout, observe, resume)
         if growth.failed:
             warnings.warn(
                 "The tree has not grown: no clusters came apart that predict better. Rows and "

@@ -20,8 +20,9 @@ from skcooc.em.legs import Solver
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import best
 from skcooc.fitting import Options, Plan
+from skcooc.fitting.journal import Journal
 from skcooc.fitting.probing import Probes
-from skcooc.fitting.restarts import Progress, Unfinished
+from skcooc.fitting.restarts import Progress
 from skcooc.fitting.stream import Begun
 from skcooc.fitting.table import fit, probes_of
 from skcooc.protocol import Block, Counts, RandomState, TableLike
@@ -139,17 +140,18 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Fit to a checked table; return whether a callback stopped it."""
         X, sample = table.counts, table.sample
         plan = plan.suited(X)
-        resume = self._cut_short(X)
-        warm = resume.warm if resume else self._goes_on()
+        journal = self._journal(X)
+        warm = journal.once(("warm",), self._goes_on)
         start = self._continued(plan, X) if warm else None
         options = self._options(plan, sample, warm)
+        options = replace(options, seeds=journal.once(("seeds",), lambda: options.seeds))
         known |= {"_fitted_parameters": self.get_params(deep=False)}
         known |= {"_stream": None, "_passes": None}
         if warm and not options.searches:
             known["temperature_search_"] = self.temperature_search_
         at_iteration = attributes.at_iteration(X, options.smoothing, known)
         progress = Progress(self, plan, options, at_iteration, data)
-        fitted = fit(plan, X, sample, options, progress, start, resume)
+        fitted = fit(plan, X, sample, options, progress, journal, start)
         progress.end()
         if attributes.lacking(replace(plan, equations=fitted.model)) is None:
             seed = attributes.seeds(self.random_state, 1)[0]
@@ -189,6 +191,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     ) -> tuple[Probes, TemperatureRange]:
         """What tries temperatures on a part of these observations, and where to look for them."""
         sizes.check_numbers(self)
+        self._validate_params()
         counts = read_in_memory(copy.copy(self), X, sample_weight).sample
         plan = self._plan().suited(counts)
         self._check_solver(alternates=False)
@@ -235,13 +238,17 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             return State(params, np.broadcast_to(params.weights, (X.shape[0], len(params.weights))))
         return State(params, X.array(rows).astype(X.dtype))
 
-    def _cut_short(self, X: Counts) -> Unfinished | None:
-        """The fit that a warm start is to end; None where the last one has come to its end."""
-        if not self._goes_on() or self._unfinished is None:
-            return None
-        same_table = continuation.is_fitted_to(self, X)
-        continuation.check_as_before(self, self._fitted_parameters, same_table)
-        return self._unfinished
+    def _journal(self, X: Counts) -> Journal:
+        """What the fit has found that a warm start is to end; an empty one where none is cut short.
+
+        ValueError where that was another one.
+        """
+        before = self._unfinished if self.warm_start else None
+        journal = Journal(self) if before is None else before.of(self)
+        parameters, table = journal.once(("of",), lambda: continuation.begun(self, X))
+        if before is not None:
+            continuation.check_as_before(self, parameters, table.is_of(X))
+        return journal
 
     def __sklearn_tags__(self) -> Tags:
         return attributes.tagged(super().__sklearn_tags__())

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
-import joblib
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.callback import CallbackContext
@@ -17,6 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
+from skcooc.fitting.journal import Journal, taken_up
 from skcooc.model_selection.candidates import Sizes, Visit, explore, go_through
 from skcooc.model_selection.conclusion import Criterion, conclude, criterion_of
 from skcooc.model_selection.folds import Data, Folding, Params
@@ -140,6 +140,8 @@ class ComponentSearchCV(Search):
     (2, 4)
     """
 
+    _unfinished: Journal
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "score"])],
         "candidates": ["array-like", StrOptions({"auto"})],
@@ -223,14 +225,9 @@ class ComponentSearchCV(Search):
 
     def _begun(self, names: Sequence[str], data: Data, split_params: Params) -> Survey:
         """What an interrupted fit of the same data has found so far, or nothing yet."""
-        params = self.get_params(deep=True) | {"estimator": clone(self.estimator)}
-        asked = [params[name] for name in sorted(params) if name not in ("n_jobs", "refit")]
-        key = joblib.hash([asked, data, dict(split_params)])
-        if getattr(self, "_unfinished", (None, None))[0] != key:
-            how = self.cv, split_params, self.n_runs, self.random_state
-            self._unfinished = key, surveyed(self.estimator, names, data, *how)
-        survey: Survey = self._unfinished[1]
-        return survey
+        how = self.cv, split_params, self.n_runs, self.random_state
+        journal = taken_up(self, data, dict(split_params))
+        return journal.once(("survey",), lambda: surveyed(self.estimator, names, data, *how))
 
     def _visit(
         self, survey: Survey, criterion: Criterion, task: CallbackContext, hooks: Hooks
@@ -242,9 +239,8 @@ class ComponentSearchCV(Search):
                 name = f"K = {' x '.join(map(str, sizes))}"
                 step = task.subcontext(task_name=name).call_on_fit_task_begin(**hooks)
                 survey.visit(sizes, self._run)
-                step.call_on_fit_task_end(
-                    **hooks, reconstruction_attributes={"_unfinished": self._unfinished}
-                )
+                self._unfinished.tell()
+                step.call_on_fit_task_end(**hooks)
             return survey.judged(sizes, criterion)
 
         return visit

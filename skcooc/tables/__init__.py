@@ -5,7 +5,7 @@ from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.compact import CompactTable, open_compact, save_compact
 from skcooc.tables.dask import delayed_rows
 from skcooc.tables.disk import open_csr, save_csr
-from skcooc.tables.dyads import Dyads
+from skcooc.tables.dyads import Dyads, as_table
 from skcooc.tables.frames import Frame
 from skcooc.tables.reading import (
     Table,
@@ -31,6 +31,7 @@ __all__ = [
     "Table",
     "Triads",
     "as_counts",
+    "as_table",
     "check_same_table",
     "check_same_triads",
     "check_table",

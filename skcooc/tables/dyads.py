@@ -82,7 +82,7 @@ class Dyads:
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=0,
-            ensure_non_negative=True,
+            ensure_non_negative=np.shape(X)[:1] != (0,),
             estimator="Dyads",
             input_name="X",
         )
@@ -229,3 +229,8 @@ class Dyads:
         shape, row_names, column_names, _ = frame
         none = cls(sp.csr_array(shape), row_names=row_names, column_names=column_names)
         return none.like(rows, columns)
+
+
+def as_table(X: Any) -> Any:
+    """The table of `Dyads`, whose own two columns are positions; anything else as it is."""
+    return X.to_csr() if isinstance(X, Dyads) else X
