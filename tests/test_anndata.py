@@ -1,5 +1,7 @@
 """Cells and genes: what an AnnData gets, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -47,7 +49,7 @@ def test_a_layer_some_genes_and_weights(adata, X):
     found = fit_topics(adata, model(), **options, key_added="programs", sample_weight=weights)
     genes = np.asarray(adata.var["highly_variable"])
     expected = model().fit(X[:, genes], sample_weight=weights)
-    np.testing.assert_array_equal(adata.obsm["X_programs"], expected.embedding_)
+    np.testing.assert_array_equal(adata.obsm["programs"], expected.embedding_)
     np.testing.assert_array_equal(adata.varm["programs"][genes], expected.components_.T)
     assert not adata.varm["programs"][~genes].any()
     assert adata.uns["programs"]["params"] == {"model": "AspectModel"} | options
@@ -91,6 +93,42 @@ def test_logarithms_are_warned_of(adata):
     adata.X = adata.X.multiply(1e3 / adata.X.sum(axis=1)).log1p().tocsr()
     with pytest.warns(UserWarning, match="Give the layer with raw counts, as in layer='counts'"):
         fit_topics(adata, model())
+
+
+def test_logarithms_in_files_and_of_some_genes_are_warned_of_too(adata, tmp_path):
+    some = np.arange(40) < 20
+    logs, counts = adata.X.multiply(1e3 / adata.X.sum(axis=1)).log1p(), adata.X
+    adata.X = sp.hstack([logs.tocsr()[:, :20], counts[:, 20:] * 100]).tocsr()
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    for cells in (adata, backed):
+        with pytest.warns(UserWarning, match="as if they were normalised"):
+            fit_topics(cells, AspectModel(3, beta=0.9), mask_var=some)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            fit_topics(cells, AspectModel(3, beta=0.9), mask_var=~some)
+    backed.file.close()
+
+
+def test_a_layer_of_a_file_is_in_memory(adata, X, tmp_path):
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    fit_topics(backed, model(), layer="counts")
+    np.testing.assert_array_equal(backed.obsm["X_topics"], model().fit(X).embedding_)
+    backed.file.close()
+
+
+def test_dask_arrays_stay_lazy(adata, X):
+    dask_array = pytest.importorskip("dask.array", reason="needs dask")
+    distributed = pytest.importorskip("distributed", reason="needs distributed")
+    adata.X = dask_array.from_array(X.toarray(), chunks=(30, 40))
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(processes=False, **options):
+        found = fit_topics(adata, model(), mask_var="highly_variable")
+        add_topics(adata, found, mask_var="highly_variable", key_added="again")
+    expected = model().fit(X[:, np.asarray(adata.var["highly_variable"])]).embedding_
+    np.testing.assert_allclose(adata.obsm["X_topics"], expected, atol=1e-3)
+    np.testing.assert_allclose(adata.obsm["again"], adata.obsm["X_topics"], atol=0.05)
 
 
 def test_shares_of_large_counts_are_no_logarithms(adata, recwarn):

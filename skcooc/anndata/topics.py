@@ -32,7 +32,7 @@ def fit_topics(
     *,
     layer: str | None = None,
     mask_var: str | ArrayLike | None = None,
-    key_added: str = "topics",
+    key_added: str | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Model:
     """Fit a model to the counts of cells, and add what it finds to the AnnData.
@@ -40,8 +40,9 @@ def fit_topics(
     Parameters
     ----------
     adata : AnnData of N cells and M genes
-        In memory, with dask arrays, or backed by a file, which is read in blocks of cells; these
-        need a model with ``partial_fit``.
+        In memory, with dask arrays, or backed by a file. Counts that are in the file are read in
+        blocks of cells, which need a model with ``partial_fit``. Layers and raw counts that
+        anndata has read are in memory.
     model : estimator
         Any estimator of skcooc with ``embedding_`` and ``components_``. It is fitted itself.
     layer : str, default=None
@@ -49,15 +50,15 @@ def fit_topics(
     mask_var : str or array-like of shape (M,), bool, default=None
         Genes that the model is fitted to, such as "highly_variable", a column of ``adata.var``.
         None means all.
-    key_added : str, default="topics"
-        Name of what is added.
+    key_added : str, default=None
+        Name of all that is added. None means those below.
     sample_weight : array-like of shape (N,), default=None
         Weight of each cell.
 
     Returns
     -------
     model : estimator
-        The same, fitted. The AnnData has, with the default name,
+        The same, fitted. The AnnData has, if ``key_added`` is None,
 
         ``obsm["X_topics"]`` : array of shape (N, K)
             P(topic given cell).
@@ -77,7 +78,8 @@ def fit_topics(
     Warns
     -----
     UserWarning
-        Where counts look like logarithms: small, and no whole numbers.
+        Where counts look like logarithms: small, and no whole numbers. Of a table in a file the
+        first cells are looked at; of dask arrays none.
 
     See Also
     --------
@@ -102,9 +104,9 @@ def fit_topics(
     components = np.zeros((adata.n_vars, mixtures.shape[1]), dtype=mixtures.dtype)
     components[genes] = np.asarray(model.components_).T
     asked = {"layer": layer, "mask_var": mask_var if isinstance(mask_var, str) else None}
-    adata.obsm[f"X_{key_added}"] = mixtures
-    adata.varm[key_added] = components
-    adata.uns[key_added] = {
+    adata.obsm[key_added or "X_topics"] = mixtures
+    adata.varm[key_added or "topics"] = components
+    adata.uns[key_added or "topics"] = {
         "names": np.asarray(model.get_feature_names_out(), dtype=object),
         "shares": _shares(X, mixtures, sample_weight),
         "params": {"model": type(model).__name__}
@@ -119,7 +121,7 @@ def add_topics(
     *,
     layer: str | None = None,
     mask_var: str | ArrayLike | None = None,
-    key_added: str = "topics",
+    key_added: str | None = None,
 ) -> None:
     """Add the mixtures of further cells under a fitted model.
 
@@ -151,7 +153,7 @@ def add_topics(
     """
     X = _counts(adata, layer, _genes(adata, mask_var))
     folded = _folded_in(X, model) if isinstance(X, RowBlocks) else model.transform(X)
-    adata.obsm[f"X_{key_added}"] = np.asarray(folded)
+    adata.obsm[key_added or "X_topics"] = np.asarray(folded)
 
 
 @dataclass(frozen=True)
@@ -187,12 +189,14 @@ def _counts(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
     X = adata.X if layer is None else adata.layers[layer]
     if X is None:
         raise ValueError(f"adata.X is None. {HINT}")
-    if adata.isbacked:
-        _check(X[:CELLS])
+    if is_collection(X):
+        return X[:, genes]
+    if not isinstance(X, np.ndarray) and not sp.issparse(X):
+        _check(X[:CELLS][:, genes])
         return RowBlocks(_BackedRows(X, genes, (adata.n_obs, len(genes))))
-    if not is_collection(X):
-        _check(X)
-    return X if len(genes) == adata.n_vars else X[:, genes]
+    chosen = X if len(genes) == adata.n_vars else X[:, genes]
+    _check(chosen)
+    return chosen
 
 
 def _check(X: Any) -> None:
