@@ -226,6 +226,6 @@ class Dyads:
     @classmethod
     def of(cls, frame: Frame, rows: Array, columns: Array) -> Dyads:
         """Observations at these positions, (L,), of a table."""
-        shape, row_names, column_names, _ = frame
-        none = cls(sp.csr_array(shape), row_names=row_names, column_names=column_names)
+        names = {"row_names": frame.row_names, "column_names": frame.column_names}
+        none = cls(sp.csr_array(frame.shape), **names)
         return none.like(rows, columns)
