@@ -118,8 +118,8 @@ def test_equal_scores_come_in_the_order_of_the_columns():
     best = ranked(values, 4)
     assert best.columns.tolist() == [[1, 3, 2, 4], 4 * [-1]]
     np.testing.assert_array_equal(best.values, [[2, 2, 1, 1], 4 * [np.nan]])
-    unigram = AspectModel(1, beta=1.0).fit(np.ones((3, 40)))
-    assert unigram.recommend([1], 5, exclude_seen=False).items.tolist() == [[0, 1, 2, 3, 4]]
+    unigram = AspectModel(1, beta=1.0).fit(3 * [[2, 1] + 40 * [0]])
+    assert unigram.recommend([1], 5).items.tolist() == [[2, 3, 4, 5, 6]]
 
 
 def test_many_values_are_ranked_as_by_a_stable_sort():

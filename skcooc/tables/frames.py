@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +62,30 @@ def places(names: Array, sought: ArrayLike) -> Array:
     known = {name: i for i, name in enumerate(names.tolist())}
     found = [known.get(name, -1) for name in np.asarray(sought).ravel().tolist()]
     return np.array(found, dtype=np.intp)
+
+
+def placed(frame: Frame, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
+    """Which of n pairs of names a table knows, (n,), and the positions of these; a warning else."""
+    if frame.row_names is None or frame.column_names is None:
+        raise ValueError("like has no names of rows and columns, by which pairs could be placed.")
+    i, j = places(frame.row_names, rows), places(frame.column_names, columns)
+    known = (i >= 0) & (j >= 0)
+    if not known.all():
+        of_rows, of_columns = (
+            sorted(set(names[at < 0].tolist()), key=str) for names, at in ((rows, i), (columns, j))
+        )
+        warnings.warn(
+            f"{(~known).sum()} of {len(known)} pairs are left out: their table has no rows "
+            f"{_some(of_rows)} and no columns {_some(of_columns)}.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return known, i[known], j[known]
+
+
+def _some(names: list[Any]) -> str:
+    """The first few, and how many more there are."""
+    return f"{names[:3]}" + (f" and {len(names) - 3} others" if len(names) > 3 else "")
 
 
 def repeated(counts: Any, *indices: Any) -> tuple[Any, ...]:
