@@ -9,11 +9,9 @@ import scipy.sparse as sp
 
 from skcooc import (
     AspectModel,
-    AsymmetricClustering,
     Dyads,
     RowBlocks,
     RowMemory,
-    SymmetricClustering,
     TriadicAspectModel,
     open_compact,
     save_compact,
@@ -198,18 +196,3 @@ def test_a_memory_repeats_what_it_may():
     found = model.recommend(np.arange(14), 1, exclude_seen=False).items.ravel()
     assert (X.toarray()[np.arange(14), found] == X.toarray().max(axis=1)).mean() > 0.8
     assert (found == largest).mean() > 0.5
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "meant"),
-    [
-        (SymmetricClustering, "n_clusters", "n_row_clusters or n_column_clusters"),
-        (AsymmetricClustering, "n_components", "n_clusters"),
-        (AspectModel, "max_iters", "max_iter"),
-    ],
-)
-def test_a_parameter_of_another_name_is_pointed_at(kind, name, meant):
-    with pytest.raises(TypeError, match=rf"no parameter '{name}'\. Did you mean {meant}\?"):
-        kind(**{name: 3})
-    with pytest.raises(TypeError, match=r"no parameter 'foo'\. Valid parameters are"):
-        kind(foo=1)

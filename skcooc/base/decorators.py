@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from sklearn.base import _fit_context
+from sklearn.callback import with_callbacks as _with_callbacks
 from sklearn.utils._param_validation import validate_params
 from sklearn.utils.metaestimators import available_if as _available_if
 
@@ -22,6 +23,11 @@ def validated(constraints: Mapping[str, Any]) -> Callable[[F], F]:
     """What checks the arguments of a method."""
     decorator = validate_params(dict(constraints), prefer_skip_nested_validation=True)
     return cast(Callable[[F], F], decorator)
+
+
+def with_callbacks(method: F) -> F:
+    """What ends the callbacks when a method does."""
+    return cast(F, _with_callbacks(method))
 
 
 def available_if(check: Callable[[Any], bool]) -> Callable[[F], F]:

@@ -118,7 +118,7 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
     ----------
     observations : Dyads, default=None
         All observations that are divided into folds, where those are Dyads. Estimators keep no
-        table: what is known of a row when a fold is scored are the observations that are not in it.
+        counts: what is known of a row when a fold is scored are the observations outside of it.
         Not used where rows are divided: half of every new row is folded in, which is then what is
         known, and the other half is scored, as in ``score``.
 
