@@ -32,9 +32,9 @@ def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
         Held-out observations: non-zero entries. Items that rows are known to have, which are not
         recommended, should not be among them.
     items : array-like of shape (n, n_items), n_items >= k
-        What is recommended to each row, the best first: as :meth:`AspectModel.recommend` or another
-        library gives it. Positions of columns, or names where X is Dyads with names; -1 and None
-        are no items.
+        What is recommended to each row, the best first, as :meth:`skcooc.AspectModel.recommend` or
+        another library gives it. Positions of columns, or names where X is Dyads with names; -1 and
+        None are no items.
     k : int, default=10
         How many items count.
 
