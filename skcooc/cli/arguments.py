@@ -18,9 +18,12 @@ EPILOG = """\
 DATA is one of
   a folder        of texts, one document a file (UTF-8)
   FILE            of texts, one document a line
-  FILE.csv, .tsv  of pairs with a header line, say user and item; see --row, --column, --count
+  FILE.csv, .tsv  with a header line: texts, or pairs, say user and item; see "columns"
+  FILE.jsonl      an object on each line; also .ndjson, and .json, an array of objects
+  FILE.parquet    a data frame (needs pyarrow or polars)
   FILE.npz        a sparse matrix of counts, as scipy.sparse.save_npz writes it
-  FILE.mtx        a matrix of counts in Matrix Market format; also .mtx.gz
+  FILE.mtx        a matrix of counts in Matrix Market format
+All but .npz, .parquet and folders may be compressed, as in FILE.csv.gz.
 
 The perplexity of a model is exp(-mean log P(column | row)) over the observations held out, a part
 of each row; every model is fitted to the others. The seconds are those of its fit. "With memory" is
@@ -32,7 +35,7 @@ skcooc.RowMemory, around it.
 examples
   python -m skcooc
   python -m skcooc reviews/ --components 16 --output result
-  python -m skcooc reviews/ --html topics.html
+  python -m skcooc news.csv --text body --group desk --time date --html topics.html
   python -m skcooc plays.csv --row listener --column song --count times
   python -m skcooc counts.npz --column-names vocabulary.txt --beta 0.8"""
 
@@ -45,6 +48,9 @@ class Options:
     row: str | None
     column: str | None
     count: str | None
+    text: str | None
+    group: str | None
+    time: str | None
     row_names: Path | None
     column_names: Path | None
     stop_words: Literal["english", "none"]
@@ -95,11 +101,16 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Options:
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="?", type=Path, metavar="DATA", help="see below")
-    pairs = partial(parser.add_argument_group("pairs (.csv, .tsv)").add_argument, metavar="NAME")
-    pairs("--row", help="header of the rows (default: the first)")
-    pairs("--column", help="header of the columns (default: the second)")
-    what = 'header of the counts (default: "count" if there is one; else each line counts once)'
-    pairs("--count", help=what)
+    group = parser.add_argument_group("columns (.csv, .tsv, .jsonl, .json, .parquet)")
+    named = partial(group.add_argument, metavar="NAME")
+    what = "texts (default: the column that has long ones, if there is one; else there are pairs)"
+    named("--text", help=what)
+    named("--group", help="with texts: their groups, to compare in --html")
+    named("--time", help="with texts: their times, numbers or dates such as 2024-05-31")
+    named("--row", help="rows of pairs (default: the first column), or names of texts")
+    named("--column", help="columns of pairs (default: the second)")
+    what = 'counts of pairs (default: "count" if there is one; else each line counts once)'
+    named("--count", help=what)
     matrices = parser.add_argument_group("matrices (.npz, .mtx)").add_argument
     for side in ("row", "column"):
         what = f"names of the {side}s, one a line"

@@ -1,22 +1,20 @@
-"""Read the user's data: which reader takes a path, pairs of names, and matrices."""
+"""Read the user's data: which reader takes a path; and matrices."""
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import pickle
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
 from skcooc.cli import texts
 from skcooc.cli.arguments import Options
+from skcooc.cli.fields import table_of
+from skcooc.cli.records import reader_of
 from skcooc.cli.table import InputError, Table, checked
 from skcooc.counts import sound
 
@@ -31,16 +29,28 @@ def read(options: Options) -> Table:
     path = options.data
     if path is None:
         return checked(texts.docstrings(options))
+    records = None if path.is_dir() else reader_of(path)
+    if records is not None:
+        return checked(table_of(records(path), options))
+    _check_unnamed(path, options)
     if path.is_dir():
         return checked(texts.folder(path, options))
     name = path.name.lower()
-    if name.endswith((".csv", ".tsv")):
-        return checked(_pairs(path, "," if name.endswith(".csv") else "\t", options))
     if name.endswith(".npz"):
         return checked(_matrix(path, sp.load_npz, "a sparse matrix of SciPy", options))
     if name.endswith((".mtx", ".mtx.gz")):
         return checked(_matrix(path, scipy.io.mmread, "in Matrix Market format", options))
     return checked(texts.lines(path, options))
+
+
+def _check_unnamed(path: Path, options: Options) -> None:
+    """InputError where a field is asked for, but none has a name."""
+    for name in ("row", "column", "count", "text", "group", "time"):
+        if getattr(options, name) is not None:
+            raise InputError(
+                f"{path}: --{name} is the name of a column of a .csv, .tsv, .jsonl, .json or "
+                ".parquet file"
+            )
 
 
 def _matrix(path: Path, load: Callable[[Path], sp.sparray], what: str, options: Options) -> Table:
@@ -70,63 +80,3 @@ def _names(path: Path | None, size: int, what: str) -> Sequence[str]:
     if len(names) != size:
         raise InputError(f"{path}: {len(names)} names, but the matrix has {size} {what}s")
     return names
-
-
-def _pairs(path: Path, separator: str, options: Options) -> Table:
-    """The counts of pairs; lines with the same pair are added up."""
-    lines = csv.reader(io.StringIO(texts.decode(path)), delimiter=separator, strict=True)
-    try:
-        header = next(lines, [])
-        row, column, count = _positions(path, header, options)
-        cells = [
-            _cell(f"{path}, line {lines.line_num}", fields, len(header), (row, column), count)
-            for fields in lines
-            if fields
-        ]
-    except csv.Error as error:
-        raise InputError(f"{path}, line {lines.line_num}: {error}") from error
-    if not cells:
-        raise InputError(f"{path}: no pairs")
-    rows, columns, counts = zip(*cells, strict=True)
-    row_names, i = np.unique(rows, return_inverse=True)
-    column_names, j = np.unique(columns, return_inverse=True)
-    X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
-    kinds = f"distinct {header[row]}", f"distinct {header[column]}"
-    return Table(X, row_names.tolist(), column_names.tolist(), str(path), kinds)
-
-
-def _positions(path: Path, header: list[str], options: Options) -> tuple[int, int, int | None]:
-    """Where in a line the row, the column and the count are."""
-    if len(header) < 2:
-        raise InputError(f"{path}: a header line with two names or more is needed")
-
-    def find(name: str) -> int:
-        if name not in header:
-            raise InputError(f"{path}: no column {name!r}; the header is {', '.join(header)}")
-        return header.index(name)
-
-    row = 0 if options.row is None else find(options.row)
-    column = 1 if options.column is None else find(options.column)
-    if row == column:
-        raise InputError(f"{path}: rows and columns are both {header[row]!r}")
-    if options.count is not None:
-        return row, column, find(options.count)
-    return row, column, find("count") if "count" in header else None
-
-
-def _cell(
-    where: str, fields: list[str], n_fields: int, names: tuple[int, int], count: int | None
-) -> tuple[str, str, float]:
-    """The names and the count of a line."""
-    if len(fields) != n_fields:
-        raise InputError(f"{where}: number of fields is {len(fields)}, in the header {n_fields}")
-    row, column = (fields[position] for position in names)
-    if count is None:
-        return row, column, 1.0
-    try:
-        value = float(fields[count])
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise InputError(f"{where}: {fields[count]!r} is not a count")
-    return row, column, value

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
+from skcooc.protocol import Array
 from skcooc.tables.frames import MAX_OBSERVATIONS
 
 MIN_OBSERVATIONS = 100  # a tenth of them is held out, and a tenth of the rest once more
@@ -30,6 +31,8 @@ class Table:
     examples: Sequence[str] = ()  # rows whose neighbours are shown; chosen by the report if empty
     vectorizer: CountVectorizer | None = None  # what made counts of texts
     texts: Sequence[str] | None = None
+    groups: Sequence[str] | None = None  # a label of each row
+    times: Array | None = None  # a number or a date of each row
 
     def position(self, name: str) -> int:
         """Position of a row; InputError where there is none, or it has no observations."""

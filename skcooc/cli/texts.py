@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,23 +30,21 @@ def docstrings(options: Options) -> Table:
     corpus = load_docstrings()
     title = corpus.DESCR.partition(".\n")[0]
     examples = [name for name in EXAMPLES if name in corpus.names]
-    return _count(corpus.data, corpus.names, title, options, examples)
+    return count(corpus.data, corpus.names, title, options, examples)
 
 
 def folder(path: Path, options: Options) -> Table:
     """The files of a folder and its subfolders, hidden ones left out, one document each."""
     found = sorted(file.relative_to(path) for file in path.rglob("*") if file.is_file())
     files = [file for file in found if not any(part.startswith(".") for part in file.parts)]
-    return _count(
-        [decode(path / file) for file in files], list(map(str, files)), str(path), options
-    )
+    return count([decode(path / file) for file in files], list(map(str, files)), str(path), options)
 
 
 def lines(path: Path, options: Options) -> Table:
     """The lines of a file that are not blank, one document each."""
     numbered = [(i, line) for i, line in enumerate(lines_of(path), 1) if line.strip()]
-    names = [f"{i}: {_excerpt(line)}" for i, line in numbered]
-    return _count([line for _, line in numbered], names, str(path), options)
+    names = [f"{i}: {excerpt(line)}" for i, line in numbered]
+    return count([line for _, line in numbered], names, str(path), options)
 
 
 def lines_of(path: Path) -> list[str]:
@@ -52,9 +53,14 @@ def lines_of(path: Path) -> list[str]:
 
 
 def decode(path: Path) -> str:
-    """The text of a file; InputError where it cannot be read or is no UTF-8 text."""
+    """The text of a file, also a .gz; InputError where it cannot be read or is no UTF-8 text."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        data = path.read_bytes()
+        if path.name.lower().endswith(".gz"):
+            data = gzip.decompress(data)
+        text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig").read()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: not a file of gzip") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not a text in UTF-8 (byte {error.start})") from error
     except OSError as error:
@@ -64,13 +70,14 @@ def decode(path: Path) -> str:
     return text
 
 
-def _count(
+def count(
     texts: Sequence[str],
     names: Sequence[str],
     title: str,
     options: Options,
     examples: Sequence[str] = (),
 ) -> Table:
+    """Counts of the words of texts; InputError where there are no texts, or no words are left."""
     if not texts:
         raise InputError(f"{title}: no documents")
     stop_words = None if options.stop_words == "none" else options.stop_words
@@ -96,6 +103,6 @@ def _limits(n_documents: int, options: Options) -> tuple[int | float, int | floa
     return min_df, most if options.max_df is None else options.max_df
 
 
-def _excerpt(line: str) -> str:
+def excerpt(line: str) -> str:
     line = " ".join(line.split())
     return line if len(line) <= EXCERPT else line[: EXCERPT - 1].rstrip() + "…"

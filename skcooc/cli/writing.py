@@ -40,7 +40,7 @@ def write_page(path: Path, table: Table, model: BaseEstimator) -> None:
     X = table.X if table.texts is None else table.texts
     page = explore(
         _with_vectorizer(table, model), X, row_names=table.row_names, title=table.title,
-        feature_names=table.column_names,
+        feature_names=table.column_names, groups=table.groups, times=table.times,
     )  # fmt: skip
     page.save(path)
 

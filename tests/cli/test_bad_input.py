@@ -50,7 +50,7 @@ def test_a_folder_with_a_binary_file(error, documents, tmp_path):
         ("a,b\n1,2\n", ["--row", "user"], "no column 'user'; the header is a, b"),
         ("a,b\n1,2\n", ["--row", "b"], "both 'b'"),
         ("a\n1\n", [], "two names or more"),
-        ("a,b\n", [], "no pairs"),
+        ("a,b\n", [], "no records"),
         ("a,b\n1,2\n1\n", [], "line 3: number of fields is 1, in the header 2"),
         ("a,b,count\n1,2,3\n1,3,-2\n", [], "line 3: '-2' is not a count"),
         ("a,b,count\n1,2,many\n", [], "line 2: 'many' is not a count"),

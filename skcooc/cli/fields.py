@@ -1,0 +1,162 @@
+"""Which fields of records are texts, or the two sides of pairs, and what is to be known of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import scipy.sparse as sp
+
+from skcooc.cli import texts
+from skcooc.cli.arguments import Options
+from skcooc.cli.records import Records
+from skcooc.cli.table import InputError, Table
+from skcooc.protocol import Array
+
+N_LOOKED_AT = 1000  # records that tell what a field is
+WORDS = 5  # in the mean, which names of things seldom have
+NEW = 0.5  # share of values that differ; names of things come again
+LONGER = 4  # times as many words as others: the text, and what is its title
+
+
+def table_of(records: Records, options: Options) -> Table:
+    """Texts where one field has them, or pairs; InputError where it is not clear which."""
+    text = _text(records, options)
+    if text is None:
+        return _pairs(records, options)
+    table = _texts(records, text, options)
+    groups, times = (
+        records.field(name) if name else None for name in (options.group, options.time)
+    )
+    return replace(table, groups=groups, times=_times(records, options.time, times))
+
+
+def _text(records: Records, options: Options) -> str | None:
+    """The field of texts that is asked for, or clear to see; None where there are pairs."""
+    if options.text is not None:
+        return options.text
+    if options.column or options.count:
+        return None
+    n_words = {name: _words_of_texts(records.field(name)[:N_LOOKED_AT]) for name in records.names}
+    longest, *others = sorted(records.names, key=lambda name: -n_words[name])
+    if not n_words[longest]:
+        return None
+    if n_words[longest] < LONGER * n_words[others[0]]:
+        raise InputError(
+            f"{records.path}: {longest!r} and {others[0]!r} both look like texts: name one of "
+            "them with --text, or the columns of pairs with --row and --column"
+        )
+    return longest
+
+
+def _words_of_texts(values: Sequence[str]) -> float:
+    """The mean number of words of values that look like texts; 0 where they do not."""
+    filled = [value for value in values if value.strip()]
+    if not filled or len(set(filled)) < NEW * len(filled):
+        return 0.0
+    n_words = sum(len(value.split()) for value in filled) / len(filled)
+    return n_words if n_words >= WORDS else 0.0
+
+
+def _texts(records: Records, text: str, options: Options) -> Table:
+    """Counts of words; rows have the names of a field, or begin as the texts do."""
+    found = records.field(text)
+    if options.row is not None:
+        names = records.field(options.row)
+    else:
+        numbers = (place.rpartition(" ")[2] for place in records.places)
+        names = [f"{n}: {texts.excerpt(text)}" for n, text in zip(numbers, found, strict=True)]
+    return texts.count(found, names, f"{records.path}, texts of {text!r}", options)
+
+
+def _times(records: Records, name: str | None, values: Sequence[str] | None) -> Array | None:
+    """Numbers, or dates; nothing where a value is empty."""
+    if values is None:
+        return None
+    try:
+        return np.array([float(value) if value.strip() else math.nan for value in values])
+    except ValueError:
+        pass
+    dates = []
+    for value, place in zip(values, records.places, strict=True):
+        try:
+            dates.append(_date(value.strip()))
+        except ValueError as error:
+            raise InputError(
+                f"{records.path}, {place}: {value!r} of {name!r} is no time: it takes numbers, or "
+                "dates such as 2024-05-31"
+            ) from error
+    return np.array(dates, dtype="datetime64[s]")
+
+
+def _date(value: str) -> np.datetime64:
+    """A date in the format of ISO 8601, of which months and years alone are dates, too."""
+    if not value:
+        return np.datetime64("NaT")
+    try:
+        date = datetime.fromisoformat(value)
+    except ValueError:
+        return np.datetime64(value, "s")
+    if date.tzinfo is not None:
+        date = date.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(date, "s")
+
+
+def _pairs(records: Records, options: Options) -> Table:
+    """The counts of pairs; records with the same pair are added up."""
+    for name, given in (("--group", options.group), ("--time", options.time)):
+        if given is not None:
+            raise InputError(f"{records.path}: {name} is of texts, and needs --text")
+    row, column, count = _sides(records, options)
+    rows, columns = records.field(row), records.field(column)
+    counts = _counts(records, count)
+    if options.column is None and count is None:
+        _check_pairs(records, {row: rows, column: columns})
+    row_names, i = np.unique(rows, return_inverse=True)
+    column_names, j = np.unique(columns, return_inverse=True)
+    X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
+    kinds = f"distinct {row}", f"distinct {column}"
+    return Table(X, row_names.tolist(), column_names.tolist(), str(records.path), kinds)
+
+
+def _sides(records: Records, options: Options) -> tuple[str, str, str | None]:
+    """The fields of the row, the column and the count."""
+    row, column = options.row or records.names[0], options.column or records.names[1]
+    for name in (row, column):
+        records.position(name)
+    if row == column:
+        raise InputError(f"{records.path}: rows and columns are both {row!r}")
+    return row, column, options.count or ("count" if "count" in records.names else None)
+
+
+def _check_pairs(records: Records, sides: dict[str, list[str]]) -> None:
+    """InputError where what nobody named is of no use as pairs."""
+    for name, values in sides.items():
+        if 2 < len(values) == len(set(values)):
+            raise InputError(
+                f"{records.path}: each {name!r} is there once, so that nothing occurs together "
+                "with it twice: name a column of texts with --text, or those of pairs with --row "
+                "and --column"
+            )
+
+
+def _counts(records: Records, name: str | None) -> list[float]:
+    if name is None:
+        return [1.0] * len(records.values)
+    return [
+        _count(f"{records.path}, {place}", value)
+        for place, value in zip(records.places, records.field(name), strict=True)
+    ]
+
+
+def _count(where: str, value: str) -> float:
+    try:
+        count = float(value)
+    except ValueError:
+        count = math.nan
+    if not 0 <= count < math.inf:
+        raise InputError(f"{where}: {value!r} is not a count")
+    return count

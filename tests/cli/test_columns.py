@@ -1,0 +1,212 @@
+"""Files with named columns: which are texts, which are pairs, and when to ask."""
+
+import csv
+import gzip
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skcooc.cli.arguments import parse
+from skcooc.cli.reading import read
+from skcooc.cli.table import InputError
+from tests.inspection.pages import read_payload
+
+
+def options(*arguments):
+    return parse(list(map(str, arguments)), models=["aspect"])
+
+
+def written(path, header, records, separator=","):
+    out = io.StringIO()
+    csv.writer(out, delimiter=separator).writerows([header, *records])
+    path.write_text(out.getvalue(), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def articles(documents):
+    """Records of a text with an id, a desk, and a date."""
+    return [
+        (str(i), text, ("home", "sport")[i % 2], f"2024-0{1 + i % 3}-05")
+        for i, text in enumerate(documents)
+    ]
+
+
+HEADER = ("id", "text", "category", "date")
+
+
+def as_jsonl(articles):
+    return "".join(json.dumps(dict(zip(HEADER, a, strict=True))) + "\n" for a in articles)
+
+
+def test_texts_are_recognised_whatever_the_format(articles, tmp_path):
+    frame = pd.DataFrame(articles, columns=HEADER)
+    frame.to_parquet(tmp_path / "a.parquet")
+    objects = [json.loads(line) for line in as_jsonl(articles).splitlines()]
+    (tmp_path / "a.json").write_text(json.dumps(objects))
+    (tmp_path / "a.jsonl").write_text(as_jsonl(articles))
+    written(tmp_path / "a.csv", HEADER, articles)
+    written(tmp_path / "b.csv", HEADER, articles, ";")
+    written(tmp_path / "a.tsv", HEADER, articles, "\t")
+    (tmp_path / "c.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    bare = (tmp_path / "a.csv").read_bytes()
+    (tmp_path / "d.csv").write_bytes(b"\xef\xbb\xbf" + bare.replace(b"\n", b"\r\n"))
+    expected = None
+    for path in sorted(tmp_path.iterdir()):
+        table = read(options(path))
+        assert table.title == f"{path}, texts of 'text'"
+        assert table.kinds == ("documents", "words")
+        found = table.X.toarray(), table.column_names, [n.split(": ")[1] for n in table.row_names]
+        if expected is not None:
+            np.testing.assert_array_equal(found[0], expected[0])
+            assert found[1:] == expected[1:]
+        expected = found
+
+
+def test_names_groups_and_times_of_texts(articles, tmp_path):
+    path = written(tmp_path / "a.csv", HEADER, articles)
+    table = read(options(path, "--row", "id", "--text", "text", "--group", "category"))
+    assert table.row_names == [a[0] for a in articles]
+    assert table.groups == [a[2] for a in articles]
+    assert table.times is None
+    times = read(options(path, "--text", "text", "--time", "date")).times
+    assert times.astype("datetime64[D]").astype(str).tolist() == [a[3] for a in articles]
+    assert read(options(path, "--time", "id")).times.tolist() == list(range(30))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2024", "2024-01-01T00:00:00"),
+        ("2024-05", "2024-05-01T00:00:00"),
+        ("2024-05-31T10:00:00+02:00", "2024-05-31T08:00:00"),
+        ("2024-05-31T10:00:00Z", "2024-05-31T10:00:00"),
+        ("", "NaT"),
+    ],
+)
+def test_dates(articles, tmp_path, value, expected):
+    records = [(*articles[0][:3], value), *articles[1:]]
+    times = read(options(written(tmp_path / "a.csv", HEADER, records), "--time", "date")).times
+    assert str(times[0]) == expected
+
+
+def test_the_page_compares_groups_and_times(run, articles, tmp_path):
+    path = written(tmp_path / "a.csv", HEADER, articles)
+    page = tmp_path / "topics.html"
+    run(path, "--skip-lda", "--html", page, "--group", "category", "--time", "date")
+    shown = read_payload(page.read_text(encoding="utf-8"))
+    assert shown["groups"]["labels"] == ["home", "sport"]
+    assert len(shown["times"]["labels"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--text", "body"], "no column 'body'; the header is id, text, category, date"),
+        (["--group", "desk"], "no column 'desk'"),
+        (["--time", "category"], "line 2: 'home' of 'category' is no time"),
+        (["--row", "id", "--column", "category", "--group", "date"], "--group is of texts"),
+        (["--row", "id", "--column", "id"], "both 'id'"),
+    ],
+)
+def test_what_cannot_be_had_is_said(error, articles, tmp_path, arguments, message):
+    assert message in error(written(tmp_path / "a.csv", HEADER, articles), *arguments)
+
+
+def test_where_it_is_not_clear_the_options_are_named(error, articles, documents, tmp_path):
+    both = [(*a, documents[-i]) for i, a in enumerate(articles)]
+    message = error(written(tmp_path / "a.csv", (*HEADER, "summary"), both))
+    assert "'text' and 'summary' both look like texts: name one of them with --text" in message
+    once = [(i, f"thing {i}") for i in range(200)]
+    message = error(written(tmp_path / "b.csv", ("id", "title"), once))
+    assert "each 'id' is there once" in message
+    assert "--text" in message
+    path = written(tmp_path / "c.csv", ("id", "title"), once)
+    assert read(options(path, "--row", "id", "--column", "title")).X.shape == (200, 200)
+
+
+def test_a_title_is_not_the_text(articles, documents, tmp_path):
+    titled = [(*a[:1], " ".join(a[1].split()[:2]) + f" of the {a[0]}", 3 * a[1]) for a in articles]
+    path = written(tmp_path / "a.csv", ("id", "title", "text"), titled)
+    assert read(options(path)).title.endswith("texts of 'text'")
+
+
+def test_long_names_that_come_again_are_no_texts(tmp_path):
+    names = [f"The long and winding name of a book, volume {k}" for k in range(5)]
+    pairs = [(f"user {i % 40}", names[i % 5]) for i in range(400)]
+    table = read(options(written(tmp_path / "a.csv", ("user", "book"), pairs)))
+    assert table.X.shape == (40, 5)
+    assert table.kinds == ("distinct user", "distinct book")
+
+
+def test_a_text_may_be_as_long_as_a_book(documents, tmp_path):
+    records = [(i, text * 1500) for i, text in enumerate(documents)]
+    table = read(options(written(tmp_path / "a.csv", ("id", "text"), records)))
+    assert table.X.sum() > 400_000
+
+
+@pytest.mark.parametrize("option", ["row", "column", "count", "text", "group", "time"])
+def test_names_of_columns_need_a_file_that_has_some(error, texts, option):
+    assert f"--{option} is the name of a column" in error(texts, f"--{option}", "x")
+
+
+# What nobody means to give: an answer, or one line.
+LINE = "the cat sat on the mat with a dog and a horse"
+ODD = {
+    "nul.csv": b"id,text\n1,a\0b\n",
+    "latin.csv": "id,text\n1,caf\xe9\n".encode("latin-1"),
+    "utf16.csv": "id,text\n1,word\n".encode("utf-16"),
+    "huge.csv": b"id,text\n1," + b"word " * 200_000 + b"\n",
+    "unclosed.csv": b'id,text\n1,"word\n',
+    "ragged.csv": b"id,text\n1\n2,3,4\n",
+    "twice.csv": b"id,id\n1,2\n",
+    "header.csv": b"id,text\n",
+    "blank.csv": b"\n\n\n",
+    "one.csv": b"text\nword\n",
+    "empty_cells.csv": b"id,text\n,\n,\n,\n",
+    "quotes.csv": b'id,text\n"a""b","c,d"\n' * 3,
+    "crlf.csv": b"id,text\r\n1,a\r\n",
+    "cr.csv": b"id,text\r1,a\r",
+    "bomb.csv.gz": gzip.compress(b"id,text\n" + b"1,a\n" * 100_000),
+    "cut.csv.gz": gzip.compress(b"id,text\n1,a\n")[:-9],
+    "no.csv.gz": b"id,text\n1,a\n",
+    "deep.json": b"[" * 100_000,
+    "object.json": b'{"id": 1}',
+    "numbers.json": b"[1, 2, 3]",
+    "nested.jsonl": b'{"id": {"a": [1]}, "text": null}\n' * 5,
+    "mixed.jsonl": b'{"id": 1}\n{"text": "a"}\n{}\n',
+    "broken.jsonl": b'{"id": 1}\n{"id": \n',
+    "array.jsonl": b"[1, 2]\n",
+    "nan.jsonl": b'{"id": NaN, "text": Infinity}\n' * 3,
+    "surrogate.jsonl": b'{"id": 1, "text": "\\ud800 word"}\n' * 3,
+    "fake.parquet": b"PAR1 nothing PAR1",
+    "empty.parquet": b"",
+    "formula.csv": b"id,text\n=cmd|' /C calc'!A0,x\n" * 3,
+    "escape.csv": b"id,\x1b]0;title\x07\n1,2\n" * 3,
+    "folder.csv/inner": b"",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_files_are_read_or_refused_in_one_line(name, tmp_path):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(ODD[name])
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    with pytest.raises(InputError) as error:
+        read(options(tmp_path / name.split("/")[0]))
+    assert str(tmp_path) in str(error.value)
+    assert "\n" not in str(error.value).replace(str(tmp_path), "")
+    after = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    assert after == before
+
+
+def test_odd_cells_beside_good_ones(articles, tmp_path):
+    odd = [('=HYPERLINK("x")', "", "", ""), ("\x1b[2J", LINE * 3, "\u202e", "2024")]
+    path = written(tmp_path / "a.csv", HEADER, [*articles, *odd])
+    table = read(options(path, "--row", "id", "--group", "category", "--time", "date"))
+    assert table.X.shape[0] == 32
+    assert str(table.times[-2]) == "NaT"
