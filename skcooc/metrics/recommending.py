@@ -129,8 +129,8 @@ def make_ranking_scorer(
     """A scorer for searches: `ndcg_at_k` or `recall_at_k` of what is new to the rows.
 
     For `GridSearchCV` and other tools of scikit-learn that take ``scoring``, of all estimators that
-    have ``recommend``. Larger is better. It judges the order of the first items alone, so that
-    differences between models are less certain than those of `make_unseen_scorer`.
+    have ``recommend``. Larger is better. It judges the order of the first items alone;
+    `make_unseen_scorer` judges the probabilities of all.
 
     Parameters
     ----------
