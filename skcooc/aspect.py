@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
+from skcooc.base.merging import made_of
 from skcooc.em import TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
@@ -23,7 +24,7 @@ from skcooc.equations.aspects import (
 )
 from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.fitting import LeftOut, Plan, Priors, PseudoCounts
-from skcooc.protocol import Block
+from skcooc.protocol import Array, Block
 
 # Where observations leave themselves out: pseudo-counts of a column in every component and of a
 # row, and shares of both that are tried, one after the other. On a split of abstracts and messages,
@@ -233,6 +234,12 @@ class AspectModel(CooccurrenceEstimator):
         """Pseudo-observations of a row; None where observations were not left out."""
         model = self._fitted_model
         return float(model.row_prior) if isinstance(model, PredictiveAspects) else None
+
+    def _made_of(self, shares: Array) -> CooccurrenceEstimator:
+        """A fitted model whose aspects are sums of these, where shares (K, L) are one."""
+        kept = len(self.embedding_) > 0  # of a table in blocks no rows are
+        mass = self.component_distribution_ if kept else self._state.params.weights
+        return made_of(self, shares, mass, "n_components")
 
     def _plan(self) -> Plan:
         left_out, prior = self._leaves_out(), self.component_prior

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
 from skcooc.base.clusters import RowClusterMixin, check_proportions
+from skcooc.base.merging import made_of
 from skcooc.em import cooled
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import no_temperature, temperatures
@@ -173,6 +174,17 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     def labels_(self) -> Array:
         """Most probable cluster of each object."""
         return first_largest(self.posteriors_)
+
+    def _made_of(self, shares: Array) -> CooccurrenceEstimator:
+        """A fitted model whose clusters are sums of these, where shares (K, L) are one."""
+        if not isinstance(self._fitted_model, RowClusters):
+            raise TypeError(
+                "Clusters cannot be merged or left out where axis='columns' or leave_one_out=True."
+            )
+        mass = self.component_distribution_
+        if self._fitted_model.object_weights == "equal":
+            mass = self.embedding_[self.row_distribution_ > 0].sum(axis=0)
+        return made_of(self, shares, mass, "n_clusters")
 
     def _plan(self) -> Plan:
         of_clusters = self.n_clusters, self.hard, self.object_weights, self.proportions

@@ -92,7 +92,7 @@ def first_largest(scores: Array) -> Array:
 def cosines(P: Array, Q: Array) -> Array:
     """Cosine of each row of P (k, n) with each of Q (l, n), (k, l); zero where one has no mass.
 
-    >>> cosines(np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0, 0.0]])).tolist()
+    >>> cosines(np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0, 0.0]])).round(6).tolist()
     [[1.0], [0.6]]
     """
     first, second = (_on_the_sphere(A) for A in (P, Q))

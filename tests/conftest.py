@@ -1,8 +1,23 @@
 """What all tests share."""
 
 import gc
+import os
+
+import pytest
+
+# The cores are for the workers: threads of BLAS would contend for them. Before NumPy is imported.
+for library in ("OPENBLAS", "MKL", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 def pytest_collection_finish():
     """What has been imported stays: it is not looked through for garbage again and again."""
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def few_starts():
+    """Clusters begin with the better of two short runs: for tests of what comes after a start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skcooc.equations.starts.ROUNDS", (2, 1))
+        yield

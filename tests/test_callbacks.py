@@ -25,7 +25,10 @@ from tests.cases import ESTIMATORS, FORMS
 from tests.tables import planted
 from tests.watching import Watcher
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+pytestmark = [
+    pytest.mark.usefixtures("few_starts"),
+    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
+]
 
 X = planted(n_observations=4000).X.astype(float)
 SHORT = {"max_iter": 9, "tol": 1e-6, "random_state": 0}

@@ -20,7 +20,10 @@ from skcooc.fitting.tasks import BlockTasks
 from tests.tables import planted, random_table
 from tests.watching import Watcher
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+pytestmark = [
+    pytest.mark.usefixtures("few_starts"),
+    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
+]
 
 SHORT = {"max_iter": 6, "tol": 0.0, "random_state": 0}
 ASPECTS = AspectModel(3, beta=0.9, **SHORT)

@@ -36,7 +36,10 @@ def fitted(model, X=X, **options):
     return model.set_params(**QUICK | options).fit(X)
 
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.usefixtures("few_starts"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 # Binary trees of three leaves have five nodes, and paths of 2, 3 and 3 nodes.
 BY_HAND = [
     (AspectModel(3), (N + M - 1) * 3 - 1),  # memo, section 2.1

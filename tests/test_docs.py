@@ -143,9 +143,19 @@ KINDS = "Model|Clustering|Abstraction|Projection|Mixture"
 MODELS = rf"(?<!class )\b(\w+(?:{KINDS}))\(((?!.*max_iter)[^()]+)\)"
 
 
+FEWER = {
+    "n_jobs=2": "n_jobs=1",
+    "cv=3": "cv=2",
+    "KFold(3,": "KFold(2,",
+    "max_components=20": "max_components=8",
+}
+
+
 def quick(code):
-    """The same code with fits of few iterations, and without processes of joblib."""
-    return re.sub(MODELS, r"\1(\2, max_iter=8)", code.replace("n_jobs=2", "n_jobs=1"))
+    """The same code with few fits, of few iterations, and without processes of joblib."""
+    for many, few in FEWER.items():
+        code = code.replace(many, few)
+    return re.sub(MODELS, r"\1(\2, max_iter=8)", code)
 
 
 @pytest.fixture
@@ -159,7 +169,7 @@ def test_fits_of_few_iterations_are_made():
     assert quick("AspectModel(3).fit(f(X))") == "AspectModel(3, max_iter=8).fit(f(X))"
 
 
-@pytest.mark.usefixtures("few_texts")
+@pytest.mark.usefixtures("few_starts", "few_texts")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "text"), PAGES_WITH_CODE, ids=[name for name, _ in PAGES_WITH_CODE]

@@ -17,7 +17,10 @@ from skcooc.model_selection import ObservationSplit, split_observations
 from tests.cases import CLASSES, FAST
 from tests.tables import MANY_THREADS, planted
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+pytestmark = [
+    pytest.mark.usefixtures("few_starts"),
+    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
+]
 X = planted(n_observations=4000).X.astype(float)
 HARD = planted(10, 3000, n_rows=100, n_columns=200).X  # more aspects than models will have
 ASPECTS = AspectModel(4, **{**FAST, "random_state": None})

@@ -27,6 +27,7 @@ ROW_CLUSTERERS = [estimator for estimator in ESTIMATORS if hasattr(estimator, "p
 QUICK = [clone(estimator).set_params(max_iter=4) for estimator in CLASSES]
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([*QUICK, *META], expected_failed_checks=impossible)
 def test_check_estimator(estimator, check):

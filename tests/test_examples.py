@@ -25,6 +25,7 @@ def small_corpus():
     return corpora.Corpus(X, words, None, words)
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "data"),

@@ -4,6 +4,7 @@ import ast
 import itertools
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,7 @@ ALLOWED |= {path.stem: ESTIMATOR for path in ROOT.glob("[a-z]*.py") if path.stem
 
 # What meta-estimators and tests ask of estimators; scikit-learn's and IPython's own names.
 FACE = {"_plan", "_options", "_probes", "_fold_in", "_state", "_judged", "_factorised"}
+FACE |= {"_made_of"}  # what inspection asks
 FOREIGN = {"_validate_params", "_init_callback_context", "_skl_callbacks", "_repr_html_"}
 FOREIGN |= {"_replace", "_asdict", "_fields", "_callback_fit_ctx"}
 OWN = {"self", "cls", "new"}  # new is a copy of self
@@ -67,9 +69,15 @@ def read(path):
     return path.read_text(encoding="utf-8")
 
 
+@cache
+def nodes(source):
+    """All that a module consists of."""
+    return list(ast.walk(ast.parse(source)))
+
+
 def imported(source):
     """(module, names) of each import."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module, [alias.name for alias in node.names]
         elif isinstance(node, ast.Import):
@@ -120,7 +128,7 @@ def test_a_misplaced_import_is_found():
 
 
 def builds_counts(source):
-    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    calls = (node for node in nodes(source) if isinstance(node, ast.Call))
     return any(ast.unparse(call.func).endswith(("CSRCounts", "NewRows")) for call in calls)
 
 
@@ -139,7 +147,7 @@ def test_estimators_stand_on_four_classes_at_most():
 
 
 def asks_what_it_is_given(source):
-    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    names = {node.id for node in nodes(source) if isinstance(node, ast.Name)}
     modules = {module.split(".")[0] for module, _ in imported(source)}
     return bool(names & {"getattr", "hasattr", "isinstance"} or "sklearn" in modules)
 
@@ -164,7 +172,7 @@ def foreign_privates(source, face=FACE | FOREIGN):
     for module, names in imported(source):
         if module.split(".")[0] in {"skcooc", "tests", "benchmarks"}:
             yield from filter(private, names)
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Attribute) and private(node.attr) and node.attr not in face:
             owner = ast.unparse(node.value)
             if owner not in OWN and not owner.startswith("super("):

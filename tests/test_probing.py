@@ -9,6 +9,7 @@ from tests.cases import ESTIMATORS, FAST
 from tests.tables import planted
 
 X = planted(n_observations=3000).X.astype(float)
+pytestmark = pytest.mark.usefixtures("few_starts")
 CASES = [case for case in ESTIMATORS if getattr(case, "tree", "binary") != "annealed"]
 
 

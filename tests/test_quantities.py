@@ -25,7 +25,10 @@ from skcooc.tables import as_counts
 from tests.cases import CLASSES, FAST, META
 from tests.tables import planted, random_table
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+pytestmark = [
+    pytest.mark.usefixtures("few_starts"),
+    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
+]
 FORMS = [
     *CLASSES,
     AsymmetricClustering(3, axis="columns", beta=0.2),

@@ -30,7 +30,10 @@ from skcooc.em import online
 from skcooc.fitting.stream import Batch
 from tests.tables import MANY_THREADS, planted
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+pytestmark = [
+    pytest.mark.usefixtures("few_starts"),
+    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
+]
 
 SHORT = {"max_iter": 30, "random_state": 0}
 PLAIN = [

@@ -18,7 +18,10 @@ from skcooc import (
 from skcooc.em import OverRelaxation, Run
 from tests.tables import planted
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+pytestmark = [
+    pytest.mark.usefixtures("few_starts"),
+    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
+]
 
 X = planted(n_observations=4000).X.astype(float)
 OPTIONS = {"tol": 0, "random_state": 0, "warm_start": True}

@@ -65,7 +65,7 @@ def fitted(options: argparse.Namespace) -> Study:
 def words_of(model: ClusteringProjection, corpus: corpora.Corpus) -> list[str]:
     """The most probable words of each topic, without those that are frequent everywhere."""
     everywhere = set(corpus.columns[np.argsort(-corpus.X.sum(axis=0))[:FREQUENT]])
-    top = top_features(model, WORDS + FREQUENT, corpus.columns)
+    top = top_features(model, corpus.columns, n_features=WORDS + FREQUENT)
     return [" ".join([word for word in words if word not in everywhere][:WORDS]) for words in top]
 
 

@@ -90,11 +90,11 @@ def draw(model: Any, words: np.ndarray, folder: Path) -> None:
     """The tree with its words, and where three of them are."""
     from matplotlib import pyplot as plt
 
-    tree = HierarchyDisplay.from_estimator(model, words)
+    tree = HierarchyDisplay.from_estimator(model, words, order="probable")
     tree.figure_.savefig(folder / "hierarchy.png", dpi=120)
     figure, axes = plt.subplots(len(WORDS), 1, figsize=(9.4, 7.5), layout="constrained")
     for word, ax in zip(WORDS, axes, strict=True):
-        AbstractionDisplay.from_estimator(model, word, words, ax)
+        AbstractionDisplay.from_estimator(model, word, words, ax=ax)
     figure.savefig(folder / "abstraction.png", dpi=120)
     plt.close("all")
 
@@ -132,7 +132,7 @@ def trees(options: argparse.Namespace) -> Iterator[Row]:
 def draw_splits(corpus: corpora.Corpus, folder: Path) -> None:
     """At which temperatures 16 clusters come apart."""
     model = ClusterAbstraction(16, tree="annealed", n_jobs=2, random_state=0).fit(corpus.X)
-    display = SplitsDisplay.from_estimator(model, corpus.columns)
+    display = SplitsDisplay.from_estimator(model, corpus.columns, order="probable")
     display.figure_.savefig(folder / "splits.png", dpi=120)
 
 
@@ -191,7 +191,7 @@ def draw_trees(models: dict[str, Any], words: np.ndarray, folder: Path) -> None:
     figure.subplots_adjust(left=0, right=1, bottom=0, top=0.97, hspace=0.12)
     for ax, (tree, model) in zip(axes, models.items(), strict=True):
         ax.set_title(f'tree="{tree}": {TREES[tree]}', loc="left", fontsize=10)
-        features = characteristic_features(model, 4, words)
+        features = characteristic_features(model, words, n_features=4)
         HierarchyDisplay(model.tree_, features).plot(ax)
     reporting.save_picture(figure, folder / "trees.png", dpi=150)
     plt.close(figure)

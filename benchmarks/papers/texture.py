@@ -218,8 +218,8 @@ def draw(model: TextureSegmenter, mosaic: Mondrian, path: Path) -> None:
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9.6, 3.45), layout="constrained")
     left.imshow(mosaic.image, cmap="gray")
     left.set_axis_off()
-    SegmentationDisplay.from_labels(mosaic.image, matched(mosaic.labels, model.labels_), middle)
-    SegmentationDisplay.from_estimator(model, mosaic.image, right)
+    SegmentationDisplay.from_labels(mosaic.image, matched(mosaic.labels, model.labels_), ax=middle)
+    SegmentationDisplay.from_estimator(model, mosaic.image, ax=right)
     share = correct(mosaic, model.labels_)
     for ax, title in (
         (left, "image"),

@@ -42,7 +42,7 @@ import matplotlib.pyplot as plt
 from skcooc.inspection import top_features
 
 order = np.argsort(model.cluster_centers_.argmax(axis=0), kind="stable")  # topics by cluster
-names_of_topics = top_features(model, 4, words)
+names_of_topics = top_features(model, words, n_features=4)
 topics = [" ".join(names_of_topics[k]) for k in order]
 clusters = []
 for c in range(model.n_clusters_):

@@ -50,6 +50,6 @@ plt.show()
 from skcooc.inspection import top_features, topic_stability
 
 stability = topic_stability(AspectModel(16), X, n_runs=5, random_state=0, n_jobs=2)
-topics = top_features(stability.model, 4, vectorizer.get_feature_names_out())
+topics = top_features(stability.model, vectorizer.get_feature_names_out(), n_features=4)
 print("always:", *(", ".join(topics[k]) for k in stability.always), sep="\n  ")
 print("once:", *(", ".join(topics[k]) for k in stability.once), sep="\n  ")

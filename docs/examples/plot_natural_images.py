@@ -25,7 +25,7 @@ segmenter = TextureSegmenter(4, random_state=0).fit(camera)
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 left.imshow(camera, cmap="gray")
 left.set_axis_off()
-SegmentationDisplay.from_estimator(segmenter, camera, right)
+SegmentationDisplay.from_estimator(segmenter, camera, ax=right)
 plt.show()
 
 # %%
@@ -42,7 +42,7 @@ for ax, image, title in (
     (axes[2], astronaut, "from colours"),
 ):
     segmenter = TextureSegmenter(5, random_state=0).fit(image)
-    SegmentationDisplay.from_labels(astronaut, segmenter.labels_, ax)
+    SegmentationDisplay.from_labels(astronaut, segmenter.labels_, ax=ax)
     ax.set_title(title)
 plt.show()
 

@@ -35,7 +35,7 @@ model = ClusterAbstraction(
 print(f"{model.n_clusters_} clusters, {model.tree_.n_nodes} nodes")
 
 # %%
-# At every node the words that it generates most often.
+# At every node the words that distinguish it from the node above.
 import matplotlib.pyplot as plt
 
 from skcooc.plotting import AbstractionDisplay, HierarchyDisplay

@@ -59,7 +59,8 @@ print(f"inverse temperature {model.beta_:.2f}, {model.n_iter_} iterations")
 # The aspects, by their most probable words:
 from skcooc.inspection import top_features
 
-for weight, top in list(zip(model.weights_, top_features(model, 7, words), strict=True))[:8]:
+topics = top_features(model, words, n_features=7)
+for weight, top in list(zip(model.weights_, topics, strict=True))[:8]:
     print(f"{weight:.3f}  {', '.join(top)}")
 
 # %%
@@ -121,8 +122,8 @@ new = vectorizer.transform(
 )
 for mixture in model.transform(new):
     first, second = np.argsort(-mixture)[:2]
-    print(f"{mixture[first]:.2f} {', '.join(top_features(model, 4, words)[first])};  ", end="")
-    print(f"{mixture[second]:.2f} {', '.join(top_features(model, 4, words)[second])}")
+    print(f"{mixture[first]:.2f} {', '.join(topics[first][:4])};  ", end="")
+    print(f"{mixture[second]:.2f} {', '.join(topics[second][:4])}")
 
 # %%
 # Mixtures compare documents by what they are about:
@@ -159,7 +160,7 @@ from skcooc import AsymmetricClustering
 
 clusters = AsymmetricClustering(n_clusters=20, n_init=3, random_state=0).fit(train)
 print(f"perplexity {clusters.perplexity(Dyads(test)):.0f}")
-for cluster, top in enumerate(top_features(clusters, 6, words)):
+for cluster, top in enumerate(top_features(clusters, words, n_features=6)):
     print(f"{np.sum(clusters.labels_ == cluster):4} docstrings: {', '.join(top)}")
 
 # %%

@@ -289,6 +289,26 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         state = {name: value for name, value in state.items() if name != VERSION}
         super().__setstate__(state)
 
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
+        """Names of the columns that ``transform`` returns.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored, as by scikit-learn's own decompositions.
+
+        Returns
+        -------
+        names : (K,) array of str
+            The class and the number of each component, such as "aspectmodel0"; a name in its place
+            where :func:`skcooc.inspection.set_names` has set one.
+        """
+        check_is_fitted(self)
+        names: Array = super().get_feature_names_out(input_features)
+        for k, name in getattr(self, "component_names_", {}).items():
+            names[k] = name
+        return names
+
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)

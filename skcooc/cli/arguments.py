@@ -66,6 +66,7 @@ class Options:
     skip_lda: bool
     nearest: list[str]
     top: int
+    order: Literal["characteristic", "probable"]
     output: Path | None
     html: Path | None
     progress: bool
@@ -147,6 +148,8 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
 def _add_output(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("output").add_argument
     add("--top", type=_positive, default=10, metavar="N", help="words of each (default: 10)")
+    what = "which words: those that distinguish it, or the most probable (default: %(default)s)"
+    add("--order", choices=["characteristic", "probable"], default="characteristic", help=what)
     what = "show the nearest rows of this one; can be given several times"
     add("--nearest", action="append", default=[], metavar="ROW", help=what)
     what = "write components.csv, embedding.csv, summary.json and model.joblib there"

@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator, is_clusterer
 from skcooc.cli.arguments import Options
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.table import Table
-from skcooc.inspection import export_text, nearest_rows, top_features
+from skcooc.inspection import characteristic_features, export_text, nearest_rows, top_features
 from skcooc.inspection.names import TreeModel
 from skcooc.protocol import Array, FactorModel
 
 WIDTH = 96
+ORDERS = {"characteristic": "characteristic", "probable": "most probable"}
 N_EXAMPLES = 4
 N_NEIGHBORS = 5
 # What a terminal obeys: control characters but the end of a line, and changes of direction.
@@ -152,10 +153,11 @@ def _tried(name: str, values: Iterable[str], perplexities: Iterable[float]) -> I
 def _components(table: Table, model: FactorModel, options: Options) -> Iterator[str]:
     yield (
         f"{_noun(model).capitalize()}, most frequent first, fitted to all observations: share, "
-        f"most probable {table.kinds[1]}"
+        f"{ORDERS[options.order]} {table.kinds[1]}"
     )
     yield ""
-    features, share = top_features(model, options.top, table.column_names), shares(model)
+    of = characteristic_features if options.order == "characteristic" else top_features
+    features, share = of(model, table.column_names, n_features=options.top), shares(model)
     for k in np.argsort(-share):
         words = textwrap.shorten(" ".join(features[k]), WIDTH - 9, placeholder="")
         yield f"  {100 * share[k]:4.1f} %  {words}"
@@ -164,12 +166,13 @@ def _components(table: Table, model: FactorModel, options: Options) -> Iterator[
 def _tree(table: Table, model: TreeModel, options: Options) -> Iterator[str]:
     """The tree of the clusters, with as many words as there is room for, and no fewer than one."""
     yield (
-        f"Tree of clusters, fitted to all observations: most probable {table.kinds[1]} of each "
-        "node, share"
+        f"Tree of clusters, fitted to all observations: {ORDERS[options.order]} {table.kinds[1]} "
+        "of each node, share"
     )
     yield ""
     for n_features in range(options.top, 0, -1):
-        lines = export_text(model, table.column_names, n_features).splitlines()
+        text = export_text(model, table.column_names, n_features=n_features, order=options.order)
+        lines = text.splitlines()
         if max(map(len, lines)) <= WIDTH - 2:
             break
     yield from (f"  {line}" for line in lines)

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from skcooc.cli.comparison import Comparison
 from skcooc.cli.report import has_tree, shares
 from skcooc.cli.table import Table
-from skcooc.inspection import explore, export_dict, top_features
+from skcooc.inspection import characteristic_features, explore, export_dict, top_features
 from skcooc.protocol import Array
 
 
@@ -83,6 +83,7 @@ def _summary(table: Table, comparison: Comparison, model: BaseEstimator) -> dict
         "model": type(model).__name__,
         "parameters": model.get_params(),
         "weights": shares(model).tolist(),
-        "top_features": top_features(model, feature_names=table.column_names),
+        "top_features": top_features(model, table.column_names),
+        "characteristic_features": characteristic_features(model, table.column_names),
         **({"tree": export_dict(model, table.column_names)} if has_tree(model) else {}),
     }

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcooc.counts.kernels import U, compiled
+from skcooc.counts.kernels import U, compiled, guarded
 from skcooc.counts.lanes import dot, load, plus, prefetch, store
 
 AHEAD = U(2)  # runs, of which the column's factor is fetched beforehand
 
 
-@compiled
+@guarded
 def mixture_runs(  # type: ignore[no-untyped-def]
     lanes, rows, codes, others, columns, lengths, tile, A, B, weights, cells, products, sums
 ):

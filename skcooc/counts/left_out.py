@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from skcooc.counts.formulas import Numbers, of_rows
-from skcooc.counts.kernels import U, compiled
+from skcooc.counts.kernels import U, guarded
 from skcooc.counts.lanes import dot, lanes, load, plus, prefetch, store, times
 from skcooc.counts.layout import Stored, sums_beside
 from skcooc.counts.products import Mixture
@@ -50,7 +50,7 @@ def left_out_posterior(  # type: ignore[no-untyped-def]
     return plain * power_of_rest(left + left * own_in_column * b, half)
 
 
-@compiled
+@guarded
 def left_out_runs(  # type: ignore[no-untyped-def]
     lanes,
     rows,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import xlogy
@@ -89,6 +89,13 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         weighted = (params.components * params.weights) @ shares
         unweighted = params.components @ shares / sums(shares, axis=0)
         return Params(normalise(weighted, axis=0, otherwise=unweighted), weights)
+
+    def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
+        """Equations and parameters of aspects that are sums of these, by their mass, (K,)."""
+        components = self.mixed(params._replace(weights=mass), shares).components
+        weights = params.weights @ shares
+        new = replace(self, n_components=shares.shape[1])
+        return new, params._replace(components=components, weights=weights / weights.sum())
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
         """Parameters with noise, ten times as much as clusters need."""

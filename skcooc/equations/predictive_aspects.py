@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -105,6 +105,11 @@ class PredictiveAspects(OnlineModel[Params, Statistics]):
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
         """M-step for the components and their weights, memo eqs. (7), (9): of all observations."""
         return self.aspects.maximize(stats, params, beta)
+
+    def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
+        """Equations and parameters of aspects that are sums of these, by their mass, (K,)."""
+        aspects, params = self.aspects.joined(params, mass, shares)
+        return replace(self, aspects=aspects), params
 
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
         """Parameters of which every component is, in this share, the distribution."""

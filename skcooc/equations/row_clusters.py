@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -85,6 +85,13 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
         weighted = (params.components * params.weights) @ shares
         unweighted = params.components @ shares / sums(shares, axis=0)
         return Params(normalise(weighted, axis=0, otherwise=unweighted), weights, params.unit)
+
+    def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
+        """Equations and parameters of clusters that are sums of these, by their mass, (K,)."""
+        components = self.mixed(params._replace(weights=mass), shares).components
+        weights = params.weights @ shares
+        new = replace(self, n_clusters=shares.shape[1])
+        return new, params._replace(components=components, weights=weights / weights.sum())
 
     def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
         """By the counts of their columns."""

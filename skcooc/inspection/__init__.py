@@ -1,13 +1,16 @@
 """Look into a fitted model: what its components are about, which rows are alike, its hierarchy;
 and hand it to other tools."""
 
+from skcooc.inspection.distinguishing import distinguishing_features
 from skcooc.inspection.explorer import Explorer, explore
 from skcooc.inspection.export import export_dict, export_text
 from skcooc.inspection.features import characteristic_features, node_top_features, top_features
-from skcooc.inspection.labels import name_topics
+from skcooc.inspection.labels import name_topics, set_names
 from skcooc.inspection.linkage import to_linkage
+from skcooc.inspection.merging import drop_topics, merge_topics
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
+from skcooc.inspection.shares import compare_shares, topic_shares
 from skcooc.inspection.stability import TopicStability, topic_stability
 from skcooc.inspection.tables import describe
 
@@ -15,16 +18,22 @@ __all__ = [
     "Explorer",
     "TopicStability",
     "characteristic_features",
+    "compare_shares",
     "describe",
+    "distinguishing_features",
+    "drop_topics",
     "explore",
     "export_dict",
     "export_text",
+    "merge_topics",
     "name_topics",
     "nearest_rows",
     "node_top_features",
     "representative_rows",
+    "set_names",
     "to_linkage",
     "to_pyldavis",
     "top_features",
+    "topic_shares",
     "topic_stability",
 ]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import validate_params
 
-from skcooc.inspection.features import node_top_features
-from skcooc.inspection.names import HOW_MANY, TreeModel, check_has, column_names, most_probable
+from skcooc.inspection.features import OF_ROWS
+from skcooc.inspection.labels import name_topics, names_set
+from skcooc.inspection.names import HOW_MANY, TreeModel
+from skcooc.inspection.ranking import ORDER, Order, ranked
+from skcooc.inspection.unwrapping import unwrap
 
 
 class Feature(TypedDict):
@@ -23,6 +27,7 @@ class Node(TypedDict, total=False):
     """A node of a hierarchy, with all below it; leaves alone have a cluster and rows."""
 
     node: int
+    name: str
     weight: float
     features: list[Feature]
     children: list[Node]
@@ -30,15 +35,16 @@ class Node(TypedDict, total=False):
     n_rows: int
 
 
-@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
+@validate_params({"n_features": HOW_MANY, "order": ORDER}, prefer_skip_nested_validation=True)
 def export_text(
-    model: TreeModel, feature_names: ArrayLike | None = None, n_features: int = 5
-) -> str:
+    model: TreeModel, feature_names: ArrayLike | None = None, *,
+    n_features: int = 5, order: Order = "characteristic",
+) -> str:  # fmt: skip
     """The hierarchy as text, a line for each node, as scikit-learn prints decision trees.
 
-    Each line has the most probable columns of a node and the share of all observations that it
-    generates; those of leaves begin with the number of the cluster and end with the number of its
-    rows.
+    Each line has the columns of a node and the share of all observations that it generates; those
+    of leaves begin with the number of the cluster and end with the number of its rows. Names that
+    were set by :func:`set_names` are before the columns.
 
     Parameters
     ----------
@@ -47,7 +53,10 @@ def export_text(
     feature_names : array-like of shape (M,), default=None
         What to print for the columns; see :func:`top_features`.
     n_features : int, default=5
-        How many of them on a line.
+        How many of them on a line at most.
+    order : {"characteristic", "probable"}, default="characteristic"
+        Which columns: those that distinguish a node from its parent, as
+        :func:`characteristic_features` has them, or the most probable ones.
 
     Returns
     -------
@@ -64,24 +73,26 @@ def export_text(
     >>> from skcooc import ClusterAbstraction, inspection
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> print(inspection.export_text(model, words, n_features=1), end="")
+    >>> print(inspection.export_text(model, words), end="")
     |--- drink (40.0%)
     |   |--- cluster 0: wine (20.0%, 1 row)
     |   |--- cluster 1: tea (40.0%, 2 rows)
     """
-    check_has(model, "tree_")
-    features, tree = node_top_features(model, n_features, feature_names), model.tree_
+    found = unwrap(model, "tree_", *OF_ROWS)
+    model, names = found.model, found.column_names(feature_names)
+    top, tree = ranked(model, n_features, order), model.tree_
     lines = [
-        f"{'|   ' * tree.depths[node]}|--- {_describe(model, node, features[node])}\n"
+        f"{'|   ' * tree.depths[node]}|--- {_described(model, node, names[top[node]])}\n"
         for node in tree.preorder
     ]
     return "".join(lines)
 
 
-@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
+@validate_params({"n_features": HOW_MANY, "order": ORDER}, prefer_skip_nested_validation=True)
 def export_dict(
-    model: TreeModel, feature_names: ArrayLike | None = None, n_features: int = 10
-) -> Node:
+    model: TreeModel, feature_names: ArrayLike | None = None, *,
+    n_features: int = 10, order: Order = "characteristic",
+) -> Node:  # fmt: skip
     """The hierarchy as nested dictionaries, ready for :func:`json.dumps`.
 
     NetworkX makes a graph of them: ``networkx.tree_graph(root, ident="node")``.
@@ -93,15 +104,17 @@ def export_dict(
     feature_names : array-like of shape (M,), default=None
         The "name" of the columns; see :func:`top_features`.
     n_features : int, default=10
-        Length of the lists of "features"; M where there are no more.
+        Length of the lists of "features" at most.
+    order : {"characteristic", "probable"}, default="characteristic"
+        As for :func:`export_text`.
 
     Returns
     -------
     root : dict
-        With the keys "node", its number; "weight", its share of the observations; "features", the
-        most probable columns, each a dictionary of "name" and "probability"; and "children", a
-        list of such dictionaries. Leaves, whose list is empty, also have "cluster", the number in
-        ``labels_``, and "n_rows".
+        With the keys "node", its number; "name", as :func:`name_topics` has it; "weight", its share
+        of the observations; "features", its columns, each a dictionary of "name" and "probability";
+        and "children", a list of such dictionaries. Leaves, whose list is empty, also have
+        "cluster", the number in ``labels_``, and "n_rows".
 
     Raises
     ------
@@ -119,16 +132,23 @@ def export_dict(
     >>> sorted((round(leaf["weight"], 2), leaf["n_rows"]) for leaf in root["children"])
     [(0.2, 1), (0.4, 2)]
     """
-    check_has(model, "tree_")
-    q, tree = model.components_, model.tree_
-    names = column_names(model, q.shape[1], feature_names)
-    order = most_probable(q, n_features)
-    nodes: list[Node] = []
-    for node, weight in enumerate(model.node_weights_):
+    found = unwrap(model, "tree_", *OF_ROWS)
+    model, columns = found.model, found.column_names(feature_names)
+    q, tree, top = model.components_, model.tree_, ranked(model, n_features, order)
+    names, nodes = name_topics(model, columns), list[Node]()
+    for node, weight in enumerate(model.node_weights_.tolist()):
         features: list[Feature] = [
-            {"name": str(names[j]), "probability": float(q[node, j])} for j in order[node]
+            {"name": str(columns[j]), "probability": float(q[node, j])} for j in top[node]
         ]
-        nodes.append({"node": node, "weight": float(weight), "features": features, "children": []})
+        nodes.append(
+            {
+                "node": node,
+                "name": names[node],
+                "weight": weight,
+                "features": features,
+                "children": [],
+            }
+        )
     sizes = np.bincount(model.labels_, minlength=len(tree.leaves))
     for cluster, leaf in enumerate(tree.leaves):
         nodes[leaf] |= {"cluster": cluster, "n_rows": int(sizes[cluster])}
@@ -137,11 +157,13 @@ def export_dict(
     return nodes[tree.preorder[0]]
 
 
-def _describe(model: TreeModel, node: int, features: list[str]) -> str:
+def _described(model: TreeModel, node: int, features: Sequence[object]) -> str:
     """The words of a node and its share; for a leaf, its cluster as well."""
-    words, share = ", ".join(features), f"{model.node_weights_[node]:.1%}"
-    if node not in model.tree_.leaves:
-        return f"{words} ({share})"
-    cluster = int(np.searchsorted(model.tree_.leaves, node))
-    n_rows = int((model.labels_ == cluster).sum())
-    return f"cluster {cluster}: {words} ({share}, {n_rows} row{'s' * (n_rows != 1)})"
+    parts = [names_set(model).get(node, ""), ", ".join(map(str, features))]
+    share = f"{model.node_weights_[node]:.1%}"
+    if node in model.tree_.leaves:
+        cluster = int(np.searchsorted(model.tree_.leaves, node))
+        n_rows = int((model.labels_ == cluster).sum())
+        parts.insert(0, f"cluster {cluster}")
+        share += f", {n_rows} row{'s' * (n_rows != 1)}"
+    return f"{': '.join(filter(None, parts))} ({share})"

@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import validate_params
 
-from skcooc.inspection.labels import gains
-from skcooc.inspection.names import HOW_MANY, TreeModel, check_has, column_names, most_probable
+from skcooc.inspection.names import HOW_MANY, TreeModel
+from skcooc.inspection.ranking import Order, ranked
+from skcooc.inspection.unwrapping import Unwrapped, unwrap
 from skcooc.protocol import Components, FactorModel
+
+OF_ROWS = ("components_", "embedding_", "row_distribution_")
+
+
+def features_of(
+    found: Unwrapped, feature_names: ArrayLike | None, n_features: int, order: Order
+) -> list[list[str]]:
+    """Names of the first columns of each component."""
+    names = found.column_names(feature_names)
+    return [[str(name) for name in names[top]] for top in ranked(found.model, n_features, order)]
 
 
 @validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
 def top_features(
-    model: Components, n_features: int = 10, feature_names: ArrayLike | None = None
+    model: Components, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
     """The most probable columns of each component.
+
+    Frequent columns are probable in many components: :func:`characteristic_features` says what
+    tells them apart.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_``; those of other libraries need not be normalised.
+        With ``components_``; those of other libraries need not be normalised. Or a pipeline that
+        ends in one, or a search, or another estimator around one: all functions of this module
+        look inside.
+    feature_names : array-like of shape (M,), default=None
+        Names of the columns, such as ``vectorizer.get_feature_names_out()``. None means those that
+        come out of the steps of a pipeline, else the names seen in ``fit``, and "x0", "x1", ...
+        where there were none.
     n_features : int, default=10
         How many columns of each component; all where there are no more.
-    feature_names : array-like of shape (M,), default=None
-        Names of the columns, such as ``vectorizer.get_feature_names_out()``. None means the names
-        seen in ``fit``, and "x0", "x1", ... where there were none.
 
     Returns
     -------
@@ -43,18 +59,15 @@ def top_features(
     >>> from skcooc import AspectModel, inspection
     >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [0, 0, 3, 9]]
     >>> model = AspectModel(2, beta=1, random_state=0).fit(X)
-    >>> sorted(inspection.top_features(model, 2, ["tea", "cup", "ball", "goal"]))
+    >>> sorted(inspection.top_features(model, ["tea", "cup", "ball", "goal"], n_features=2))
     [['goal', 'ball'], ['tea', 'cup']]
     """
-    check_has(model, "components_")
-    names = column_names(model, model.components_.shape[1], feature_names)
-    top = most_probable(model.components_, n_features)
-    return [[str(name) for name in names[columns]] for columns in top]
+    return features_of(unwrap(model, "components_"), feature_names, n_features, "probable")
 
 
 @validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
 def node_top_features(
-    model: TreeModel, n_features: int = 10, feature_names: ArrayLike | None = None
+    model: TreeModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
     """The most probable columns of each node of a hierarchy, inner nodes as well as leaves.
 
@@ -64,10 +77,10 @@ def node_top_features(
     ----------
     model : fitted ClusterAbstraction
         With ``tree_`` and ``components_`` (V, M).
-    n_features : int, default=10
-        How many columns of each node.
     feature_names : array-like of shape (M,), default=None
         As for :func:`top_features`.
+    n_features : int, default=10
+        How many columns of each node.
 
     Returns
     -------
@@ -86,16 +99,16 @@ def node_top_features(
     >>> from skcooc import ClusterAbstraction, inspection
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> sorted(inspection.node_top_features(model, 1, words))
+    >>> sorted(inspection.node_top_features(model, words, n_features=1))
     [['drink'], ['tea'], ['wine']]
     """
-    check_has(model, "tree_")
-    return top_features(model, n_features, feature_names)
+    found = unwrap(model, "tree_", "components_")
+    return features_of(found, feature_names, n_features, "probable")
 
 
 @validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
 def characteristic_features(
-    model: FactorModel, n_features: int = 10, feature_names: ArrayLike | None = None
+    model: FactorModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
     """The columns that distinguish each component from all observations, or a node from its parent.
 
@@ -104,18 +117,20 @@ def characteristic_features(
     from m, which is one half of the Jensen-Shannon divergence between q_v and q_u. In a hierarchy
     every node but the root is compared to its parent instead. Unlike the divergence of q_v from q_u
     itself it is finite where the parent never generates a column, as often happens, and does not
-    let rare columns win for that alone.
+    let rare columns win for that alone. How sure the difference is for each column, and how large,
+    is said by :func:`distinguishing_features`.
 
     Parameters
     ----------
     model : fitted estimator
         With ``components_`` (V, M), ``embedding_`` (N, V), ``row_distribution_`` (N,), and perhaps
-        ``tree_``.
+        ``tree_``. Where a table was read in blocks and no rows are kept, ``weights_`` say how large
+        the components are.
+    feature_names : array-like of shape (M,), default=None
+        Names of the columns; see :func:`top_features`.
     n_features : int, default=10
         How many columns of each at most: columns that are no more probable than what it is compared
         to makes them are left out.
-    feature_names : array-like of shape (M,), default=None
-        Names of the columns; see :func:`top_features`.
 
     Returns
     -------
@@ -135,19 +150,12 @@ def characteristic_features(
     >>> from skcooc.inspection import characteristic_features, top_features
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> clusters = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
-    >>> sorted(top_features(clusters, 2, words))
+    >>> sorted(top_features(clusters, words, n_features=2))
     [['tea', 'drink'], ['wine', 'drink']]
-    >>> sorted(characteristic_features(clusters, 2, words))
+    >>> sorted(characteristic_features(clusters, words, n_features=2))
     [['tea'], ['wine']]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> sorted(characteristic_features(model, 3, words))
+    >>> sorted(characteristic_features(model, words))
     [['drink'], ['tea'], ['wine']]
     """
-    check_has(model, "components_", "row_distribution_", "embedding_")
-    q = np.asarray(model.components_, dtype=np.float64)
-    names = column_names(model, q.shape[1], feature_names)
-    tree = getattr(model, "tree_", None)
-    unigram = model.row_distribution_ @ model.embedding_ @ q
-    gain = gains(q, unigram, None if tree is None else tree.parents)
-    top = most_probable(gain, n_features)
-    return [[str(names[j]) for j in top[v] if gain[v, j] > 0] for v in range(len(q))]
+    return features_of(unwrap(model, *OF_ROWS), feature_names, n_features, "characteristic")

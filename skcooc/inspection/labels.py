@@ -1,36 +1,44 @@
-"""Names of topics, made of the columns that are characteristic of them."""
+"""Names of topics: those that users set, and others made of characteristic columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import rel_entr
+from sklearn.utils._param_validation import validate_params
 
-from skcooc.inspection.names import check_has, column_names, most_probable
-from skcooc.protocol import Array, FactorModel
+from skcooc.inspection.features import OF_ROWS
+from skcooc.inspection.names import HOW_MANY, most_probable
+from skcooc.inspection.ranking import gains, masses
+from skcooc.inspection.unwrapping import layers, unwrap
+from skcooc.protocol import Array, Components, FactorModel
 
 APART = " · "  # between the columns of a name
+Names = Sequence[str] | Mapping[int, str]
+M = TypeVar("M")
 
 
+@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
 def name_topics(
-    model: FactorModel, feature_names: ArrayLike | None = None, n: int = 3
+    model: FactorModel, feature_names: ArrayLike | None = None, *, n_features: int = 3
 ) -> list[str]:
-    """A name for each component, cluster or node: its most characteristic columns.
+    """A name for each component, cluster or node: the one set, or its most characteristic columns.
 
-    Names are all different. They are given in the order of mass, the largest share of the
-    observations first: where the n columns of a component are the name of a larger one already, it
-    gets further columns, and at last its number.
+    Names that are made are all different, and other than those that :func:`set_names` has set. They
+    are made in the order of mass, the largest share of the observations first: where the columns of
+    a component are the name of a larger one already, it gets further columns, and at last its
+    number.
 
     Parameters
     ----------
     model : fitted estimator
         With ``components_`` (K, M), ``embedding_`` (N, K), ``row_distribution_`` (N,), and perhaps
-        ``tree_``.
+        ``tree_`` and ``component_names_``.
     feature_names : array-like of shape (M,), default=None
         Names of the columns; see :func:`top_features`.
-    n : int, default=3
+    n_features : int, default=3
         How many columns make a name, ranked as :func:`characteristic_features` does.
 
     Returns
@@ -41,7 +49,7 @@ def name_topics(
     Raises
     ------
     ValueError
-        Where there are not as many names as columns, or n is below 1.
+        Where there are not as many names as columns, or ``n_features`` is below 1.
     TypeError
         Where the model is of another library and lacks an attribute.
 
@@ -51,29 +59,39 @@ def name_topics(
     >>> from skcooc.inspection import name_topics
     >>> X = [[9, 1, 0, 4], [5, 1, 0, 2], [0, 1, 3, 1]]
     >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
-    >>> sorted(name_topics(model, ["tea", "cup", "ball", "a"], n=2))
+    >>> sorted(name_topics(model, ["tea", "cup", "ball", "a"], n_features=2))
     ['ball · cup', 'tea · a']
     """
-    check_has(model, "components_", "row_distribution_", "embedding_")
-    if n < 1:
-        raise ValueError(f"n={n} should be at least 1.")
+    found = unwrap(model, *OF_ROWS)
+    if n_features < 1:
+        raise ValueError(f"n_features={n_features} should be at least 1.")
+    model, columns = found.model, found.column_names(feature_names)
     q = np.asarray(model.components_, dtype=np.float64)
-    columns = column_names(model, q.shape[1], feature_names)
-    weights = np.asarray(model.row_distribution_) @ np.asarray(model.embedding_)
-    tree = getattr(model, "tree_", None)
-    return names_of(q, weights, columns, n, None if tree is None else tree.parents)
+    return named_topics(model, q, masses(model), columns, n_features)
+
+
+def named_topics(
+    model: Components, q: Array, weights: Array, columns: Array, n_features: int = 3
+) -> list[str]:
+    """Names of the components q (K, M) of a model, by their shares of the observations, (K,)."""
+    tree, own = getattr(model, "tree_", None), names_set(model)
+    made = names_of(
+        q, weights, columns, n_features, None if tree is None else tree.parents, own.values()
+    )
+    return given(own, made)
 
 
 def names_of(
-    q: Array, weights: Array, columns: Array, n: int = 3, parents: Array | None = None
-) -> list[str]:
+    q: Array, weights: Array, columns: Array, n: int = 3, parents: Array | None = None,
+    taken: Iterable[str] = (),
+) -> list[str]:  # fmt: skip
     """Names of components q (K, M) of these shares of the observations, (K,), all different."""
     gain = gains(q, weights @ q, parents)
     order = most_probable(gain, 4 * n)
     names = dict[int, str]()
     for k in np.argsort(-weights, kind="stable").tolist():
         words = [str(columns[j]) for j in order[k] if gain[k, j] > 0]
-        names[k] = _unused(words, n, f"topic {k}", set(names.values()))
+        names[k] = _unused(words, n, f"topic {k}", {*names.values(), *taken})
     return [names[k] for k in range(len(q))]
 
 
@@ -86,31 +104,85 @@ def _unused(words: Sequence[str], n: int, number: str, used: set[str]) -> str:
     return APART.join([*words[:n], number])
 
 
-def gains(q: Array, unigram: Array, parents: Array | None = None) -> Array:
-    """What each column contributes to the divergence of q_v from its mean with another, (V, M).
+def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
+    """Name the components of a fitted model, so that all that shows it has these names.
 
-    The other is the distribution of the parent, or the unigram where there is none.
+    They are kept in its attribute ``component_names_``, a dictionary of numbers and names, which
+    pickles have, and which another ``fit`` and ``clone`` leave out, as all that was fitted.
+    ``get_feature_names_out`` of the estimators of this package has them, and so have
+    :func:`name_topics`, :func:`describe`, :func:`export_text`, :func:`export_dict`, the displays
+    of :mod:`skcooc.plotting` and :func:`explore`. Its exported names can be set: they are a
+    dictionary, ``json.load(open("names.json"))``.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``components_`` (K, M); or a pipeline or a search. Models inside have the names, too.
+    names : sequence of K str, dict of int to str, or None
+        Names of the components, or of some of them; keys may be strings, as those of JSON are.
+        None takes the names away.
+
+    Returns
+    -------
+    model : the same object
+
+    Raises
+    ------
+    ValueError
+        Where a name is given twice or is empty, there is a name for what is no component, or a
+        sequence of another length.
+    TypeError
+        Where the model has no components.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.inspection import describe, set_names
+    >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [0, 0, 3, 9]]
+    >>> model = set_names(AspectModel(2, beta=1, random_state=0).fit(X), ["one", "other"])
+    >>> model.get_feature_names_out()
+    array(['one', 'other'], dtype=object)
+    >>> describe(model)["name"].tolist()
+    ['one', 'other']
     """
-    above = np.full(len(q), -1) if parents is None else parents
-    reference = q[above]
-    reference[above < 0] = unigram
-    return rel_entr(q, (q + reference) / 2)
+    outermost = unwrap(model, "components_").model
+    own = {} if names is None else _checked(names, len(outermost.components_))
+    for layer in layers(outermost):
+        if hasattr(layer.model, "components_"):
+            layer.model.component_names_ = dict(own)
+    return model
 
 
-def given(names: Sequence[str] | Mapping[int, str] | None, automatic: Sequence[str]) -> list[str]:
+def names_set(model: object) -> dict[int, str]:
+    """The names that users have set."""
+    own: dict[int, str] = getattr(model, "component_names_", {})
+    return own
+
+
+def given(names: Names | Mapping[str, str] | None, automatic: Sequence[str]) -> list[str]:
     """The names that a user has given, by position or by number, and the automatic ones else.
 
     ValueError where there is a name for what is no component, or a sequence of the wrong length.
     """
-    if names is None:
-        return list(automatic)
-    if not isinstance(names, Mapping):
-        if len(names) != len(automatic):
-            raise ValueError(
-                f"names has {len(names)} entries, but there are {len(automatic)} topics."
-            )
-        return [str(name) for name in names]
-    own = {int(k): str(name) for k, name in names.items()}
-    if unknown := [k for k in own if not 0 <= k < len(automatic)]:
-        raise ValueError(f"names has {unknown[0]}, but topics are 0 to {len(automatic) - 1}.")
+    own = {} if names is None else numbered(names, len(automatic))
     return [own.get(k, name) for k, name in enumerate(automatic)]
+
+
+def _checked(names: Names | Mapping[str, str], n_topics: int) -> dict[int, str]:
+    """Names by number, all different, and none empty."""
+    own = numbered(names, n_topics)
+    if not all(own.values()) or len(set(own.values())) < len(own):
+        raise ValueError(f"names should be all different, and none empty: {[*own.values()]}.")
+    return own
+
+
+def numbered(names: Names | Mapping[str, str], n_topics: int) -> dict[int, str]:
+    """Names by number."""
+    if not isinstance(names, Mapping):
+        if isinstance(names, str) or len(names) != n_topics:
+            raise ValueError(f"names has {len(names)} entries, but there are {n_topics} topics.")
+        names = dict(enumerate(names))
+    own = {int(k): str(name) for k, name in names.items()}
+    if unknown := [k for k in own if not 0 <= k < n_topics]:
+        raise ValueError(f"names has {unknown[0]}, but topics are 0 to {n_topics - 1}.")
+    return own

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from skcooc.hierarchy import Tree, division
-from skcooc.inspection.names import TreeModel, check_has
+from skcooc.inspection.names import TreeModel
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array
 
 
@@ -47,7 +48,7 @@ def to_linkage(model: TreeModel) -> Array:
     >>> dendrogram(to_linkage(model), no_plot=True)["ivl"]
     ['0', '1', '2']
     """
-    check_has(model, "tree_")
+    model = unwrap(model, "tree_").model
     splits = getattr(model, "splits_", None)
     tree = model.tree_
     return _joined(tree, 1 / division(splits).betas if splits else _levels(tree))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.inspection.names import check_has, column_names
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, FactorModel, TableLike
 
 LEAST = 1e-12  # of probabilities of which a logarithm is taken
@@ -17,7 +17,8 @@ def to_pyldavis(
 ) -> dict[str, Array]:
     """The arguments of ``pyLDAvis.prepare``, as plain arrays; pyLDAvis itself is not needed.
 
-    pyLDAvis takes logarithms: probabilities of zero, which clusterings have, become 1e-12.
+    pyLDAvis takes logarithms: probabilities of zero, which clusterings have, become 1e-12. It has
+    no place for names of topics, and numbers them by size unless ``sort_topics=False``.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ def to_pyldavis(
         With ``components_`` (K, M) and ``transform``; those of other libraries need not be
         normalised. pyLDAvis needs three components or more.
     X : array-like, sparse array or matrix of shape (n, M)
-        Counts of the rows to show, usually those that were fitted.
+        Counts of the rows to show, usually those that were fitted; of a pipeline what it takes.
     feature_names : array-like of shape (M,), default=None
         Names of the columns; see :func:`top_features`.
 
@@ -62,9 +63,9 @@ def to_pyldavis(
     >>> import pyLDAvis  # doctest: +SKIP
     >>> page = pyLDAvis.prepared_data_to_html(pyLDAvis.prepare(**arguments))  # doctest: +SKIP
     """
-    check_has(model, "components_")
+    found = unwrap(model, "components_")
+    model, names, X = found.model, found.column_names(feature_names), found.table(X)
     P = np.maximum(np.asarray(model.components_, dtype=np.float64), LEAST)
-    names = column_names(model, P.shape[1], feature_names)
     mixtures = np.asarray(model.transform(X), dtype=np.float64)  # which checks X
     counts = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     return {

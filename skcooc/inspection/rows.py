@@ -11,7 +11,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, validate_params
 
-from skcooc.inspection.names import HOW_MANY, check_has, row_names_of
+from skcooc.inspection.names import HOW_MANY, row_names_of
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, FactorModel
 
 
@@ -74,7 +75,7 @@ def nearest_rows(
 
 @validate_params({"n_rows": HOW_MANY}, prefer_skip_nested_validation=True)
 def representative_rows(
-    model: FactorModel, n_rows: int = 5, row_names: ArrayLike | None = None
+    model: FactorModel, row_names: ArrayLike | None = None, *, n_rows: int = 5
 ) -> list[list[Hashable]]:
     """The rows that most distinguish each component, cluster, or node of a hierarchy.
 
@@ -87,10 +88,10 @@ def representative_rows(
     ----------
     model : fitted estimator
         With ``embedding_`` (N, K), P(z given x), and ``row_distribution_`` (N,), P(x).
-    n_rows : int, default=5
-        How many rows of each component at most: rows without observations in it are left out.
     row_names : array-like of shape (N,), default=None
         Names of the rows, such as titles. None means their positions.
+    n_rows : int, default=5
+        How many rows of each component at most: rows without observations in it are left out.
 
     Returns
     -------
@@ -109,10 +110,10 @@ def representative_rows(
     >>> from skcooc import AsymmetricClustering, inspection
     >>> X = [[4, 9, 0], [4, 6, 0], [4, 0, 6]]
     >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
-    >>> sorted(inspection.representative_rows(model, 1, ["oolong", "assam", "claret"]))
+    >>> sorted(inspection.representative_rows(model, ["oolong", "assam", "claret"], n_rows=1))
     [['claret'], ['oolong']]
     """
-    check_has(model, "embedding_", "row_distribution_")
+    model = unwrap(model, "embedding_", "row_distribution_").model
     shares = np.asarray(model.embedding_, dtype=np.float64)
     names = row_names_of(len(shares), row_names).tolist()
     ranked = most_representative(shares, np.asarray(model.row_distribution_), n_rows)

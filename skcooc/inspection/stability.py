@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
-from skcooc.inspection.names import check_has
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, Components, RandomState, TableLike
 from skcooc.simplex import matched
 
@@ -88,7 +88,8 @@ def topic_stability(
     Parameters
     ----------
     estimator : estimator
-        With ``components_``, here or of another library, and ``random_state``. Clones are fitted.
+        With ``components_``, here or of another library, or a pipeline that ends in one, and
+        ``random_state``. Clones are fitted.
     X : array-like, sparse array or matrix of shape (N, M), or what else it takes
         Counts.
     n_runs : int, default=10
@@ -124,11 +125,10 @@ def topic_stability(
     if n_runs < 2:
         raise ValueError(f"n_runs={n_runs} should be at least 2: runs are compared.")
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs).tolist()
-    run = delayed(lambda seed: clone(estimator).set_params(random_state=seed).fit(X))
+    seeded = [name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state"]
+    run = delayed(lambda seed: clone(estimator).set_params(**dict.fromkeys(seeded, seed)).fit(X))
     models = Parallel(n_jobs=n_jobs, require="sharedmem")(run(seed) for seed in seeds)
-    for model in models:
-        check_has(model, "components_")
-    components = [np.asarray(model.components_) for model in models]
+    components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]
     # Of run s: how its topics agree with those of each other run.
     affinities = [
         np.array([matched(mine, its)[1] for t, its in enumerate(components) if t != s])

@@ -9,21 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import validate_params
 
-from skcooc.inspection.features import top_features
-from skcooc.inspection.labels import given, name_topics
-from skcooc.inspection.names import HOW_MANY, check_has, most_probable
+from skcooc.inspection.features import OF_ROWS
+from skcooc.inspection.labels import Names, given, name_topics
+from skcooc.inspection.names import HOW_MANY
+from skcooc.inspection.ranking import ORDER, Order, masses, ranked
 from skcooc.inspection.rows import representative_rows
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 
-@validate_params({"n_features": HOW_MANY, "n_rows": HOW_MANY}, prefer_skip_nested_validation=True)
+@validate_params(
+    {"n_features": HOW_MANY, "n_rows": HOW_MANY, "order": ORDER}, prefer_skip_nested_validation=True
+)
 def describe(
     model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
-    n_features: int = 10, n_rows: int = 3, *, backend: str = "pandas",
-    names: Sequence[str] | Mapping[int, str] | None = None,
+    *, n_features: int = 10, n_rows: int = 3, order: Order = "characteristic",
+    names: Names | None = None, backend: str = "pandas",
 ) -> IntoDataFrame:  # fmt: skip
     """A table with a line for each component, cluster, or node of a hierarchy.
 
@@ -40,13 +44,18 @@ def describe(
     row_names : array-like of shape (N,), default=None
         See :func:`representative_rows`.
     n_features : int, default=10
-        How many columns of each component; all where there are no more.
+        How many columns of each component at most.
     n_rows : int, default=3
         How many rows of each component at most.
+    order : {"characteristic", "probable"}, default="characteristic"
+        Which columns: those that distinguish a component, as :func:`characteristic_features` has
+        them, of which there may be fewer; or the most probable ones of :func:`top_features`, which
+        many components share. A single component has the most probable ones.
+    names : sequence of K str, or dict of int to str, default=None
+        Names of the components, or of some of them, for this table alone; the others have those of
+        :func:`name_topics`. :func:`set_names` keeps names.
     backend : str, default="pandas"
         The library of the table: "pandas", "polars", "pyarrow" or another that narwhals knows.
-    names : sequence of K str, or dict of int to str, default=None
-        Names of the components, or of some of them; the others have those of :func:`name_topics`.
 
     Returns
     -------
@@ -59,11 +68,12 @@ def describe(
             What it is called.
         weight : float
             Share of the observations, sum_i P(x_i) P(z given x_i). It is the same for all models,
-            unlike ``weights_``, the prior.
+            unlike ``weights_``, the prior, which it is where a table was read in blocks and no
+            rows are kept.
         n_rows : int
             Number of rows of which it is the most probable component.
         features : list of str
-            Names of the most probable columns, best first.
+            Names of columns, best first.
         probabilities : list of float
             P(y given z) of these columns.
         rows : list
@@ -92,32 +102,34 @@ def describe(
     >>> table = describe(model, ["tea", "cup", "ball"], n_features=2)
     >>> large = table[table["weight"] > 0.5]
     >>> large[["weight", "n_rows", "features", "rows"]].round(3).values.tolist()
-    [[0.8, 2, ['tea', 'cup'], [0, 1]]]
+    [[0.8, 2, ['tea'], [0, 1]]]
     """
-    check_has(model, "components_", "embedding_", "row_distribution_")
+    found = unwrap(model, *OF_ROWS)
+    model, words = found.model, found.column_names(feature_names)
     P, shares = model.components_, np.asarray(model.embedding_)
-    top = most_probable(P, n_features)
+    top = ranked(model, n_features, order)
     columns: dict[str, Array | Sequence[object]] = {
         "component": np.arange(len(P)),
-        "name": given(names, name_topics(model, feature_names)),
-        "weight": np.asarray(model.row_distribution_ @ shares, dtype=np.float64),
+        "name": given(names, name_topics(model, words)),
+        "weight": masses(model),
         "n_rows": np.bincount(shares.argmax(axis=1), minlength=len(P)),
-        "features": top_features(model, n_features, feature_names),
-        "probabilities": np.take_along_axis(P, top, axis=1).tolist(),
-        "rows": representative_rows(model, n_rows, row_names),
+        "features": [[str(word) for word in words[of]] for of in top],
+        "probabilities": [p[of].tolist() for p, of in zip(P, top, strict=True)],
+        "rows": representative_rows(model, row_names, n_rows=n_rows),
     }
-    return _table({**columns, **_of_members(model, top)}, backend)
+    return table_of({**columns, **_of_members(model, top)}, backend)
 
 
-def _of_members(model: Any, top: Array) -> dict[str, Array | Sequence[object]]:
+def _of_members(model: Any, top: Sequence[Array]) -> dict[str, Array | Sequence[object]]:
     """How far the members of an average differ; nothing where a model has none."""
     if not hasattr(model, "component_intervals_"):
         return {}
-    low, high = (np.take_along_axis(of, top, axis=1) for of in model.component_intervals_)
-    return {"intervals": np.stack([low, high], axis=2).tolist(), "affinity": model.affinity_}
+    pairs = np.moveaxis(model.component_intervals_, 0, 2)  # (K, M, 2)
+    intervals = [of_one[columns].tolist() for of_one, columns in zip(pairs, top, strict=True)]
+    return {"intervals": intervals, "affinity": model.affinity_}
 
 
-def _table(columns: Mapping[str, Array | Sequence[object]], backend: str) -> IntoDataFrame:
+def table_of(columns: Mapping[str, Array | Sequence[object]], backend: str) -> IntoDataFrame:
     """The columns as a table of a library; ImportError where it is not installed."""
     import narwhals  # scikit-learn needs it too; only tables do here
 
@@ -125,6 +137,6 @@ def _table(columns: Mapping[str, Array | Sequence[object]], backend: str) -> Int
         return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
     except ImportError as error:
         raise ImportError(
-            f"describe needs {backend} for backend={backend!r}. "
+            f"The table needs {backend} for backend={backend!r}. "
             f"Install it with `pip install {backend}`."
         ) from error

@@ -49,7 +49,7 @@ def coclustering_adjusted_rand(
     Examples
     --------
     >>> from skcooc.metrics import coclustering_adjusted_rand
-    >>> coclustering_adjusted_rand([0, 0, 1], [0, 1, 1, 1], [1, 1, 0], [0, 1, 1, 1])
+    >>> round(coclustering_adjusted_rand([0, 0, 1], [0, 1, 1, 1], [1, 1, 0], [0, 1, 1, 1]), 3)
     1.0
     >>> cari = coclustering_adjusted_rand([0, 0, 1], [0, 1, 1, 1], [1, 1, 0], [0, 0, 1, 1])
     >>> round(cari, 3)

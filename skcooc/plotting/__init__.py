@@ -8,11 +8,16 @@ returns an object that keeps what it has drawn and can ``plot`` it again.
 
 from skcooc.plotting.abstraction import AbstractionDisplay
 from skcooc.plotting.association import AssociationDisplay
+from skcooc.plotting.canvas import style
 from skcooc.plotting.hierarchy import HierarchyDisplay
 from skcooc.plotting.perplexity import PerplexityDisplay
 from skcooc.plotting.segmentation import SegmentationDisplay
 from skcooc.plotting.selection import KSelectionDisplay
+from skcooc.plotting.shares import SharesDisplay
 from skcooc.plotting.splits import SplitsDisplay
+from skcooc.plotting.structure import StructureDisplay
+from skcooc.plotting.topic_map import TopicMapDisplay
+from skcooc.plotting.topics import TopicsDisplay
 
 __all__ = [
     "AbstractionDisplay",
@@ -21,5 +26,10 @@ __all__ = [
     "KSelectionDisplay",
     "PerplexityDisplay",
     "SegmentationDisplay",
+    "SharesDisplay",
     "SplitsDisplay",
+    "StructureDisplay",
+    "TopicMapDisplay",
+    "TopicsDisplay",
+    "style",
 ]

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree
-from skcooc.inspection.names import TreeModel, check_has, column_names
-from skcooc.plotting.canvas import Display, draw_lines, framed_axes, size_in_points
-from skcooc.plotting.layout import positions
+from skcooc.inspection.names import TreeModel
+from skcooc.inspection.unwrapping import unwrap
+from skcooc.plotting.canvas import NEUTRAL, Display, draw_lines, framed_axes, size_in_points, styled
+from skcooc.plotting.layout import line_widths, positions
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
 ACROSS, DOWN = 21.0, 34.0  # points between clusters and between levels of a new figure
 LARGEST = 30.0  # points, diameter of the circle of a node that has all occurrences
 BELOW = 34.0  # points, for half a circle and an upright share below it
+WIDEST, LEAST = 6.0, 0.6  # points: a line that all occurrences are below, and any line
 
 
 class AbstractionDisplay(Display):
     """At which nodes of a hierarchy the occurrences of one column are.
 
     The areas of the circles are proportional to the shares P(node given column) of the nodes, and
-    large shares are written at them. The root is at the top, the clusters at the bottom, above
-    their numbers. General words are at the root, special ones at a leaf, and ambiguous ones at
-    several nodes far apart. Memo, figure 10.
+    large shares are written at them. Lines are as wide as what is below. The root is at the top,
+    the clusters at the bottom, above their numbers. General words are at the root, special ones at
+    a leaf, and ambiguous ones at several nodes far apart. Memo, figure 10.
 
     Parameters
     ----------
@@ -66,8 +68,8 @@ class AbstractionDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: TreeModel, feature: str | int, feature_names: ArrayLike | None = None,
-        ax: Axes | None = None, *, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu",
+        cls, model: TreeModel, feature: str | int, feature_names: ArrayLike | None = None, *,
+        ax: Axes | None = None, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu",
     ) -> AbstractionDisplay:  # fmt: skip
         """Draw where a fitted model puts the occurrences of a column.
 
@@ -100,8 +102,8 @@ class AbstractionDisplay(Display):
         TypeError
             Where the model has no tree.
         """
-        check_has(model, "tree_")
-        names = column_names(model, model.components_.shape[1], feature_names)
+        found = unwrap(model, "tree_", "components_")
+        model, names = found.model, found.column_names(feature_names)
         column = _column(names, feature)
         shares = model.node_weights_ * model.components_[:, column]
         if not shares.sum() > 0:
@@ -109,11 +111,11 @@ class AbstractionDisplay(Display):
         display = cls(model.tree_, shares / shares.sum(), str(names[column]))
         return display.plot(ax, label_from=label_from, cmap=cmap)
 
+    @styled
     def plot(
         self, ax: Axes | None = None, *, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu"
     ) -> AbstractionDisplay:
         """Draw; see :meth:`from_estimator`."""
-        self._require_matplotlib()
         tree = self.tree
         x, y = positions(tree), -tree.depths
         n_clusters, n_levels = len(tree.leaves), tree.depths.max() + 1
@@ -129,7 +131,7 @@ class AbstractionDisplay(Display):
         self._draw_lines(x, y)
         self.circles_ = ax.scatter(
             x, y, s=self.shares * largest**2, c=self.shares, cmap=cmap, vmin=-0.2, vmax=1.0,
-            edgecolors="0.25", linewidths=(0.6 * (self.shares > 2e-3)).tolist(), zorder=3,
+            edgecolors=NEUTRAL, linewidths=(0.6 * (self.shares > 2e-3)).tolist(), zorder=3,
         )  # fmt: skip
         self._label(x, y, largest, across, label_from)
         return self
@@ -153,8 +155,9 @@ class AbstractionDisplay(Display):
         bars = y[above] - 0.5
         corners = np.stack([x[above], y[above], x[above], bars, x[nodes], bars, x[nodes], y[nodes]])
         segments = list(corners.T.reshape(-1, 4, 2))
-        self.lines_ = draw_lines(self.ax_, segments, "0.75", 0.8, zorder=1)
-        self.ax_.scatter(x, y, s=4, color="0.6", linewidths=0, zorder=2)
+        wide = line_widths(self.tree, self.shares, WIDEST, LEAST)[nodes]
+        self.lines_ = draw_lines(self.ax_, segments, NEUTRAL, wide.tolist(), zorder=1)
+        self.ax_.scatter(x, y, s=4, color=NEUTRAL, linewidths=0, zorder=2)
 
     def _label(self, x: Array, y: Array, largest: float, across: float, label_from: float) -> None:
         """Write large shares: below leaves, upright where these are close, else at the right."""

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skcooc.inspection.blocks import cluster_orders
-from skcooc.inspection.names import check_has, column_names, row_names_of
+from skcooc.inspection.names import row_names_of
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.plotting.arrangement import Places, Side, arrange, log_association
-from skcooc.plotting.canvas import Display, draw_lines, new_axes
+from skcooc.plotting.canvas import NEUTRAL, Display, draw_lines, new_axes, styled
 from skcooc.plotting.margins import AIR, BELOW, LEADER, LINE, Frame, label, label_places
 from skcooc.protocol import Array, FactorModel, TableLike
 from skcooc.tables import sound
@@ -97,7 +98,7 @@ class AssociationDisplay(Display):
     @classmethod
     def from_estimator(
         cls, model: TwoSided, X: TableLike | None = None, feature_names: ArrayLike | None = None,
-        row_names: ArrayLike | None = None, n_features: int = 4, ax: Axes | None = None, *,
+        row_names: ArrayLike | None = None, *, n_features: int = 4, ax: Axes | None = None,
         scale: Literal["observations", "objects"] = "observations",
         cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
     ) -> AssociationDisplay:  # fmt: skip
@@ -115,7 +116,8 @@ class AssociationDisplay(Display):
         row_names : array-like of shape (N,), default=None
             Names of the rows. None means their positions.
         n_features : int, default=4
-            How many members of each cluster to write: those with the most observations.
+            How many members of each cluster to write: those with the most observations. Each object
+            is a member of one cluster, so that frequent members distinguish it, too.
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure, as large as it needs to be.
         scale : {"observations", "objects"}, default="observations"
@@ -141,25 +143,26 @@ class AssociationDisplay(Display):
         TypeError
             Where the model has no clusters of columns.
         """
-        check_has(model, "joint_", "column_posteriors_")
+        found = unwrap(model, "joint_", "column_posteriors_", "components_")
+        model = found.model
         joint, J = np.asarray(model.joint_, dtype=np.float64), model.column_posteriors_
         shape = len(model.embedding_), len(J)
-        names = row_names_of(shape[0], row_names), column_names(model, shape[1], feature_names)
+        names = row_names_of(shape[0], row_names), found.column_names(feature_names)
         masses = np.asarray(model.row_distribution_), joint.sum(axis=1) @ model.components_
         I, labels = np.asarray(model.embedding_), np.asarray(model.row_labels_)
         rows = _side(labels, I, masses[0], names[0], n_features)
         columns = _side(model.column_labels_, J, masses[1], names[1], n_features)
-        pairs = None if X is None else _pairs(X, shape)
+        pairs = None if X is None else _pairs(found.table(X), shape)
         display = cls(joint, rows, columns, pairs=pairs)
         return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize)
 
+    @styled
     def plot(
         self, ax: Axes | None = None, *,
         scale: Literal["observations", "objects"] = "observations",
         cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
     ) -> AssociationDisplay:  # fmt: skip
         """Draw; see :meth:`from_estimator`."""
-        self._require_matplotlib()
         if scale not in ("observations", "objects"):
             raise ValueError(f"scale={scale!r} should be 'observations' or 'objects'.")
         self.row_order_, self.column_order_ = cluster_orders(self.joint)
@@ -228,7 +231,7 @@ class AssociationDisplay(Display):
             x = frame.left + at
             segments.append([(x, end - 2), (frame.left + middle, top + 1)])
             self.column_texts_[d] = write(x, end, label(self.columns, d), ha="left", rotation=90)
-        self.lines_ = draw_lines(self.ax_, segments, "0.4", 0.4 * shrink, zorder=3)
+        self.lines_ = draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
 
 
 def _side(labels: Array, posteriors: Array, masses: Array, names: Array, n: int) -> Side:

@@ -1,10 +1,14 @@
-"""Axes to draw on, in points, lines on them, and the width of text."""
+"""What all displays share: the style, axes to draw on, in points, lines, and widths of text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from importlib import resources
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from skcooc.protocol import Array
 
@@ -14,6 +18,40 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 POINTS = 72.0  # per inch
+NEUTRAL = "0.55"  # of lines that are to be seen on white and on black
+
+Of = ParamSpec("Of")
+Drawn = TypeVar("Drawn", bound="Display")
+Plot = Callable[Concatenate[Drawn, Of], Drawn]
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The style of all displays: colours for the colour-blind, for light and for dark pages.
+
+    ``with skcooc.plotting.style():`` gives it to other pictures as well. What you have set yourself
+    in ``matplotlib.rcParams`` stays. ``matplotlib.style.use("skcooc.plotting.skcooc")`` sets all of
+    it, until it is set otherwise.
+    """
+    import matplotlib
+
+    with resources.as_file(resources.files("skcooc.plotting") / "skcooc.mplstyle") as path:
+        sheet = matplotlib.rc_params_from_file(path, use_default_template=False)
+    ours, theirs = matplotlib.rcParams, matplotlib.rcParamsDefault
+    with matplotlib.rc_context({key: sheet[key] for key in sheet if ours[key] == theirs[key]}):
+        yield
+
+
+def styled(plot: Plot[Drawn, Of]) -> Plot[Drawn, Of]:
+    """A method that draws, in the style of all displays."""
+
+    @wraps(plot)
+    def drawn(self: Drawn, *args: Of.args, **kwargs: Of.kwargs) -> Drawn:
+        self._require_matplotlib()
+        with style():
+            return plot(self, *args, **kwargs)
+
+    return drawn
 
 
 class Display:
@@ -24,6 +62,21 @@ class Display:
     @property
     def figure_(self) -> Figure | SubFigure:
         return self.ax_.figure
+
+    def save(self, path: str | PathLike[str], **options: Any) -> None:
+        """Write the figure into a file, such as "topics.svg" or "topics.png".
+
+        Behind it is nothing, text is text, and pixels are 300 an inch.
+
+        Parameters
+        ----------
+        path : str or path
+            Its ending is the format.
+        **options
+            Of ``matplotlib.figure.Figure.savefig``, such as ``facecolor="white"``.
+        """
+        with style():
+            self.ax_.figure.savefig(path, **options)  # type: ignore[union-attr]
 
     def _require_matplotlib(self) -> None:
         """Raise ImportError where matplotlib is not installed, in words that help."""
@@ -54,11 +107,19 @@ def framed_axes(
     return ax
 
 
+def colours() -> list[str]:
+    """Those of lines and areas, in order."""
+    import matplotlib
+
+    return list(matplotlib.rcParams["axes.prop_cycle"].by_key()["color"])
+
+
 def draw_lines(
-    ax: Axes, segments: Sequence[Array | Sequence[tuple[float, float]]], color: str, width: float,
+    ax: Axes, segments: Sequence[Array | Sequence[tuple[float, float]]], color: str,
+    width: float | Sequence[float],
     *, zorder: float = 2, capstyle: Literal["projecting"] | None = None,
 ) -> LineCollection:  # fmt: skip
-    """Lines along the points (x, y) of each segment; width in points."""
+    """Lines along the points (x, y) of each segment; width in points, of all or of each."""
     from matplotlib.collections import LineCollection
 
     lines = LineCollection(

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree
-from skcooc.inspection import node_top_features
+from skcooc.inspection.features import OF_ROWS, features_of
+from skcooc.inspection.labels import Names, names_set, numbered
 from skcooc.inspection.names import TreeModel
-from skcooc.plotting.canvas import Display, draw_lines, new_axes, size_in_points, text_width, wrap
-from skcooc.plotting.layout import is_end, positions
+from skcooc.inspection.ranking import Order
+from skcooc.inspection.unwrapping import unwrap
+from skcooc.plotting.canvas import (
+    NEUTRAL,
+    Display,
+    draw_lines,
+    new_axes,
+    size_in_points,
+    styled,
+    text_width,
+    wrap,
+)
+from skcooc.plotting.layout import is_end, line_widths, positions
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
@@ -22,14 +34,16 @@ LINE = 1.3  # height of a line of text; like the lengths below, in units of the 
 APART = 0.45  # between texts one above the other
 GAP = 2.4  # between columns of texts
 AIR = 0.5  # between a text and a line, and around all
+WIDEST, LEAST = 8.0, 0.6  # points: a line that all observations go along, and any line
 
 
 class HierarchyDisplay(Display):
-    """The tree of a hierarchy of clusters, each node with its most probable columns.
+    """The tree of a hierarchy of clusters, each node with its characteristic columns.
 
     The root is at the left, the clusters at the right, after their numbers. The words of inner
     nodes are on as many lines as there is room for. The size of the figure follows from the tree;
-    on axes that are given the text is made smaller where it would not fit. Memo, figures 9 and 11.
+    on axes that are given the text is made smaller where it would not fit. Lines are as wide as
+    the share of the observations that are at a node and below. Memo, figures 9 and 11.
 
     Parameters
     ----------
@@ -37,8 +51,12 @@ class HierarchyDisplay(Display):
         With V nodes.
     features : list of V lists of str
         What is written at each node.
+    names : dict of int to str, default=None
+        Names of nodes, which are written before their columns.
     max_depth : int, default=None
         Nodes of larger depth are not drawn; an ellipsis is, where there are some. None means all.
+    node_weights : (V,) array, default=None
+        Shares of the observations, for the widths of the lines. None means thin ones.
 
     Attributes
     ----------
@@ -52,39 +70,43 @@ class HierarchyDisplay(Display):
     Examples
     --------
     >>> from skcooc import ClusterAbstraction
-    >>> from skcooc.inspection import characteristic_features
     >>> from skcooc.plotting import HierarchyDisplay
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> display = HierarchyDisplay.from_estimator(model, words, n_features=1)
+    >>> display = HierarchyDisplay.from_estimator(model, words)
     >>> sorted(display.texts_[node].get_text().split()[-1] for node in range(3))
     ['drink', 'tea', 'wine']
-
-    Other words than the most probable ones, such as those not common to the parent:
-
-    >>> display = HierarchyDisplay(model.tree_, characteristic_features(model, 3, words)).plot()
     """
 
     def __init__(
-        self, tree: Tree, features: Sequence[Sequence[str]], *, max_depth: int | None = None
-    ) -> None:
+        self, tree: Tree, features: Sequence[Sequence[str]], *,
+        names: Mapping[int, str] | None = None, max_depth: int | None = None,
+        node_weights: Array | None = None,
+    ) -> None:  # fmt: skip
         self.tree, self.features, self.max_depth = tree, features, max_depth
+        self.names = {} if names is None else names
+        self.node_weights = node_weights
 
     @classmethod
     def from_estimator(
-        cls, model: TreeModel, feature_names: ArrayLike | None = None, n_features: int = 5,
-        ax: Axes | None = None, max_depth: int | None = None, fontsize: float = 8,
+        cls, model: TreeModel, feature_names: ArrayLike | None = None, *, n_features: int = 5,
+        order: Order = "characteristic", names: Names | None = None, ax: Axes | None = None,
+        max_depth: int | None = None, fontsize: float = 8,
     ) -> HierarchyDisplay:  # fmt: skip
         """Draw the tree of a fitted model.
 
         Parameters
         ----------
         model : fitted ClusterAbstraction
-            With ``tree_`` and ``components_`` (V, M).
+            With ``tree_``, ``components_`` (V, M) and ``node_weights_`` (V,).
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
         n_features : int, default=5
-            How many columns of each node.
+            How many columns of each node at most.
+        order : {"characteristic", "probable"}, default="characteristic"
+            Which columns: see :func:`skcooc.inspection.export_text`.
+        names : sequence of V str, or dict of int to str, default=None
+            Names of nodes. None means those of :func:`skcooc.inspection.set_names`, if any.
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure, as large as the tree.
         max_depth : int, default=None
@@ -105,12 +127,18 @@ class HierarchyDisplay(Display):
         TypeError
             Where the model has no tree.
         """
-        features = node_top_features(model, n_features, feature_names)
-        return cls(model.tree_, features, max_depth=max_depth).plot(ax, fontsize=fontsize)
+        found = unwrap(model, "tree_", "node_weights_", *OF_ROWS)
+        features = features_of(found, feature_names, n_features, order)
+        own = names_set(found.model) if names is None else numbered(names, len(features))
+        display = cls(
+            found.model.tree_, features, names=own, max_depth=max_depth,
+            node_weights=found.model.node_weights_,
+        )  # fmt: skip
+        return display.plot(ax, fontsize=fontsize)
 
+    @styled
     def plot(self, ax: Axes | None = None, *, fontsize: float = 8) -> HierarchyDisplay:
         """Draw; see :meth:`from_estimator`."""
-        self._require_matplotlib()
         if self.max_depth is not None and self.max_depth < 0:
             raise ValueError(f"max_depth={self.max_depth} should be at least 0.")
         y = -positions(self.tree, self.max_depth) * (LINE + APART) * fontsize
@@ -150,6 +178,8 @@ class HierarchyDisplay(Display):
     def _words(self, node: int) -> list[str]:
         """What is written at a node: at a leaf after the number of its cluster."""
         words = list(self.features[node])
+        if node in self.names:
+            words[:1] = [": ".join([self.names[node], *words[:1]])]
         if node in self.tree.leaves:
             cluster = np.searchsorted(self.tree.leaves, node)
             words[:1] = [f"{cluster}: {''.join(words[:1])}"]
@@ -182,15 +212,17 @@ class HierarchyDisplay(Display):
     def _draw_lines(
         self, y: Array, starts: Array, widths: dict[int, float], fontsize: float
     ) -> None:
-        """From the text of a node to a bar, and from the bar to the texts of its children."""
-        air, segments = AIR * fontsize, []
+        """From the text of a node to a bar, along it, and to the text of each of its children."""
+        air, segments = AIR * fontsize, {}
         for node in widths:
             if is_end(self.tree, node, self.max_depth):
                 continue
-            depth, children = self.tree.depths[node], self.tree.children(node)
+            depth = self.tree.depths[node]
             begin, end = starts[depth] + widths[node] + air, starts[depth + 1] - air
             bar = starts[depth + 1] - GAP * fontsize / 2
-            segments += [[(begin, y[node]), (bar, y[node])]]
-            segments += [[(bar, y[children].min()), (bar, y[children].max())]]
-            segments += [[(bar, y[child]), (end, y[child])] for child in children]
-        self.lines_ = draw_lines(self.ax_, segments, "0.6", 0.8, capstyle="projecting")
+            for child in self.tree.children(node).tolist():
+                across, down = [begin, bar, bar, end], [y[node], y[node], y[child], y[child]]
+                segments[child] = np.column_stack([across, down])
+        masses = np.zeros(self.tree.n_nodes) if self.node_weights is None else self.node_weights
+        wide = line_widths(self.tree, masses, WIDEST, LEAST)[list(segments)]
+        self.lines_ = draw_lines(self.ax_, list(segments.values()), NEUTRAL, wide.tolist())

@@ -1,4 +1,4 @@
-"""Where the nodes of a tree are drawn."""
+"""Where the nodes of a tree are drawn, and how wide the lines to them are."""
 
 from __future__ import annotations
 
@@ -29,6 +29,19 @@ def positions(tree: Tree, max_depth: int | None = None) -> Array:
         if not is_end(tree, node, max_depth):
             places[node] = places[tree.children(node)[[0, -1]]].mean()
     return places
+
+
+def line_widths(tree: Tree, masses: Array, widest: float, least: float) -> Array:
+    """Widths of the lines to the nodes, (V,), in proportion to what is at and below them.
+
+    >>> from skcooc.hierarchy import binary_tree
+    >>> line_widths(binary_tree(2), np.array([0.4, 0.5, 0.1]), widest=10.0, least=2.0)
+    array([10.,  5.,  2.])
+    """
+    below = np.array(masses, dtype=np.float64)
+    for node in tree.preorder[:0:-1]:
+        below[tree.parents[node]] += below[node]
+    return np.maximum(widest * below, least)
 
 
 def is_end(tree: Tree, node: int, max_depth: int | None) -> bool:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skcooc.inspection.names import check_has
-from skcooc.plotting.canvas import Display, framed_axes, text_width
+from skcooc.inspection.unwrapping import unwrap
+from skcooc.plotting.canvas import NEUTRAL, Display, framed_axes, styled, text_width
 from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class PerplexityDisplay(Display):
         ValueError
             Where the model held nothing out, or ``over`` is unknown.
         """
-        check_has(model, "components_")
+        model = unwrap(model, "components_").model
         known = {what: points for what, points in _validations(model) if points}
         if over is None and known:
             over = next(iter(known))
@@ -137,8 +137,9 @@ class PerplexityDisplay(Display):
         Parameters
         ----------
         search : fitted GridSearchCV or other search
-            With ``cv_results_``, whose scores are those of our estimators. Training perplexity is
-            drawn, with dashes, where ``return_train_score=True``.
+            Of an estimator or a pipeline, or at the end of one. With ``cv_results_``, whose scores
+            are those of our estimators; of several, that which ``refit`` names. Training
+            perplexity is drawn, with dashes, where ``return_train_score=True``.
         over : str, default=None
             A parameter with numbers. None means beta where it varies, else the first that does.
             The others make a curve for each of their combinations. Names may lack what a pipeline
@@ -153,11 +154,12 @@ class PerplexityDisplay(Display):
         Raises
         ------
         ValueError
-            Where no parameter varies, or ``over`` is none of those that do, or not a number.
+            Where no parameter varies, or ``over`` is none of those that do, or not a number; where
+            all scores are NaN, or there are several, and ``refit`` names none of them.
         ImportError
             Where matplotlib is not installed.
         """
-        check_has(search, "cv_results_")
+        search = unwrap(search, "cv_results_").model
         results = search.cv_results_
         params = [_short(candidate) for candidate in results["params"]]
         values = {key: {repr(candidate.get(key)) for candidate in params} for key in params[0]}
@@ -170,11 +172,17 @@ class PerplexityDisplay(Display):
         if not all(isinstance(value, (int, float, np.number)) for value in x):
             raise ValueError(f"over={over!r} has values that are not numbers: {x}.")
         names = [_named(candidate, varying, over) for candidate in params]
-        return cls(list(_curves(np.array(x, dtype=float), names, results)), over=over).plot(ax)
+        curves = list(_curves(np.array(x, dtype=float), names, results, _score(search)))
+        if not curves:
+            raise ValueError(
+                "There is nothing to draw: no candidate of the search has a score, as where all of "
+                "its fits have failed."
+            )
+        return cls(curves, over=over).plot(ax)
 
+    @styled
     def plot(self, ax: Axes | None = None) -> PerplexityDisplay:
         """Draw; see :meth:`from_estimator` and :meth:`from_search`."""
-        self._require_matplotlib()
         self.ax_ = _room_for([curve.name for curve in self.curves]) if ax is None else ax
         colours: dict[str, ColorType] = {}
         self.lines_ = [self._draw(curve, colours) for curve in self.curves]
@@ -220,7 +228,7 @@ class PerplexityDisplay(Display):
 
         handles, names = self.ax_.get_legend_handles_labels()
         if not all(curve.held_out for curve in self.curves):
-            handles += [Line2D([], [], color="0.3"), Line2D([], [], color="0.3", linestyle="--")]
+            handles += [Line2D([], [], color=NEUTRAL, linestyle=line) for line in ("-", "--")]
             names += ["held out", "training"]
         if len(names) > 1:
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
@@ -265,15 +273,28 @@ def _named(params: Mapping[str, object], varying: Sequence[str], over: str) -> s
     return ", ".join(f"{SYMBOLS.get(key, key)} = {params[key]}" for key in others) or "mean"
 
 
-def _curves(x: Array, names: Sequence[str], results: Mapping[str, Array]) -> Iterator[Curve]:
+def _score(search: GridSearchCV) -> str:
+    """The name of the score of a search; ValueError where there are several, and none is chosen."""
+    if "mean_test_score" in search.cv_results_:
+        return "score"
+    if f"mean_test_{search.refit}" not in search.cv_results_:
+        raise ValueError(f"The search has several scores, and refit={search.refit!r} is no name.")
+    return str(search.refit)
+
+
+def _curves(
+    x: Array, names: Sequence[str], results: Mapping[str, Array], score: str
+) -> Iterator[Curve]:
     """Held-out and training curves of a search; what was not visited has no score."""
     for name in dict.fromkeys(names):
         chosen = np.flatnonzero([its == name for its in names])
         chosen = chosen[np.argsort(x[chosen], kind="stable")]
         for part in ("test", "train"):
-            if f"mean_{part}_score" not in results:
+            if f"mean_{part}_{score}" not in results:
                 continue
-            mean, sd = (np.asarray(results[f"{of}_{part}_score"], float) for of in ("mean", "std"))
+            mean, sd = (
+                np.asarray(results[f"{of}_{part}_{score}"], float) for of in ("mean", "std")
+            )
             seen = chosen[np.isfinite(mean[chosen])]
             low, high = np.exp(-mean[seen] - sd[seen]), np.exp(-mean[seen] + sd[seen])
             if len(seen):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.names import check_has
-from skcooc.plotting.canvas import Display, draw_lines, new_axes
+from skcooc.inspection.unwrapping import unwrap
+from skcooc.plotting.canvas import Display, colours, draw_lines, new_axes, styled
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class SegmentationDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, segmenter: Segmenter, image: ArrayLike, ax: Axes | None = None, *,
-        cmap: str | Colormap = "tab10",
+        cls, segmenter: Segmenter, image: ArrayLike, *, ax: Axes | None = None,
+        cmap: str | Colormap | None = None,
     ) -> SegmentationDisplay:  # fmt: skip
         """Draw the segments that were found; colours fade where their posterior is small.
 
@@ -73,9 +73,9 @@ class SegmentationDisplay(Display):
             The image it was fitted to.
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure.
-        cmap : str or matplotlib Colormap, default="tab10"
+        cmap : str or matplotlib Colormap, default=None
             Colours of the segments: its first K where it is a list of colours, with K of them at
-            most.
+            most. None means the colours of lines, or those of viridis where they are too few.
 
         Returns
         -------
@@ -88,14 +88,14 @@ class SegmentationDisplay(Display):
         ValueError
             Where the image and the labels have different shapes.
         """
-        check_has(segmenter, "labels_")
+        segmenter = unwrap(segmenter, "labels_", "posteriors_").model
         confidence = segmenter.posteriors_.max(axis=-1)
         return cls(np.asarray(image), segmenter.labels_, confidence).plot(ax, cmap=cmap)
 
     @classmethod
     def from_labels(
-        cls, image: ArrayLike, labels: ArrayLike,
-        ax: Axes | None = None, *, cmap: str | Colormap = "tab10",
+        cls, image: ArrayLike, labels: ArrayLike, *,
+        ax: Axes | None = None, cmap: str | Colormap | None = None,
     ) -> SegmentationDisplay:  # fmt: skip
         """Draw segments that are known, all of them in the same strength.
 
@@ -112,13 +112,11 @@ class SegmentationDisplay(Display):
         """
         return cls(np.asarray(image), np.asarray(labels)).plot(ax, cmap=cmap)
 
+    @styled
     def plot(
-        self, ax: Axes | None = None, *, cmap: str | Colormap = "tab10"
+        self, ax: Axes | None = None, *, cmap: str | Colormap | None = None
     ) -> SegmentationDisplay:
         """Draw; see :meth:`from_estimator`."""
-        self._require_matplotlib()
-        from matplotlib import colormaps
-
         if self.image.ndim not in (2, 3) or self.image.shape[:2] != self.labels.shape:
             raise ValueError(
                 f"The image has shape {self.image.shape}, the labels have {self.labels.shape}: "
@@ -128,12 +126,22 @@ class SegmentationDisplay(Display):
         scale = SIDE / max(height, width)
         self.ax_ = new_axes(scale * width, scale * height) if ax is None else ax
         self.image_ = self.ax_.imshow(self.image, cmap="gray", interpolation="nearest")
-        colours = colormaps.get_cmap(cmap)(self.labels)
-        colours[..., 3] = TINT * (1.0 if self.confidence is None else self.confidence)
-        self.tint_ = self.ax_.imshow(colours, interpolation="nearest")
+        tint = _colormap(cmap, int(self.labels.max()) + 1)(self.labels)
+        tint[..., 3] = TINT * (1.0 if self.confidence is None else self.confidence)
+        self.tint_ = self.ax_.imshow(tint, interpolation="nearest")
         self.lines_ = draw_lines(self.ax_, list(borders(self.labels)), "white", 1.2)
         self.ax_.set_axis_off()
         return self
+
+
+def _colormap(cmap: str | Colormap | None, n: int) -> Colormap:
+    """What is given, else n colours that are told apart."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    if cmap is not None:
+        return colormaps.get_cmap(cmap)
+    return ListedColormap(colours()) if n <= len(colours()) else colormaps["viridis"].resampled(n)
 
 
 def borders(labels: Array) -> Array:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skcooc.inspection.names import check_has
-from skcooc.plotting.canvas import POINTS, Display
+from skcooc.inspection.unwrapping import unwrap
+from skcooc.plotting.canvas import NEUTRAL, POINTS, Display, colours, styled
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class KSelectionDisplay(Display):
         ImportError
             Where matplotlib is not installed.
         """
-        check_has(search, "best_n_components_", "still_falling_")
+        search = unwrap(search, "best_n_components_", "still_falling_").model
         results = search.cv_results_
         if len(search.best_params_) > 1:
             raise ValueError("KSelectionDisplay draws one number, and the search was for pairs.")
@@ -124,9 +124,9 @@ class KSelectionDisplay(Display):
         other = "integrated likelihood (ICL), nats" if hard else "perplexity on unseen cells"
         return cls(measured, search.best_n_components_, search.still_falling_, other=other).plot()
 
+    @styled
     def plot(self) -> KSelectionDisplay:
         """Draw; see :meth:`from_search`."""
-        self._require_matplotlib()
         import matplotlib.pyplot as plt
 
         size = WIDTH / POINTS, HEIGHT / POINTS
@@ -156,12 +156,12 @@ class KSelectionDisplay(Display):
         from matplotlib.ticker import MaxNLocator
 
         n = self.measured.n_components
-        ax.plot(n, n, color="0.75", linewidth=0.8, label="all")
-        ax.plot(n, self.measured.n_distinct, ".-", color="C0", linewidth=1.2, markersize=4)
+        ax.plot(n, n, color=NEUTRAL, linewidth=0.8, label="all")
+        ax.plot(n, self.measured.n_distinct, ".-", color=colours()[0], linewidth=1.2, markersize=4)
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylabel("distinct components", fontsize=FONT)
         ax.annotate("all", (n[-1], n[-1]), (-4, 0), textcoords="offset points", ha="right",
-                    va="center", color="0.5", fontsize=FONT - 1)  # fmt: skip
+                    va="center", fontsize=FONT - 1)  # fmt: skip
 
     def _draw_agreement(self, ax: Axes) -> None:
         lines = {
@@ -178,14 +178,14 @@ class KSelectionDisplay(Display):
 
     def _band(self, ax: Axes, values: Array, errors: Array) -> None:
         n = self.measured.n_components
-        ax.plot(n, values, ".-", color="C0", linewidth=1.2, markersize=4)
-        ax.fill_between(n, values - errors, values + errors, color="C0", alpha=0.25, lw=0)
+        ax.plot(n, values, ".-", color=colours()[0], linewidth=1.2, markersize=4)
+        ax.fill_between(n, values - errors, values + errors, color=colours()[0], alpha=0.25, lw=0)
 
     def _mark(self, ax: Axes) -> None:
         """The number chosen, and axes that show all candidates."""
         n = self.measured.n_components
         style = "--" if self.still_falling else "-"
-        ax.axvline(self.chosen, color="C3", linewidth=0.9, linestyle=style, zorder=0)
+        ax.axvline(self.chosen, color=colours()[5], linewidth=0.9, linestyle=style, zorder=0)
         if n[-1] >= SPREAD * n[0]:
             ax.set_xscale("log")
             ticks = _apart(n)

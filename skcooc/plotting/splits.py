@@ -9,8 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import division
-from skcooc.inspection.names import check_has, column_names, most_probable
-from skcooc.plotting.canvas import Display, draw_lines, framed_axes, size_in_points, text_width
+from skcooc.inspection.features import features_of
+from skcooc.inspection.labels import Names, names_set, numbered
+from skcooc.inspection.ranking import Order
+from skcooc.inspection.unwrapping import Unwrapped, unwrap
+from skcooc.plotting.canvas import (
+    Display,
+    colours,
+    draw_lines,
+    framed_axes,
+    size_in_points,
+    styled,
+    text_width,
+)
 from skcooc.plotting.layout import positions
 from skcooc.protocol import Array, Components
 
@@ -18,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROW, WIDTH, FONT = 13.0, 330.0, 8.0  # points: height of a cluster, width of the axes, text
+LEAST = 4  # clusters for which there is room
 
 
 class SplitsDisplay(Display):
@@ -60,8 +72,8 @@ class SplitsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Components, feature_names: ArrayLike | None = None, n_features: int = 3,
-        ax: Axes | None = None,
+        cls, model: Components, feature_names: ArrayLike | None = None, *, n_features: int = 3,
+        order: Order = "characteristic", names: Names | None = None, ax: Axes | None = None,
     ) -> SplitsDisplay:  # fmt: skip
         """Draw the splits of a fitted model.
 
@@ -72,7 +84,12 @@ class SplitsDisplay(Display):
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
         n_features : int, default=3
-            How many columns of each cluster to write; 0 means its number alone.
+            How many columns of each cluster to write at most; 0 means its number alone.
+        order : {"characteristic", "probable"}, default="characteristic"
+            Which columns: see :func:`skcooc.inspection.describe`.
+        names : sequence of K str, or dict of int to str, default=None
+            What is written in the place of columns, for all components (the nodes of a hierarchy)
+            or some. None means the names of :func:`skcooc.inspection.set_names`, if any.
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure, as large as there are clusters.
 
@@ -88,16 +105,19 @@ class SplitsDisplay(Display):
             Where the model has no splits, for it was not annealed, or there are not as many names
             as columns.
         """
-        check_has(model, "components_")
-        splits = getattr(model, "splits_", ())
-        display = cls(splits, beta=getattr(model, "beta_", None))
+        found = unwrap(model, "components_")
+        splits = getattr(found.model, "splits_", ())
+        display = cls(splits, beta=getattr(found.model, "beta_", None))
         if n_features > 0 and len(splits):
-            display.labels = _labels(model, splits, n_features, feature_names)
+            words = features_of(found, feature_names, n_features, order)
+            own = names_set(found.model) if names is None else numbered(names, len(words))
+            texts = [own.get(k, ", ".join(of_one)) for k, of_one in enumerate(words)]
+            display.labels = [texts[k] for k in _clusters(found, splits)]
         return display.plot(ax)
 
+    @styled
     def plot(self, ax: Axes | None = None) -> SplitsDisplay:
         """Draw; see :meth:`from_estimator`."""
-        self._require_matplotlib()
         if not len(self.splits):
             raise ValueError("There are no splits to draw: the model was not annealed.")
         self.division_ = division(self.splits)
@@ -105,7 +125,8 @@ class SplitsDisplay(Display):
         y = -positions(self.division_.tree)
         if ax is None:
             right = max(text_width(name, FONT) for name in names) * 1.04 + 14
-            ax = framed_axes(WIDTH, (len(names) + 0.2) * ROW, 14.0, 38.0, right, 6.0)
+            height = (max(len(names), LEAST) + 0.2) * ROW
+            ax = framed_axes(WIDTH, height, 20.0, 38.0, right, 6.0)
         self.ax_ = ax
         first, last = np.nanmin(self.division_.betas), np.nanmax(self.division_.betas)
         stretch = (last / first) ** 0.08 * 1.02
@@ -129,7 +150,7 @@ class SplitsDisplay(Display):
             segments.append([(birth, y[node]), (end if np.isnan(death) else death, y[node])])
             if len(children):
                 segments.append([(death, y[children].min()), (death, y[children].max())])
-        self.lines_ = draw_lines(self.ax_, segments, "C0", 1.2, capstyle="projecting")
+        self.lines_ = draw_lines(self.ax_, segments, colours()[0], 1.2, capstyle="projecting")
 
     def _draw_axes(self, y: Array, names: list[str], start: float, end: float) -> None:
         """The inverse temperature below, the clusters at the right, and no frame."""
@@ -148,18 +169,16 @@ class SplitsDisplay(Display):
         row = size_in_points(ax)[1] / (len(names) + 0.2)
         ax.set_yticks(y, names, fontsize=min(FONT, 0.7 * row), parse_math=False)
         ax.tick_params("y", length=0)
+        ax.set_ylabel("cluster", fontsize=FONT)
+        ax.yaxis.set_label_position("left")
         ax.spines[["left", "top", "right"]].set_visible(False)
 
 
-def _labels(
-    model: Components, splits: Sequence[Any], n_features: int, feature_names: ArrayLike | None
-) -> list[str]:
-    """The most probable columns of each cluster; the clusters of a hierarchy are its leaves."""
-    components = model.components_
-    names = column_names(model, components.shape[1], feature_names)
+def _clusters(found: Unwrapped, splits: Sequence[Any]) -> Sequence[int]:
+    """Numbers of the components that are clusters: those of a hierarchy are its leaves."""
     n_clusters = 1 + max(k for split in splits for part in split.parts for k in part)
-    tree = getattr(model, "tree_", None)
+    tree = getattr(found.model, "tree_", None)
     if tree is not None and len(tree.leaves) >= n_clusters:
-        components = components[tree.leaves]
-    top = most_probable(components, n_features)
-    return [", ".join(str(name) for name in names[columns]) for columns in top]
+        leaves: list[int] = tree.leaves.tolist()
+        return leaves
+    return range(len(found.model.components_))

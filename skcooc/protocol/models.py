@@ -26,6 +26,7 @@ class FactorModel(Components, Protocol):
 
     embedding_: Array  # (N, K): P(z given x)
     row_distribution_: Array  # (N,): P(x)
+    weights_: Array  # (K,): the prior, P(z given a row without observations)
     beta_: float
 
     def transform(self, X: TableLike) -> Array:

@@ -51,7 +51,7 @@ def test_a_hierarchy_is_printed_as_a_tree(summary, npz):
     assert "Tree of clusters, fitted to all observations" in out
     assert "Nearest rows" not in out
     columns = [f"column {j}" for j in range(20)]
-    tree = export_text(model, columns, 5).splitlines()
+    tree = export_text(model, columns, n_features=5).splitlines()
     assert [line[2:] for line in out.splitlines() if "|--- " in line] == tree
     assert found["tree"] == export_dict(model, columns)
     assert len(found["weights"]) == 5
@@ -194,8 +194,10 @@ def test_a_folder(run, documents, tmp_path):
     assert "30 documents, 15 words, 360 observations" in out
 
 
-def test_aspects_are_the_topics_of_the_documents(run, texts):
-    out = run(texts, "--top", "5", "--seed", "2")
+@pytest.mark.parametrize("order", ["characteristic", "probable"])
+def test_aspects_are_the_topics_of_the_documents(run, texts, order):
+    out = run(texts, "--top", "5", "--seed", "2", "--order", order, "--skip-lda")
+    assert f"{order} words" in out
     aspects = [line.split("%  ")[1] for line in out.splitlines() if "%  " in line]
     assert sorted(sorted(line.split()) for line in aspects) == sorted(
         sorted(topic.split()) for topic in TOPICS

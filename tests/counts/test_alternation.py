@@ -13,7 +13,7 @@ from tests.tables import random_table
 CLOSE = {np.float32: {"rtol": 2e-4, "atol": 1e-5}, np.float64: {"rtol": 1e-9, "atol": 1e-12}}
 
 
-def starts(X, k=8):
+def starts(X, k=3):
     """Factors, some of whose numbers are next to zero."""
     rng = np.random.default_rng(2)
     return [rng.gamma(0.5, size=(n, k)).astype(X.dtype).round(1) + 1e-3 * k for n in X.shape]

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 from skcooc import AspectModel, Dyads
 from skcooc.inspection import explore, name_topics
-from skcooc.inspection.explorer import documents, shares, topics
+from skcooc.inspection.explorer import documents, shares
 from tests.inspection.pages import (
     EVIL,
     WORDS,
@@ -122,19 +122,17 @@ def test_shares_of_groups_and_their_intervals(model, page):
     assert [GROUPS[i] for i in range(len(X))] == [found["labels"][g] for g in found["of"]]
 
 
-def test_intervals_cover_as_often_as_they_say():
-    """Of the mean of normal rows of equal length, whose interval is known."""
-    rng = np.random.default_rng(0)
-    values = 0.5 + 0.1 * rng.normal(size=400)
-    mixtures = np.column_stack([values, 1 - values])
-    found = shares.shares(mixtures, np.ones(400), [np.arange(400)])
-    half = 1.96 * values.std() / 20
-    assert found.high[0, 0] - found.low[0, 0] == pytest.approx(2 * half, rel=0.15)
-    assert found.share[0, 0] == pytest.approx(values.mean())
+def test_one_row_has_no_interval_and_rows_without_a_label_are_in_no_group(model):
+    groups = np.array(["many"] * len(X), dtype=object)
+    groups[:2] = "one", None
+    found = explore(model, X, feature_names=WORDS, groups=groups).shown["groups"]
+    assert (found["labels"], found["sizes"]) == (["many", "one"], [len(X) - 2, 1])
+    assert found["low"][1] == found["high"][1] == [None] * 3
+    assert None not in found["low"][0] + found["share"][1]
 
 
 def test_times_are_dates_or_numbers():
-    everything = np.ones(100, dtype=bool)
+    everything = np.ones(100)
     members, labels, n, at = shares.by_time(np.arange(100.0), everything)
     assert (len(members), n) == (24, 100)
     assert sorted(np.concatenate(members)) == list(range(100))
@@ -156,15 +154,6 @@ def _begins(labels):
 
 def _ends(labels):
     return [float(label.split(" – ")[1]) for label in labels]
-
-
-def test_the_map_has_the_distances():
-    """Three distributions are as far from each other as three points can be."""
-    q = np.random.default_rng(0).dirichlet(np.ones(6), size=3)
-    at = topics.positions(q)
-    for k, l in ((0, 1), (0, 2), (1, 2)):
-        distance = np.sqrt(1 - np.sqrt(q[k] * q[l]).sum())
-        assert np.linalg.norm(at[k] - at[l]) == pytest.approx(distance, rel=0.02)
 
 
 def test_nothing_that_is_given_is_markup(model):
@@ -329,7 +318,7 @@ def test_names_differ_and_the_largest_topic_has_the_first_choice():
     model = stand_in(X)
     model.components_[1] = model.components_[0]
     weights = model.row_distribution_ @ model.embedding_
-    names = name_topics(model, WORDS, n=2)
+    names = name_topics(model, WORDS, n_features=2)
     assert len(set(names)) == 3
     large, less = sorted([0, 1], key=lambda k: -weights[k])
     assert len(names[large].split(" · ")) == 2

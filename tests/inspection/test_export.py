@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from skcooc.hierarchy import binary_tree, explicit_tree
-from skcooc.inspection import export_dict, export_text, node_top_features
+from skcooc.inspection import (
+    characteristic_features,
+    export_dict,
+    export_text,
+    name_topics,
+    node_top_features,
+)
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 
 TREES = {"one node": (1,), "binary": (5,), "any": (5, 40, 30, EXPLICIT)}
@@ -31,7 +37,9 @@ def test_text_of_a_small_and_of_a_deep_tree():
         labels_=np.array([0, 0, 1, 2]),
     )
     assert model.tree_.leaves.tolist() == [2, 3, 4]
-    text = export_text(model, ["all", "drinks", "bread", "tea", "wine"], n_features=1)
+    text = export_text(
+        model, ["all", "drinks", "bread", "tea", "wine"], n_features=1, order="probable"
+    )
     assert text.splitlines() == [
         "|--- all (50.0%)",
         "|   |--- drinks (12.5%)",
@@ -49,8 +57,8 @@ def test_text_of_a_small_and_of_a_deep_tree():
 
 
 def test_every_node_has_a_line_with_its_words_and_its_depth(model):
-    lines = export_text(model, n_features=3).splitlines()
-    tree, names = model.tree_, node_top_features(model, 3)
+    lines = export_text(model, n_features=3, order="probable").splitlines()
+    tree, names = model.tree_, node_top_features(model, n_features=3)
     assert len(lines) == tree.n_nodes
     for node, line in zip(tree.preorder, lines, strict=True):
         assert line.startswith("|   " * tree.depths[node] + "|--- ")
@@ -86,11 +94,11 @@ def test_json(dtype):
 def test_features_are_the_most_probable_first_those_of_the_same_name_too():
     model = hierarchy_model(4)
     for n_features in (0, 2, 99):
-        names = node_top_features(model, n_features)
-        for node in nodes_of(export_dict(model, n_features=n_features)):
+        names = node_top_features(model, n_features=n_features)
+        for node in nodes_of(export_dict(model, n_features=n_features, order="probable")):
             assert [feature["name"] for feature in node["features"]] == names[node["node"]]
     model = hierarchy_model(2, n_columns=3)
-    assert len(export_dict(model, ["same", "same", "other"])["features"]) == 3
+    assert len(export_dict(model, ["same", "same", "other"], order="probable")["features"]) == 3
 
 
 def test_an_empty_cluster_has_no_rows():
@@ -98,3 +106,13 @@ def test_an_empty_cluster_has_no_rows():
     assert "40 rows" in export_text(model).splitlines()[1]
     assert "0 rows" in export_text(model).splitlines()[2]
     assert [leaf["n_rows"] for leaf in export_dict(model)["children"]] == [40, 0]
+
+
+def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
+    expected = characteristic_features(model, n_features=3)
+    lines = export_text(model, n_features=3).splitlines()
+    for node, line in zip(model.tree_.preorder, lines, strict=True):
+        assert line.split("|--- ")[1].split(": ")[-1].split(" (")[0] == ", ".join(expected[node])
+    for node in nodes_of(export_dict(model, n_features=3)):
+        assert [feature["name"] for feature in node["features"]] == expected[node["node"]]
+        assert node["name"] == name_topics(model)[node["node"]]

@@ -15,27 +15,31 @@ aspects = cache(lambda: AspectModel(3, beta=1, random_state=0, tol=1e-3).fit(X))
 
 def test_top_features_are_in_decreasing_order_of_probability():
     model = aspects()
-    for q, names in zip(model.components_, top_features(model, 4), strict=True):
+    for q, names in zip(model.components_, top_features(model, n_features=4), strict=True):
         columns = [int(name.removeprefix("x")) for name in names]
         assert len(columns) == 4
         assert (np.diff(q[columns]) <= 0).all()
         assert q[columns].min() >= np.delete(q, columns).max()
-    assert [sorted(names) for names in top_features(model, 99)] == [[f"x{j}" for j in range(7)]] * 3
+    assert [sorted(names) for names in top_features(model, n_features=99)] == [
+        [f"x{j}" for j in range(7)]
+    ] * 3
     lda = LatentDirichletAllocation(2, max_iter=1, random_state=0).fit(X)
-    assert top_features(lda, 1, list("abcdefg"))[0] == ["abcdefg"[lda.components_[0].argmax()]]
+    assert top_features(lda, list("abcdefg"), n_features=1)[0] == [
+        "abcdefg"[lda.components_[0].argmax()]
+    ]
     model = hierarchy_model(4)
     expected = [[f"x{j}" for j in np.argsort(-q)[:3]] for q in model.components_]
-    assert node_top_features(model, 3) == top_features(model, 3) == expected
+    assert node_top_features(model, n_features=3) == top_features(model, n_features=3) == expected
 
 
 def test_names_seen_in_fit_are_used_unless_others_are_given():
     seen, given = list("abcdefg"), list("ABCDEFG")
     dyads = Dyads(X, column_names=seen)
     model = AspectModel(2, beta=1, random_state=0, tol=1e-3).fit(dyads)
-    assert set(top_features(model, 7)[0]) == set(seen)
-    assert set(top_features(model, 7, given)[0]) == set(given)
+    assert set(top_features(model, n_features=7)[0]) == set(seen)
+    assert set(top_features(model, given, n_features=7)[0]) == set(given)
     model = stand_in(n_columns=4)
-    assert set(node_top_features(model, 1, list("abcd"))[0]) <= set("abcd")
+    assert set(node_top_features(model, list("abcd"), n_features=1)[0]) <= set("abcd")
     model.feature_names_in_ = np.array(list("ABCD"), dtype=object)
     assert set(characteristic_features(model)[0]) <= set("ABCD")
 
@@ -56,7 +60,7 @@ def test_characteristic_features_against_the_definition(fitted):
     model = fitted()
     unigram = model.row_distribution_ @ (model.embedding_ @ model.components_)
     parents = model.tree_.parents if hasattr(model, "tree_") else [-1] * len(model.components_)
-    names = characteristic_features(model, 30)
+    names = characteristic_features(model, n_features=30)
     for node, q in enumerate(model.components_):
         reference = unigram if parents[node] < 0 else model.components_[parents[node]]
         parts = _shannon_parts(q, reference)

@@ -33,14 +33,14 @@ aspects = cache(lambda: AspectModel(2, beta=1, random_state=0, tol=1e-2).fit(X))
 @pytest.mark.parametrize(
     ("function", "arguments", "error", "message"),
     [
-        (top_features, (aspects, 2, FEW), ValueError, "7 columns"),
-        (node_top_features, (hierarchy_model, 2, FEW), ValueError, "30 columns"),
-        (characteristic_features, (hierarchy_model, 2, FEW), ValueError, "30 columns"),
+        (top_features, (aspects, FEW), ValueError, "7 columns"),
+        (node_top_features, (hierarchy_model, FEW), ValueError, "30 columns"),
+        (characteristic_features, (hierarchy_model, FEW), ValueError, "30 columns"),
         (export_dict, (hierarchy_model, FEW), ValueError, "30 columns"),
         (export_text, (hierarchy_model, FEW), ValueError, "30 columns"),
         (to_pyldavis, (aspects, X, FEW), ValueError, "7 columns"),
         (to_pyldavis, (aspects, X[:, :5]), ValueError, "features"),
-        (representative_rows, (hierarchy_model, 2, FEW), ValueError, "40 rows"),
+        (representative_rows, (hierarchy_model, FEW), ValueError, "40 rows"),
         (describe, (aspects, list("abcdef")), ValueError, "7 columns"),
         (describe, (aspects, list("abcdefg"), FEW), ValueError, "20 rows"),
         (nearest_rows, (np.eye(3), [0], 0), ValueError, "n_neighbors"),

@@ -30,7 +30,7 @@ def test_nearest_rows_against_the_definition():
 @pytest.mark.parametrize("tree", ["binary", EXPLICIT], ids=["binary", "any"])
 def test_representative_rows_against_the_definition(tree):
     model = hierarchy_model(5, tree=tree)
-    rows = representative_rows(model, 40)
+    rows = representative_rows(model, n_rows=40)
     for node, share in enumerate(model.embedding_.T):
         weight = model.row_distribution_ @ share
         parts = {
@@ -43,12 +43,15 @@ def test_representative_rows_against_the_definition(tree):
 
 def test_representative_rows_of_a_leaf_are_in_its_cluster_and_have_names():
     model = hierarchy_model(4)
-    rows = representative_rows(model, 3)
+    rows = representative_rows(model, n_rows=3)
     for cluster, leaf in enumerate(model.tree_.leaves):
         assert len(rows[leaf]) == 3
         assert set(model.labels_[rows[leaf]]) == {cluster}
     titles = [f"title {i}" for i in range(40)]
-    numbers, named = representative_rows(model, 2), representative_rows(model, 2, titles)
+    numbers, named = (
+        representative_rows(model, n_rows=2),
+        representative_rows(model, titles, n_rows=2),
+    )
     assert named == [[titles[i] for i in rows] for rows in numbers]
 
 
@@ -68,7 +71,7 @@ def test_representative_rows_of_components_without_a_tree(hard):
     X = np.random.default_rng(0).poisson(1.5, (20, 8))
     model = AsymmetricClustering(3, hard=hard, beta=1.0, random_state=0).fit(X)
     x = X.sum(axis=1) / X.sum()
-    for k, rows in enumerate(representative_rows(model, 4)):
+    for k, rows in enumerate(representative_rows(model, n_rows=4)):
         share = model.embedding_[:, k]
         weight = x @ share
         with np.errstate(divide="ignore", invalid="ignore"):

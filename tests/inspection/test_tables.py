@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -5,7 +7,13 @@ import pyarrow as pa
 import pytest
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads
-from skcooc.inspection import describe, representative_rows, top_features
+from skcooc.inspection import (
+    characteristic_features,
+    describe,
+    name_topics,
+    representative_rows,
+    top_features,
+)
 from tests.inspection.planted import hierarchy_model
 
 COLUMNS = ["component", "name", "weight", "n_rows", "features", "probabilities", "rows"]
@@ -22,7 +30,7 @@ def model(X):
 
 
 def test_lines_against_the_definitions(model, X):
-    table = describe(model, n_features=4, n_rows=2)
+    table = describe(model, n_features=4, n_rows=2, order="probable")
     assert isinstance(table, pd.DataFrame)
     assert table.columns.tolist() == COLUMNS
     assert table["component"].tolist() == [0, 1, 2]
@@ -30,10 +38,12 @@ def test_lines_against_the_definitions(model, X):
         shares = [X[i].sum() / X.sum() * model.embedding_[i, k] for i in range(20)]
         assert line["weight"] == pytest.approx(sum(shares))
         assert line["n_rows"] == sum(p.argmax() == k for p in model.embedding_)
-        assert line["features"] == top_features(model, 4)[k]
-        by_name = dict(zip(top_features(model, 7)[k], sorted(-model.components_[k]), strict=True))
+        assert line["features"] == top_features(model, n_features=4)[k]
+        by_name = dict(
+            zip(top_features(model, n_features=7)[k], sorted(-model.components_[k]), strict=True)
+        )
         assert line["probabilities"] == [-by_name[name] for name in line["features"]]
-        assert line["rows"] == representative_rows(model, 2)[k]
+        assert line["rows"] == representative_rows(model, n_rows=2)[k]
     assert table["weight"].sum() == pytest.approx(1)
 
 
@@ -62,25 +72,60 @@ def test_the_library_of_the_table(model, backend, kind):
 
 @pytest.mark.parametrize("backend", ["pandas", "polars"])
 def test_a_line_for_each_feature(model, backend):
-    table = describe(model, n_features=5, backend=backend)
+    table = describe(model, n_features=5, order="probable", backend=backend)
     long = table.explode(["features", "probabilities"])
     assert len(long) == 15
-    assert list(long["features"]) == [name for names in top_features(model, 5) for name in names]
+    assert list(long["features"]) == [
+        name for names in top_features(model, n_features=5) for name in names
+    ]
     expected = -np.sort(-model.components_, axis=1)[:, :5].ravel()
     np.testing.assert_allclose(np.array(long["probabilities"], dtype=float), expected)
 
 
 def test_names_given_or_seen_in_fit(model, X):
     features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
-    table = describe(model, features, rows)
+    table = describe(model, features, rows, order="probable")
     assert {len(names) for names in table["features"]} == {7}
     assert set(table["features"][0]) == set(features)
     assert set(table.explode("rows")["rows"]) <= set(rows)
     model = AspectModel(2, beta=1, tol=1e-2, random_state=0)
-    table = describe(model.fit(Dyads(X, column_names=list("abcdefg"))))
+    table = describe(model.fit(Dyads(X, column_names=list("abcdefg"))), order="probable")
     assert set(table["features"][0]) == set("abcdefg")
 
 
 def test_float32_is_read_as_it_is(X):
     model = AspectModel(2, beta=1, tol=1e-2, random_state=0).fit(X.astype(np.float32))
-    assert describe(model, n_features=1)["probabilities"][0] == [float(model.components_[0].max())]
+    assert describe(model, n_features=1, order="probable")["probabilities"][0] == [
+        float(model.components_[0].max())
+    ]
+
+
+def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
+    for order, features in (
+        ("characteristic", characteristic_features(model, n_features=4)),
+        ("probable", top_features(model, n_features=4)),
+    ):
+        table = describe(model, n_features=4, order=order)
+        assert table["features"].tolist() == features
+        assert [len(p) for p in table["probabilities"]] == [len(names) for names in features]
+    assert describe(model, n_features=4)["features"].tolist() == characteristic_features(
+        model, n_features=4
+    )
+    with pytest.raises(ValueError, match="'order' parameter of describe"):
+        describe(model, order="best")
+
+
+def test_a_single_component_has_its_probable_columns(X):
+    model = AspectModel(1, beta=1).fit(X)
+    assert describe(model, n_features=3)["features"].tolist() == top_features(model, n_features=3)
+
+
+def test_where_no_rows_are_kept_weights_say_how_large_components_are(model):
+    alone = copy.copy(model)
+    alone.embedding_, alone.row_distribution_ = np.empty((0, 3)), np.empty(0)
+    q, reference = model.components_, model.weights_ @ model.components_
+    parts = q * np.log(q / ((q + reference) / 2))
+    expected = [[f"x{j}" for j in np.argsort(-row) if row[j] > 0] for row in parts]
+    assert characteristic_features(alone) == expected
+    np.testing.assert_allclose(describe(alone)["weight"], model.weights_)
+    assert name_topics(alone, n_features=2) == [" · ".join(names[:2]) for names in expected]

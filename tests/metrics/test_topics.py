@@ -116,7 +116,9 @@ def test_diversity_against_the_definition(components):
     assert topic_diversity(np.eye(4), 1) == 1
     X = np.random.default_rng(0).poisson(1.0, (20, 9))
     model = AspectModel(3, beta=1, tol=1e-2, random_state=0).fit(X)
-    assert topic_diversity(top_features(model, 4)) == topic_diversity(model.components_, 4)
+    assert topic_diversity(top_features(model, n_features=4)) == topic_diversity(
+        model.components_, 4
+    )
 
 
 def test_bad_input(X, components):

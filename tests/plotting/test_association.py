@@ -83,7 +83,7 @@ def test_sizes_of_blocks(model):
 def test_words_are_the_most_frequent_members(data):
     model = SymmetricClustering(4, 5, hard=True, random_state=0).fit(data.X)
     rows, columns = [f"r{i}" for i in range(60)], [f"c{j}" for j in range(40)]
-    display = AssociationDisplay.from_estimator(model, None, columns, rows, 3)
+    display = AssociationDisplay.from_estimator(model, None, columns, rows, n_features=3)
     sides = (display.rows, display.columns)
     labellings = (model.row_labels_, model.column_labels_)
     for side, labels, axis, letter in zip(sides, labellings, (1, 0), "rc", strict=True):

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from skcooc.hierarchy import explicit_tree
-from skcooc.inspection import node_top_features
+from skcooc.inspection import characteristic_features, node_top_features
 from skcooc.plotting import HierarchyDisplay
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 from tests.plotting.boxes import outside, overlaps
@@ -17,7 +17,9 @@ NAMES = [f"{WORDS[j % 10]}{j // 10}" for j in range(30)]
 )
 def test_no_text_overlaps_another_or_is_cut_off(n_clusters, n_features):
     model = hierarchy_model(n_clusters)
-    figure = HierarchyDisplay.from_estimator(model, NAMES, n_features).figure_
+    figure = HierarchyDisplay.from_estimator(
+        model, NAMES, n_features=n_features, order="probable"
+    ).figure_
     assert overlaps(figure) == outside(figure) == []
 
 
@@ -49,8 +51,8 @@ def test_a_chain_and_nodes_with_many_children():
 
 def test_every_node_has_its_words_and_leaves_their_numbers_at_the_right():
     model = hierarchy_model(6)
-    display = HierarchyDisplay.from_estimator(model, NAMES, 4)
-    expected = node_top_features(model, 4, NAMES)
+    display = HierarchyDisplay.from_estimator(model, NAMES, n_features=4, order="probable")
+    expected = node_top_features(model, NAMES, n_features=4)
     assert sorted(display.texts_) == list(range(model.tree_.n_nodes))
     for node, text in display.texts_.items():
         shown = text.get_text().replace("\n", " ")
@@ -66,7 +68,7 @@ def test_lines_join_nodes_to_their_children_and_cross_no_text():
     display = HierarchyDisplay.from_estimator(hierarchy_model(4))
     ends = {round(segment[-1, 1], 6) for segment in display.lines_.get_segments()}
     heights = [display.texts_[v].get_position()[1] for v in range(7)]
-    assert {round(y, 6) for y in heights} <= ends
+    assert {round(y, 6) for y in heights[1:]} <= ends  # node 0 is the root
     display = HierarchyDisplay.from_estimator(hierarchy_model(16), NAMES)
     display.figure_.draw_without_rendering()
     inverse = display.ax_.transData.inverted()
@@ -102,3 +104,11 @@ def test_the_upper_part(max_depth):
         cut = model.tree_.depths[node] == max_depth and node not in model.tree_.leaves
         assert text.get_text().endswith("…") == cut
     assert overlaps(display.figure_) == outside(display.figure_) == []
+
+
+def test_words_are_characteristic_unless_probable_ones_are_asked_for():
+    model = hierarchy_model(8)
+    shown = HierarchyDisplay.from_estimator(model, n_features=3).features
+    assert shown == characteristic_features(model, n_features=3)
+    shown = HierarchyDisplay.from_estimator(model, n_features=3, order="probable").features
+    assert shown == node_top_features(model, n_features=3)

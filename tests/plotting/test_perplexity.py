@@ -3,6 +3,7 @@ from types import SimpleNamespace
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -13,7 +14,9 @@ from skcooc.plotting.perplexity import Curve
 from tests.plotting.boxes import outside, overlaps
 from tests.tables import planted
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:EM did not converge", "ignore:All .* components", "ignore:One or more of"
+)
 X = planted(n_observations=3000).X
 CURVE = Curve("one", np.array([1.0, 2.0, 3.0]), np.array([30.0, 20.0, 25.0]))
 
@@ -119,6 +122,23 @@ def test_a_search_of_scikit_learn():
     expected = np.exp(-search.cv_results_["mean_test_score"])
     np.testing.assert_allclose(display.lines_[0].get_ydata(), expected)
     assert display.ax_.get_xlabel() == "inverse temperature β"
+
+
+def test_scores_of_a_search_over_pipelines_that_fail_or_are_several():
+    vectorizer, texts = CountVectorizer(), ["tea cup", "goal ball", "cup of tea", "ball goal"] * 3
+    pipeline = make_pipeline(vectorizer, AspectModel(2, max_iter=5, random_state=0))
+    grid = {"aspectmodel__beta": [0.8, 0.9]}
+    search = GridSearchCV(pipeline, grid, cv=2, scoring=lambda *_: np.nan, error_score=np.nan)
+    with pytest.raises(ValueError, match="no candidate of the search has a score"):
+        PerplexityDisplay.from_search(search.fit(texts))
+    scoring = {"first": lambda model, X: model.score(X), "other": lambda *_: 0.0}
+    search = GridSearchCV(pipeline, grid, cv=2, scoring=scoring, refit="first").fit(texts)
+    display = PerplexityDisplay.from_search(search)
+    expected = np.exp(-search.cv_results_["mean_test_first"])
+    np.testing.assert_allclose(display.lines_[0].get_ydata(), expected)
+    search.refit = False
+    with pytest.raises(ValueError, match="several scores, and refit=False"):
+        PerplexityDisplay.from_search(search)
 
 
 @pytest.mark.parametrize("size", [None, (5, 3)])

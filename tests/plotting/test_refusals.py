@@ -16,7 +16,11 @@ from skcooc.plotting import (
     HierarchyDisplay,
     PerplexityDisplay,
     SegmentationDisplay,
+    SharesDisplay,
     SplitsDisplay,
+    StructureDisplay,
+    TopicMapDisplay,
+    TopicsDisplay,
 )
 from tests.inspection.planted import hierarchy_model, stand_in
 from tests.plotting.test_perplexity import CURVE, results
@@ -62,6 +66,14 @@ searched = cache(lambda: AspectModel(2, tol=1e-2, random_state=0).fit(X[:9]))
         (SplitsDisplay, (stand_in(splits_=[]),), ValueError, "was not annealed"),
         (SplitsDisplay, (stand_in(binary_tree(5), splits_=SPLITS), ["a"]), ValueError, "30 col"),
         (SplitsDisplay, (AspectModel(),), NotFittedError, None),
+        (SharesDisplay, (aspects, ["a"]), ValueError, r"by has shape \(1,\)"),
+        (SharesDisplay, (aspects, ["a", "b"], {"topics": [1]}), ValueError, "topics="),
+        (StructureDisplay, (aspects, ["a"]), ValueError, r"by has shape \(1,\)"),
+        (StructureDisplay, (aspects, {"n_rows": -1}), ValueError, "n_rows"),
+        (TopicMapDisplay, (aspects, ["a"]), ValueError, "2 columns"),
+        (TopicMapDisplay, (AspectModel(),), NotFittedError, None),
+        (TopicsDisplay, (aspects, {"names": ["a", "b"]}), ValueError, "names has 2 entries"),
+        (TopicsDisplay, (AspectModel(),), NotFittedError, None),
     ],
 )
 def test_of_estimators(display, arguments, error, message):
@@ -92,7 +104,11 @@ def test_of_searches_and_images():
         lambda: HierarchyDisplay.from_estimator(hierarchy_model()),
         lambda: PerplexityDisplay([CURVE]).plot(),
         lambda: SegmentationDisplay.from_labels(IMAGE, LABELS),
+        lambda: SharesDisplay.from_estimator(aspects(), ["a", "b"]),
         lambda: SplitsDisplay(SPLITS).plot(),
+        lambda: StructureDisplay.from_estimator(aspects()),
+        lambda: TopicMapDisplay.from_estimator(aspects()),
+        lambda: TopicsDisplay.from_estimator(aspects()),
     ],
 )
 def test_without_matplotlib(draw, monkeypatch):

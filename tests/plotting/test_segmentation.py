@@ -38,7 +38,7 @@ def test_colours_are_those_of_the_labels_and_fade():
     np.testing.assert_array_equal(display.image_.get_array(), IMAGE)
     assert len(display.lines_.get_segments()) == len(slow_borders(LABELS))
     ax = plt.subplots()[1]
-    assert SegmentationDisplay.from_labels(IMAGE, LABELS, ax).ax_ is ax
+    assert SegmentationDisplay.from_labels(IMAGE, LABELS, ax=ax).ax_ is ax
 
 
 def test_an_image_in_colours_is_drawn_as_it_is():

@@ -63,8 +63,8 @@ def test_lines_are_at_the_inverse_temperatures_of_the_splits_or_shared():
 
 def test_the_words_of_clusters_are_those_of_leaves():
     model = stand_in(binary_tree(5), splits_=SPLITS, beta_=0.1)
-    words = np.array(node_top_features(model, 2), dtype=object)[model.tree_.leaves]
-    names = leaf_names(SplitsDisplay.from_estimator(model, n_features=2))
+    words = np.array(node_top_features(model, n_features=2), dtype=object)[model.tree_.leaves]
+    names = leaf_names(SplitsDisplay.from_estimator(model, n_features=2, order="probable"))
     for name, cluster in zip(names, [1, 0, 2, 3], strict=True):
         assert name.endswith(": " + ", ".join(words[cluster]))
     assert leaf_names(SplitsDisplay.from_estimator(model, n_features=0))[0] == "1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from importlib import resources
 from os import PathLike
@@ -13,8 +13,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer.payload import Asked, Payload, payload, to_json
-from skcooc.inspection.explorer.reading import Subject, read
-from skcooc.inspection.labels import given, names_of
+from skcooc.inspection.explorer.reading import read
+from skcooc.inspection.labels import Names, given, named_topics
 from skcooc.protocol import TableLike
 
 # In the order in which they are read: what comes later uses what is before.
@@ -71,10 +71,10 @@ class Explorer:
 
 
 def explore(
-    model: Any, X: TableLike, *, texts: Sequence[str] | None = None,
-    feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
+    model: Any, X: TableLike, feature_names: ArrayLike | None = None,
+    row_names: ArrayLike | None = None, *, texts: Sequence[str] | None = None,
     groups: ArrayLike | None = None, times: ArrayLike | None = None,
-    names: Sequence[str] | Mapping[int, str] | None = None, title: str | None = None,
+    names: Names | None = None, title: str | None = None,
 ) -> Explorer:  # fmt: skip
     """A page to look through a fitted model: one HTML file that needs nothing else.
 
@@ -93,22 +93,23 @@ def explore(
         applied to X, and give the names of the columns.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
         The rows to show: those that were fitted, or others, which are folded in.
-    texts : sequence of N str, default=None
-        What the rows were counted in. None means X itself where a pipeline takes texts; else rows
-        are shown by their most frequent columns.
     feature_names : array-like of shape (M,), default=None
         See :func:`top_features`.
     row_names : array-like of shape (N,), default=None
         Names of the rows, such as titles. None means those of dyads, the index of a data frame, the
         beginnings of the texts, or positions.
+    texts : sequence of N str, default=None
+        What the rows were counted in. None means X itself where a pipeline takes texts; else rows
+        are shown by their most frequent columns.
     groups : array-like of shape (N,), default=None
-        A label of each row. The forty largest groups are shown.
+        A label of each row; None or NaN where it has none. The forty largest groups are shown.
     times : array-like of shape (N,), default=None
-        A number or a date of each row, such as the year. More than 24 times are put into 24 equal
-        intervals.
+        A number or a date of each row, such as the year. More than 24 numbers are put into 24 equal
+        intervals, and dates into periods; see :func:`topic_shares`.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, or of some of them; see :func:`name_topics` for the others. What the
-        page exports can be read by ``json`` and given here.
+        page exports can be read by ``json`` and given here, or to :func:`set_names`, which keeps
+        it.
     title : str, default=None
         The heading of the page.
 
@@ -129,11 +130,12 @@ def explore(
 
     Notes
     -----
-    Shares in groups are sum_i n_i P(z given x_i) / sum_i n_i over their rows, with intervals that
-    hold 95 of 100 resamples of the rows. The slider of columns is Sievert and Shirley's relevance,
-    t log(P(y given z) / P(y)) + (1 - t) log P(y given z), from t = 0 to t = 1; instead of P(y), it
-    can compare with P(y given another topic). The map is scikit-learn's multidimensional scaling of
-    Hellinger distances. The topic of a word in a row is argmax_z P(z given x) P(y given z).
+    Shares in groups are sum_i n_i P(z given x_i) / sum_i n_i over their rows, with intervals of
+    resampled rows; see :func:`topic_shares`. The slider of columns is Sievert and Shirley's
+    relevance, t log(P(y given z) / P(y)) + (1 - t) log P(y given z), from t = 0 to t = 1; instead
+    of P(y), it can compare with P(y given another topic). The map is scikit-learn's
+    multidimensional scaling of Hellinger distances. The topic of a word in a row is argmax_z P(z
+    given x) P(y given z).
 
     The perplexity of a row is exp(-mean log P(y given x)) of its observations. It is in sample for
     the rows that were fitted. Of other rows, one half of the observations is held out and scored,
@@ -156,15 +158,10 @@ def explore(
     """
     environment()  # what is not installed shows before the work
     subject = read(model, X, texts, feature_names, row_names)
-    asked = Asked(given(names, _automatic(subject)), groups, times)
+    made = named_topics(subject.model, subject.components, subject.weights, subject.columns)
+    asked = Asked(given(names, made), groups, times)
     shown = payload(subject, asked)
     return Explorer(shown, f"{type(subject.model).__name__}" if title is None else title)
-
-
-def _automatic(subject: Subject) -> list[str]:
-    tree = getattr(subject.model, "tree_", None)
-    parents = None if tree is None else tree.parents
-    return names_of(subject.components, subject.weights, subject.columns, parents=parents)
 
 
 def environment() -> Any:

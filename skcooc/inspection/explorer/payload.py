@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer import documents, structure, topics
 from skcooc.inspection.explorer.reading import Subject, check_length
-from skcooc.inspection.explorer.shares import Division, by_group, by_time, shares
+from skcooc.inspection.explorer.shares import LEVEL, N_RESAMPLES, Shown, by_group, by_time
 from skcooc.inspection.explorer.topics import short
+from skcooc.inspection.places import places
+from skcooc.inspection.resampling import Mass, shares
 from skcooc.protocol import Array
 
 MOST_FEATURES = 6000  # that can be searched
@@ -79,7 +81,7 @@ def _topics(subject: Subject, names: list[str]) -> Payload:
     found = topics.topic_features(subject)
     columns = _searched(subject, found)
     numbers = {j: number for number, j in enumerate(columns.tolist())}
-    places = topics.positions(subject.components)
+    at = places(subject.components)
     sizes = np.bincount(subject.mixtures.argmax(axis=1), minlength=len(names))
     lines = [
         {
@@ -89,7 +91,7 @@ def _topics(subject: Subject, names: list[str]) -> Payload:
             "n_rows": n_rows,
         }
         for weight, features, name, place, n_rows in zip(
-            subject.weights, found, names, places, sizes.tolist(), strict=True
+            subject.weights, found, names, at, sizes.tolist(), strict=True
         )
     ]
     return {"topics": lines, "features": [_feature(subject, j) for j in columns.tolist()]}
@@ -115,7 +117,7 @@ def _divided(subject: Subject, asked: Asked, rows: Array) -> Payload:
     """The shares by group and over time, and where the rows shown belong."""
     for parameter, values in (("groups", asked.groups), ("times", asked.times)):
         check_length(parameter, values, len(subject.rows))
-    known, found = subject.row_sums > 0, Payload()
+    found = Payload()
     for kind, values, divide in (
         ("groups", asked.groups, by_group),
         ("times", asked.times, by_time),
@@ -123,20 +125,21 @@ def _divided(subject: Subject, asked: Asked, rows: Array) -> Payload:
         if values is None:
             found[kind] = None
             continue
-        division = divide(values, known)
-        of = _of(division.members, rows)
-        found[kind] = {**_table(subject, division), "n": division.n, "at": division.at, "of": of}
+        shown = divide(values, subject.row_sums)
+        of = _of(shown.members, rows)
+        found[kind] = {**_table(subject, shown), "n": shown.n, "at": shown.at, "of": of}
     return found
 
 
-def _table(subject: Subject, division: Division) -> Payload:
-    table = shares(subject.mixtures, subject.row_sums, division.members)
+def _table(subject: Subject, shown: Shown) -> Payload:
+    mass = Mass(subject.mixtures * subject.row_sums[:, None], subject.row_sums)
+    table = shares(mass, shown.members, N_RESAMPLES, LEVEL, seed=0)
     numbers = {
-        name: [[short(value) for value in line] for line in getattr(table, name)]
-        for name in ("share", "low", "high")
+        name: [[short(v) if np.isfinite(v) else None for v in line] for line in values]
+        for name, values in table._asdict().items()
     }
-    sizes = [len(rows) for rows in division.members]
-    return {"labels": division.labels, "sizes": sizes, **numbers}
+    sizes = [len(rows) for rows in shown.members]
+    return {"labels": shown.labels, "sizes": sizes, **numbers}
 
 
 def _of(members: list[Array], rows: Array) -> list[int]:

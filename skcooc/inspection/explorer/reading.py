@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.inspection.names import check_has, column_names, row_names_of
+from skcooc.inspection.names import row_names_of
+from skcooc.inspection.unwrapping import Unwrapped, unwrap
 from skcooc.protocol import CSR, Array, TableLike
 
 LONGEST_NAME = 80  # characters of a name; what is longer is cut
@@ -77,36 +78,23 @@ def read(
     row_names: ArrayLike | None,
 ) -> Subject:
     """What is to be shown; see `explore`."""
-    before, model = _unwrapped(model)
-    analyzer = None
-    if before is not None:
-        texts, analyzer = _texts_of(X) if texts is None else texts, _analyzer(before)
-        X = before.transform(X)
-        if feature_names is None:
-            feature_names = before.get_feature_names_out()
-    check_has(model, "components_")
+    found = unwrap(model, "components_")
+    model, analyzer = found.model, _analyzer(found)
+    if found.before:
+        texts, X = _texts_of(X) if texts is None else texts, found.table(X)
     _check_order(X, model)
     X, own_names = _table(X)
     row_names = own_names if row_names is None else row_names
     counts = _checked(X, model)
     check_length("texts", texts, counts.shape[0])
     fitted = _is_fitted_table(model, counts)
-    columns = column_names(model, counts.shape[1], feature_names)
+    columns = found.column_names(feature_names)
     return Subject(
         model, counts, fitted,
         _distributions(model.embedding_ if fitted else ask(model, "transform", counts)),
         _distributions(model.components_), np.array([_short(name) for name in columns]),
         _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
     )  # fmt: skip
-
-
-def _unwrapped(model: Any) -> tuple[Any, Any]:
-    """The steps before a model in a pipeline, or None, and the model itself."""
-    model, before = getattr(model, "best_estimator_", model), None
-    if hasattr(model, "steps"):
-        before = model[:-1] if len(model.steps) > 1 else None
-        model = model.steps[-1][1]
-    return before, getattr(model, "best_estimator_", model)
 
 
 def _check_order(X: TableLike, model: Any) -> None:
@@ -172,10 +160,10 @@ def _texts_of(X: TableLike) -> list[str] | None:
     return texts if texts and all(isinstance(text, str) for text in texts) else None
 
 
-def _analyzer(before: Any) -> Analyzer | None:
+def _analyzer(found: Unwrapped) -> Analyzer | None:
     """What the first step makes of a text; None where it is no vectorizer of texts."""
-    first = before.steps[0][1]
-    return first.build_analyzer() if hasattr(first, "build_analyzer") else None
+    vectorizers = [step for step in found.before[:1] if hasattr(step, "build_analyzer")]
+    return vectorizers[0].build_analyzer() if vectorizers else None
 
 
 def _row_names(names: ArrayLike | None, texts: Sequence[str] | None, n_rows: int) -> list[str]:

@@ -2,10 +2,14 @@
 
 function interval(kind, g, k) {
   const { share, low, high } = data[kind];
-  return { share: share[g][k], low: low[g][k], high: high[g][k] };
+  const known = low[g][k] !== null;
+  const [from, to] = known ? [low[g][k], high[g][k]] : [share[g][k], share[g][k]];
+  return { share: share[g][k], low: from, high: to, known };
 }
 
-const spoken = ({ share, low, high }) => `${percent(share)} (${percent(low)} to ${percent(high)})`;
+// One row alone has no interval.
+const spoken = ({ share, low, high, known }) =>
+  known ? `${percent(share)} (${percent(low)} to ${percent(high)})` : `${percent(share)} (one ${rowNoun})`;
 
 function bar({ share, low, high }, most) {
   const at = (value) => `${(100 * value) / most}%`;
@@ -67,14 +71,16 @@ function curve(k) {
   const x = (g) => left + ((width - left - 30) * (at[g] - at[0])) / (at.at(-1) - at[0] || 1);
   const y = (value) => 10 + (height - bottom - 10) * (1 - value / most);
   const path = (values) => values.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
-  const band = [...points.map((p, g) => [x(g), y(p.high)]), ...points.map((p, g) => [x(g), y(p.low)]).reverse()];
+  const sure = points.map((_, g) => g).filter((g) => points[g].known);
+  const edge = (end) => sure.map((g) => [x(g), y(points[g][end])]);
+  const band = [...edge("high"), ...edge("low").reverse()];
   const said = `Share of ${nameOf(k)} over time, from ${spoken(points[0])} at ${labels[0]} to ` +
     `${spoken(points.at(-1))} at ${labels.at(-1)}`;
   return svg("svg", { class: "curve", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said },
     [0, most / 2, most].map((value) => svg("g", { class: "axis" },
       svg("line", { x1: left, x2: width - 10, y1: y(value), y2: y(value) }),
       svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, percent(value)))),
-    svg("path", { class: "band", d: `${path(band)}Z` }),
+    svg("path", { class: "band", d: band.length ? `${path(band)}Z` : "" }),
     svg("path", { class: "line", d: path(points.map((p, g) => [x(g), y(p.share)])) }),
     points.map((p, g) => svg("circle", { class: "point", cx: x(g), cy: y(p.share), r: 2.5 },
       svg("title", {}, `${labels[g]}: ${spoken(p)}`))),

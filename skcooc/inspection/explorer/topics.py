@@ -1,4 +1,4 @@
-"""The topics of a page: their features, and where they are on the map."""
+"""The topics of a page, and their features."""
 
 from __future__ import annotations
 
@@ -56,31 +56,6 @@ def _first(ranks: Array, n: int) -> set[int]:
     n = min(n, ranks.shape[1])
     first = np.argpartition(-ranks, n - 1, axis=1)[:, :n]
     return set(first[np.take_along_axis(ranks, first, axis=1) > -np.inf].tolist())
-
-
-def positions(components: Array) -> Array:
-    """Where topics are on the map, (K, 2): multidimensional scaling of Hellinger distances."""
-    if len(components) < 3:
-        return np.column_stack([np.arange(len(components)), np.zeros(len(components))])
-    from sklearn.manifold import MDS  # only the map needs it
-
-    distances = hellinger(components)
-    scaling = MDS(
-        metric="precomputed", init="classical_mds", n_init=1, normalized_stress=False,
-    )  # fmt: skip
-    places = scaling.fit_transform(distances)
-    # The axes mean nothing: the longest is across.
-    _, _, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
-    return (places - places.mean(axis=0)) @ axes.T
-
-
-def hellinger(components: Array) -> Array:
-    """Distances sqrt(1 - sum_j sqrt(p_j q_j)) of all pairs of distributions, (K, K)."""
-    roots = np.sqrt(components)
-    roots[roots < NOTHING] = 0  # the smallest numbers are slow to multiply
-    distances = np.sqrt(np.maximum(1 - roots @ roots.T, 0))
-    np.fill_diagonal(distances, 0)
-    return (distances + distances.T) / 2
 
 
 def entry(weight: float, features: tuple[Array, Array, Array], numbers: dict[int, int]) -> Any:

@@ -1,0 +1,46 @@
+"""A fitted estimator whose components are made of those of another."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from skcooc.base import attributes
+from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.em import State
+from skcooc.protocol import Array
+from skcooc.simplex import normalise
+
+
+def made_of(
+    self: CooccurrenceEstimator, shares: Array, mass: Array, parameter: str
+) -> CooccurrenceEstimator:
+    """Components that are sums of others by their mass, (K,), where shares (K, L) are one.
+
+    What is only known of the fit itself is left out, such as the history; a parameter says how many
+    components there are.
+    """
+    shares = shares.astype(self.components_.dtype)
+    params, rows = self._state
+    model, params = self._fitted_model.joined(params, mass.astype(shares.dtype), shares)
+    rows = normalise(np.asarray(rows) @ shares, axis=1, otherwise=params.weights)
+    new = copy.copy(self).set_params(**{parameter: shares.shape[1]})
+    known = {
+        "_fitted_parameters": new.get_params(deep=False),
+        "temperature_search_": self.temperature_search_,
+        "_unfinished": None,
+        "_stream": None,
+        "_passes": None,
+        "_judged": None,
+    }
+    found = attributes.usable(
+        model,
+        State(params, rows),
+        self.beta_,
+        self.smoothing_,
+        self.unigram_,
+        self.row_distribution_,
+    )
+    attributes.become(new, attributes.of_input(self) | known | found)
+    return new

@@ -1,0 +1,110 @@
+"""Rows in groups: labels, numbers, dates, and what has none."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skcooc.inspection.groups import FREQUENCIES, begins, divide
+
+ROWS = np.ones(4)
+DAYS = [datetime.date(2001, 1, 31), datetime.date(2001, 2, 1), datetime.date(2003, 5, 6)]
+ZONE = datetime.timezone(datetime.timedelta(hours=2))
+
+
+def found(by, freq="auto", weights=ROWS):
+    division = divide(by, weights, freq)
+    return dict(zip(division.labels, [m.tolist() for m in division.members], strict=True))
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        ["x", "b", None, "x"],
+        np.array(["x", "b", np.nan, "x"], dtype=object),
+        pd.Series(["x", "b", None, "x"]),
+        pd.Series(["x", "b", pd.NA, "x"], dtype="string"),
+        pl.Series(["x", "b", None, "x"]),
+        {"side": ["x", "b", None, "x"]},
+        pd.DataFrame({"side": ["x", "b", None, "x"]}),
+    ],
+)
+def test_labels_and_rows_without(by):
+    assert found(by) == {"b": [1], "x": [0, 3]}
+
+
+def test_numbers_are_in_order_and_text_is_text():
+    assert found([10, 9, None, 9]) == {"9": [1, 3], "10": [0]}
+    assert found(pd.Series([10, 9, None, 9], dtype="Int64")) == {"9": [1, 3], "10": [0]}
+    assert found(np.array([0.5, np.nan, 0.25, 0.5])) == {"0.25": [2], "0.5": [0, 3]}
+    assert found([1, "1", 2, True]) == {"1": [0, 1], "2": [2], "True": [3]}
+    assert divide([3, 1, 2, 3], ROWS).ordered
+    assert not divide(list("abcd"), ROWS).ordered
+
+
+@pytest.mark.parametrize("library", [pd.Series, pl.Series])
+def test_categories_have_their_own_order(library):
+    if library is pd.Series:
+        by = pd.Series(pd.Categorical(["low", "high", None, "mid"], ["low", "mid", "high"]))
+    else:
+        by = pl.Series(["low", "high", None, "mid"], dtype=pl.Enum(["low", "mid", "high"]))
+    assert found(by) == {"low": [0], "mid": [3], "high": [1]}
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        [*DAYS, None],
+        pd.Series(pd.to_datetime([*DAYS, None])),
+        pl.Series([*DAYS, None]),
+        np.array([*DAYS, "NaT"], dtype="datetime64[ns]"),
+        [*(datetime.datetime(*d.timetuple()[:3], 23, tzinfo=ZONE) for d in DAYS), pd.NaT],
+    ],
+)
+def test_periods_of_dates(by):
+    assert found(by) == {"2001-01-31": [0], "2001-02-01": [1], "2003-05-06": [2]}
+    assert found(by, "month") == {"2001-01": [0], "2001-02": [1], "2003-05": [2]}
+    assert found(by, "quarter") == {"2001 Q1": [0, 1], "2003 Q2": [2]}
+    assert found(by, "year") == {"2001": [0, 1], "2003": [2]}
+    assert found(by, "decade") == {"2000s": [0, 1, 2]}
+
+
+def test_every_day_is_in_its_period():
+    days = np.arange("1968-12-20", "1972-02-01", dtype="datetime64[D]")
+    for freq in FREQUENCIES:
+        first = begins(days, freq)
+        assert (first <= days).all()
+        np.testing.assert_array_equal(begins(first, freq), first)
+    weekdays = {day.weekday() for day in begins(days, "week").tolist()}
+    assert weekdays == {0}
+
+
+def test_as_few_periods_as_can_be_looked_at():
+    weights = np.ones(400)
+    start = np.datetime64("1987-06-01")
+    assert len(divide(start + np.arange(400) // 20, weights).labels) == 20
+    assert divide(start + np.arange(400), weights).labels[1] == "1987-07"
+    assert divide(start + 365 * np.arange(400), weights).labels[1] == "1990s"
+
+
+def test_rows_without_observations_are_in_no_group():
+    assert found(list("abca"), weights=np.array([1, 0, 1, 1])) == {"a": [0, 3], "c": [2]}
+
+
+@pytest.mark.parametrize(
+    ("by", "freq", "message"),
+    [
+        ([1, 2], "auto", r"by has shape \(2,\), but the model has 4 rows"),
+        (np.ones((4, 2)), "auto", r"shape \(4, 2\)"),
+        ([None] * 4, "auto", "no label for any row"),
+        (list("abcd"), "month", "needs dates"),
+        (np.arange(4).astype("datetime64[D]"), "hour", "freq='hour' should be"),
+        ({"a": [1] * 4, "b": [1] * 4}, "auto", r"2 columns, \['a', 'b'\]"),
+        (pd.DataFrame({"a": [1] * 4, "b": [1] * 4}), "auto", "2 columns"),
+    ],
+)
+def test_what_is_refused(by, freq, message):
+    with pytest.raises(ValueError, match=message):
+        divide(by, ROWS, freq)

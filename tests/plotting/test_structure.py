@@ -1,0 +1,57 @@
+"""The mixtures of rows, one beside the other."""
+
+import numpy as np
+import pytest
+
+from skcooc.inspection.groups import divide
+from skcooc.plotting import StructureDisplay
+from skcooc.plotting.structure import thinned
+from tests.plotting.boxes import outside, overlaps
+from tests.plotting.rows import GROUPS, aspects, labels
+
+MODEL = aspects(200)
+LABELS = np.where(np.arange(200) < 3, "few", labels(200))
+
+
+def test_rows_are_those_of_the_groups_thinned_evenly():
+    division = divide(LABELS, MODEL.row_distribution_)
+    bars = thinned(MODEL.embedding_, division, 60)
+    assert bars.labels == sorted([*GROUPS, "few"])
+    assert bars.sizes[bars.labels.index("few")] == 3  # all that there are
+    assert len(bars.mixtures) == sum(bars.sizes) == pytest.approx(62, abs=3)
+    begin = 0
+    for members, size in zip(division.members, bars.sizes, strict=True):
+        rows = {tuple(row) for row in MODEL.embedding_[members]}
+        shown = bars.mixtures[begin : begin + size]
+        assert {tuple(row) for row in shown} <= rows
+        largest = shown.argmax(axis=1)
+        starts = 1 + (np.diff(largest) != 0).sum()
+        assert starts == len(set(largest))  # rows of one topic stand together
+        assert all((np.diff(shown[largest == k].max(axis=1)) <= 0).all() for k in set(largest))
+        if size > 10:
+            assert shown.mean(axis=0) == pytest.approx(
+                MODEL.embedding_[members].mean(axis=0), abs=0.06
+            )
+        begin += size
+
+
+def test_bars_are_stacked_to_one():
+    display = StructureDisplay.from_estimator(MODEL, {"side": LABELS}, n_rows=60, topics=3)
+    n_groups = len(display.bars.labels)
+    assert len(display.ax_.patches) == 4 * n_groups
+    top = np.concatenate([patch.get_data().values for patch in display.ax_.patches[-n_groups:]])
+    np.testing.assert_allclose(top, 1)
+    first = np.concatenate([patch.get_data().values for patch in display.ax_.patches[:n_groups]])
+    np.testing.assert_allclose(first, display.bars.mixtures[:, display.topics[0]])
+    assert display.ax_.get_xlabel() == f"{len(top)} of 200 rows, by side"
+    assert overlaps(display.figure_) == outside(display.figure_) == []
+
+
+def test_one_group_and_too_many_topics():
+    display = StructureDisplay.from_estimator(MODEL)
+    assert display.ax_.get_xlabel() == "200 rows"
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert len(names) == 5  # all topics, and no others
+    assert "others" not in names
+    with pytest.raises(ValueError, match="15 topics are too many"):
+        StructureDisplay.from_estimator(aspects(n_topics=16), topics=15)
