@@ -159,15 +159,10 @@ METHODS: dict[str, tuple[Callable[[Setting, int], Ranking], list[Setting]]] = {
     ),
     "least squares": (
         of_implicit(least_squares),
-        grid(factors=[8, 16, 32, 64, 128], regularization=[0.1, 1.0, 10.0, 30.0], alpha=[1.0, 5.0]),
-    ),
-    "personalised ranking": (
-        of_implicit(personalised),
         grid(
-            factors=[16, 64],
-            learning_rate=[0.01, 0.05],
-            regularization=[0.01, 0.1],
-            iterations=[100, 500],
+            factors=[32, 64, 128, 256],
+            regularization=[10.0, 30.0, 100.0, 300.0],
+            alpha=[5.0, 20.0, 80.0],
         ),
     ),
     "AspectModel": (of_skcooc(aspects), grid(n_components=SIZES)),

@@ -22,9 +22,8 @@ from skcooc.tables import Dyads, places, read_rows
 def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
     """Share of the held-out items of a row that are among the first k recommended, on average.
 
-    The mean of |R_i and T_i| / |T_i| over the rows with held-out items, where T_i are these, each
-    counted once, and R_i the first k recommended to row i. A row that has more than k held-out
-    items cannot reach one; some authors divide by min(k, |T_i|) instead.
+    The mean over the rows with held-out items. Each of these counts once, whatever its count. A row
+    that has more than k cannot reach one: some authors divide by k there instead.
 
     Parameters
     ----------
@@ -69,9 +68,9 @@ def ndcg_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
 
         DCG_i = sum_r [r-th item is held out] / log2(r + 1),   r = 1..k
 
-    divided by the one of the best ranking, whose first min(k, |T_i|) items are all held out: the
-    mean over the rows with held-out items. Unlike recall it sees the order. Every held-out item
-    gains one, whatever its count.
+    divided by that of the best ranking, which has all held-out items in front: the mean over the
+    rows that have any. Unlike recall it sees the order. Every held-out item gains one, whatever its
+    count.
 
     Parameters
     ----------
