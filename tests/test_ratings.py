@@ -38,7 +38,7 @@ def distance(model, stars):
 
 
 def test_em_weights_each_dyad_by_its_rating():
-    model = AspectModel(2, beta=1.0, relaxation=1.0, tol=0, max_iter=3000, random_state=0)
+    model = AspectModel(2, beta=1.0, relaxation=1.0, tol=0, max_iter=1000, random_state=0)
     model.fit(RATED)
     assert distance(model, STARS) < 1e-6
     assert distance(model, np.ones(400)) > 1e-2  # the twin that does not look at the ratings
@@ -68,6 +68,6 @@ def test_a_third_index_is_the_rating_itself():
     stars = np.round(STARS).astype(int)
     triads = Triads(USER, FILM, stars, shape=(40, 24, 6))
     train = RNG.random(400) < 0.8
-    model = TriadicAspectModel(4, beta=0.9, n_init=5, random_state=0).fit(triads[train])
+    model = TriadicAspectModel(4, beta=0.9, n_init=2, random_state=0).fit(triads[train])
     single = TriadicAspectModel(1, beta=1.0).fit(triads[train])
     assert model.score(triads[~train]) > single.score(triads[~train]) + 0.2
