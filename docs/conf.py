@@ -23,6 +23,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = [
@@ -40,7 +41,8 @@ suppress_warnings = ["ref.term"]  # scikit-learn's glossary, in an attribute tha
 nitpick_ignore = [("py:obj", "n_features_in_")]
 nitpick_ignore_regex = [("py:.*", r"(json|matplotlib|numpy|scipy|sklearn)\..*")]
 
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["attrs_inline", "dollarmath", "substitution"]
+myst_substitutions = {"version": skcooc.__version__}
 myst_heading_anchors = 3
 
 autosummary_ignore_module_all = False
@@ -61,7 +63,7 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -85,6 +87,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "thumbnail_size": (360, 260),
     "abort_on_example_error": False,
+    "remove_config_comments": True,
+    "parallel": 2,
 }
 
 warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")

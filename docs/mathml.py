@@ -6,10 +6,14 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 
+LONG = 60  # characters of LaTeX: such a formula scrolls by itself where a page is narrow
+
 
 def inline(translator: Any, node: nodes.math) -> None:
     """Write an equation within a line."""
-    translator.body.append(tex2mathml(node.astext()))
+    formula = tex2mathml(node.astext())
+    is_long = len(node.astext()) > LONG
+    translator.body.append(f'<span class="formula">{formula}</span>' if is_long else formula)
     raise nodes.SkipNode
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
 from skcooc.base.merging import made_of
 from skcooc.em import TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
@@ -52,8 +52,12 @@ class AspectModel(CooccurrenceEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number K of aspects.
+    n_components : int or "auto", default=10
+        Number K of aspects. "auto" finds it: before all else, `ComponentSearchCV` with its defaults
+        looks for the fewest aspects that predict held-out observations as well as any. It warns
+        where more are ever better, as on most texts, and takes the largest number tried, 100 at
+        most. That is the work of some twenty fits. A warm start keeps the number. "auto"
+        needs a table in memory, and has no ``partial_fit``.
 
     beta : float in (0, 1] or "auto", default="auto"
         Inverse temperature. 1 is maximum likelihood (untempered pLSA), which overfits. Below a
@@ -140,6 +144,11 @@ class AspectModel(CooccurrenceEstimator):
 
     Attributes
     ----------
+    n_components_ : int
+        Number of aspects.
+    component_search_ : ComponentSearchCV
+        Only where ``n_components="auto"``: the search, without data or ``best_estimator_``; see its
+        ``summary()``.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array
@@ -195,9 +204,15 @@ class AspectModel(CooccurrenceEstimator):
     (2, 3)
     >>> bool(model.perplexity(X) < 40)
     True
+
+    As many aspects as the observations tell apart:
+
+    >>> model = AspectModel("auto", random_state=0).fit(X)
+    >>> model.n_components_, model.component_search_.still_falling_
+    (3, False)
     """
 
-    n_components: int = 10
+    n_components: Size = 10
     _: KW_ONLY
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float | Literal["auto"] = "auto"
@@ -210,7 +225,7 @@ class AspectModel(CooccurrenceEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "tempering": [StrOptions({"joint", "likelihood"})],
         "component_prior": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "leave_one_out": ["boolean", StrOptions({"auto"})],

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.base.merging import made_of
 from skcooc.em import cooled
@@ -34,8 +34,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number K of clusters.
+    n_clusters : int or "auto", default=8
+        Number K of clusters. "auto" finds it with `ComponentSearchCV`, before all else, in a table
+        in memory: soft clusters by held-out observations, hard ones by the integrated likelihood.
 
     hard : bool, default=False
         Whether every object belongs to one cluster alone: the limit of the soft model where the
@@ -104,11 +105,15 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     n_init : int, default=1
         Number of starts; the one with the least free energy is kept, or with the least validation
-        perplexity where ``early_stopping=True``. A start is itself the best of sixteen short runs
-        with twice as many clusters, of which those that are alike are joined.
+        perplexity where ``early_stopping=True``. A start is itself the best of three to six short
+        runs, each with a third more clusters, of which those that are alike are joined.
 
     Attributes
     ----------
+    n_clusters_ : int
+        Number of clusters.
+    component_search_ : ComponentSearchCV
+        Only where ``n_clusters="auto"``: the search.
     labels_ : (N,) array, or (M,) where columns are clustered
         Most probable cluster of each object.
     posteriors_ : (N, K) array, or (M, K) where columns are clustered
@@ -140,7 +145,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     ((60,), (5,))
     """
 
-    n_clusters: int = 8
+    n_clusters: Size = 8
     _: KW_ONLY
     hard: bool = False
     axis: Literal["rows", "columns"] = "rows"
@@ -153,7 +158,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "hard": ["boolean"],
         "axis": [StrOptions({"rows", "columns"})],
         "object_weights": [StrOptions({"counts", "equal"})],

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import os
 import pickle
+from collections.abc import Callable
 from numbers import Integral
 from pathlib import Path
 from threading import Lock
@@ -28,22 +29,26 @@ KINDS = {b"\x80": "a pickle", b"PK": "a zip archive, such as .npz", b"\x93NUMPY"
 class Checkpoint:
     """Write the model to a file while it is fitted, so that a fit that is stopped can go on.
 
-    The file holds the estimator, which can transform, predict and score, and all that the fit needs
-    to go on, such as momentum, other random starts, or the levels of an annealing. Let
-    ``read_checkpoint`` read it: with ``warm_start=True``, ``fit`` of the same table with the same
-    parameters goes on from there, and ends bit by bit as if nothing had happened.
+    The file holds the estimator, and all that the fit has found and needs to go on, such as
+    temperatures tried, the tree as it has grown, momentum, other random starts, or models that an
+    average has already. Let ``read_checkpoint`` read it: ``fit`` of the same data with the same
+    parameters, where there is a ``warm_start`` with ``warm_start=True``, goes on from there, and
+    ends bit by bit as if nothing had happened.
 
-    There is no file before the first iteration. Where the search for the temperature, or the growth
-    of an annealed tree, is interrupted, fit anew: the result is the same where ``random_state`` is
-    a number. So it is where a fit of RowBlocks is interrupted before the first pass has ended.
+    From the first iteration of the final fit on the estimator can transform, predict and score.
+    What was written before, while the temperature is searched or a tree grows, can only go on; so
+    can what ComponentSearchCV, TemperatureSearchCV, AveragedModels, InterpolatedModels and
+    RowMemory write, which keep what has ended: candidates, short fits and fits of folds, members. A
+    fit of theirs that is under way begins anew. So does one of RowBlocks before the end of the
+    first pass, but for the fit of its sample.
 
     Parameters
     ----------
     path : path
         File to write. It is replaced as a whole: at any time it holds the last complete checkpoint.
     every : int, default=10
-        Number of iterations between two checkpoints. Where RowBlocks are fitted, one follows each
-        pass.
+        Number of iterations between two checkpoints. One follows each pass over RowBlocks, and each
+        part of a search or average that has ended.
 
     Raises
     ------
@@ -59,12 +64,13 @@ class Checkpoint:
 
     Notes
     -----
-    It is a scikit-learn callback. Each fit needs a file of its own, so that it does not serve
-    AveragedModels and TemperatureSearchCV. Of a ComponentSearchCV, which needs no ``warm_start``,
-    ``every`` counts numbers of components, not iterations. The file is some times as large as
-    parameters and ``embedding_``. While it is written it is another one beside it, hidden and
-    always of the same name, of which a process that is killed leaves at most this one; the next
-    checkpoint takes its place.
+    It is a scikit-learn callback of what it is set on, not of the estimators in it. Each fit needs
+    a file of its own. The file is some times as large as parameters and ``embedding_``. While it is
+    written it is another one beside it, hidden and always of the same name, of which a process that
+    is killed leaves at most this one; the next fit with this path, or checkpoint, takes it away.
+
+    ``random_state`` should be a number where observations are sampled, or folds drawn, before the
+    fit begins: RowBlocks, dask arrays, and splitters with a state of their own.
 
     Examples
     --------
@@ -100,6 +106,7 @@ class Checkpoint:
             raise FileNotFoundError(f"There is no folder {path.parent} for the checkpoint {path}.")
         if path.is_dir():
             raise IsADirectoryError(f"The checkpoint {path} is a folder.")
+        _partial(path).unlink(missing_ok=True)  # of a process that was killed
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """A fit has ended."""
@@ -111,11 +118,31 @@ class Checkpoint:
         self, estimator: Any, context: Any, *, fitted_estimator: Any = None
     ) -> None:
         """A part of the fit has ended: an iteration, where there is a fitted estimator."""
-        if fitted_estimator is None:
-            return
-        self._calls += 1
-        if self._calls % self.every == 0 or context.task_name == PASS:
+        if fitted_estimator is not None and self._is_due(context.task_name == PASS):
             write_checkpoint(self.path, fitted_estimator)
+
+    def keep(self, estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool) -> None:
+        """Something has been found by an estimator that cannot predict yet; see ``keep``."""
+        if self._is_due(ended):
+            estimator = copy.copy(estimator)
+            estimator.__dict__.update(found())
+            write_checkpoint(self.path, estimator)
+
+    def _is_due(self, ended: bool) -> bool:
+        """Whether to write: after more than an iteration, or so many of them."""
+        with WRITING:
+            self._calls += 1
+            return ended or self._calls % self.every == 0
+
+
+def keep(estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool) -> None:
+    """Let the checkpoints of an estimator hold it with attributes of what it has found so far.
+
+    ``ended`` is whether that was more than an iteration of EM.
+    """
+    for callback in getattr(estimator, "_skl_callbacks", ()):
+        if isinstance(callback, Checkpoint):
+            callback.keep(estimator, found, ended=ended)
 
 
 def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
@@ -123,13 +150,18 @@ def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
     path, estimator = Path(path), copy.copy(estimator)
     for name in [name for name in vars(estimator) if "_callback" in name]:
         delattr(estimator, name)
-    partial = path.with_name(f".{path.name}.skcooc-partial")
+    partial = _partial(path)
     with WRITING:
         try:
             _write(partial, estimator)
             os.replace(partial, path)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def _partial(path: Path) -> Path:
+    """What is written before it takes the place of a checkpoint."""
+    return path.with_name(f".{path.name}.skcooc-partial")
 
 
 def _write(path: Path, estimator: Any) -> None:

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.clusters import check_proportions
 from skcooc.base.trees import TreeMixin
+from skcooc.em import Run
 from skcooc.em.legs import Observe
 from skcooc.equations.growth import KINDS, grow
 from skcooc.equations.memberships import no_temperature, temperatures
@@ -36,8 +37,9 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number K of leaves.
+    n_clusters : int or "auto", default=8
+        Number K of leaves. "auto" finds it with `ComponentSearchCV`, before all else, in a table in
+        memory. A tree that is given has its own number.
 
     tree : "binary", "annealed", "grown", or array-like of int, default="binary"
         The topology. "binary": divided in two, as evenly as can be. "annealed": clusters of rows
@@ -100,6 +102,8 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         Parents, depths, leaves and paths of the nodes.
     n_clusters_ : int
         Number of its leaves, K; a tree that grows can have fewer than ``n_clusters``.
+    component_search_ : ComponentSearchCV
+        Only where ``n_clusters="auto"``: the search.
     splits_ : list of Split
         Only of a tree that has grown: ``beta`` of each split, which may be above ``beta_``, and
         ``parts``, the clusters in each of the two parts.
@@ -167,7 +171,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     (60, 40)
     """
 
-    n_clusters: int = 8
+    n_clusters: Size = 8
     _: KW_ONLY
     tree: Literal["annealed", "binary", "grown"] | ArrayLike = "binary"
     abstraction: Literal["constant", "cluster", "object"] = "cluster"
@@ -179,7 +183,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "tree": [StrOptions({"annealed", "binary", "grown"}), "array-like"],
         "abstraction": [StrOptions({"constant", "cluster", "object"})],
         "tempering": [StrOptions({"path", "joint"})],
@@ -233,6 +237,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         rng: np.random.Generator,
         heldout: HeldOut | None,
         observe: Observe,
+        resume: Run | None,
     ) -> Grown:
         """The model on a tree that has grown; a warm start keeps that which is there."""
         model = self._equations()
@@ -240,7 +245,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
             return Grown(model, model, self.splits_)
         em = options.max_iter, options.tol, options.solver
         kind = KINDS[cast(str, self.tree)]
-        growth = grow(X, kind, self.n_clusters, *em, rng, heldout, observe)
+        growth = grow(X, kind, self.n_clusters, *em, rng, heldout, observe, resume)
         if growth.failed:
             warnings.warn(
                 "The tree has not grown: no clusters came apart that predict better. Rows and "

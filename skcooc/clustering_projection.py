@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, FALLING, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, FALLING, CooccurrenceEstimator, Size
 from skcooc.base.projections import ProjectionMixin
 from skcooc.em import TemperatureRange, falling
 from skcooc.equations.factorial_projections import FactorialProjections
@@ -30,8 +30,9 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number K of topics.
+    n_components : int or "auto", default=10
+        Number K of topics. "auto" finds it with `ComponentSearchCV`, before all else, in a table in
+        memory.
 
     n_clusters : int or None, default=None
         Number C of clusters to begin with. None begins with one for every row, as the authors do
@@ -102,6 +103,10 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
 
     Attributes
     ----------
+    n_components_ : int
+        Number of topics.
+    component_search_ : ComponentSearchCV
+        Only where ``n_components="auto"``: the search.
     labels_ : (N,) array
         Most probable cluster of each row, in ``0 .. n_clusters_ - 1``.
     n_clusters_ : int
@@ -145,7 +150,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     ((5,), (5, 4))
     """
 
-    n_components: int = 10
+    n_components: Size = 10
     n_clusters: int | None = None
     _: KW_ONLY
     cluster_prior: float = 1.0
@@ -159,7 +164,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "cluster_prior": [Interval(Real, 0, None, closed="neither")],
         "center_prior": [Interval(Real, 0, None, closed="neither")],

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
 from skcooc.em import TemperatureRange, of_the_start
 from skcooc.em.solvers import Relaxation
 from skcooc.equations.predictive_products import PredictiveProducts
@@ -27,10 +27,11 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     Parameters
     ----------
-    n_row_components : int, default=10
-        Number C of aspects of rows.
+    n_row_components : int or "auto", default=10
+        Number C of aspects of rows. "auto", for both numbers, finds them with `ComponentSearchCV`,
+        before all else, in a table in memory.
 
-    n_column_components : int, default=10
+    n_column_components : int or "auto", default=10
         Number D of aspects of columns.
 
     beta : float in (0, 1] or "auto", default="auto"
@@ -66,6 +67,10 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     Attributes
     ----------
+    n_row_components_, n_column_components_ : int
+        Numbers of aspects.
+    component_search_ : ComponentSearchCV
+        Only where ``n_row_components="auto"``: the search.
     components_ : (C, M) array
         P(y_j given c) = sum_d P(d given c) P(y_j given d).
     column_components_ : (D, M) array
@@ -99,8 +104,8 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     ((2, 3), (3, 4))
     """
 
-    n_row_components: int = 10
-    n_column_components: int = 10
+    n_row_components: Size = 10
+    n_column_components: Size = 10
     _: KW_ONLY
     tempering: Literal["joint", "likelihood"] = "likelihood"
     leave_one_out: bool = False
@@ -110,8 +115,8 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "n_row_components": [Interval(Integral, 1, None, closed="left")],
-        "n_column_components": [Interval(Integral, 1, None, closed="left")],
+        "n_row_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_column_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "tempering": [StrOptions({"joint", "likelihood"})],
         "leave_one_out": ["boolean"],
         "cooling": COOLING,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BiclusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator
+from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.em import TemperatureRange, of_the_start
 from skcooc.equations.class_bigrams import ClassBigrams
@@ -37,10 +37,12 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     Parameters
     ----------
-    n_row_clusters : int, default=8
-        Number C of clusters of rows.
+    n_row_clusters : int or "auto", default=8
+        Number C of clusters of rows. "auto", for both numbers, finds them with `ComponentSearchCV`,
+        before all else, in a table in memory: soft clusters by held-out observations, hard ones by
+        the integrated likelihood. Not with ``tied=True``.
 
-    n_column_clusters : int, default=8
+    n_column_clusters : int or "auto", default=8
         Number D of clusters of columns.
 
     hard : bool, default=False
@@ -88,6 +90,10 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     Attributes
     ----------
+    n_row_clusters_, n_column_clusters_ : int
+        Numbers of clusters.
+    component_search_ : ComponentSearchCV
+        Only where ``n_row_clusters="auto"``: the search.
     row_labels_, labels_ : (N,) array
         Most probable cluster of each row.
     column_labels_ : (M,) array
@@ -134,8 +140,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     ((60,), (40,), (3, 3))
     """
 
-    n_row_clusters: int = 8
-    n_column_clusters: int = 8
+    n_row_clusters: Size = 8
+    n_column_clusters: Size = 8
     _: KW_ONLY
     hard: bool = False
     tied: bool = False
@@ -145,8 +151,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "n_row_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_column_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_row_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_column_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "hard": ["boolean"],
         "tied": ["boolean"],
         "proportions": [StrOptions({"uniform", "estimated"})],

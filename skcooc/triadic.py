@@ -68,6 +68,8 @@ class TriadicAspectModel(TriadEstimator):
 
     Attributes
     ----------
+    n_components_ : int
+        Number of aspects.
     components_ : (K, L) array
         P(w_l given z_k), of the third way.
     middle_components_ : (K, M) array

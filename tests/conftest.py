@@ -19,5 +19,6 @@ def pytest_collection_finish():
 def few_starts():
     """Clusters begin with the better of two short runs: for tests of what comes after a start."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skcooc.equations.starts.ROUNDS", (2, 1))
+        patch.setattr("skcooc.equations.starts.FEWEST", 2)
+        patch.setattr("skcooc.equations.starts.MOST", 2)
         yield

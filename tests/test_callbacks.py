@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from skcooc import (
     AspectModel,
@@ -154,16 +155,35 @@ def clone_with_state(model):
     return pickle.loads(pickle.dumps(model))
 
 
-def test_nothing_is_written_before_the_first_iteration(tmp_path):
+def test_a_search_goes_on_from_any_probe_as_it_was(tmp_path):
     class InTheSearch(Interruption):
         def on_fit_task_end(self, estimator, context):
-            if context.task_name.startswith("beta"):
+            self.seen += context.task_name.startswith("beta")
+            if self.seen == self.at:
                 raise KeyboardInterrupt
 
-    model = AspectModel(3, random_state=0)
-    model.set_callbacks(Checkpoint(tmp_path / "model", every=1), InTheSearch(0))
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X)
+    estimator = AspectModel(3, max_iter=10, random_state=0)
+    whole = clone(estimator).fit(X)
+    for at in range(1, len(whole.temperature_search_) + 1):
+        model = clone(estimator)
+        model.set_callbacks(Checkpoint(tmp_path / "model"), InTheSearch(at))
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X)
+        assert model._unfinished is None
+        half = read_checkpoint(tmp_path / "model").set_params(warm_start=True)
+        with pytest.raises(NotFittedError):
+            half.transform(X)
+        for changed in ({"max_iter": 20}, {"n_components": 4}):
+            with pytest.raises(ValueError, match="other values of"):
+                clone_with_state(half).set_params(**changed).fit(X)
+        with pytest.raises(ValueError, match="other values of X"):
+            clone_with_state(half).fit(2 * X)
+        assert_same(half.fit(X), whole)
+
+
+def test_where_nothing_is_searched_nothing_is_written_before_the_first_iteration(tmp_path):
+    model = AspectModel(3, beta=0.9, max_iter=5, random_state=0)
+    model.set_callbacks(Checkpoint(tmp_path / "model", every=6)).fit(X)
     assert os.listdir(tmp_path) == []
 
 

@@ -99,8 +99,10 @@ def workers(client):
 @pytest.fixture(autouse=True)
 def short_starts(monkeypatch):
     monkeypatch.setattr(starts, "START_ITERATIONS", 2)
-    monkeypatch.setattr(starts, "ROUND_ITERATIONS", 2)
-    monkeypatch.setattr(starts, "ROUNDS", (2, 1))
+    monkeypatch.setattr(starts, "FIRST_ITERATIONS", 2)
+    monkeypatch.setattr(starts, "ROUNDS", (2,))
+    monkeypatch.setattr(starts, "FEWEST", 2)
+    monkeypatch.setattr(starts, "MOST", 2)
     monkeypatch.setattr(memberships, "POWER_ITERATIONS", 2)
     monkeypatch.setattr(product_aspects, "START_ITERATIONS", 2)
 

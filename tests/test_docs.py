@@ -1,11 +1,14 @@
 """The documentation names everything public, reaches all of its pages; its code and README's run.
 
-.ci/run builds it, with the examples, and takes warnings for errors.
+.ci/run builds it, with the examples, takes warnings for errors, and checks the site that is built
+(docs/check_site.py).
 """
 
 import fnmatch
 import inspect
 import re
+import runpy
+import shutil
 from pathlib import Path
 
 import pytest
@@ -135,6 +138,84 @@ def test_the_table_of_floors_is_true_and_an_import_beside_it_is_found():
         "stepwise EM | `heldout` `protocol` `simplex` |", "stepwise EM | `protocol` `simplex` |"
     )
     assert forbidden(page)["em"] == {"heldout"}
+
+
+TOP = ("README", "CONTRIBUTING", "CHANGELOG", "benchmarks/README")
+LINK = r"\]\(([^)\s#:]*)(?:#([^)\s]+))?\)"
+
+
+def anchors(text):
+    """What the headings of a page are called in links, by Sphinx as by hosts of source code."""
+    for heading in re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.M):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def whole(path):
+    """A page with those that are parts of it."""
+    text = path.read_text(encoding="utf-8")
+    return text + "".join(whole(path.parent / f"{part}.md") for part in re.findall(INCLUDED, text))
+
+
+def dead_links(path, text):
+    """Links of a page to files or headings that are not there, but for pages that are built."""
+    for file, anchor in re.findall(LINK, text):
+        target = (path.parent / file).resolve() if file else path
+        if any(part in target.as_posix() for part in BUILT):
+            continue
+        if not target.exists():
+            yield file
+        elif anchor and anchor not in anchors(whole(target) if file else text):
+            yield f"{file}#{anchor}"
+
+
+SOURCE_PAGES = [
+    *(DOCS.parent / f"{name}.md" for name in TOP),
+    *(DOCS / f"{name}.md" for name, _ in pages() if (DOCS / f"{name}.md").exists()),
+]
+
+
+@pytest.mark.parametrize("path", SOURCE_PAGES, ids=lambda path: path.stem)
+def test_links_between_pages_lead_somewhere(path):
+    assert list(dead_links(path, path.read_text(encoding="utf-8"))) == []
+
+
+def test_a_link_that_leads_nowhere_is_found():
+    text = "[here](#a-heading) [speed](docs/results.md#sped) [gone](docs/gone.md)\n# A heading\n"
+    assert list(dead_links(DOCS.parent / "README.md", text)) == [
+        "docs/results.md#sped",
+        "docs/gone.md",
+    ]
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A built page that is in order, one with two dead links and a line that is too wide, and one
+    with such a line in the box that the theme has for the text, which may scroll by itself."""
+    sound = '<h1 id="top">Sound</h1><a href="#top">up</a> <a href="broken.html">next</a>'
+    broken = '<a href="sound.html#no">a</a> <a href="no.html">b</a><p style="width: 500px">wide'
+    boxed = '<div class="bd-article-container" style="overflow: auto"><p style="width: 500px">wide'
+    (tmp_path / "boxed.html").write_text(boxed)
+    (tmp_path / "sound.html").write_text(sound)
+    (tmp_path / "broken.html").write_text(broken)
+    return tmp_path
+
+
+CHECK = runpy.run_path(str(DOCS / "check_site.py"))
+
+
+def test_dead_links_of_a_site_are_found(site):
+    assert list(CHECK["dead_links"](site)) == [
+        "broken.html: no.html leads nowhere",
+        "broken.html: sound.html#no leads nowhere",
+    ]
+
+
+def test_pages_that_are_wider_than_a_phone_are_found(site):
+    pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if not any(map(shutil.which, CHECK["BROWSERS"])):
+        pytest.skip("there is no Chromium")
+    wide = [line.split(":")[0] for line in CHECK["wide_pages"](site)]
+    assert wide == ["boxed.html", "broken.html"]
 
 
 README = ("README", (DOCS.parent / "README.md").read_text(encoding="utf-8"))

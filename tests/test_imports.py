@@ -28,9 +28,9 @@ ALLOWED = {
     "heldout": {"protocol"},
     "em": {"heldout", "protocol", "simplex"},
     "equations": {"em", "heldout", "hierarchy", "protocol", "simplex"},
-    "fitting": {"counts", "em", "heldout", "protocol"},
+    "fitting": {"callbacks", "counts", "em", "heldout", "protocol"},
     "testing": {"counts", "em", "protocol"},
-    "base": ESTIMATOR - {"base"} | {"callbacks", "tables", "version"},
+    "base": ESTIMATOR - {"base"} | {"callbacks", "model_selection", "tables", "version"},
     "model_selection": {
         "counts",
         "em",
@@ -55,9 +55,10 @@ ALLOWED |= {path.stem: ESTIMATOR for path in ROOT.glob("[a-z]*.py") if path.stem
 
 # What meta-estimators and tests ask of estimators; scikit-learn's and IPython's own names.
 FACE = {"_plan", "_options", "_probes", "_fold_in", "_state", "_judged", "_factorised"}
+FACE |= {"_unfinished"}  # what a fit that was cut short has found
 FACE |= {"_made_of"}  # what inspection asks
 FOREIGN = {"_validate_params", "_init_callback_context", "_skl_callbacks", "_repr_html_"}
-FOREIGN |= {"_replace", "_asdict", "_fields", "_callback_fit_ctx"}
+FOREIGN |= {"_replace", "_asdict", "_fields", "_callback_fit_ctx", "_exit"}
 OWN = {"self", "cls", "new"}  # new is a copy of self
 
 

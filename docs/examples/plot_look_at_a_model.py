@@ -29,3 +29,5 @@ pipeline = make_pipeline(
 # The libraries are the groups. Topics can be renamed; choose one, or try *Map* and *Documents*.
 # ``.save("topics.html")`` would write the page into a file.
 explore(pipeline, texts, row_names=names, groups=libraries, title="Docstrings")
+
+# sphinx_gallery_thumbnail_path = "landing/explorer.png"

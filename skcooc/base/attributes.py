@@ -13,7 +13,8 @@ from sklearn.utils import Tags, check_random_state
 
 from skcooc.em import Record, State
 from skcooc.fitting import Plan
-from skcooc.fitting.restarts import Unfinished
+from skcooc.fitting.journal import Journal
+from skcooc.fitting.restarts import Begun
 from skcooc.fitting.table import Fitted, distributed
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Counts, Model, RandomState
@@ -110,23 +111,23 @@ def of_fit(fitted: Fitted) -> Attributes:
 
 def at_iteration(
     X: Counts, smoothing: float | Literal["auto"], known: Attributes
-) -> Callable[[Model, Record, State, Unfinished], Attributes]:
+) -> Callable[[Model, Record, State, Begun, Journal], Attributes]:
     """What turns an iteration into the attributes of an estimator that stopped there."""
 
     def attributes(
-        model: Model, record: Record, state: State, unfinished: Unfinished
+        model: Model, record: Record, state: State, begun: Begun, journal: Journal
     ) -> Attributes:
         state = State(state.params, X.lasting(state.rows))
-        probes, splits = unfinished.probes, unfinished.grown.splits
-        s = chosen_smoothing(smoothing, unfinished.validation)
+        splits = begun.grown.splits
+        s = chosen_smoothing(smoothing, begun.validation)
         unigram = add_one_unigram(X.column_sums, X.grain)
         _, row_distribution = distributed(X)
         return {
             **({} if splits is None else {"splits_": splits}),
             **usable(model, state, record.beta, s, unigram, row_distribution),
-            "_unfinished": unfinished,
+            "_unfinished": journal,
             "_judged": None,
-            "temperature_search_": probes,
+            "temperature_search_": begun.probes,
             **known,
         }
 

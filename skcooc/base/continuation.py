@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator
 from skcooc.fitting import Plan
 from skcooc.fitting.table import distributed
 from skcooc.heldout.validation import add_one_unigram
-from skcooc.protocol import Counts
+from skcooc.protocol import Array, Counts
 
 REMEDY = "Set warm_start=False to start anew."
 # Parameters that may change before a fit that was cut short goes on, since its seeds are kept.
@@ -22,18 +23,42 @@ HOW_LONG = {"max_iter", "tol", "n_init"}
 Parameters = Mapping[str, object]  # of an estimator when it was fitted
 
 
+class Known(NamedTuple):
+    """What tells a table from others: its type, and the sums of columns and rows."""
+
+    dtype: np.dtype
+    unigram: Array
+    row_distribution: Array
+
+    def is_of(self, X: Counts) -> bool:
+        """Whether X is this table, as far as it tells."""
+        dtype, unigram, shares = known_of(X)
+        fitted = self.row_distribution
+        same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
+        return same_rows and np.array_equal(unigram, self.unigram) and dtype == self.dtype
+
+
+class Begun(NamedTuple):
+    """What a fit began with."""
+
+    parameters: Parameters
+    table: Known
+
+
+def begun(estimator: BaseEstimator, X: Counts) -> Begun:
+    """What a fit begins with."""
+    return Begun(estimator.get_params(deep=False), known_of(X))
+
+
+def known_of(X: Counts) -> Known:
+    """What tells a table from others."""
+    return Known(X.dtype, add_one_unigram(X.column_sums, X.grain), distributed(X)[1])
+
+
 def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool:
     """Whether further iterations are those that the last fit, which ended, would have made."""
-    return not changed(estimator, fitted, HOW_LONG) and is_fitted_to(estimator, X)
-
-
-def is_fitted_to(estimator: BaseEstimator, X: Counts) -> bool:
-    """Whether X is the table fitted, as far as its type and the sums of rows and columns tell."""
-    unigram = add_one_unigram(X.column_sums, X.grain)
-    (_, shares), fitted = distributed(X), estimator.row_distribution_
-    same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
-    same_columns = np.array_equal(unigram, estimator.unigram_)
-    return same_rows and same_columns and bool(estimator.components_.dtype == X.dtype)
+    known = Known(estimator.components_.dtype, estimator.unigram_, estimator.row_distribution_)
+    return not changed(estimator, fitted, HOW_LONG) and known.is_of(X)
 
 
 def changed(

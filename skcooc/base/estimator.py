@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags
 
-from skcooc.base import attributes, continuation, criteria
+from skcooc.base import attributes, continuation, criteria, sizes
 from skcooc.base.decorators import fit_context
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
 from skcooc.base.streams import Streams
@@ -22,8 +22,9 @@ from skcooc.em.legs import Solver
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import best
 from skcooc.fitting import Options, Plan
+from skcooc.fitting.journal import Journal
 from skcooc.fitting.probing import Probes
-from skcooc.fitting.restarts import Progress, Unfinished
+from skcooc.fitting.restarts import Progress
 from skcooc.fitting.stream import Begun
 from skcooc.fitting.table import fit, probes_of
 from skcooc.protocol import Block, Counts, RandomState, TableLike
@@ -121,6 +122,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ConnectionError
             Where X is a dask array, and the scheduler is lost.
         """
+        if sizes.is_sought(self):
+            return sizes.fit_with_found(self, X, y, sample_weight)
         plan, new = self._plan(), copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(plan.alternates)
         needs = {**plan.needs, **solver(self.relaxation).needs}
@@ -137,7 +140,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             searches=self.beta == "auto",
             random_state=self.random_state,
         )
-        known = attributes.of_input(new) | {"_frame": table.frame}
+        known = attributes.of_input(new) | sizes.numbers(self) | {"_frame": table.frame}
         if table.blocks is None:
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             stopped = self._fit_table(plan, table, known, data)
@@ -154,17 +157,18 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Fit to a checked table; return whether a callback stopped it."""
         X, sample = table.counts, table.sample
         plan = plan.suited(X)
-        resume = self._cut_short(X)
-        warm = resume.warm if resume else self._goes_on()
+        journal = self._journal(X)
+        warm = journal.once(("warm",), self._goes_on)
         start = self._continued(plan, X) if warm else None
         options = self._options(plan, sample, warm)
+        options = replace(options, seeds=journal.once(("seeds",), lambda: options.seeds))
         known |= {"_fitted_parameters": self.get_params(deep=False)}
         known |= {"_stream": None, "_passes": None}
         if warm and not options.searches:
             known["temperature_search_"] = self.temperature_search_
         at_iteration = attributes.at_iteration(X, options.smoothing, known)
         progress = Progress(self, plan, options, at_iteration, data)
-        fitted = fit(plan, X, sample, options, progress, start, resume)
+        fitted = fit(plan, X, sample, options, progress, journal, start)
         progress.end()
         if attributes.lacking(replace(plan, equations=fitted.model)) is None:
             seed = attributes.seeds(self.random_state, 1)[0]
@@ -203,6 +207,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         self, X: TableLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Probes, TemperatureRange]:
         """What tries temperatures on a part of these observations, and where to look for them."""
+        sizes.check_numbers(self)
+        self._validate_params()
         counts = read_in_memory(copy.copy(self), X, sample_weight).sample
         plan = self._plan().suited(counts)
         self._check_solver(alternates=False)
@@ -249,13 +255,17 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             return State(params, np.broadcast_to(params.weights, (X.shape[0], len(params.weights))))
         return State(params, X.array(rows).astype(X.dtype))
 
-    def _cut_short(self, X: Counts) -> Unfinished | None:
-        """The fit that a warm start is to end; None where the last one has come to its end."""
-        if not self._goes_on() or self._unfinished is None:
-            return None
-        same_table = continuation.is_fitted_to(self, X)
-        continuation.check_as_before(self, self._fitted_parameters, same_table)
-        return self._unfinished
+    def _journal(self, X: Counts) -> Journal:
+        """What the fit has found that a warm start is to end; an empty one where none is cut short.
+
+        ValueError where that was another one.
+        """
+        before = self._unfinished if self.warm_start else None
+        journal = Journal(self) if before is None else before.of(self)
+        parameters, table = journal.once(("of",), lambda: continuation.begun(self, X))
+        if before is not None:
+            continuation.check_as_before(self, parameters, table.is_of(X))
+        return journal
 
     def __sklearn_tags__(self) -> Tags:
         return attributes.tagged(super().__sklearn_tags__())

@@ -8,6 +8,7 @@ import numpy as np
 
 from skcooc.base import attributes
 from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.base.sizes import numbers
 from skcooc.em import State
 from skcooc.protocol import Array
 from skcooc.simplex import normalise
@@ -42,5 +43,5 @@ def made_of(
         self.unigram_,
         self.row_distribution_,
     )
-    attributes.become(new, attributes.of_input(self) | known | found)
+    attributes.become(new, attributes.of_input(self) | numbers(new) | known | found)
     return new

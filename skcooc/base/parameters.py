@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -24,6 +24,7 @@ CONSTRAINTS: dict[str, Any] = {
     "warm_start": ["boolean"],
     "random_state": ["random_state"],
 }
+Size: TypeAlias = Any  # a number of components, or "auto", which is none before fit
 FALLING = Interval(Real, 0, 1, closed="neither")
 COOLING: list[Any] = [FALLING, Interval(Real, 1, None, closed="neither"), None]
 

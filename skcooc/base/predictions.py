@@ -19,7 +19,7 @@ from skcooc.base.decorators import validated
 from skcooc.em import Record, Run, State
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import fold_in, over_rows
-from skcooc.fitting.restarts import Unfinished
+from skcooc.fitting.journal import Journal
 from skcooc.fitting.stream import Begun, Passes, Stream
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
@@ -64,7 +64,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _fitted_model: Any  # its equations
     _fitted_parameters: dict[str, object]
     _frame: Frame
-    _unfinished: Unfinished | None
+    _unfinished: Journal | None = None
     _end: Run | None  # kept for a warm start
     _stream: Begun | Stream | None
     _passes: Passes | None

@@ -15,6 +15,7 @@ from skcooc.base import attributes
 from skcooc.base.continuation import check_as_before, check_shape
 from skcooc.base.decorators import available_if, with_callbacks
 from skcooc.base.predictions import Predictions
+from skcooc.base.sizes import is_sought
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange
 from skcooc.fitting import Plan
@@ -24,11 +25,13 @@ from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.tables import CheckedBlocks, read_in_memory
 
+AUTO = "it needs numbers of components, got 'auto'"
+
 
 def _follows_streams(self: Streams) -> bool:
     """True where an estimator can follow a stream; else AttributeError says why it cannot."""
     try:
-        reason = attributes.lacking(self._plan())
+        reason = AUTO if is_sought(self) else attributes.lacking(self._plan())
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
         return True
     if reason is not None:

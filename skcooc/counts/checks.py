@@ -25,6 +25,8 @@ def sound(X: Any, name: str = "X") -> Any:
     if not sp.issparse(X):
         return X
     X = X.tocsr() if X.format == "lil" else copy.copy(X)  # where the check is at home in arrays
+    if not X.dtype.isnative:  # which SciPy makes, but does not convert
+        X.data = X.data.astype(X.dtype.newbyteorder("="))
     try:
         if X.format in COMPRESSED:
             X.check_format(full_check=True)

@@ -207,6 +207,12 @@ class CSRCounts(
         table = sp.csr_array((counts, self.indices, self.indptr), shape=self.shape)
         return self._like(table, self.weights)
 
+    def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
+        """Rows drawn without replacement, in their order; all if there are fewer."""
+        if n_rows >= self.shape[0]:
+            return self.table
+        return self.table[np.sort(rng.choice(self.shape[0], n_rows, replace=False))]
+
     def take(self, rows: Array) -> Self:
         """The block of the given rows, in that order."""
         weights = None if self.weights is None else self.weights[rows]

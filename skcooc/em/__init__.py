@@ -6,7 +6,7 @@ from skcooc.em.legs import Fit, Leg, Record, Run, Split, State, fit
 from skcooc.em.solvers import SOLVERS, OverRelaxation, solver
 from skcooc.em.splitting import Growing, Splitting
 from skcooc.em.temperature import TemperatureRange
-from skcooc.em.widening import Widening
+from skcooc.em.widening import Widening, narrowed
 
 __all__ = [
     "SOLVERS",
@@ -27,6 +27,7 @@ __all__ = [
     "cooled",
     "falling",
     "fit",
+    "narrowed",
     "of_the_start",
     "rising",
     "solver",

@@ -1,4 +1,4 @@
-"""More components than before: some of those there are split in two."""
+"""More components than before, some of which are split; or fewer, some of which are joined."""
 
 from __future__ import annotations
 
@@ -73,3 +73,30 @@ def farthest(components: Array, weights: Array, n: int) -> list[int]:
     first, second = weights[:k], weights[k:]
     both = np.maximum(first + second, np.finfo(weights.dtype).tiny)
     return np.argsort(-distances * first * second / both, kind="stable")[:n].tolist()
+
+
+def narrowed(model: Annealable[Params, Statistics], state: State, n: int) -> State:
+    """Fewer components: those that are most alike are joined."""
+    return mixed(model, state, joined(model.factors(*state)[1], state.params.weights, n))
+
+
+def joined(components: Array, weights: Array, n: int) -> list[tuple[int, ...]]:
+    """Which components, (M, K), make n new ones: pairs that cost the least are joined in turn.
+
+    The cost is the squared Hellinger distance, times the harmonic sum of the weights of the two.
+    """
+    groups: list[tuple[int, ...]] = [(c,) for c in range(len(weights))]
+    shares = weights.astype(np.float64)
+    P = components.T.astype(np.float64)
+    while len(groups) > n:
+        roots = np.sqrt(P)
+        both = np.maximum(shares[:, None] + shares, np.finfo(np.float64).tiny)
+        costs = (1 - roots @ roots.T) * shares[:, None] * shares / both
+        costs[np.tril_indices(len(groups))] = np.inf
+        first, second = divmod(int(costs.argmin()), len(groups))
+        P[first] += shares[second] / both[first, second] * (P[second] - P[first])
+        shares[first] += shares[second]
+        groups[first] += groups[second]
+        P, shares = np.delete(P, second, axis=0), np.delete(shares, second)
+        del groups[second]
+    return groups

@@ -24,11 +24,13 @@ from skcooc.em.temperature import Probe, best, search
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.consensus import Consensus, consensus
 from skcooc.fitting import Options, Plan
+from skcooc.fitting.journal import Journal
 from skcooc.fitting.plan import NOTHING, Aims
+from skcooc.fitting.probing import Tried, Tries
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation
 from skcooc.heldout.predictors import Factors, Known, side_by_side, weighted
-from skcooc.heldout.validation import Judged, Leader, add_one_unigram, chosen_smoothing, hold_out
+from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.tables import read_in_memory
 
@@ -107,6 +109,13 @@ class AveragedModels(Composed):
     feature_names_in_ : (M,) array of str
         Names of the columns, where the data has names that are strings.
 
+    Notes
+    -----
+    A fit that was interrupted goes on where it was when ``fit`` is called with the same data and
+    parameters: temperatures that were tried, and members that have ended, are kept. With
+    :class:`skcooc.callbacks.Checkpoint` it can do so in another process: ``fit`` of what
+    ``read_checkpoint`` reads goes on.
+
     References
     ----------
     T. Hofmann, Unsupervised learning by probabilistic latent semantic analysis, Machine Learning
@@ -179,18 +188,21 @@ class AveragedModels(Composed):
         self.estimator._validate_params()
         new, member = copy.copy(self), clone(self.estimator)
         table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
-        counts, seeds = table.sample, attributes.seeds(self.random_state, self.n_estimators)
-        plan = member._plan().suited(counts)
-        options = replace(member._options(plan, counts, warm=False), seeds=seeds)
-        found, probes, leader = self._chosen(plan, counts, options)
-        members = self._members(counts, seeds, **found)
+        counts, plan = table.sample, member._plan().suited(table.sample)
+        with self._journal(counts) as journal:
+            seeds = journal.once(
+                ("seeds",), lambda: attributes.seeds(self.random_state, self.n_estimators)
+            )
+            options = replace(member._options(plan, counts, warm=False), seeds=seeds)
+            found, probes, leader = self._chosen(plan, counts, options, journal)
+            members = self._members(counts, seeds, journal, **found)
         factors = mean_of(members)
         attributes.become(
             self,
             attributes.of_input(new)
             | {
                 "_frame": table.frame,
-                "_judged": leader.predicted and Judged(options.division, leader.predicted),
+                "_judged": leader and Judged(options.division, leader.predicted),
                 "estimators_": members,
                 "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
@@ -198,7 +210,7 @@ class AveragedModels(Composed):
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts.column_sums, counts.grain),
                 "beta_": found["beta"],
-                "smoothing_": chosen_smoothing(options.smoothing, leader.validation),
+                "smoothing_": chosen_smoothing(options.smoothing, leader and leader.validation),
                 "temperature_search_": probes if options.searches else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
                 "converged_": all(member.converged_ for member in members),
@@ -207,15 +219,15 @@ class AveragedModels(Composed):
         return self
 
     def _chosen(
-        self, plan: Plan, X: Block, options: Options
-    ) -> tuple[dict[str, Any], list[Probe], Leader]:
+        self, plan: Plan, X: Block, options: Options, journal: Journal
+    ) -> tuple[dict[str, Any], list[Probe], Tried | None]:
         """Parameters that are best for the mean, the probes, and what these predict with them."""
         if not options.holds_out:
-            return {"beta": options.beta}, [], Leader()
+            return {"beta": options.beta}, [], None
         aims = plan.aims(X)
         plain = {} if plan.bursts is None else {"burstiness": None}  # as Plan.searching says
-        leader = Leader()
-        probes = self._search(X, options, aims, leader, **plain)
+        tries = journal.once(("tries",), Tries)
+        probes = self._search(X, options, aims, tries, journal, **plain)
         chosen = best(probes, WORTH)
         found: dict[str, Any] = {"beta": chosen.beta}
         if options.searches and aims.priors is not None:
@@ -223,24 +235,33 @@ class AveragedModels(Composed):
         if aims.left_out is not None:
             found["leave_one_out"] = chosen.row_prior is not None
         if plain:
-            leader = Leader()
-            self._search(X, replace(options, beta=chosen.beta), NOTHING, leader, **found)
-        return found, probes, leader
+            tries, at_best = journal.once(("bursty",), Tries), replace(options, beta=chosen.beta)
+            self._search(X, at_best, NOTHING, tries, journal, **found)
+        return found, probes, tries.leaders["beta"]
 
     def _search(
-        self, X: Block, options: Options, aims: Aims, leader: Leader, **given: object
+        self,
+        X: Block,
+        options: Options,
+        aims: Aims,
+        tries: Tries,
+        journal: Journal,
+        **given: object,
     ) -> list[Probe]:
         """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
         rest, heldout = hold_out(X, *options.division)
         short = {"n_init": 1, "max_iter": options.short.max_iter}
+        before = iter(list(tries.validations))
 
         def evaluate(beta: float, **others: object) -> Validation:
+            if (known := next(before, None)) is not None:
+                return known
             found = short | given | {"beta": beta} | others
-            members = self._members(rest, options.seeds, **found)
+            members = self._members(rest, options.seeds, Journal(), **found)
             predicted = Known(mean_of(members).cells(heldout.X))
-            validation = heldout.score(predicted)
-            leader.offer(validation, predicted)
-            return validation
+            tries.add(Tried(heldout.score(predicted), predicted), "beta")
+            journal.tell()
+            return tries.validations[-1]
 
         within = options.beta
         if not isinstance(within, TemperatureRange):
@@ -251,7 +272,7 @@ class AveragedModels(Composed):
             return [*probes, *(_further(evaluate, best(probes), aims) if options.searches else [])]
 
     def _members(
-        self, X: Block, seeds: Sequence[int], **parameters: object
+        self, X: Block, seeds: Sequence[int], journal: Journal, **parameters: object
     ) -> list[CooccurrenceEstimator]:
         """One fitted estimator for each seed."""
         n_outer, n_inner = shares(self.n_jobs, len(seeds))
@@ -261,7 +282,10 @@ class AveragedModels(Composed):
             member = clone(self.estimator).set_params(random_state=seed, **shared, **parameters)
             return member.fit(X.table, sample_weight=X.weights)
 
-        return in_threads(fitted, [(seed,) for seed in seeds], n_outer)
+        def known(number: int, seed: int) -> CooccurrenceEstimator:
+            return journal.once(("member", number), lambda: fitted(seed), tells=True)
+
+        return in_threads(known, list(enumerate(seeds)), n_outer)
 
     def _fold_in(self, X: Block) -> Array:
         """P(k given x) of checked rows under every member, divided by their number."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from skcooc.base import attributes
 from skcooc.base.decorators import fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.members import Member, members_of
+from skcooc.fitting.journal import Journal
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout.predictors import (
     LARGEST_SMOOTHING,
@@ -33,6 +35,8 @@ from skcooc.heldout.validation import Division, Judged, add_one_unigram, hold_ou
 from skcooc.protocol import Array, Block, RandomState, T, TableLike
 from skcooc.simplex import normalise
 from skcooc.tables import read_in_memory
+
+S = TypeVar("S")
 
 
 class Mean(NamedTuple):
@@ -104,6 +108,12 @@ class InterpolatedModels(Composed, _BaseComposition):
         Number M of columns.
     feature_names_in_ : (M,) array of str
         Names of the columns, where the data has names that are strings.
+
+    Notes
+    -----
+    A fit that was interrupted goes on where it was when ``fit`` is called with the same data and
+    parameters: models that have ended are kept. With :class:`skcooc.callbacks.Checkpoint` it can do
+    so in another process: ``fit`` of what ``read_checkpoint`` reads goes on.
 
     References
     ----------
@@ -209,8 +219,9 @@ class InterpolatedModels(Composed, _BaseComposition):
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read_in_memory(new, X, sample_weight)
         counts = table.sample
-        members = self._each(lambda member: member.fit(X, counts, sample_weight), members)
-        mean = self._best_mean(members, counts)
+        with self._journal(counts) as journal:
+            members = self._fits("all", journal, members, X, counts, sample_weight)
+            mean = self._best_mean(members, counts, journal)
         factors = side_by_side([member.fitted for member in members], mean.weights)
         mass = counts.row_sums * counts.row_weights
         estimators = [member.estimator for member in members]
@@ -233,14 +244,31 @@ class InterpolatedModels(Composed, _BaseComposition):
         )
         return self
 
-    def _best_mean(self, members: Sequence[Member], X: Block) -> Mean:
+    def _fits(
+        self,
+        name: str,
+        journal: Journal,
+        members: Sequence[Member],
+        X: TableLike,
+        counts: Block,
+        sample_weight: ArrayLike | None,
+    ) -> list[Member]:
+        """All models fitted to the same, side by side, but for those that the journal has."""
+
+        def fit(number: int) -> Member:
+            find = partial(members[number].fit, X, counts, sample_weight)
+            return journal.once((name, number), find, tells=True)
+
+        return self._each(fit, range(len(members)))
+
+    def _best_mean(self, members: Sequence[Member], X: Block, journal: Journal) -> Mean:
         """The weights with which observations, of which models know nothing, are most likely."""
-        seed = attributes.seeds(self.random_state, 1)[0]
+        (seed,) = journal.once(("seeds",), lambda: attributes.seeds(self.random_state, 1))
         division = Division(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(
             X, *division, purpose="to estimate the weights. Change validation_fraction."
         )
-        fits = self._each(lambda member: member.fit(rest.table, rest, rest.weights), members)
+        fits = self._fits("rest", journal, members, rest.table, rest, rest.weights)
         predicted = [Known(member.fitted.cells(heldout.X)) for member in fits]
         parts = best_weights([*predicted, Unigram(heldout.background)], heldout.X)
         smoothing = float(np.clip(parts[-1], LEAST_SMOOTHING, LARGEST_SMOOTHING))
@@ -254,7 +282,7 @@ class InterpolatedModels(Composed, _BaseComposition):
         mixtures = self._each(lambda member: member.fold_in(X), self._members)
         return weighted(mixtures, self.interpolation_weights_.tolist())
 
-    def _each(self, function: Callable[[Member], T], members: Sequence[Member]) -> list[T]:
-        """function(member) for each of them, side by side."""
-        n_outer, _ = shares(self.n_jobs, len(members))
-        return in_threads(function, [(member,) for member in members], n_outer)
+    def _each(self, function: Callable[[S], T], things: Sequence[S]) -> list[T]:
+        """function(thing) for each of them, side by side."""
+        n_outer, _ = shares(self.n_jobs, len(things))
+        return in_threads(function, [(thing,) for thing in things], n_outer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,6 +16,7 @@ from skcooc.base import attributes
 from skcooc.base.decorators import available_if, fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.members import MODEL, Member, member_of
+from skcooc.fitting.journal import Journal
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import Cells, Memory, best_memory, cells_of, remembering, rows_with
 from skcooc.heldout.validation import Division, add_one_unigram, hold_out
@@ -173,9 +175,11 @@ class RowMemory(Composed):
         """
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read(new, X, sample_weight, random_state=self.random_state)
-        member = member_of(self.estimator).fit(X, table.sample, sample_weight)
-        frequencies = rows_with(table.sample)
-        self._become(member, table, frequencies, attributes.of_input(new), table.in_memory)
+        known, sample = attributes.of_input(new), table.sample
+        with self._journal(sample) as journal:
+            fit = partial(member_of(self.estimator).fit, X, sample, sample_weight)
+            member = journal.once(("all",), fit, tells=True)
+            self._become(member, table, rows_with(sample), known, table.in_memory, journal)
         return self
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
@@ -212,7 +216,7 @@ class RowMemory(Composed):
         member = member_of(clone(self.estimator)) if first else self._member
         member = member.partial_fit(X, table.sample, sample_weight)
         frequencies = rows_with(table.sample) + (0 if first else self._frequencies)
-        self._become(member, table, frequencies, attributes.of_input(new), False)
+        self._become(member, table, frequencies, attributes.of_input(new), False, Journal())
         return self
 
     def _become(
@@ -222,10 +226,11 @@ class RowMemory(Composed):
         frequencies: Array,
         known: attributes.Attributes,
         keeps: bool,
+        journal: Journal,
     ) -> None:
         """Take over a fitted model; where it ``keeps`` them, its rows are known from now on."""
         X, factors = table.sample, member.fitted
-        memory = self._memory(member, X, keeps)
+        memory = self._memory(member, X, keeps, journal)
         rows = X if keeps else X.take(np.empty(0, dtype=np.intp))
         mass = rows.row_sums * rows.row_weights
         attributes.become(
@@ -247,24 +252,25 @@ class RowMemory(Composed):
             },
         )
 
-    def _memory(self, member: Member, X: Block, keeps: bool) -> Memory:
+    def _memory(self, member: Member, X: Block, keeps: bool, journal: Journal) -> Memory:
         """What is given, and the best of what is not."""
         given = self.concentration, self.discount, self.smoothing
         a, d, s = (None if value == "auto" else float(value) for value in given)
         if a is not None and d is not None and s is not None:
             return Memory(a, d, s)
-        return best_memory(self._cells(member, X, keeps), (a, d, s))
+        return best_memory(self._cells(member, X, keeps, journal), (a, d, s))
 
-    def _cells(self, member: Member, X: Block, keeps: bool) -> Cells:
+    def _cells(self, member: Member, X: Block, keeps: bool, journal: Journal) -> Cells:
         """Observations of which the model knows nothing, and what it predicts of them."""
         judged = member.judged if keeps else None
-        seed = attributes.seeds(self.random_state, 1)[0]
+        (seed,) = journal.once(("seeds",), lambda: attributes.seeds(self.random_state, 1))
         division = judged.division if judged else Division(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(X, *division, purpose=PURPOSE)
         if judged:
             predictor: Predictor = judged.predicted
         elif keeps:
-            predictor = member.fit(rest.table, rest, rest.weights).fitted
+            fit = partial(member.fit, rest.table, rest, rest.weights)
+            predictor = journal.once(("rest",), fit, tells=True).fitted
         else:
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
         return cells_of(rest.table, heldout.X, predictor, add_one_unigram(rows_with(rest), 1))

@@ -79,6 +79,10 @@ class ColumnClusters(Joinable[Params, Statistics]):
         rows = np.broadcast_to(uniform, (X.shape[0], len(uniform)))
         return Params(J, totals, _shares(J, totals), uniform), rows
 
+    def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        """Random ones: with columns to begin with, most of them rare, it ended no better."""
+        return self.random(X, rng)
+
     def mixed(self, params: Params, shares: Array) -> Params:
         """Parameters of clusters that are made of these."""
         J, proportions = params.memberships @ shares, params.proportions @ shares

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcooc.em import Growing, Leg, Split, fit
-from skcooc.em.legs import Observe, Solver
+from skcooc.em.legs import Observe, Run, Solver
 from skcooc.em.splitting import path
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.row_clusters import Params as ClusterParams
@@ -72,17 +72,18 @@ def grow(
     rng: np.random.Generator,
     heldout: HeldOut | None,
     observe: Observe,
+    resume: Run | None = None,
 ) -> Growth:
     """Anneal a model from the critical temperature on, and make a tree of its splits.
 
     This ends where there are ``n_clusters`` of them, or where they no longer predict held-out
     observations better: memo, section 5.1. ``max_iter`` and ``tol`` are those of EM at every
-    temperature.
+    temperature; ``resume`` is where it goes on that was cut short.
     """
     model = kind.model(n_clusters)
     betas = path(model.critical_beta(X), temperatures(model, X).high, COOLING)
     leg = Leg(model, X, betas[-1], max_iter, tol)
-    found = fit([Growing(leg, betas, heldout)], rng, solver, observe)
+    found = fit([Growing(leg, betas, heldout)], rng, solver, observe, resume=resume)
     splits = found.splits or []
     whole = division(splits)
     order = [whole.groups[leaf][0] for leaf in whole.tree.leaves] if splits else [0]

@@ -16,6 +16,7 @@ from skcooc.equations.memberships import (
     relative,
     worst_explained,
 )
+from skcooc.equations.seeds import n_objects, seeds, weighted
 from skcooc.equations.starts import best_start, soft_start
 from skcooc.protocol import Array, Block, Counts, Joinable, Need, OnlineModel, Rows
 from skcooc.simplex import diluted, log, normalise, sums
@@ -76,6 +77,17 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
         rows = np.broadcast_to(weights, (X.shape[0], len(weights)))
         unit = np.array(self.object_size(X), dtype=dtype)
         return Params(normalise(noise, axis=0, otherwise=0.0), weights, unit), rows
+
+    def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        """Components that begin with rows."""
+        params, rows = self.random(X, rng)
+        objects, totals = X.sample(n_objects(self.n_clusters), rng), X.column_sums
+        if self.object_weights == "equal":
+            objects = weighted(objects, params.unit * reciprocals(objects.sum(axis=1)))
+            factors = X.by_row(partial(self._factors_and_sums, unit=params.unit))
+            totals = X.total(_weighted, factors)[:, 0]
+        components = seeds(objects, totals / totals.sum(), self.n_clusters, rng).astype(X.dtype)
+        return params._replace(components=normalise(components, axis=0, otherwise=0.0)), rows
 
     def mixed(self, params: Params, shares: Array) -> Params:
         """Parameters of clusters that are made of these."""

@@ -13,25 +13,29 @@ from skcooc.em.splitting import mixed
 from skcooc.equations.memberships import usual_beta
 from skcooc.protocol import Array, Clustering, Counts, Joinable, Params, Statistics
 
-SPARE = 2  # as many clusters as asked for, of which some will share what others divide
-ROUNDS = (16, 8, 3)  # runs of each round
-ROUND_ITERATIONS = 8
+SPARE = 3  # clusters for one more, so that some may share what others divide
+FIRST_ITERATIONS = 4  # with those to spare
+ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half goes on
+CLUSTERS, FEWEST, MOST = 64, 4, 8  # of all runs together, if that makes so many runs
 START_ITERATIONS, START_TOL, START_RELAXATION = 30, 1e-5, 1.8
 
 
 def best_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
-    """The best of sixteen short runs at the temperature that is usually best.
+    """The best of a few short runs at the temperature that is usually best.
 
     From a random start two clusters share what is one, and one has what are two, whence EM never
-    gets away. So each run begins with more clusters than asked for, and those that are alike are
-    joined. Then the runs race: the better half goes on.
+    gets away. So each run begins with objects far from each other, and with more clusters than
+    asked for, of which those that are alike are joined. Then the runs race: the better half goes
+    on. The more clusters there are, the less the runs differ, so that there are fewer of them.
     """
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
-    beta = usual_beta(model, X)
-    states = [_joined_start(model, X, beta, rng) for _ in range(ROUNDS[0])]
-    for n_runs in ROUNDS:
-        states = ranked([_run(model, X, beta, rng, state) for state in states[:n_runs]])
+    leg = Leg(model, X, usual_beta(model, X), FIRST_ITERATIONS, 0.1 * START_TOL)
+    n_runs = min(MOST, max(FEWEST, CLUSTERS // model.n_clusters))
+    states = [_joined_start(model, leg, rng) for _ in range(n_runs)]
+    for n_iter in ROUNDS:
+        ended = ranked([_run(replace(leg, max_iter=n_iter), rng, state) for state in states])
+        states = ended[: (len(ended) + 1) // 2]
     return states[0]
 
 
@@ -91,23 +95,14 @@ def _ward(overlaps: Array) -> Array:
     return cost
 
 
-def _joined_start(
-    model: Joinable[Params, Statistics], X: Counts, beta: float, rng: np.random.Generator
-) -> State:
+def _joined_start(model: Joinable[Params, Statistics], leg: Leg, rng: np.random.Generator) -> State:
     """A short run with clusters to spare, joined until there are as many as there should be."""
-    more = replace(model, n_clusters=SPARE * model.n_clusters)  # type: ignore[type-var]
-    found = _run(more, X, beta, rng)
+    n_clusters = model.n_clusters + model.n_clusters // SPARE
+    more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
+    found = _run(replace(leg, model=more), rng, State(*more.seeded(leg.X, rng)))
     state = State(found.params, found.rows)
-    return mixed(model, state, joined(model.overlaps(X, *state), model.n_clusters))
+    return mixed(model, state, joined(model.overlaps(leg.X, *state), model.n_clusters))
 
 
-def _run(
-    model: Joinable[Params, Statistics],
-    X: Counts,
-    beta: float,
-    rng: np.random.Generator,
-    start: State | None = None,
-) -> Fit:
-    leg = Leg(model, X, beta, ROUND_ITERATIONS, 0.1 * START_TOL)
-    begin = start or State(*model.random(X, rng))
-    return fit([leg], rng, OverRelaxation(START_RELAXATION), start=begin)
+def _run(leg: Leg, rng: np.random.Generator, start: State) -> Fit:
+    return fit([leg], rng, OverRelaxation(START_RELAXATION), start=start)

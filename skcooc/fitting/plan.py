@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.counts.threads import n_threads
-from skcooc.em import Bursts, Cooling, Leg, Split, TemperatureRange
+from skcooc.em import Bursts, Cooling, Leg, Run, Split, TemperatureRange
 from skcooc.em.legs import Observe, Part, Solver
 from skcooc.em.refinements import N_EXPONENTS, N_LEFT_OUT, N_PRIORS
 from skcooc.em.scales import Scale, scales
@@ -104,7 +104,8 @@ class Grown(NamedTuple):
     splits: list[Split] | None  # None where nothing was to be learned
 
 
-Grow = Callable[[Block, Options, np.random.Generator, HeldOut | None, Observe], Grown]
+# The last one is where it goes on that was cut short.
+Grow = Callable[[Block, Options, np.random.Generator, HeldOut | None, Observe, Run | None], Grown]
 Diluted = Callable[[Any, Array, float], Params]  # each component is in this share the distribution
 Stages = list[tuple[Model, int | None]]  # models, and for how many iterations at most
 

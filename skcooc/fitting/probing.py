@@ -21,11 +21,14 @@ from skcooc.em.refinements import (
     search_smaller,
 )
 from skcooc.em.temperature import Probe, Sought, best, search, search_coarsely
+from skcooc.fitting.journal import Journal, Name
 from skcooc.fitting.plan import Aims, Options, Plan
 from skcooc.fitting.restarts import Progress
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
 from skcooc.protocol import Block, Model, Params
+
+PROBES: Name = ("begun",)  # of the parts of a journal that are short fits
 
 
 class Tried(NamedTuple):
@@ -33,27 +36,54 @@ class Tried(NamedTuple):
 
     validation: Validation
     predicted: Known
-    params: Params
+    params: Params | None = None  # None where it is a mean of several
+
+
+class Tries:
+    """What short fits have found so far: validations in order, and the best fit of each search."""
+
+    def __init__(self) -> None:
+        self.validations: list[Validation] = []
+        self.leaders: dict[Sought, Tried] = {}
+
+    def add(self, tried: Tried, sought: Sought) -> None:
+        """Of equals the last one leads."""
+        leader = self.leaders.setdefault(sought, tried).validation
+        if tried.validation.perplexity <= leader.perplexity:
+            self.leaders[sought] = tried
+        self.validations.append(tried.validation)
 
 
 class Probes:
     """Short fits at one temperature after the other, from one and the same state.
 
     The observations held out judge a temperature; the best fit of each search is kept, and the
-    state in which all begin. Threads may call it side by side.
+    state in which all begin. Threads may call it side by side. What was tried before, in the same
+    order, is not fitted again.
     """
 
-    def __init__(self, plan: Plan, X: Block, heldout: HeldOut, options: Options) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        X: Block,
+        heldout: HeldOut,
+        options: Options,
+        tries: Tries | None = None,
+    ) -> None:
         self._plan, self.heldout, self._options = plan, heldout, options.short
         self._tables = plan.scales(X)
         self._lock = Lock()
         self._kept: dict[int, State] = {}
-        self._leaders: dict[Sought, Tried] = {}
+        self._tries = tries or Tries()
+        self._before = iter(list(self._tries.validations))
 
     def __call__(
         self, beta: float, model: Model | None = None, sought: Sought = "beta"
     ) -> Validation:
         """Try a temperature, or a model that differs in what is sought."""
+        with self._lock:
+            if (known := next(self._before, None)) is not None:
+                return known
         plan = self._plan if model is None else replace(self._plan, equations=model)
         parts = plan.legs(self._tables, beta, self._options, cooled=False)
         # What comes before the last leg does not depend on beta, where there is a burn-in.
@@ -62,14 +92,12 @@ class Probes:
         predicted = self.heldout.predicted(plan.equations, *state)
         tried = Tried(self.heldout.score(predicted), predicted, state.params)
         with self._lock:
-            leader = self._leaders.setdefault(sought, tried).validation
-            if tried.validation.perplexity <= leader.perplexity:  # of equals the last one leads
-                self._leaders[sought] = tried
+            self._tries.add(tried, sought)
         return tried.validation
 
     def leader(self, best: Probe) -> Tried:
         """The best one of its search."""
-        return self._leaders[best.sought]
+        return self._tries.leaders[best.sought]
 
     def _after(self, shared: Sequence[Part], first: Part) -> State:
         """The state after the legs that do not depend on the temperature tried."""
@@ -185,24 +213,32 @@ def find(
     aims: Aims,
     options: Options,
     progress: Progress,
+    journal: Journal,
 ) -> Found:
     """Probe temperatures, and what else is looked for at the best of them."""
     with threads(options.n_threads) as map, progress.searching() as observe:
         X = train.spread(options.n_threads, map)
 
-        def few(model: Model) -> Probes:
-            fewer = replace(plan.searching, equations=model, beginner=None)
-            return Probes(fewer, X, heldout, options)
+        def tries(plan: Plan, name: str) -> Probes:
+            before = journal.once((*PROBES, name), Tries)
+            return Probes(plan, X, heldout, options, before)
 
-        probes = Probes(plan.searching, X, heldout, options)
-        seeker = Search(plan, aims, probes, observe)
+        def few(model: Model) -> Probes:
+            return tries(replace(plan.searching, equations=model, beginner=None), "few")
+
+        def kept(probe: Probe) -> bool:
+            journal.tell()
+            return observe(probe)
+
+        probes = tries(plan.searching, "all")
+        seeker = Search(plan, aims, probes, kept)
         found = seeker.temperatures(within, few)
         for further in (seeker.exponents, seeker.priors, seeker.left_out, seeker.smaller):
             found += further(best(found))
         won = best(found)
         leader, model = probes.leader(won), seeker.tuned(won)
         if plan.bursts is not None:  # what predicts is to be as bursty as what is fitted then
-            bursty = Probes(plan, X, heldout, options)
+            bursty = tries(plan, "bursty")
             bursty(won.beta, model, won.sought)
             leader = bursty.leader(won)._replace(params=leader.params)
     return Found(found, model, leader)

@@ -15,40 +15,31 @@ from skcooc.em import Fit, Record, Run, State, fit
 from skcooc.em.legs import Observe, Part, ignore
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import unknown_rows
+from skcooc.fitting.journal import Journal, Name
 from skcooc.fitting.plan import Diluted, Grown, Options, Plan
 from skcooc.fitting.tasks import BlockTasks
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
 from skcooc.protocol import Counts, Model, Params, T
 
+STARTS: Name = ("start",)  # of the parts of a journal that are random starts
 DILUTION = 0.01  # share of the unigram in components that go on with more observations
 
 
-class Underway(NamedTuple):
-    """A random start that has not ended."""
+class Begun(NamedTuple):
+    """What comes before the random starts: the structure of the model, and the temperature."""
 
-    run: Run
-    random: Mapping[str, object]  # state of the generator of random numbers
-
-
-class Unfinished(NamedTuple):
-    """What a fit has found so far, and where it is: all that it needs to go on."""
-
-    seeds: tuple[int, ...]  # one for each random start
-    warm: bool  # whether it goes on from an earlier fit
     grown: Grown
     probes: list[Probe]
     beta: float  # to fit at
-    ended: dict[int, Fit]  # random starts by number
-    underway: dict[int, Underway]
     validation: Validation | None = None  # of what is held out, by the best probe
     predicted: Known | None = None  # of the same, by the same
     params: Params | None = None  # with which the first start begins; None where it is random, too
 
 
-# A random start after an iteration, and all that the fit needs to go on; True stops.
-Watch = Callable[[Record, State, Unfinished], bool]
-AtIteration = Callable[[Model, Record, State, Unfinished], dict[str, object]]
+# A random start after an iteration, what came before it, and all that has been found; True stops.
+Watch = Callable[[Record, State, Begun, Journal], bool]
+AtIteration = Callable[[Model, Record, State, Begun, Journal], dict[str, object]]
 
 
 class Watched(NamedTuple):
@@ -115,9 +106,11 @@ class Progress:
             return None
         iterations = BlockTasks(task, "iteration", n_blocks, self._data)
 
-        def watch(record: Record, state: State, unfinished: Unfinished) -> bool:
+        def watch(record: Record, state: State, begun: Begun, journal: Journal) -> bool:
             return iterations.end(
-                reconstruction_attributes=lambda: self._attributes(model, record, state, unfinished)
+                reconstruction_attributes=lambda: self._attributes(
+                    model, record, state, begun, journal.of(None)
+                )
             )
 
         return Watched(watch, iterations.after_block)
@@ -137,7 +130,8 @@ class Progress:
 
 def best_restart(
     plan: Plan,
-    unfinished: Unfinished,
+    begun: Begun,
+    journal: Journal,
     train: Counts,
     heldout: HeldOut | None,
     options: Options,
@@ -149,38 +143,35 @@ def best_restart(
     The plan is of the model that has grown, if it grows. ``start`` is what a warm start goes on
     from. The fit has statistics at its parameters.
     """
-    model, seeds, beta = plan.equations, unfinished.seeds, unfinished.beta
-    ended, underway = dict(unfinished.ended), dict(unfinished.underway)
+    model, seeds = plan.equations, options.seeds
     n_outer, n_inner = shares(options.n_jobs, len(seeds))
 
     def run(number: int, watched: Watched | None) -> Fit:
-        if number in ended:
-            return ended[number]
-        rng, resume = np.random.default_rng(seeds[number]), start
-        if number in underway:
-            resume, rng.bit_generator.state = underway[number]
+        rng, name = np.random.default_rng(seeds[number]), (*STARTS, number, "run")
+        resume = journal.resumed(name, rng) or start
 
         def observe(record: Record, state: State, run: Run) -> bool:
-            underway[number] = Underway(run, rng.bit_generator.state)
-            now = unfinished._replace(ended=dict(ended), underway=dict(underway))
-            return watched is not None and watched.after_iteration(record, state, now)
+            return watched is not None and watched.after_iteration(record, state, begun, journal)
 
         with threads(n_inner) as map:
             X = train.spread(n_inner, map)
             if watched is not None:
                 X = X.watched(watched.after_block)
-            params = None if number else unfinished.params  # other starts are random
-            parts, begin = _way(plan, X, beta, options, heldout, start is not None, params)
-            observed = observe if watched is not None or options.resumable else ignore
+            params = None if number else begun.params  # other starts are random
+            warm = start is not None
+            parts, begin = _way(plan, X, begun.beta, options, heldout, warm, params)
+            noted = watched is not None or options.resumable
+            observed = journal.noting(name, rng, observe) if noted else ignore
             found = fit(parts, rng, options.solver, observed, begin, resume)
             settled = _settled(found, model, X)
-            end = _end(underway[number].run, found, X) if options.resumable else None
-            ended[number] = settled._replace(end=end)
-        underway.pop(number, None)
-        return ended[number]
+            end = _end(journal.noted(name).run, found, X) if options.resumable else None
+        return settled._replace(end=end)
+
+    def ended(number: int, watched: Watched | None) -> Fit:
+        return journal.once((*STARTS, number), lambda: run(number, watched))
 
     tasks = [(number, progress.restart(model, train.n_blocks)) for number in range(len(seeds))]
-    return min(in_threads(run, tasks, n_outer), key=_loss)
+    return min(in_threads(ended, tasks, n_outer), key=_loss)
 
 
 def _way(

@@ -11,15 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from skcooc.counts.threads import threads
-from skcooc.em import Fit, Run, TemperatureRange
+from skcooc.em import Fit, Record, Run, State, TemperatureRange
 from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import Probe, best
+from skcooc.fitting.journal import Journal, Name
 from skcooc.fitting.plan import Aims, Grown, Options, Plan
 from skcooc.fitting.probing import Probes, find
-from skcooc.fitting.restarts import Progress, Unfinished, best_restart
+from skcooc.fitting.restarts import Begun, Progress, best_restart
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, Counts, Model
+
+BEGUN: Name = ("begun",)  # parts of a journal
+GROWN: Name = (*BEGUN, "grown")
 
 
 class Fitted(NamedTuple):
@@ -42,25 +46,24 @@ def fit(
     sample: Block,
     options: Options,
     progress: Progress,
+    journal: Journal,
     start: Run | None = None,
-    resume: Unfinished | None = None,
 ) -> Fitted:
     """Fit a model to counts.
 
     The temperature is chosen on the sample, rows of X or all. A warm start has neither burn-in nor
-    search: ``start`` is what it goes on from. ``resume`` is what was done before the fit was cut
+    search: ``start`` is what it goes on from. The journal has what was found before the fit was cut
     short.
     """
-    if resume:
-        options = replace(options, seeds=resume.seeds)
     train, heldout = hold_out(sample, *options.division) if options.holds_out else (sample, None)
     aims = plan.aims(sample)
-    begun = resume or _begun(plan, train, heldout, aims, options, progress, start is not None)
+    begin = partial(_begun, plan, train, heldout, aims, options, progress, journal)
+    begun = journal.once(BEGUN, begin)
     grown = begun.grown
     seed = replace(plan, equations=grown.seed)
     X, judge = (train, heldout) if options.early_stopping else (X, None)
-    del train  # the final fit needs the memory
-    fit = best_restart(seed, begun, X, judge, options, progress, start)
+    del train, begin  # the final fit needs the memory
+    fit = best_restart(seed, begun, journal, X, judge, options, progress, start)
     fit = fit._replace(splits=fit.splits if grown.splits is None else grown.splits)
     smoothing = chosen_smoothing(options.smoothing, fit.validation or begun.validation)
     unigram = add_one_unigram(X.column_sums, X.grain)
@@ -88,7 +91,7 @@ def _shares(X: Block, mass: float) -> Array:
 def probes_of(plan: Plan, X: Block, options: Options) -> Probes:
     """What tries temperatures on counts, a part of which it holds out; with one thread."""
     rest, heldout = hold_out(X, *options.division)
-    seed = _grown(plan, rest, heldout, options, lambda: nullcontext(ignore)).seed
+    seed = _grown(plan, rest, heldout, options, lambda: nullcontext(ignore), Journal()).seed
     plan = replace(plan.searching, equations=seed)
     return Probes(plan, rest.spread(1, map), heldout, options)
 
@@ -100,29 +103,23 @@ def _begun(
     aims: Aims,
     options: Options,
     progress: Progress,
-    warm: bool,
-) -> Unfinished:
+    journal: Journal,
+) -> Begun:
     """What comes before the random starts: the structure of the model, and the temperature."""
-    grown = _grown(plan, train, heldout, options, progress.growing)
+    grown = journal.once(
+        GROWN,
+        lambda: _grown(plan, train, heldout, options, progress.growing, journal),
+        tells=plan.grow is not None,
+    )
     within = options.beta
     if heldout is None or not isinstance(within, TemperatureRange):
-        return Unfinished(options.seeds, warm, grown, [], float(within), {}, {})  # type: ignore[arg-type]
+        return Begun(grown, [], float(within))  # type: ignore[arg-type]
     seed = replace(plan, equations=grown.seed)
-    probes, model, leader = find(seed, train, heldout, within, aims, options, progress)
+    found, model, leader = find(seed, train, heldout, within, aims, options, progress, journal)
     if plan.grow is None:
         grown = Grown(model, model, None)
-    return Unfinished(
-        options.seeds,
-        warm,
-        grown,
-        probes,
-        best(probes).beta,
-        {},
-        {},
-        leader.validation,
-        leader.predicted,
-        leader.params if plan.hands_on else None,
-    )
+    params = leader.params if plan.hands_on else None
+    return Begun(grown, found, best(found).beta, leader.validation, leader.predicted, params)
 
 
 def _grown(
@@ -131,10 +128,19 @@ def _grown(
     heldout: HeldOut | None,
     options: Options,
     growing: Callable[[], AbstractContextManager[Observe]],
+    journal: Journal,
 ) -> Grown:
     """The model, with what its structure learns from the observations fitted."""
     if plan.grow is None:
         return Grown(plan.equations, plan.equations, None)
+    rng, name = np.random.default_rng(options.seeds[0]), (*GROWN, "run")
+    resume = journal.resumed(name, rng)
     with threads(options.n_threads) as map, growing() as observe:
         X = train.spread(options.n_threads, map)
-        return plan.grow(X, options, np.random.default_rng(options.seeds[0]), heldout, observe)
+
+        def told(record: Record, state: State, run: Run) -> bool:
+            journal.tell(ended=False)
+            return observe(record, state, run)
+
+        noted = journal.noting(name, rng, told)
+        return plan.grow(X, options, rng, heldout, noted, resume)

@@ -35,19 +35,6 @@ class Division(NamedTuple):
     smoothing: float | Literal["auto"]
 
 
-class Leader:
-    """What has predicted held-out observations best so far."""
-
-    def __init__(self) -> None:
-        self.validation: Validation | None = None
-        self.predicted: Known | None = None
-
-    def offer(self, validation: Validation, predicted: Known) -> None:
-        """Take the lead, if this is better; of equals the last one has it."""
-        if self.validation is None or validation.perplexity <= self.validation.perplexity:
-            self.validation, self.predicted = validation, predicted
-
-
 class Judged(NamedTuple):
     """What was predicted of observations held out, by the best fit to the others."""
 
@@ -72,12 +59,18 @@ class HeldOut:
         return Known(Factors(*model.predicting(params, rows)).cells(self.X))
 
     def score(self, predictor: Predictor) -> Validation:
-        """Score predictions for these rows."""
+        """Score predictions for these rows; ValueError where they are no numbers."""
         known, s = Known(predictor.cells(self.X)), self.smoothing
         if s is None:
             s = best_smoothing(known, self.background, self.X)
         counts, logs = self.X.observations, log_cells(smoothed(known, self.background, s), self.X)
-        return Validation(float(np.exp(-(counts * logs).sum() / counts.sum())), s)
+        perplexity = float(np.exp(-(counts * logs).sum() / counts.sum()))
+        if np.isnan(perplexity):
+            raise ValueError(
+                "What is held out has no perplexity: the counts of X, or their weights, are too "
+                "many orders of magnitude apart. Leave out rows that sum to next to nothing."
+            )
+        return Validation(perplexity, s)
 
 
 TO_TUNE = (

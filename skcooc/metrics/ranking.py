@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skcooc.protocol import Array, TableLike
-from skcooc.tables import sound
+from skcooc.tables import as_table, sound
 
 
 def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array:
@@ -48,7 +48,7 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
     >>> average_precision_by_query(relevance, scores).round(3)
     array([0.833, 0.5  ])
     """
-    judged = check_array(sound(relevance, "relevance"), accept_sparse="csr", dtype=None)
+    judged = check_array(sound(as_table(relevance), "relevance"), accept_sparse="csr", dtype=None)
     relevant: Array = (judged.toarray() if sp.issparse(judged) else judged).astype(bool)
     values: Array = check_array(scores, dtype=np.float64)
     if relevant.shape != values.shape:

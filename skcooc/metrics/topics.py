@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TypeAlias, TypeGuard, cast
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,7 +123,11 @@ def topic_diversity(components: ArrayLike | Names, n_features: int = 25) -> floa
 
 def _named(components: ArrayLike | Names) -> TypeGuard[Names]:
     """Whether topics are lists of names."""
-    first = next(iter(cast(Iterable[Iterable[object]], components)))
+    if isinstance(components, np.ndarray):
+        return components.dtype.kind in "UO" and components.ndim == 2
+    first: object = next(iter(components), None) if isinstance(components, Sequence) else None
+    if isinstance(first, str) or not isinstance(first, Sequence | np.ndarray):
+        return False
     return isinstance(next(iter(first), None), str)
 
 

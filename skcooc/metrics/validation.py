@@ -8,12 +8,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc.protocol import CSR, Array, TableLike
-from skcooc.tables import check_total, sound
+from skcooc.tables import as_table, check_total, sound
 
 
 def check_counts(X: TableLike) -> CSR:
     """Counts in float64, a copy without stored zeros; ValueError where X has others, or none."""
-    X = check_array(sound(X), accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
+    X = sound(as_table(X))
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     X = sp.csr_array(X, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()

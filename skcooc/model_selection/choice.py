@@ -20,17 +20,17 @@ class Choice(NamedTuple):
     errors: Array  # (n_candidates,): of the differences from the best, paired over folds
 
 
-def one_standard_error(scores: Array, order: Sequence[int]) -> Choice:
-    """The first candidate in this order that is within a standard error of the best.
+def one_standard_error(scores: Array) -> Choice:
+    """The first candidate that is within a standard error of the best.
 
-    ``scores`` (n_candidates, n_folds) are log-likelihoods. The error is that of the mean
-    difference from the best candidate on the same folds. Where the best is the last, and the one
-    before is not as good, the curve has not ended, and the last is taken.
+    ``scores`` (n_candidates, n_folds) are log-likelihoods, from few components to many. The error
+    is that of the mean difference from the best candidate on the same folds. Where the best is the
+    last, and the one before is not as good, the curve has not ended, and the last is taken.
 
     >>> scores = np.array([[-5.0, -5.2], [-4.0, -4.1], [-4.0, -4.11], [-3.9, -4.12]])
-    >>> one_standard_error(scores, [0, 1, 2, 3])[:3]
+    >>> one_standard_error(scores)[:3]
     (1, 3, False)
-    >>> one_standard_error(scores[:2], [0, 1])[:3]
+    >>> one_standard_error(scores[:2])[:3]
     (1, 1, True)
     """
     best = int(scores.mean(axis=1).argmax())
@@ -38,24 +38,29 @@ def one_standard_error(scores: Array, order: Sequence[int]) -> Choice:
     errors = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
     within = behind.mean(axis=1) <= errors
     within[best] = True  # its difference from itself is no number where it is impossible
-    at = next(i for i in order if within[i])
-    return Choice(at, best, len(order) > 1 and at == order[-1], errors)
+    at = int(within.argmax())
+    return Choice(at, best, _is_last(at, errors), errors)
 
 
-def largest(criterion: Array, order: Sequence[int]) -> Choice:
+def largest(criterion: Array) -> Choice:
     """The candidate with the largest criterion; it has no error."""
     best = int(criterion.argmax())
-    return Choice(best, best, len(order) > 1 and best == order[-1], np.zeros(len(criterion)))
+    return Choice(best, best, _is_last(best, criterion), np.zeros(len(criterion)))
+
+
+def _is_last(at: int, candidates: Array) -> bool:
+    """Whether there is nothing beyond to compare it with, though there is before."""
+    return 0 < at == len(candidates) - 1
 
 
 def in_words(
     sizes: Sequence[Sizes], choice: Choice, results: Mapping[str, Array], criterion: str
 ) -> str:
     """What was found, in plain words, and what to go by where it is nothing."""
-    at, order = choice.at, sorted(range(len(sizes)), key=lambda i: _product(sizes[i]))
+    at = choice.at
     name = _named(sizes[at])
     if choice.still_falling:
-        return " ".join([_falling(sizes, order, results, criterion), _instead(sizes, at, results)])
+        return " ".join([_falling(sizes, results, criterion), _instead(sizes, at, results)])
     if criterion == "icl":
         reason = f"{name} components: their integrated likelihood (ICL) is the largest."
     else:
@@ -63,16 +68,14 @@ def in_words(
     return f"{reason} {_alike(sizes, at, results)}"
 
 
-def _falling(
-    sizes: Sequence[Sizes], order: Sequence[int], results: Mapping[str, Array], criterion: str
-) -> str:
-    before, last = (_named(sizes[i]) for i in order[-2:])
+def _falling(sizes: Sequence[Sizes], results: Mapping[str, Array], criterion: str) -> str:
+    before, last = (_named(these) for these in sizes[-2:])
     if criterion == "icl":
         return (
             f"The integrated likelihood (ICL) is still rising at {last} components, the most tried."
         )
     scores = results["mean_test_score"]
-    gain = 1 - np.exp(scores[order[-2]] - scores[order[-1]])
+    gain = 1 - np.exp(scores[-2] - scores[-1])
     return (
         f"The held-out perplexity is still falling at {last} components, the most that were tried: "
         f"by {gain:.1%} from {before} on. These data name no number of components so far, and "
@@ -106,10 +109,6 @@ def _alike(sizes: Sequence[Sizes], at: int, results: Mapping[str, Array]) -> str
         f"Of {_named(sizes[at])}, {results['n_distinct'][at]:.3g} are distinct; components of two "
         f"halves of the observations agree by {halves:.2f}, of two starts by {starts:.2f} (cosine)."
     )
-
-
-def _product(sizes: Sizes) -> tuple[int, Sizes]:
-    return int(np.prod(sizes)), sizes
 
 
 def _named(sizes: Sizes) -> str:

@@ -8,28 +8,22 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
-import joblib
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
-from skcooc.model_selection.candidates import Sizes, explore
-from skcooc.model_selection.choice import in_words, largest, one_standard_error
-from skcooc.model_selection.folds import Data, Folding, Params, observation_folds
-from skcooc.model_selection.path import is_hard
-from skcooc.model_selection.results import cv_results
-from skcooc.model_selection.search import Hooks, Search, fitting
+from skcooc.fitting.journal import Journal, taken_up
+from skcooc.model_selection.candidates import Sizes, Visit, explore, go_through
+from skcooc.model_selection.conclusion import Criterion, conclude, criterion_of
+from skcooc.model_selection.folds import Data, Folding, Params
+from skcooc.model_selection.search import Hooks, Search
 from skcooc.model_selection.sizes import check_candidates, limits_of, sizes_of
-from skcooc.model_selection.splits import ObservationSplit
-from skcooc.model_selection.survey import Survey
-from skcooc.model_selection.target import Target
-from skcooc.protocol import RandomState, TableLike
+from skcooc.model_selection.survey import Survey, surveyed
+from skcooc.protocol import Array, RandomState, TableLike
 
 N_FOLDS = 5
 
@@ -44,11 +38,10 @@ class ComponentSearchCV(Search):
     most texts, there is no such number: ``still_falling_`` is then True, a warning and ``summary``
     say so, and the largest candidate is taken.
 
-    An `AspectModel` with more components begins with one that has fewer, some of which are split,
-    and with the temperature found there. So the whole curve costs, for each part of the data, three
-    to four fits of the largest number. Other models are fitted from the start.
-
-    Hard clusterings are told apart by the exact integrated likelihood of all observations
+    A few aspect models with ever more components, some of which are split, come first; all others
+    begin with one that has more, the most alike of which are joined. So a curve costs, for each
+    part of the data, two to three fits of the largest number. Other models are fitted from the
+    start. Hard clusterings are told apart by the exact integrated likelihood of all observations
     (:func:`skcooc.metrics.integrated_complete_likelihood`), the largest of several starts.
 
     Parameters
@@ -59,9 +52,9 @@ class ComponentSearchCV(Search):
         ``n_row_components`` and ``n_column_components``). Clones of it are fitted.
 
     candidates : sequence of int, sequence of pairs of int, or "auto", default="auto"
-        Numbers of components; pairs where both sides have one. "auto" begins with two and goes on
-        by half as many more, of both sides at once, until the last two are no better than the best;
-        then it refines the best in ever shorter steps, down to one, or a 25th of it.
+        Numbers of components; pairs where both sides have one. "auto" tries 2, 3, 5, 8, 16, and so
+        on by doubling, of both sides at once, until one is no better by more than a standard error;
+        then numbers around the best in ever shorter steps, down to one, or a 25th of it.
 
     max_components : int, default=100
         Largest number that "auto" tries, of each side.
@@ -93,17 +86,16 @@ class ComponentSearchCV(Search):
     still_falling_ : bool
         Whether the largest candidate is better than all others by more than a standard error.
     cv_results_ : dict of arrays
-        A row for each candidate, by ``params`` and ``param_*``: ``split*_test_score``,
-        ``mean_test_score``, ``std_test_score`` and ``rank_test_score``, mean log-likelihoods of a
-        held-out observation in nats; ``*_unseen_score``, those of observations in columns that are
-        new to their rows, given that they are such (`unseen_perplexity`); ``error_test_score`` and
-        ``error_unseen_score``, standard errors of the difference from the best, paired over folds;
+        A row for each candidate, from few components to many, by ``params`` and ``param_*``:
+        ``*_test_score``, mean log-likelihoods of a held-out observation in nats;
+        ``*_unseen_score``, those in columns that are new to their rows (`unseen_perplexity`);
+        ``error_*_score``, standard errors of the difference from the best, paired over folds;
         ``n_distinct``, the mean number of components, over starts, that have at least a tenth of an
         equal share of the observations, and a cosine below .9 to all larger ones;
         ``half_agreement`` and ``seed_agreement``, mean cosines of the components of two halves, and
         of two starts, matched by the Hungarian method; ``coherence``, mean
         :func:`skcooc.metrics.npmi_coherence`; ``beta``; ``icl`` of hard clusterings; ``work``,
-        components times iterations of a path; times in seconds, of all paths.
+        components times iterations, of one part of the data; times in seconds, of all parts.
     best_estimator_ : estimator
         Fitted to all data; where ``refit``.
     best_params_ : dict
@@ -119,16 +111,15 @@ class ComponentSearchCV(Search):
     TypeError
         Where the estimator has no such number.
     ValueError
-        Where candidates are none, or too large.
+        Where candidates are no numbers, or ``cv`` has one fold.
 
     Notes
     -----
-    A search that was interrupted goes on where it was when ``fit`` is called with the same data and
-    parameters. With :class:`skcooc.callbacks.Checkpoint` it can do so in another process: ``fit``
-    of what ``read_checkpoint`` reads goes on.
+    An interrupted search goes on when ``fit`` is called with the same data and parameters; with
+    :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
 
-    Fits on a path are plain: an aspect model neither leaves observations out nor looks for a
-    pseudo-count there, and holds ``validation_fraction`` out of each part to find its temperature.
+    Fits of the search are plain: an aspect model neither leaves observations out nor looks for a
+    pseudo-count, and holds ``validation_fraction`` out of each part to find its temperature.
     ``best_estimator_`` is what ``estimator.fit`` makes.
 
     References
@@ -148,6 +139,8 @@ class ComponentSearchCV(Search):
     >>> search.transform(X[:2]).shape
     (2, 4)
     """
+
+    _unfinished: Journal
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "score"])],
@@ -189,14 +182,13 @@ class ComponentSearchCV(Search):
         y : None
             Ignored.
         **params : dict
-            Parameters of the ``fit`` of the estimator, such as ``sample_weight`` of rows, or of
-            observations where X is Dyads, and ``groups`` for the splitter.
+            For the ``fit`` of the estimator, such as ``sample_weight``, and ``groups`` of ``cv``.
 
         Returns
         -------
         self : object
         """
-        names, criterion = sizes_of(self.estimator), self._criterion()
+        names, criterion = sizes_of(self.estimator), criterion_of(self.estimator, self.criterion)
         given = check_candidates(self.candidates, names)
         data, split_params = self._routed(X, y, params)
         hooks = Hooks(estimator=self, X=data.X, y=data.y, metadata=data.params)
@@ -206,16 +198,23 @@ class ComponentSearchCV(Search):
         task.call_on_fit_task_begin(**hooks)
         with threads(1):  # throughout: by turns BLAS would have one thread, or several
             survey = self._begun(names, data, split_params)
-            self._look(survey, given, limits_of(names, data.X, self.max_components), task, hooks)
+            visit = self._visit(survey, criterion, task, hooks)
+            if given is None:
+                explore(visit, limits_of(names, data.X, self.max_components))
+            else:
+                go_through(visit, given)
         task.call_on_fit_task_end(**hooks)
-        new = copy.copy(
-            self
-        )  # a refit that fails leaves self as it was, with all that was searched
-        new._conclude(survey, criterion)
+        new = copy.copy(self)  # a refit that fails leaves self as it was, with all that was found
+        new.__dict__.update(conclude(survey, criterion))
+        new.scorer_, new.multimetric_ = check_scoring(self.estimator), False
         if self.refit:
-            new._refit(data, root.subcontext(task_name="refit-with-best-params"), hooks)
-        del self._unfinished
+            refit = root.subcontext(task_name="refit-with-best-params")
+            best = clone(self.estimator).set_params(**new.best_params_)
+            new._fit_best(best, data, refit, hooks)
+        del self._unfinished, new._unfinished
         self.__dict__.update(vars(new))
+        if self.still_falling_:
+            warnings.warn(self._summary, UserWarning, stacklevel=3)
         root.call_on_fit_task_end(**hooks)
         return self
 
@@ -224,86 +223,24 @@ class ComponentSearchCV(Search):
         check_is_fitted(self, "best_n_components_")
         return self._summary
 
-    def _criterion(self) -> str:
-        hard = is_hard(self.estimator)
-        if self.criterion == "icl" and not hard:
-            raise ValueError("criterion='icl' is of hard clusterings: it needs hard=True, no tree.")
-        return ("icl" if hard else "held_out") if self.criterion == "auto" else self.criterion
-
     def _begun(self, names: Sequence[str], data: Data, split_params: Params) -> Survey:
         """What an interrupted fit of the same data has found so far, or nothing yet."""
-        params = self.get_params(deep=True)
-        asked = [params[name] for name in sorted(params) if name not in ("n_jobs", "refit")]
-        key = joblib.hash([asked, data, dict(split_params)])
-        if getattr(self, "_unfinished", (None, None))[0] != key:
-            seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_runs)
-            target, half = Target("", False), ObservationSplit(2, random_state=int(seeds[0]))
-            folds = observation_folds(target, data, self.cv, split_params)
-            if len(folds) < 2:
-                raise ValueError("cv has one fold: errors of differences need two or more.")
-            halves = observation_folds(target, data, half, {})
-            begun = Survey(self.estimator, names, data, folds, halves, seeds.tolist())
-            self._unfinished = key, begun
-        survey: Survey = self._unfinished[1]
-        return survey
+        how = self.cv, split_params, self.n_runs, self.random_state
+        journal = taken_up(self, data, dict(split_params))
+        return journal.once(("survey",), lambda: surveyed(self.estimator, names, data, *how))
 
-    def _look(
-        self,
-        survey: Survey,
-        given: Sequence[Sizes] | None,
-        limits: Sizes,
-        task: CallbackContext,
-        hooks: Hooks,
-    ) -> None:
-        """Visit the candidates given, or those that it takes."""
+    def _visit(
+        self, survey: Survey, criterion: Criterion, task: CallbackContext, hooks: Hooks
+    ) -> Visit:
+        """What visits a candidate, unless that was done before an interruption."""
 
-        def visit(sizes: Sizes) -> float:
-            if sizes not in survey.visited:
+        def visit(sizes: Sizes, again: bool = False) -> Array:
+            if survey.lacks(sizes, again):
                 name = f"K = {' x '.join(map(str, sizes))}"
                 step = task.subcontext(task_name=name).call_on_fit_task_begin(**hooks)
                 survey.visit(sizes, self._run)
-                step.call_on_fit_task_end(
-                    **hooks, reconstruction_attributes={"_unfinished": self._unfinished}
-                )
-            found = survey.visited[sizes]
-            return float(found["icl"] if criterion == "icl" else np.mean(found["test_score"]))
+                self._unfinished.tell()
+                step.call_on_fit_task_end(**hooks)
+            return survey.judged(sizes, criterion)
 
-        criterion = self._criterion()
-        if given is None:
-            explore(visit, limits)
-        for sizes in given or ():
-            visit(sizes)
-
-    def _conclude(self, survey: Survey, criterion: str) -> None:
-        """The attributes of all searches, but for those of the refit."""
-        params, tables = survey.tables()
-        sizes = list(survey.visited)
-        order = sorted(range(len(sizes)), key=lambda i: (np.prod(sizes[i]), sizes[i]))
-        choice = one_standard_error(tables["test_score"], order)
-        errors = {"error_test_score": choice.errors}
-        errors["error_unseen_score"] = one_standard_error(tables["unseen_score"], order).errors
-        if criterion == "icl":
-            choice = largest(tables["icl"], order)
-        folded = {name: table for name, table in tables.items() if table.ndim == 2}
-        flat = {name: table for name, table in tables.items() if table.ndim == 1}
-        results = {**cv_results(params, folded), **flat, **errors}
-        self.cv_results_ = {**results, "params": params}
-        self.n_splits_ = folded["test_score"].shape[1]
-        self.best_index_, self.best_params_ = choice.at, params[choice.at]
-        self.best_score_ = float(results["mean_test_score"][choice.at])
-        best = sizes[choice.at]
-        self.best_n_components_ = best[0] if len(best) == 1 else best
-        self.still_falling_ = choice.still_falling
-        self._summary = in_words(sizes, choice, results, criterion)
-        if choice.still_falling:
-            warnings.warn(self._summary, UserWarning, stacklevel=4)
-        self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
-        del self._unfinished
-
-    def _refit(self, data: Data, task: CallbackContext, hooks: Hooks) -> None:
-        best = clone(self.estimator).set_params(**self.best_params_)
-        with fitting(task, best, hooks):
-            best.fit(data.X, data.y, **data.params)
-        self.best_estimator_ = best
-        if hasattr(best, "feature_names_in_"):
-            self.feature_names_in_ = best.feature_names_in_
+        return visit

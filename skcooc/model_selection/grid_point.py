@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
@@ -11,12 +12,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from skcooc.em import TemperatureRange
+from skcooc.fitting.journal import Journal
 from skcooc.fitting.probing import Probes
 from skcooc.heldout import Validation
 from skcooc.model_selection.folds import Fold
 from skcooc.model_selection.racing import Race, around, zoom
 from skcooc.model_selection.target import Target
-from skcooc.protocol import Array
+from skcooc.protocol import Array, T
 
 CLEARLY = 0.01  # of log perplexity: by less, it may be for want of the data that a probe holds out
 RESOLUTION = 0.03  # of inverse temperatures; of their logarithms where these are searched
@@ -38,6 +40,17 @@ class Trial(NamedTuple):
 NOTHING = Trial(*4 * [np.nan])
 
 
+class Place(NamedTuple):
+    """Where the journal of a search has what is found with one choice of other parameters."""
+
+    journal: Journal
+    number: int
+
+    def once(self, what: str, candidate: int, fold: int, find: Callable[[], T]) -> T:
+        """What is known of a temperature in a fold; it is found first if it is not known."""
+        return self.journal.once((self.number, what, candidate, fold), find, tells=True)
+
+
 class GridPoint:
     """What is found at the temperatures visited, fold by fold, with all other parameters set.
 
@@ -52,9 +65,10 @@ class GridPoint:
         betas: Array | None,
         run: Run,
         observed: Observed,
+        at: Place,
     ) -> None:
         self._estimator, self._target, self._folds = estimator, target, folds
-        self._run, self._observed = run, observed
+        self._run, self._observed, self._at = run, observed, at
         prepared = run(self._prepared, [(fold,) for fold in folds])
         self._probes: list[Probes] = [probes for probes, _ in prepared]
         self.betas = resolved(prepared[0][1]) if betas is None else betas
@@ -91,16 +105,19 @@ class GridPoint:
         return [float(np.log(validation.perplexity)) for validation in found]
 
     def _validation(self, candidate: int, fold: int) -> Validation:
-        known = self.probes.get((candidate, fold))
-        return known or self._probes[fold](self.betas[candidate])
+        probe = partial(self._probes[fold], self.betas[candidate])
+        return self._at.once("probe", candidate, fold, probe)
 
     def _fit(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
         """log perplexity of fits of (temperature, fold) on the part of the fold that is scored."""
         names = [f"beta = {self.betas[c]:.3g}, fold {fold}" for c, fold in pairs]
         fits = [self._observed(name, clone(self._estimator)) for name in names]
-        found = self._run(self._trial, [(*p, fit) for p, fit in zip(pairs, fits, strict=True)])
+        found = self._run(self._known, [(*p, fit) for p, fit in zip(pairs, fits, strict=True)])
         self.trials.update(zip(pairs, found, strict=True))
         return [-trial.score for trial in found]
+
+    def _known(self, candidate: int, fold: int, fit: Fit) -> Trial:
+        return self._at.once("trial", candidate, fold, partial(self._trial, candidate, fold, fit))
 
     def _trial(self, candidate: int, fold: int, fit: Fit) -> Trial:
         """A fit as ``estimator.fit`` makes it, but for the smoothing."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from skcooc.em import Leg, State, TemperatureRange, Widening
+from skcooc.em import Leg, State, TemperatureRange, Widening, narrowed
 from skcooc.em import fit as fit_legs
 from skcooc.em.legs import Part
 from skcooc.fitting import Options, Plan
@@ -19,6 +20,9 @@ from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_ou
 from skcooc.model_selection.folds import Data
 from skcooc.protocol import Array, Block, Predictor
 from skcooc.tables import read_in_memory
+
+SETTLING = 30  # iterations before other temperatures are tried
+LOWERING = 10  # iterations at each of them
 
 Labels = tuple[Array | None, Array | None]  # of rows and of columns; None where each is by itself
 
@@ -49,41 +53,53 @@ class Stage(NamedTuple):
     smoothing: float
     n_iter: int
 
+    def or_better(self, before: Stage | None) -> Stage:
+        """This, or what was found before if that predicts better."""
+        if before is None:
+            return self
+        best = before if before.perplexity < self.perplexity else self
+        return best._replace(n_iter=before.n_iter + self.n_iter)
+
 
 class Path:
     """Fits of the same observations with different numbers of components.
 
-    Where the plan says that components may split, a fit goes on from the largest that has fewer,
-    of which some are split. Where the temperature is to be found, it begins at the temperature of
-    that fit and is lowered, step by step, as long as this predicts the observations better that the
-    path holds out: the best temperature of more components is lower. All others are fits from the
-    start, as ``estimator.fit`` makes them.
+    Where the plan says that components may split, a fit goes on from the smallest fit that has
+    more, of which the most alike are joined. Such a fit is in a better place than one from fewer;
+    where nothing has more it goes on from the largest that has fewer, of which some are split. A
+    size that is fitted again can only get better. Where the temperature is to be found, a fit
+    begins at that of fewer components, and it is lowered, step by step, as long as this predicts
+    the observations better that the path holds out: the best temperature of more components is
+    lower. All others are fits from the start, as ``estimator.fit`` makes them.
     """
 
     def __init__(self, estimator: BaseEstimator, data: Data, seed: int) -> None:
         self._estimator, self._data, self._seed = estimator, data, seed
         self._stages: dict[int, Stage] = {}
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is a fit from which others begin."""
+        return bool(self._stages)
+
     def fit(self, sizes: Mapping[str, int]) -> Fitted:
         """A fit with numbers of components, by the names of the parameters."""
         estimator = clone(self._estimator).set_params(random_state=self._seed, **sizes)
-        plan = estimator._plan()
+        plan, weights = estimator._plan(), self._data.params.get("sample_weight")
         if not plan.divides or estimator.early_stopping:
             return _fitted(estimator.fit(self._data.X, **self._data.params))
-        weights = self._data.params.get("sample_weight")
         X = read_in_memory(copy.copy(estimator), self._data.X, weights).sample  # type: ignore[arg-type]
         return self._further(plan, X, estimator._options(plan, X, warm=False), *sizes.values())
 
     def _further(self, plan: Plan, X: Block, options: Options, n: int) -> Fitted:
-        """A fit that begins with the largest before that has fewer components."""
+        """A fit that begins with another one, if there is any."""
         train, heldout = hold_out(X, *options.division) if options.searches else (X, None)
-        before = self._stages.get(max((k for k in self._stages if k < n), default=0))
         within = options.beta
         if not isinstance(within, TemperatureRange):
             within = TemperatureRange(within, within)
         ladder = Ladder(plan, train.spread(1, map), heldout, options, self._seed + n)
-        stage = ladder.descend(ladder.begin(before, within), within)
-        self._stages[n] = stage
+        stage = ladder.descend(self._begun(ladder, within, n), within)
+        self._stages[n] = stage = stage.or_better(self._stages.get(n))
         factors = Factors(*plan.equations.factors(*stage.state))
         shares = train.row_sums * train.row_weights
         return Fitted(
@@ -95,6 +111,14 @@ class Path:
             float(n * stage.n_iter),
         )
 
+    def _begun(self, ladder: Ladder, within: TemperatureRange, n: int) -> Stage:
+        """Not far from the fit with the next larger or smaller number."""
+        fewer = self._stages.get(max((k for k in self._stages if k < n), default=0))
+        more = self._stages.get(min((k for k in self._stages if k > n), default=0))
+        if more is not None:
+            return ladder.narrow(more, (fewer or more).beta, n)
+        return ladder.start(within) if fewer is None else ladder.widen(fewer)
+
 
 class Ladder(NamedTuple):
     """Fits of one number of components at ever lower temperatures."""
@@ -105,26 +129,35 @@ class Ladder(NamedTuple):
     options: Options
     seed: int
 
-    def begin(self, before: Stage | None, within: TemperatureRange) -> Stage:
-        """At the temperature of a fit with fewer components, or the highest, from the start."""
-        if before is None:
-            parts = self.plan.legs(self.plan.scales(self.X), within.high, self.options)
-            return self._stage(parts, None, within.high, 0)
-        leg = self._leg(before.beta)
+    def start(self, within: TemperatureRange) -> Stage:
+        """From the start, at the highest temperature."""
+        parts = self.plan.legs(self.plan.scales(self.X), within.high, self.options)
+        return self._stage(parts, None, within.high, 0)
+
+    def widen(self, before: Stage) -> Stage:
+        """From fewer components, at their temperature."""
+        leg = self._leg(before.beta, SETTLING)
         return self._stage([Widening(leg), leg], before.state, before.beta, 0)
 
-    def descend(self, stage: Stage, within: TemperatureRange) -> Stage:
-        """Lower the inverse temperature as long as it predicts better."""
-        while (beta := within.unscaled(within.scaled(stage.beta) - within.step)) > within.low:
-            lower = self._stage([self._leg(beta)], stage.state, beta, stage.n_iter)
-            if not lower.perplexity < stage.perplexity:
-                return stage._replace(n_iter=lower.n_iter)
-            stage = lower
-        return stage
+    def narrow(self, before: Stage, beta: float, n: int) -> Stage:
+        """From more components."""
+        leg = self._leg(beta, SETTLING)
+        return self._stage([leg], narrowed(leg.model, before.state, n), beta, 0)  # type: ignore[arg-type]
 
-    def _leg(self, beta: float) -> Leg:
+    def descend(self, stage: Stage, within: TemperatureRange) -> Stage:
+        """Lower the inverse temperature as long as it predicts better; then to the end."""
+        while (beta := within.unscaled(within.scaled(stage.beta) - within.step)) > within.low:
+            lower = self._stage([self._leg(beta, LOWERING)], stage.state, beta, stage.n_iter)
+            if not lower.perplexity < stage.perplexity:
+                stage = stage._replace(n_iter=lower.n_iter)
+                break
+            stage = lower
+        last = self._leg(stage.beta, self.options.max_iter)
+        return self._stage([last], stage.state, stage.beta, stage.n_iter)
+
+    def _leg(self, beta: float, n_iter: int) -> Leg:
         leg: Leg = self.plan.last_leg(self.X, beta, self.options, None)[0]  # type: ignore[assignment]
-        return leg
+        return replace(leg, max_iter=min(n_iter, leg.max_iter))
 
     def _stage(self, parts: list[Part], start: State | None, beta: float, n_iter: int) -> Stage:
         rng = np.random.default_rng(self.seed)

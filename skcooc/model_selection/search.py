@@ -58,6 +58,16 @@ class Search(BaseSearchCV):
         split = {"groups": given.pop("groups")} if "groups" in given else {}
         return Data(X, y, given), split
 
+    def _fit_best(
+        self, best: BaseEstimator, data: Data, task: CallbackContext, hooks: Hooks
+    ) -> None:
+        """Fit all data with the best parameters."""
+        with fitting(task, best, hooks):
+            best.fit(data.X, data.y, **data.params)
+        self.best_estimator_ = best
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
+
     @available_if(_estimator_has("transform"))
     def fit_transform(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Array:
         """Fit, and transform the same data; parameters are those of ``fit``."""

@@ -19,6 +19,12 @@ NAMES = (
 )
 
 
+def names_of(estimator: BaseEstimator) -> tuple[str, ...]:
+    """The names of the parameters that are numbers of components; none where there are none."""
+    params = estimator.get_params(deep=False) if hasattr(estimator, "_plan") else {}
+    return next((names for names in NAMES if set(names) <= set(params)), ())
+
+
 def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
     """The names of the parameters; TypeError where there are none.
 
@@ -26,18 +32,15 @@ def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
     >>> sizes_of(SymmetricClustering())
     ('n_row_clusters', 'n_column_clusters')
     """
-    params = estimator.get_params(deep=False) if hasattr(estimator, "_plan") else {}
-    for names in NAMES:
-        if set(names) <= set(params):
-            if params.get("tied", False):
-                raise TypeError(
-                    f"{type(estimator).__name__} with tied=True has but one clustering."
-                )
-            return names
-    raise TypeError(
-        "ComponentSearchCV needs an estimator of skcooc with a number of components or clusters, "
-        f"got {estimator!r}."
-    )
+    names = names_of(estimator)
+    if not names:
+        raise TypeError(
+            "ComponentSearchCV needs an estimator of skcooc with a number of components or "
+            f"clusters, got {estimator!r}."
+        )
+    if estimator.get_params(deep=False).get("tied", False):
+        raise TypeError(f"{type(estimator).__name__} with tied=True has but one clustering.")
+    return names
 
 
 def check_candidates(candidates: Sequence | str, names: Sequence[str]) -> list[Sizes] | None:

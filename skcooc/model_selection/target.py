@@ -35,7 +35,7 @@ class Target:
     def weights(self, params: Params) -> Array | None:
         """The ``sample_weight`` among the parameters of ``fit``."""
         given = [params[name] for name in self._weight_names if params.get(name) is not None]
-        return np.asarray(given[0]) if given else None
+        return np.asarray(given[0], dtype=np.float64) if given else None
 
     def unweighted(self, params: Params) -> Params:
         """The parameters of ``fit`` without ``sample_weight``."""

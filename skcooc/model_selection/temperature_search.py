@@ -18,8 +18,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from skcooc.counts.threads import threads
+from skcooc.fitting.journal import taken_up
 from skcooc.model_selection.folds import N_FOLDS, Data, Folding, Params, divided
-from skcooc.model_selection.grid_point import Fit, GridPoint, set_temperature
+from skcooc.model_selection.grid_point import Fit, GridPoint, Place, set_temperature
 from skcooc.model_selection.results import cv_results, tables
 from skcooc.model_selection.search import Hooks, Search, fitting
 from skcooc.model_selection.target import Target, check_temperatures, find_target
@@ -105,6 +106,13 @@ class TemperatureSearchCV(Search):
     ValueError
         Where a clustering is hard.
 
+    Notes
+    -----
+    A search that was interrupted goes on where it was when ``fit`` is called with the same data and
+    parameters: short fits and fits of folds that have ended are not made again. With
+    :class:`skcooc.callbacks.Checkpoint` it can do so in another process: ``fit`` of what
+    ``read_checkpoint`` reads goes on.
+
     See Also
     --------
     sklearn.model_selection.GridSearchCV : The same with a fit for each temperature and fold.
@@ -172,6 +180,7 @@ class TemperatureSearchCV(Search):
         grid = self._checked_grid(target, betas)
         data, split_params = self._routed(X, y, params)
         folds = divided(self.split, self.estimator, target, data, self.cv, split_params)
+        journal = taken_up(self, data, dict(split_params))
         hooks = Hooks(estimator=self, X=data.X, y=data.y, metadata=data.params)
         root = self._init_callback_context(max_subtasks=1 + self.refit)
         root.call_on_fit_task_begin(**hooks)
@@ -183,9 +192,9 @@ class TemperatureSearchCV(Search):
 
         points = []
         with threads(1):  # throughout: by turns BLAS would have one thread, or several
-            for others in grid:
-                estimator = self._with(others)
-                point = GridPoint(estimator, target, folds, betas, self._run, observed)
+            for number, others in enumerate(grid):
+                estimator, at = self._with(others), Place(journal, number)
+                point = GridPoint(estimator, target, folds, betas, self._run, observed, at)
                 point.search()
                 points.append((others, point))
         task.call_on_fit_task_end(**hooks)
@@ -195,6 +204,7 @@ class TemperatureSearchCV(Search):
             task = root.subcontext(task_name="refit-with-best-params")
             new._refit(target, data, smoothing, task, hooks)
         self.__dict__.update(vars(new))
+        del self._unfinished
         root.call_on_fit_task_end(**hooks)
         return self
 
@@ -220,12 +230,8 @@ class TemperatureSearchCV(Search):
         beta = cast(float, self.best_params_[target.name("beta")])
         set_temperature(best, target, beta, smoothing)
         began = perf_counter()
-        with fitting(task, best, hooks):
-            best.fit(data.X, data.y, **data.params)
+        self._fit_best(best, data, task, hooks)
         self.refit_time_ = perf_counter() - began
-        self.best_estimator_ = best
-        if hasattr(best, "feature_names_in_"):
-            self.feature_names_in_ = best.feature_names_in_
 
     def _checked_betas(self) -> Array | None:
         if isinstance(self.betas, str):

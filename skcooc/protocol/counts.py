@@ -86,6 +86,9 @@ class Counts(Protocol):
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
         """The sum of function(block, *states) over all blocks, here."""
 
+    def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
+        """Rows drawn without replacement, in their order, without weights; all if fewer."""
+
     def lasting(self, states: Rows) -> Array:
         """States of these rows as an array for users, which outlives the counts."""
 

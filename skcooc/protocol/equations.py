@@ -137,5 +137,8 @@ class Annealable(Equations[P, S], Protocol[P, S]):
 class Joinable(Clustering[P, S], Annealable[P, S], Protocol[P, S]):
     """Clusters of the objects of one side, which begin with more, of which some are joined."""
 
+    def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
+        """Clusters that begin with objects far from each other."""
+
     def overlaps(self, X: Counts, params: P, rows: Rows) -> Array:
         """Scalar products of the roots of what clusters have of each object, (K, K), in counts."""

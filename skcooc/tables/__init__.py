@@ -5,7 +5,7 @@ from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.compact import CompactTable, open_compact, save_compact
 from skcooc.tables.dask import delayed_rows
 from skcooc.tables.disk import open_csr, save_csr
-from skcooc.tables.dyads import Dyads
+from skcooc.tables.dyads import Dyads, as_table
 from skcooc.tables.frames import Frame, cells_of, places
 from skcooc.tables.reading import (
     Table,
@@ -15,6 +15,7 @@ from skcooc.tables.reading import (
     check_table,
     everywhere,
     is_collection,
+    is_elsewhere,
     read,
     read_in_memory,
     read_new_triads,
@@ -31,6 +32,7 @@ __all__ = [
     "Table",
     "Triads",
     "as_counts",
+    "as_table",
     "cells_of",
     "check_same_table",
     "check_same_triads",
@@ -39,6 +41,7 @@ __all__ = [
     "delayed_rows",
     "everywhere",
     "is_collection",
+    "is_elsewhere",
     "open_compact",
     "open_csr",
     "places",

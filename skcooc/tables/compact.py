@@ -122,7 +122,7 @@ def save_compact(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> N
     ----------
     path : path
         A folder that does not exist yet. It appears when all is written.
-    blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M)
+    blocks : iterable of array-likes, sparse arrays or matrices, or Dyads, each of shape (n, M)
         Read once: a generator will do. All are float32 where all of them were, else float64.
 
     Raises
@@ -192,7 +192,8 @@ def regrouped(blocks: Iterable[CSR], multiple: int) -> Iterator[CSR]:
 
 def _write(folder: Path, blocks: Iterator[CSR]) -> None:
     """Bands of all blocks, which but for the last have whole ones, as if of one matrix."""
-    first = next(blocks)
+    if (first := next(blocks, None)) is None:
+        raise ValueError("No block has a row: a table needs at least one observation.")
     kinds = np.uint16, np.uint8, first.dtype, np.uint16, np.int32
     files = [
         GrowingArray(folder / f"{name}.npy", np.dtype(kind))

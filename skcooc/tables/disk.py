@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import validate_params
 from skcooc.counts import sound
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables.blocks import MAX_PASSES, POSITIVE, RowBlocks
+from skcooc.tables.dyads import as_table
 
 BATCH_SIZE = 1000  # rows
 WIDEST = 2**31 - 1  # columns: their indices take four bytes
@@ -116,7 +117,7 @@ def save_csr(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
     path : path
         A folder that does not exist yet. It appears when all is written. A process that is killed
         leaves a hidden folder beside it, whose name ends with ``.skcooc-partial``.
-    blocks : iterable of array-likes, sparse arrays or matrices, each of shape (n, M)
+    blocks : iterable of array-likes, sparse arrays or matrices, or Dyads, each of shape (n, M)
         Read once: a generator will do. Counts keep their type; where blocks have different
         ones, all get one that holds them.
 
@@ -135,7 +136,7 @@ def save_csr(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
 def checked(block: TableLike, dtype: DTypeLike | list[type]) -> CSR:
     """A block of rows that is to be written; ValueError where it holds no counts."""
     table = check_array(
-        sound(block),
+        sound(as_table(block)),
         accept_sparse="csr",
         dtype=dtype,
         ensure_non_negative=np.shape(block)[:1] != (0,),

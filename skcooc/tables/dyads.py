@@ -83,7 +83,7 @@ class Dyads:
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=0,
-            ensure_non_negative=True,
+            ensure_non_negative=np.shape(X)[:1] != (0,),
             estimator="Dyads",
             input_name="X",
         )
@@ -276,3 +276,8 @@ class Dyads:
         names = {"row_names": frame.row_names, "column_names": frame.column_names}
         none = cls(sp.csr_array(frame.shape), **names)
         return none.like(rows, columns)
+
+
+def as_table(X: Any) -> Any:
+    """The table of `Dyads`, whose own two columns are positions; anything else as it is."""
+    return X.to_csr() if isinstance(X, Dyads) else X

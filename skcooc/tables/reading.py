@@ -139,6 +139,11 @@ def is_collection(X: TableLike) -> bool:
     return hasattr(type(X), "__dask_graph__")
 
 
+def is_elsewhere(X: TableLike) -> bool:
+    """Whether a table that fit reads is not in memory."""
+    return is_collection(X) or isinstance(X, RowBlocks | CompactTable)
+
+
 def check_same_table(fitted: Frame, X: Dyads, name: str) -> None:
     """Raise ValueError where observations belong to another table than the one fitted."""
     if not same_table(fitted, X.frame):

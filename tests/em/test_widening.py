@@ -3,8 +3,9 @@
 import numpy as np
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, OverRelaxation, State, Widening, fit, widening
+from skcooc.em import Leg, OverRelaxation, State, Widening, fit, narrowed, widening
 from skcooc.em.widening import farthest
+from skcooc.em.widening import joined as joined_of
 from skcooc.equations.aspects import Aspects, Params
 from skcooc.simplex import matched
 from tests.tables import planted
@@ -54,3 +55,36 @@ def test_components_are_ranked_by_mass_and_by_distance():
     assert farthest(components, np.array([0.01, 0.49, 0.01, 0.49]), 1) == [1]
     assert farthest(components, np.array([0.25, 0.25, 0.25, 0.25]), 1) == [0]
     assert farthest(components, np.zeros(4), 2) == [0, 1]  # nobody has any mass
+
+
+def test_pairs_that_are_joined_one_by_one():
+    """The same by loops over pairs, as a sum over columns."""
+    rng = np.random.default_rng(3)
+    components, weights = rng.dirichlet(np.full(6, 0.5), size=9).T, rng.dirichlet(np.full(9, 0.5))
+    P, shares, groups = list(components.T), list(weights), [(c,) for c in range(9)]
+    while len(groups) > 4:
+        costs = {
+            (a, b): (np.sqrt(P[a]) - np.sqrt(P[b])) @ (np.sqrt(P[a]) - np.sqrt(P[b]))
+            / (1 / shares[a] + 1 / shares[b])
+            for b in range(len(P)) for a in range(b)
+        }  # fmt: skip
+        a, b = min(costs, key=costs.get)
+        P[a] = (shares[a] * P[a] + shares[b] * P[b]) / (shares[a] + shares[b])
+        shares[a], groups[a] = shares[a] + shares[b], groups[a] + groups[b]
+        del P[b], shares[b], groups[b]
+    assert joined_of(components, weights, 4) == groups
+    assert joined_of(components, np.full(9, 1 / 9), 4) != groups  # a twin that knows no weights
+
+
+def test_what_was_split_is_joined_again_and_nothing_else():
+    whole = joined(((0,), (1,), (2,), (3,)))
+    halved = State(
+        Params(np.tile(whole.params.components, 2), np.tile(whole.params.weights / 2, 2)),
+        np.tile(whole.rows / 2, 2),
+    )
+    again = narrowed(Aspects(4), halved, 4)
+    np.testing.assert_allclose(again.rows, whole.rows)
+    np.testing.assert_allclose(again.params.components, whole.params.components)
+    np.testing.assert_allclose(again.params.weights, whole.params.weights)
+    massless = joined_of(halved.params.components, np.zeros(8), 7)
+    assert len(massless) == 7

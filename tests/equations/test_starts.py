@@ -108,12 +108,29 @@ def test_the_best_of_the_runs_goes_on(kind, monkeypatch):
     monkeypatch.setattr(starts, "ranked", watched)
     model = kind(K)
     state = best_start(model, counts, np.random.default_rng(0))
-    assert [len(runs) for runs in seen] == list(starts.ROUNDS)
+    assert [len(runs) for runs in seen] == [6, 3, 2]
     for before, after in pairwise(seen):
         assert max(after) <= sorted(before)[len(after) - 1] * (1 + 1e-5)
     leg = Leg(model, counts, usual_beta(model, counts), 1, 0.0)
     once = fit([leg], np.random.default_rng(0), OverRelaxation(1.0), start=State(*state))
     assert once.objective <= min(seen[-1]) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("n_clusters", "n_runs"), [(2, 6), (10, 4), (20, 3)])
+def test_the_more_clusters_the_fewer_runs(n_clusters, n_runs, monkeypatch):
+    begun, seeded = [], RowClusters.seeded
+
+    def counted(model, X, rng):
+        begun.append(model.n_clusters)
+        return seeded(model, X, rng)
+
+    monkeypatch.setattr(RowClusters, "seeded", counted)
+    monkeypatch.setattr(
+        starts, "_run", lambda leg, rng, start: Fit(*start, 1.0, 0.0, [], True, None)
+    )
+    counts = CSRCounts(PLANTED.X.astype(float))
+    best_start(RowClusters(n_clusters), counts, np.random.default_rng(0))
+    assert begun == n_runs * [n_clusters + n_clusters // 3]
 
 
 @pytest.mark.parametrize("axis", ["rows", "columns"])

@@ -15,7 +15,7 @@ from skcooc.model_selection.candidates import explore, growing
 from skcooc.model_selection.choice import one_standard_error
 from skcooc.model_selection.folds import Data
 from skcooc.model_selection.measures import n_distinct
-from skcooc.model_selection.path import Path
+from skcooc.model_selection.path import Path, Stage
 from skcooc.simplex import matched
 from tests.tables import planted
 from tests.watching import Watcher
@@ -56,14 +56,14 @@ def test_scores_are_of_what_the_path_was_not_given(search):
     for fold, (train, test) in enumerate(ObservationSplit(3, random_state=0).split(dyads)):
         train, test = dyads[train].to_csr(), dyads[test].to_csr()
         path = Path(MODEL, Data(train, None, {}), SEED)
-        for row, n in enumerate(SIZES):
-            A, B, b, s = _factors(path.fit({"n_components": n}))
-            score = search.cv_results_[f"split{fold}_test_score"][row]
+        for n in (2, 4, 3):  # the largest are the first from which others can begin
+            fitted = path.fit({"n_components": n})
+            A, B, b, s = _factors(fitted)
+            score = search.cv_results_[f"split{fold}_test_score"][SIZES.index(n)]
             np.testing.assert_allclose(
                 np.exp(-score), perplexity(test, A, B, background=b, smoothing=s)
             )
-        unseen = search.cv_results_[f"split{fold}_unseen_score"][-1]
-        fitted = path.fit({"n_components": 4})
+        unseen = search.cv_results_[f"split{fold}_unseen_score"][1]
         assert np.exp(-unseen) == pytest.approx(unseen_perplexity(test, fitted.predictor, train))
 
 
@@ -87,7 +87,7 @@ def test_the_error_is_that_of_differences_on_the_same_folds():
     easy_and_hard = np.array([0.0, -3.0, 2.0])
     scores = -5 + np.array([[0.0], [0.2], [0.201]]) + easy_and_hard
     scores[2] += [0.01, -0.01, 0.0]
-    choice = one_standard_error(scores, [0, 1, 2])
+    choice = one_standard_error(scores)
     assert (choice.at, choice.best) == (1, 2)
     unpaired = scores.std(axis=1, ddof=1) / np.sqrt(3)  # a twin that would take the first
     assert scores[2].mean() - scores[0].mean() < unpaired[2]
@@ -119,22 +119,27 @@ def test_components_are_matched_so_that_the_sum_is_largest():
 
 
 def test_auto_grows_until_it_is_enough_and_then_looks_closer():
-    for best in (2, 7, 23, 40):
-        seen = {}
+    for best in (2, 7, 23, 39):
+        seen, repeated = {}, []
 
-        def visit(sizes, best=best, seen=seen):
+        def visit(sizes, again=False, best=best, seen=seen, repeated=repeated):
             seen[sizes] = -abs(np.log(sizes[0] / best))
-            return seen[sizes]
+            repeated += [sizes] * again
+            return np.array([seen[sizes]])
 
-        explore(visit, (40,))
+        explore(visit, (60,))
         assert abs(max(seen, key=seen.get)[0] - best) <= max(1, best // 25)
         assert len(seen) < 22
+        assert repeated == [{2: (2,), 7: (8,), 23: (32,), 39: (32,)}[best]]
     assert growing((9,)) == [(2,), (3,), (5,), (8,), (9,)]
+    tried = []
+    explore(lambda sizes: tried.append(sizes) or np.array([len(tried)]), (9,))
+    assert tried == growing((9,))  # the curve has not ended
     seen = {}
 
-    def visit_both(sizes):
+    def visit_both(sizes, again=False):
         seen[sizes] = -abs(sizes[0] - 6) - abs(sizes[1] - 3)
-        return seen[sizes]
+        return np.array([seen[sizes]])
 
     explore(visit_both, (30, 20))
     assert max(seen, key=seen.get) == (6, 3)
@@ -165,7 +170,7 @@ def test_a_search_that_was_interrupted_goes_on(tmp_path, monkeypatch):
     for rest in (read_checkpoint(tmp_path / "search.pickle"), broken):
         visits.clear()
         rest.fit(X)
-        assert {sizes["n_components"] for sizes in visits} == {4}
+        assert {sizes["n_components"] for sizes in visits} <= {2, 3}  # but for 4
         same(rest, whole)
     visits.clear()
     broken.fit(X)  # it has ended: all anew
@@ -178,7 +183,7 @@ def test_a_refit_that_was_interrupted_is_done_again_without_the_search(monkeypat
 
     search = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
     with monkeypatch.context() as broken:
-        broken.setattr("skcooc.model_selection.component_search.fitting", interrupt)
+        broken.setattr("skcooc.model_selection.search.fitting", interrupt)
         with pytest.raises(KeyboardInterrupt):
             search.fit(X)
     assert not hasattr(search, "best_n_components_")
@@ -236,3 +241,17 @@ def test_hard_clusters_by_the_integrated_likelihood():
 def test_what_is_refused(estimator, options, error, message):
     with pytest.raises(error, match=message), warnings.catch_warnings():
         searched(estimator, **options)
+
+
+def test_a_size_that_is_fitted_again_can_only_gain():
+    path = Path(MODEL, Data(X, None, {}), 0)
+    first = [path.fit({"n_components": n}) for n in (2, 4)]
+    assert path.goes_on
+    two = path.fit({"n_components": 2})
+    assert two.work > first[0].work
+    best = Stage(None, 0.9, 30.0, 0.1, 5)
+    assert Stage(None, 0.8, 31.0, 0.1, 7).or_better(best) == best._replace(n_iter=12)
+    assert Stage(None, 0.8, 29.0, 0.1, 7).or_better(best) == Stage(None, 0.8, 29.0, 0.1, 12)
+    assert best.or_better(None) is best
+    unjudged = best._replace(perplexity=np.nan)
+    assert best._replace(perplexity=np.nan, beta=0.8).or_better(unjudged).beta == 0.8

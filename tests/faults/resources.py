@@ -1,0 +1,111 @@
+"""What a fit lacks: memory, a folder for compiled loops, a process of its own."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+
+from sklearn.base import clone
+
+from skcooc import AspectModel
+from tests.faults.killing import child
+from tests.faults.kinds import ASPECTS, X, fitted, outcome
+from tests.watching import Watcher
+
+ROOM = 100 * 2**20  # bytes
+
+
+def without_memory() -> str:
+    """Fit more components than there is memory for, and then a few; what came of it."""
+
+    def fit() -> str:
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as pages:
+            limit = int(pages.read().split()[0]) * resource.getpagesize() + ROOM
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        model = AspectModel(200_000, beta=0.9)
+        before = dict(vars(model))
+        try:
+            model.fit(X)
+        except MemoryError:
+            assert vars(model) == before
+            return outcome(fitted(clone(ASPECTS)))
+        return "there was enough"
+
+    return child(fit)
+
+
+def without_cache() -> str:
+    """Fit where no folder can be written, as far as numba can tell; what went wrong, if anything.
+
+    A user who may do all, as in containers, can write folders that are read-only.
+    """
+    program = (
+        "import tempfile\n"
+        "def refused(*arguments, **options):\n"
+        "    raise OSError(30, 'Read-only file system')\n"
+        "tempfile.TemporaryFile = refused\n"
+        "import skcooc\n"
+        "skcooc.AspectModel(2, beta=0.9, random_state=0).fit([[3, 1], [1, 3]])\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=False).stderr
+
+
+def after_threads(n_children: int) -> list[str | None]:
+    """Fits in forked processes, of one that has fitted with threads."""
+    fitted(clone(ASPECTS).set_params(n_jobs=2))
+    return [child(lambda: outcome(fitted(clone(ASPECTS))), 60.0) for _ in range(n_children)]
+
+
+def side_by_side(n_threads: int) -> list[str]:
+    """The same fit in several threads at once."""
+    found: list[str] = []
+    models = [clone(ASPECTS).set_params(n_jobs=1 + number % 2) for number in range(n_threads)]
+    fits = [threading.Thread(target=lambda m=m: found.append(outcome(fitted(m)))) for m in models]
+    for fit in fits:
+        fit.start()
+    for fit in fits:
+        fit.join()
+    return found
+
+
+class Killer(Watcher):
+    """Kills a worker at an iteration."""
+
+    def __init__(self, at: int, process: int) -> None:
+        self.at, self.process = at, process
+
+    def on_fit_task_end(self, estimator, context):
+        """Count tasks."""
+        self.at -= 1
+        if self.at == 0:
+            os.kill(self.process, signal.SIGKILL)
+
+
+def dead_workers(n_fits: int) -> int:
+    """Fits of a dask array on two workers, of which one is killed: how many end as undisturbed."""
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        table = da.from_array(X.toarray(), chunks=(40, -1))
+        model = clone(ASPECTS).set_params(max_iter=20, tol=0)
+        expected, n_same = outcome(_brought(fitted(model, table))), 0
+        for number in range(n_fits):
+            client.wait_for_workers(2, timeout=300)
+            victims = sorted(client.run(os.getpid).values())
+            killer = Killer(2 + number, victims[number % 2])
+            disturbed = clone(model).set_callbacks(killer)
+            n_same += outcome(_brought(fitted(disturbed, table))) == expected
+            assert killer.at <= 0
+        return n_same
+
+
+def _brought(model: object) -> object:
+    """With its rows here."""
+    return pickle.loads(pickle.dumps(model.set_callbacks()))

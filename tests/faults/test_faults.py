@@ -1,0 +1,102 @@
+"""The quick profile; ``python -m tests.faults`` is the long one."""
+
+import contextlib
+import os
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skcooc.callbacks import Checkpoint, read_checkpoint
+from skcooc.fitting.journal import Journal
+from tests.faults import damage, resources
+from tests.faults.killing import chain, undisturbed
+from tests.faults.kinds import ASPECTS, KINDS, QUICK, fitted, outcome
+from tests.watching import Watcher
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked"),
+    pytest.mark.filterwarnings("ignore:EM did not converge"),
+]
+
+
+@pytest.mark.parametrize("kind", QUICK)
+def test_a_fit_that_is_killed_ends_as_if_nothing_had_happened(kind):
+    assert chain(undisturbed(kind), np.random.default_rng(0), most=3) > 0
+
+
+class Interruption(Watcher):
+    """Ends the process, as it were, when so much was written."""
+
+    def __init__(self, path, after):
+        self.path, self.after, self.seen = path, after, set()
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        if self.path.exists():
+            self.seen.add(self.path.stat().st_mtime_ns)
+        if len(self.seen) >= self.after:
+            raise KeyboardInterrupt
+
+
+def found(monkeypatch, model):
+    """How many things a fit looks for, and what it comes to."""
+    asked, once = [], Journal.once
+
+    def counted(self, name, find, **options):
+        return once(self, name, lambda: asked.append(name) or find(), **options)
+
+    with monkeypatch.context() as watched:
+        watched.setattr(Journal, "once", counted)
+        result = outcome(fitted(model))
+    return len(asked), result
+
+
+@pytest.mark.parametrize("kind", ["grown tree", "temperatures", "average", "mean", "memory"])
+def test_what_was_found_is_not_looked_for_again(kind, tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    whole = found(monkeypatch, clone(KINDS[kind]))
+    model = clone(KINDS[kind]).set_callbacks(Checkpoint(path, every=1), Interruption(path, 3))
+    with contextlib.suppress(KeyboardInterrupt):
+        fitted(model)
+    half = read_checkpoint(path)
+    if "warm_start" in half.get_params(deep=False):
+        half.set_params(warm_start=True)
+    rest = found(monkeypatch, half)
+    assert rest[0] < whole[0]
+    assert rest[1] == whole[1]
+
+
+def test_random_numbers_that_are_forgotten_are_found_out(tmp_path, monkeypatch):
+    """A broken twin: where the iterations are is kept, but not what noise comes next."""
+    path = tmp_path / "model"
+    model = clone(KINDS["annealed tree"]).set_callbacks(
+        Checkpoint(path, every=2), Interruption(path, 3)
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        fitted(model)
+    halves = [read_checkpoint(path).set_params(warm_start=True) for _ in range(2)]
+    whole = outcome(fitted(clone(KINDS["annealed tree"])))
+    assert outcome(fitted(halves[0])) == whole
+    monkeypatch.setattr(
+        Journal, "resumed", lambda self, name, rng: getattr(self.noted(name), "run", None)
+    )
+    assert outcome(fitted(halves[1])) != whole
+
+
+def test_no_room_no_memory_and_two_writers(tmp_path):
+    path, model = tmp_path / "model", fitted(clone(ASPECTS))
+    damage.written(path, model)
+    assert damage.without_room(path, model, 1000) == "File too large"
+    assert outcome(read_checkpoint(path)) == outcome(model)
+    assert os.listdir(tmp_path) == ["model"]
+    assert resources.without_memory() == outcome(model)
+    whole, _ = damage.meeting(path, [model, model], 0.2)
+    assert whole
+    assert damage.flips(path, np.random.default_rng(0), 20) == 20
+
+
+def test_threads_and_forks_meet():
+    expected = outcome(fitted(clone(ASPECTS)))
+    assert {*resources.side_by_side(4), *resources.after_threads(2)} == {expected}

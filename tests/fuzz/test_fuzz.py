@@ -1,0 +1,148 @@
+"""The quick profile; ``python -m tests.fuzz`` is the long one."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+
+from skcooc import AspectModel, Dyads, metrics, open_csr, save_compact, save_csr
+from skcooc.heldout import Factors, HeldOut
+from skcooc.metrics import topic_diversity
+from skcooc.model_selection import TemperatureSearchCV
+from skcooc.tables import as_counts
+from tests.fuzz.judging import Refused, Wrong, same, tried
+from tests.fuzz.tables import Table
+from tests.fuzz.trials import Fitting, Model, again, fittings, measurings, streams, writings
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
+COUNTS = ((3.0, 1.0, 0.0), (0.0, 2.0, 4.0), (1.0, 1.0, 5.0))
+
+
+def quick(n_examples):
+    return settings(
+        max_examples=n_examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+@quick(25)
+@given(fittings())
+def test_fits(trial):
+    trial.run()
+
+
+@quick(10)
+@given(streams())
+def test_streams(trial):
+    trial.run()
+
+
+@quick(25)
+@given(measurings)
+def test_measures(trial):
+    trial.run()
+
+
+@quick(20)
+@given(writings)
+def test_files(trial):
+    trial.run()
+
+
+def test_a_trial_can_be_tried_again():
+    model = Model("AspectModel", {"beta": 0.9, "max_iter": 3, "random_state": 0})
+    trial = Fitting(model, Table(COUNTS, "array"))
+    assert again(repr(trial)) == "fitted"
+
+
+def test_what_is_wrong_is_found_out(monkeypatch):
+    """Broken twins: a model that loses a column, one that falls, one that is not clear."""
+    trial = Fitting(
+        Model("AspectModel", {"beta": 0.9, "max_iter": 3, "random_state": 0}),
+        Table(COUNTS, "csc_array"),
+    )
+    assert trial.run() == "fitted"
+    whole = AspectModel.transform
+    with monkeypatch.context() as broken:
+        broken.setattr(AspectModel, "transform", lambda self, X: 2 * whole(self, X))
+        with pytest.raises(Wrong, match="rows of transform sum to"):
+            trial.run()
+    with pytest.raises(Wrong, match="IndexError"):
+        tried(lambda: [][1])
+    with pytest.raises(Wrong, match="unclear ValueError"):
+        tried(lambda: np.ones(3) + np.ones(2))
+    with pytest.raises(Refused, match="Negative values"):
+        tried(lambda: Dyads([[-1.0]]))
+    with pytest.raises(Wrong, match="depends on the container"):
+        same([1.0], [1.1], "it")
+
+
+def test_blocks_on_disk_may_be_dyads(tmp_path):
+    save_csr(tmp_path / "table", [Dyads(COUNTS)])
+    np.testing.assert_array_equal(next(iter(open_csr(tmp_path / "table"))).toarray(), COUNTS)
+
+
+def test_measures_of_dyads_are_those_of_their_table():
+    table, labels = np.array(COUNTS), [0, 1, 0]
+    for measure in (
+        metrics.unigram,
+        metrics.mutual_information,
+        lambda X: metrics.integrated_complete_likelihood(X, labels),
+    ):
+        same(measure(Dyads(table)), measure(table), "a measure")
+    scores = np.arange(9.0).reshape(3, 3)
+    judged = [metrics.average_precision_by_query(X, scores) for X in (Dyads(table), table)]
+    same(*judged, "average_precision")
+
+
+def test_searches_refuse_what_their_estimator_would():
+    search = TemperatureSearchCV(AspectModel(2, tol="small"), [0.9, 1.0], cv=2)
+    with pytest.raises(ValueError, match="'tol' parameter of AspectModel"):
+        search.fit(np.array(COUNTS))
+
+
+def test_rows_of_next_to_nothing_are_refused():
+    params = {"max_iter": 3, "random_state": 0, "early_stopping": True, "relaxation": 1.8}
+    table = Table(((1e-30, 0.0, 1e-300, 5e-324),))
+    assert Fitting(Model("AspectModel", params, "InterpolatedModels"), table).run() == "refused"
+    nothing = HeldOut(as_counts(sp.csr_array([[1.0]])), np.ones(1), 0.1)
+    with pytest.raises(ValueError, match="orders of magnitude"):
+        nothing.score(Factors(np.full((1, 1), np.nan), np.ones((1, 1))))
+
+
+def test_a_compact_table_without_rows_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="No block has a row"):
+        save_compact(tmp_path / "table", [np.empty((0, 3))])
+    assert not list(tmp_path.iterdir())
+
+
+def test_dyads_of_no_rows_are_none():
+    assert len(Dyads(np.empty((0, 3)))) == 0
+
+
+@pytest.mark.parametrize("wrong", [[], [[], []], 1.0, np.zeros((0, 3))])
+def test_topics_that_are_none_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"Expected 2D|0 feature|0 sample"):
+        topic_diversity(wrong, 2)
+
+
+def test_a_frame_of_components_has_no_names_of_topics():
+    pandas = pytest.importorskip("pandas")
+    components = np.array([[0.6, 0.4, 0.0], [0.0, 0.5, 0.5]])
+    assert topic_diversity(pandas.DataFrame(components, columns=["ab", "cd", "ef"]), 1) == 1.0
+
+
+def test_sparse_arrays_may_have_any_order_of_bytes():
+    table = sp.csr_array(np.array(COUNTS))
+    foreign = sp.csr_array((table.data.astype(">f8"), table.indices, table.indptr), table.shape)
+    assert not foreign.dtype.isnative
+    models = [AspectModel(2, beta=0.9, max_iter=3, random_state=0) for _ in range(2)]
+    for form in ("csr", "csc", "coo"):
+        other = table.asformat(form).copy()
+        other.data = other.data.astype(">f8")
+        same(models[0].fit(other).components_, models[1].fit(table).components_, form)
+    same(models[0].fit(foreign).components_, models[1].components_, "csr")
+    assert not foreign.dtype.isnative

@@ -1,0 +1,441 @@
+"""Trials: something public, drawn parameters and tables, and whether what comes of it is right."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import skcooc
+from skcooc import inspection, metrics, model_selection
+from skcooc.cli import main
+from tests.fuzz.judging import Refused, Wrong, check, distributions, same, tried
+from tests.fuzz.tables import Table, mostly, tables, values
+
+SHARED = {
+    "beta": ([0.9, 0.5, 1.0, "auto"], [0.0, -1, 1.5, np.nan, "best", None, 1, True]),
+    "max_iter": ([3], [0, 1, -1, 2.5, "many"]),
+    "tol": ([1e-6, 0.0], [-1.0, np.nan, np.inf, "small"]),
+    "n_init": ([1, 2], [0, 1.5]),
+    "relaxation": (["momentum", 1.8, 1.0], [0.0, 3.0, -1, "fast", "alternating"]),
+    "smoothing": (["auto", 0.1], [0.0, 1.0, -0.1, 2, "much"]),
+    "validation_fraction": ([0.1, 0.5], [0.0, 1.0, 1e-9, 0.999]),
+    "early_stopping": ([False, True], ["yes", None]),
+    "n_jobs": ([None, 2], [0, -1, 1.5]),
+    "random_state": ([0, 1], [-1, "seed", 2**40]),
+    "warm_start": ([False, True], ["no"]),
+}
+ASPECT = {
+    "n_components": ([2, 3, 1], [0, -1, 2.0, None, 20]),
+    "tempering": (["joint", "likelihood"], ["none"]),
+    "component_prior": (["auto", 0.0, 0.1], [-1, np.inf]),
+    "leave_one_out": (["auto", True, False], ["yes"]),
+    "row_prior": (["auto", 1.0], [0.0, np.inf]),
+    "burstiness": ([None, "auto", 5.0], [0.0, np.inf, 1e-12]),
+    "cooling": ([None, 1.3, 0.8], [1.0, 0.0, -1]),
+}
+CLUSTER = {
+    "hard": ([False, True], [None]),
+    "proportions": (["uniform", "estimated"], ["equal"]),
+}
+SIZES = ([2, 3, 1], [0, 20, 2.0])
+MODELS: dict[str, dict[str, tuple[list, list]]] = {
+    "AspectModel": ASPECT,
+    "AsymmetricClustering": {
+        "n_clusters": SIZES,
+        "axis": (["rows", "columns"], ["both"]),
+        "object_weights": (["counts", "equal"], ["none"]),
+        "leave_one_out": ([False, True], ["auto"]),
+        "cooling": ([None, 1.3], [1.0]),
+        "coarsening": ([None], [[[0, 0, 1]], "rows", [[]]]),
+        **CLUSTER,
+    },
+    "SymmetricClustering": {
+        "n_row_clusters": SIZES,
+        "n_column_clusters": SIZES,
+        "tied": ([False, True], ["x"]),
+        "cooling": ([None, 1.3], [1.0]),
+        **CLUSTER,
+    },
+    "ClusterAbstraction": {
+        "n_clusters": SIZES,
+        "tree": (["binary", "annealed", "grown"], ["oak", [-1, 0, 0], [0, 1]]),
+        "abstraction": (["constant", "cluster", "object"], ["none"]),
+        "tempering": (["path", "joint"], ["none"]),
+        **CLUSTER,
+    },
+    "ClusteringProjection": {
+        "n_components": SIZES,
+        "n_clusters": ([None, 2, 3], [0, 20]),
+        "cooling": ([None, 0.8], [1.0]),
+    },
+    "ProductSpaceMixture": {
+        "n_row_components": SIZES,
+        "n_column_components": SIZES,
+        "leave_one_out": ([False, True], ["x"]),
+        "cooling": ([None, 1.3], [1.0]),
+    },
+}
+AROUND = ["AveragedModels", "RowMemory", "InterpolatedModels"]
+SEARCHES = ["TemperatureSearchCV", "ComponentSearchCV"]
+WEIGHTS = [1.0, 1.0, 2.0, 0.5, 0.0, 1e-9, -1.0, np.nan, 1e300]
+
+
+def params_of(model: str) -> Any:
+    """Some parameters, valid as a rule."""
+    domain = SHARED | MODELS[model]
+
+    @st.composite
+    def drawn(draw: Any) -> dict[str, Any]:
+        names = draw(st.lists(st.sampled_from(sorted(domain)), max_size=4, unique=True))
+        known = {"max_iter": 3, "random_state": 0}
+        odd = draw(st.integers(0, 3)) == 0
+        for name in names:
+            usual, unusual = domain[name]
+            known[name] = draw(st.sampled_from(usual + unusual if odd else usual))
+        return known
+
+    return drawn()
+
+
+@dataclass(frozen=True)
+class Model:
+    """An estimator, and what it is in."""
+
+    name: str
+    params: dict[str, Any]
+    around: str | None = None
+
+    def made(self) -> Any:
+        """The estimator, not fitted."""
+        inner = getattr(skcooc, self.name)(**self.params)
+        if self.around == "AveragedModels":
+            return skcooc.AveragedModels(inner, 2, random_state=0)
+        if self.around == "RowMemory":
+            return skcooc.RowMemory(inner, random_state=0)
+        if self.around == "InterpolatedModels":
+            models = [("a", inner), ("b", skcooc.AspectModel(2, beta=0.9, random_state=1))]
+            return skcooc.InterpolatedModels(models, random_state=0)
+        if self.around == "TemperatureSearchCV":
+            return model_selection.TemperatureSearchCV(inner, [0.7, 1.0], cv=2)
+        if self.around == "ComponentSearchCV":
+            folds = {"cv": 2, "n_runs": 1, "random_state": 0}
+            return model_selection.ComponentSearchCV(inner, [1, 2], **folds)
+        return inner
+
+
+@st.composite
+def models(draw: Any) -> Model:
+    """Estimators, alone as a rule."""
+    name = draw(mostly(st.just("AspectModel"), st.sampled_from(sorted(MODELS))))
+    around = draw(mostly(st.none(), st.sampled_from([*AROUND, *SEARCHES])))
+    return Model(name, draw(params_of(name)), around)
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """A fit, and all that a fitted estimator can be asked."""
+
+    model: Model
+    table: Table
+    weights: tuple[float, ...] | None = None
+    new: Table | None = None
+
+    def run(self) -> str:
+        """Whether it was fitted or refused; Wrong where it is neither."""
+        found = _come_to(lambda: self._fitted(self.table.made(), self.weights))
+        if self.table.form != "blocks" and self._is_comparable():
+            plain = _come_to(lambda: self._fitted(self.table.plain, self.weights))
+            self._compare(found, plain)
+        if isinstance(found, Refused):
+            return "refused"
+        self._check(found)
+        return "fitted"
+
+    def _is_comparable(self) -> bool:
+        odd = self.weights is not None and self.table.form in ("dyads", "pairs")
+        return self.table.is_exact and not odd and self.table.form not in ("pairs", "sparse pandas")
+
+    def _fitted(self, X: Any, weights: Any) -> Any:
+        model = self.model.made()
+        before = dict(vars(model))
+        options = {} if weights is None else {"sample_weight": np.array(weights)}
+        try:
+            return model.fit(X, **options)
+        except BaseException:
+            now = {name: value for name, value in vars(model).items() if name != "_unfinished"}
+            if now.keys() != before.keys():
+                raise Wrong(f"a fit that failed left {now.keys() - before.keys()}") from None
+            raise
+
+    def _compare(self, found: Any, plain: Any) -> None:
+        kinds = isinstance(found, Refused), isinstance(plain, Refused)
+        if kinds[0] != kinds[1]:
+            raise Wrong(f"the container decides whether it is refused: {found!r} and {plain!r}")
+        if not kinds[0]:
+            same(_best(found).components_, _best(plain).components_, "components_")
+            same(_best(found).embedding_, _best(plain).embedding_, "embedding_")
+
+    def _check(self, model: Any) -> None:
+        model = _best(model)
+        tolerance = 1e-3 if model.components_.dtype == np.float32 else 1e-6
+        distributions(model.components_, "components_", tolerance)
+        distributions(model.embedding_, "embedding_", tolerance)
+        check(model.components_.shape[1] == model.n_features_in_, "n_features_in_")
+        check(0 <= model.smoothing_ <= 1, f"smoothing_ {model.smoothing_}")
+        for table in (self.table, self.new):
+            if table is not None and table.form != "blocks":
+                self._ask(model, table, tolerance)
+        if len(model.embedding_):
+            drawn = tried(lambda: model.sample(4))
+            check(drawn.to_csr().sum() == 4, "sample")
+        for name in ("component_distribution_", "column_embedding_", "row_components_"):
+            with contextlib.suppress(Refused):
+                check(np.isfinite(tried(lambda name=name: getattr(model, name))), name)
+
+    def _ask(self, model: Any, table: Table, tolerance: float) -> None:
+        """Of rows that may be new."""
+        with contextlib.suppress(Refused):
+            Z = tried(lambda: model.transform(table.made()))
+            check(np.shape(Z)[1:] == (len(model.components_),), "components of transform")
+            check(table.form == "pairs" or len(Z) == len(table.values), "rows of transform")
+            distributions(Z, "transform", tolerance)
+            back = tried(lambda: model.inverse_transform(Z))
+            distributions(back, "inverse_transform", 10 * tolerance)
+        for method in ("score", "score_samples", "perplexity", "row_log_likelihood", "predict"):
+            if hasattr(model, method):
+                with contextlib.suppress(Refused):
+                    result = tried(lambda: getattr(model, method)(table.made()))  # noqa: B023
+                    check(~np.isnan(np.asarray(result, float)), f"{method} is NaN: {result}")
+
+
+def _best(model: Any) -> Any:
+    return getattr(model, "best_estimator_", model)
+
+
+def _come_to(call: Any) -> Any:
+    """The result, or how it was refused."""
+    try:
+        return tried(call)
+    except Refused as refused:
+        return refused
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """Batches, one after the other."""
+
+    model: Model
+    batches: tuple[Table, ...]
+
+    def run(self) -> str:
+        """Whether at least one was learnt."""
+        learnt, model = False, self.model.made()
+        for batch in self.batches:
+            try:
+                X = tried(batch.made)
+                tried(lambda X=X: model.partial_fit(X))
+            except Refused:
+                continue
+            learnt = True
+            tolerance = 1e-3 if model.components_.dtype == np.float32 else 1e-6
+            distributions(model.components_, "components_", tolerance)
+            distributions(model.transform(np.ones((2, model.n_features_in_))), "transform", 1e-3)
+        return "fitted" if learnt else "refused"
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """Functions of a table, or of a fitted model."""
+
+    table: Table
+    name: str
+
+    def run(self) -> str:
+        """Whether there was a result."""
+        try:
+            result = tried(lambda: FUNCTIONS[self.name](self.table.made()))
+        except Refused:
+            return "refused"
+        of_tables = self.name not in ("diversity", "top features", "triads")
+        others = "pairs", "sparse pandas", "blocks"
+        if of_tables and self.table.is_exact and self.table.form not in others:
+            plain = _come_to(lambda: FUNCTIONS[self.name](self.table.plain))
+            if isinstance(plain, Refused):
+                raise Wrong(f"{self.name}: only the plain container is refused, {plain}")
+            if isinstance(result, float | np.ndarray):
+                same(result, plain, self.name)
+        return "measured"
+
+
+def _model() -> Any:
+    X = np.array([[3.0, 1, 0, 2], [0, 2, 4, 1], [1, 1, 0, 5]])
+    return skcooc.AspectModel(2, beta=0.9, max_iter=3, random_state=0).fit(X)
+
+
+def _halves(X: Any) -> Any:
+    train, test = model_selection.split_observations(X, 0.3, random_state=0)
+    whole = skcooc.Dyads(X) if not isinstance(X, skcooc.Dyads) else X
+    if not isinstance(train, skcooc.Dyads):
+        total = np.abs(train + test - whole.to_csr()).max()
+        check(total <= 1e-9 * max(1.0, whole.to_csr().max()), "split_observations loses some")
+    return 0.0
+
+
+def _memory(X: Any) -> Any:
+    predictor = skcooc.heldout.Unigram(metrics.unigram(X))
+    return metrics.unseen_perplexity(X, predictor, np.zeros(_shape(X)))
+
+
+def _perplexity(X: Any) -> Any:
+    n, m = (*_shape(X), 1)[:2]
+    return metrics.perplexity(X, np.full((n, 2), 0.5), np.full((2, m), 1 / max(m, 1)))
+
+
+def _dense(X: Any) -> np.ndarray:
+    if isinstance(X, skcooc.RowBlocks):
+        X = sp.vstack([sp.csr_array(block) for block in X])
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
+def _shape(X: Any) -> tuple[int, ...]:
+    return X.table_shape if isinstance(X, skcooc.Dyads) else np.shape(X)
+
+
+def _labels(X: Any) -> np.ndarray:
+    return np.arange(_shape(X)[0]) % 2
+
+
+FUNCTIONS = {
+    "unigram": metrics.unigram,
+    "mutual_information": metrics.mutual_information,
+    "kept": lambda X: metrics.mutual_information_kept(X, _labels(X)),
+    "icl": lambda X: metrics.integrated_complete_likelihood(X, _labels(X)),
+    "npmi": lambda X: metrics.npmi_coherence(_model().components_, X, 2),
+    "perplexity": _perplexity,
+    "unseen": _memory,
+    "average_precision": lambda X: metrics.average_precision_by_query(X, np.ones(_shape(X))),
+    "split": _halves,
+    "dyads": lambda X: skcooc.Dyads(X).to_csr().toarray(),
+    "ones of dyads": lambda X: float(len(skcooc.Dyads(X)[::2])),
+    "pyldavis": lambda X: float(len(inspection.to_pyldavis(_model(), X))),
+    "explore": lambda X: float(len(str(inspection.explore(_model(), X)))),
+    "diversity": lambda X: metrics.topic_diversity(X, 2),
+    "top features": lambda X: float(len(inspection.top_features(X, 2))),
+    "stability": lambda X: float(
+        np.sum(inspection.topic_stability(
+            skcooc.AspectModel(2, beta=0.9, max_iter=2), X, 2, random_state=0
+        ).affinities)
+    ),
+    "features": lambda X: skcooc.MixtureFeatures(
+        skcooc.AspectModel(2, beta=0.9, max_iter=2, random_state=0)
+    ).fit(X).transform(X),
+    "retriever": lambda X: skcooc.AspectRetriever(2, random_state=0).fit(X).similarity(X),
+    "triads": lambda X: skcooc.TriadicAspectModel(2, max_iter=2, random_state=0).fit(
+        skcooc.Triads(*np.resize(_dense(X).astype(int), (3, 4)))
+    ).components_,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Tables on disk, and the command line."""
+
+    table: Table
+    kind: str
+
+    def run(self) -> str:
+        """Whether it was read as it was written."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "table"
+            if self.kind in STORES:
+                return self._stored(path)
+            return self._commanded(path.with_suffix(f".{self.kind}"))
+
+    def _stored(self, path: Path) -> str:
+        save, open_ = STORES[self.kind]
+        try:
+            tried(lambda: save(path, iter([self.table.made()])))
+        except Refused:
+            check(not list(path.parent.iterdir()), "a table that was refused left something")
+            return "refused"
+        with contextlib.suppress(Refused):
+            read = tried(lambda: sp.vstack(list(open_(path))).toarray())
+            if self.table.is_exact and self.table.form != "pairs":  # which have no empty rows
+                same(read, self.table.dense.astype(float), "what is on disk")
+        return "written"
+
+    def _commanded(self, path: Path) -> str:
+        _write(path, self.table)
+        options = ["-k", "2", "--beta", "0.9", "--max-iter", "2", "--skip-lda", "--no-progress"]
+        said, told = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
+            code = tried(lambda: main([str(path), *options, "--jobs", "1"]))
+        if code == 0:
+            check(said.getvalue(), "nothing was said")
+            return "fitted"
+        check(code == 2, f"exit code {code}: {told.getvalue()}")
+        lines = [line for line in told.getvalue().splitlines() if "Warning" not in line]
+        check(lines and "Traceback" not in told.getvalue(), f"said {lines}")
+        return "refused"
+
+
+STORES = {
+    "csr": (skcooc.save_csr, skcooc.open_csr),
+    "compact": (skcooc.save_compact, skcooc.open_compact),
+}
+
+
+def _write(path: Path, table: Table) -> None:
+    """A file for the command line."""
+    if path.suffix == ".npz":
+        sp.save_npz(path, table.plain)
+    elif path.suffix == ".mtx":
+        scipy.io.mmwrite(path, table.plain)
+    else:
+        rows, columns = np.nonzero(table.dense)
+        counts = table.dense[rows, columns]
+        lines = [f"r{i},c{j},{n}" for i, j, n in zip(rows, columns, counts, strict=True)]
+        path.write_text("\n".join(["row,column,count", *lines]), encoding="utf-8")
+
+
+@st.composite
+def fittings(draw: Any) -> Fitting:
+    """Fits with weights and new rows, sometimes."""
+    table = draw(tables())
+    n, m = len(table.values), table.width
+    weight = st.lists(st.sampled_from(WEIGHTS), min_size=n, max_size=n).map(tuple)
+    new = draw(mostly(st.none(), tables(draw(mostly(st.just(m), st.none())))))
+    return Fitting(draw(models()), table, draw(mostly(st.none(), weight)), new)
+
+
+@st.composite
+def streams(draw: Any) -> Streaming:
+    """Batches of as many columns, as a rule."""
+    n_columns = draw(st.integers(2, 6))
+    width = mostly(st.just(n_columns), st.none())
+    batches = [draw(tables(draw(width))) for _ in range(draw(st.integers(1, 4)))]
+    return Streaming(Model("AspectModel", draw(params_of("AspectModel"))), tuple(batches))
+
+
+measurings = st.builds(Measuring, tables(), st.sampled_from(sorted(FUNCTIONS)))
+writings = st.builds(Writing, tables(), st.sampled_from([*STORES, "npz", "mtx", "csv"]))
+trials = st.one_of(fittings(), fittings(), fittings(), streams(), measurings, measurings, writings)
+
+
+def again(written: str) -> str:
+    """Run a trial as it was printed."""
+    names = {kind.__name__: kind for kind in (Fitting, Streaming, Measuring, Writing, Model, Table)}
+    return eval(written, names | {"nan": np.nan, "inf": np.inf}).run()
+
+
+__all__ = ["again", "clone", "fittings", "measurings", "streams", "trials", "values", "writings"]

@@ -1,0 +1,173 @@
+"""Numbers of components that fit finds: the number, what stays "auto", and what is refused."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    ClusteringProjection,
+    Dyads,
+    ProductSpaceMixture,
+    RowBlocks,
+    SymmetricClustering,
+)
+from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
+from tests.tables import planted
+
+X = planted(3, 6000).X.astype(float)
+FEW = planted(3, 4000, n_columns=60).X[:, np.arange(60) % 20 == 0]  # three columns are the limit
+MODEL = AspectModel("auto", tol=1e-4, random_state=0)
+SMALL = np.array([[30, 2, 1], [2, 28, 3], [1, 2, 30.0]])
+KINDS = [
+    AsymmetricClustering("auto", hard=True, random_state=0),
+    SymmetricClustering("auto", "auto", hard=True, max_iter=3, random_state=0),
+    ProductSpaceMixture("auto", "auto", beta=1.0, max_iter=3, random_state=0),
+    ClusterAbstraction("auto", beta=0.5, max_iter=3, random_state=0),
+    ClusteringProjection("auto", beta=1.0, max_iter=2, random_state=0),
+]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return clone(MODEL).fit(X)
+
+
+@pytest.fixture
+def no_search(monkeypatch):
+    def refuse(*arguments, **options):
+        raise AssertionError
+
+    monkeypatch.setattr(ComponentSearchCV, "fit", refuse)
+
+
+def test_the_number_that_is_found_is_that_of_the_search(model):
+    assert model.n_components_ == 3
+    assert model.get_params()["n_components"] == "auto"
+    search = model.component_search_
+    assert search.best_n_components_ == 3
+    assert not hasattr(search, "best_estimator_")
+    assert "n_components_" not in vars(clone(model))
+    told = clone(MODEL).set_params(n_components=3).fit(X)
+    np.testing.assert_array_equal(model.components_, told.components_)
+    assert told.n_components_ == 3
+    assert not hasattr(told, "component_search_")
+
+
+def test_what_is_fitted_is_used_and_pickled(model):
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+    assert again.score(X) == model.score(X)
+    assert again.transform(X).shape == (len(X.toarray()), 3)
+    assert len(again.get_feature_names_out()) == 3
+    assert again.n_parameters_ > 0
+    assert len(pickle.dumps(model.component_search_)) < 20_000  # without data
+
+
+def test_a_warm_start_keeps_the_number(model, no_search):
+    model = pickle.loads(pickle.dumps(model)).set_params(warm_start=True, tol=1e-6)
+    model.fit(X)
+    assert (model.n_components_, model.n_components) == (3, "auto")
+    assert model.component_search_.best_n_components_ == 3
+    told = AspectModel(2, beta=0.9, max_iter=2, warm_start=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told.fit(X)
+    with pytest.raises(ValueError, match="fit with a number of its own, got n_components='auto'"):
+        told.set_params(n_components="auto").fit(X)
+
+
+def test_a_fit_that_fails_leaves_the_estimator_as_it_was(model, monkeypatch):
+    model = pickle.loads(pickle.dumps(model))
+    before = dict(vars(model))
+    monkeypatch.setattr("skcooc.base.estimator.fit", lambda *arguments: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.fit(X)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is before[name] for name in before)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_weights_and_dyads_go_through(model, monkeypatch):
+    given, fit = [], ComponentSearchCV.fit
+
+    def record(self, *data, **params):
+        given.append(params)
+        return fit(self, *data, **params)
+
+    monkeypatch.setattr(ComponentSearchCV, "fit", record)
+    of_dyads = clone(MODEL).fit(Dyads(X))
+    assert of_dyads.component_search_.best_score_ == model.component_search_.best_score_
+    assert given == [{}]
+    weights = np.r_[np.zeros(40), np.ones(40)]
+    weighted = AspectModel("auto", beta=1.0, max_iter=5, random_state=0)
+    weighted.fit(FEW, sample_weight=weights.astype(int))
+    np.testing.assert_array_equal(given[1]["sample_weight"], weights)
+    plain = clone(weighted).fit(FEW).component_search_
+    assert weighted.component_search_.best_score_ != plain.best_score_
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", KINDS, ids=lambda model: type(model).__name__)
+def test_all_that_have_such_numbers(model):
+    names = [name for name, value in model.get_params().items() if value == "auto"]
+    names = [name for name in names if name.startswith("n_")]
+    model = clone(model).fit(SMALL)
+    found = model.component_search_.best_params_
+    assert list(found) == sorted(names, key="n_row_clusters n_row_components".find, reverse=True)
+    for name in names:
+        assert getattr(model, name) == "auto"
+        assert getattr(model, f"{name}_") == found[name]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_inside_of_searches_and_pipelines():
+    tiny = AspectModel("auto", beta=1.0, max_iter=3, random_state=0)
+    pipeline = make_pipeline(FunctionTransformer(), tiny).fit(FEW)
+    assert pipeline[-1].n_components_ == pipeline.transform(FEW).shape[1]
+    grid = GridSearchCV(tiny, {"n_components": [1, "auto"]}, cv=2).fit(FEW)
+    assert grid.best_params_ == {"n_components": "auto"}
+    assert grid.best_estimator_.n_components_ >= 2
+    search = ComponentSearchCV(grid.best_estimator_, [2, 3], cv=2).fit(FEW)  # fitted, and "auto"
+    assert search.best_estimator_.n_components_ in (2, 3)
+
+
+def test_a_curve_that_has_not_ended_is_said():
+    with pytest.warns(UserWarning, match="still falling at 3 components"):
+        model = AspectModel("auto", tol=1e-3, random_state=0).fit(FEW)
+    assert model.n_components_ == 3
+    assert model.component_search_.still_falling_
+
+
+class Delayed:
+    """As dask's collections are."""
+
+    def __dask_graph__(self):
+        raise AssertionError
+
+
+def test_what_is_refused(no_search):
+    with pytest.raises(AttributeError, match="has no attribute 'partial_fit'") as refused:
+        clone(MODEL).partial_fit(X)
+    assert "it needs numbers of components, got 'auto'" in str(refused.value.__cause__)
+    for table in (Delayed(), RowBlocks([X])):
+        with pytest.raises(ValueError, match="n_components='auto' divides the observations of a t"):
+            clone(MODEL).fit(table)
+    with pytest.raises(ValueError, match="A search for the temperature needs n_components as"):
+        TemperatureSearchCV(MODEL, cv=2).fit(X)
+    with pytest.raises(ValueError, match="are both 'auto'"):
+        SymmetricClustering("auto", 2).fit(X)
+    with pytest.raises(ValueError, match="Negative values"):
+        clone(MODEL).fit(-X)
+    with pytest.raises(ValueError, match="'n_components' parameter"):
+        AspectModel("many").fit(X)
+    with pytest.raises(ValueError, match="'beta' parameter"):
+        AspectModel("auto", beta=2.0).fit(X)
