@@ -44,7 +44,7 @@ def test_a_fit_is_known_to_return_what_it_fits(kind):
     ],
 )
 def test_a_parameter_of_another_name_is_pointed_at(kind, name, meant):
-    with pytest.raises(TypeError, match=rf"no parameter '{name}'\. Did you mean {meant}\?"):
+    with pytest.raises(TypeError, match=rf"argument '{name}'\. Did you mean {meant}\?"):
         kind(**{name: 3})
-    with pytest.raises(TypeError, match=r"no parameter 'foo'\. Valid parameters are"):
+    with pytest.raises(TypeError, match=r"argument 'foo'\. Valid parameters are"):
         kind(foo=1)

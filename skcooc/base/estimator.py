@@ -74,7 +74,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
                 near = near or sorted(SIZES.intersection(valid))
             hint = f"Did you mean {' or '.join(near)}? " if near else ""
             raise TypeError(
-                f"{cls.__name__} has no parameter {name!r}. {hint}Valid parameters are: {valid}."
+                f"{cls.__name__}() got an unexpected keyword argument {name!r}. {hint}"
+                f"Valid parameters are: {valid}."
             )
         return super().__new__(cls)
 
