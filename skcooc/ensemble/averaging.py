@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
+from skcooc.base.decorators import fit_context
 from skcooc.em import TemperatureRange
 from skcooc.em.refinements import search_left_out, search_prior
 from skcooc.em.temperature import Probe, best, search
@@ -162,7 +163,7 @@ class AveragedModels(Composed):
         self.estimator, self.n_estimators = estimator, n_estimators
         self.n_jobs, self.random_state = n_jobs, random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit all members.
 
