@@ -105,7 +105,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     n_init : int, default=1
         Number of starts; the one with the least free energy is kept, or with the least validation
-        perplexity where ``early_stopping=True``. A start is itself the best of three to six short
+        perplexity where ``early_stopping=True``. A start is itself the best of four to eight short
         runs, each with a third more clusters, of which those that are alike are joined.
 
     Attributes

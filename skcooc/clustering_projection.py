@@ -85,6 +85,11 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         validation perplexity where ``early_stopping=True``. A start is a short aspect model, and,
         where ``n_clusters`` is a number, the best of five asymmetric clusterings.
 
+    tol : float, default=1e-5
+        EM stops when the bound rises by less than this, relative to its size. With the 3e-6 of the
+        other models it took up to 1.6 times as many iterations on abstracts and messages, and
+        predicted no better: perplexities were up to .1 per cent larger (K = 16, beta = 1).
+
     relaxation : float in (0, 2) or str, default=1.8
         Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
         ever longer steps as long as they lead down. A step that lowers the bound is undone.

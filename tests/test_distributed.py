@@ -337,6 +337,10 @@ def test_attributes_of_rows_are_dask_arrays(workers):
     np.testing.assert_allclose(far.joint_distribution(*pairs), near.joint_distribution(*pairs))
     np.testing.assert_allclose(far.bic(Dyads(X)), near.bic(Dyads(X)))
     assert far.sample(5).table_shape == X.shape
+    recommended = (model.recommend([200, 3], 5, exclude_seen=False) for model in (far, near))
+    np.testing.assert_array_equal(*(found.items for found in recommended))
+    with pytest.raises(ValueError, match="not known which columns the rows fitted have"):
+        far.recommend([0])
     tables = (inspection.describe(model, backend="pandas") for model in (far, near))
     np.testing.assert_allclose(*(table["weight"] for table in tables))
     np.testing.assert_array_equal(far.predict(in_blocks(X, 100)).compute(), near.predict(X))

@@ -92,3 +92,25 @@ def test_bad_input_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
     assert repr(Dyads([[2, 1]])) == "<Dyads: 3 observations of a table of shape (1, 2)>"
+
+
+def test_new_observations_are_laid_on_a_table_by_names():
+    train = Dyads.from_pairs(["ann", "bob", "bob"], ["tea", "ale", "jam"])
+    later = {"who": ["bob", "ann", "bob"], "what": ["tea", "ale", "tea"], "n": [1, 3, 2]}
+    test = Dyads.from_frame(later, "who", "what", "n", like=train)
+    assert test.same_table(train)
+    assert not test.same_table(Dyads.from_frame(later, "who", "what", "n"))  # of its own names
+    assert test.to_csr().toarray().tolist() == [[3, 0, 0], [0, 0, 3]]
+
+
+def test_unknown_names_are_told():
+    train = Dyads.from_pairs(["ann", "bob"], ["tea", "ale"])
+    who, what = ["ann", "zoe", "bob", "ann", "zoe"], ["tea", "tea", "jam", "ale", "jam"]
+    told = r"3 of 5 pairs are left out: their table has no rows \['zoe'\] and no columns \['jam'\]"
+    with pytest.warns(UserWarning, match=told):
+        test = Dyads.from_pairs(who, what, [1, 5, 5, 2, 5], like=train)
+    assert test.to_csr().toarray().tolist() == [[2, 1], [0, 0]]
+    with pytest.warns(UserWarning, match=r"\['c0', 'c1', 'c2'\] and 6 others"):
+        Dyads.from_frame({"r": 9 * ["ann"], "c": [f"c{j}" for j in range(9)]}, "r", "c", like=train)
+    with pytest.raises(ValueError, match="like has no names"):
+        Dyads.from_pairs(who, what, like=Dyads(np.eye(2)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc.base.decorators import available_if
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.simplex import first_largest
 from skcooc.tables import is_collection

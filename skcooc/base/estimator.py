@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags
 
 from skcooc.base import attributes, continuation, criteria, sizes
+from skcooc.base.decorators import fit_context
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
 from skcooc.base.streams import Streams
 from skcooc.em import OverRelaxation, Run, State, TemperatureRange, solver
@@ -27,6 +29,8 @@ from skcooc.fitting.stream import Begun
 from skcooc.fitting.table import fit, probes_of
 from skcooc.protocol import Block, Counts, RandomState, TableLike
 from skcooc.tables import Table, read, read_in_memory
+
+SIZES = {"n_components", "n_clusters", "n_row_components", "n_row_clusters"}  # what one may mean
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -61,11 +65,25 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         cls.__doc__ = completed(cls.__doc__, "Parameters", PARAMETERS, defaults)
         cls.__doc__ = completed(cls.__doc__, "Attributes", ATTRIBUTES, {})
 
+    def __new__(cls, *args: object, **parameters: object) -> Self:
+        """A new estimator; TypeError, with what may be meant, where a parameter is unknown."""
+        valid = cls._get_param_names()
+        for name in parameters.keys() - valid:
+            near = get_close_matches(name, valid, cutoff=0.7)
+            if name.startswith("n_"):
+                near = near or sorted(SIZES.intersection(valid))
+            hint = f"Did you mean {' or '.join(near)}? " if near else ""
+            raise TypeError(
+                f"{cls.__name__}() got an unexpected keyword argument {name!r}. {hint}"
+                f"Valid parameters are: {valid}."
+            )
+        return super().__new__(cls)
+
     def _plan(self) -> Plan:
         """What the parameters mean: equations, and how they are fitted."""
         raise NotImplementedError
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 

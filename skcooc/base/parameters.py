@@ -32,14 +32,17 @@ NAMED = "\n".join(
     f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
 )
 PARAMETERS = {
-    "max_iter : int": "Largest number of EM iterations.",
+    "max_iter : int": """\
+Largest number of EM iterations: 500 in aspect models, which at beta = 1 took 250 on abstracts and
+messages (K = 32); 200 in the others, which took at most 120.""",
     "tol : float": "EM stops when the free energy falls by less than this, relative to its size.",
     "n_init : int": """\
 Number of random starts; the one with the least free energy is kept, or with the least validation
 perplexity where ``early_stopping=True``.""",
     "relaxation : float in (0, 2) or str": f"""\
 A number is the step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A
-step that raises the free energy is undone. A name is that of a solver.
+step that raises the free energy is undone. A name is that of a solver. In aspect models "momentum"
+took a third of the iterations that 1.8 took; in clusterings neither was better.
 {NAMED}""",
     'smoothing : float in [0, 1) or "auto"': """\
 Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it where

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import attributes, quantities
+from skcooc.base import attributes, quantities, recommendations
+from skcooc.base.decorators import validated
 from skcooc.em import Record, Run, State
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import fold_in, over_rows
@@ -24,6 +25,7 @@ from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.heldout.validation import Judged
 from skcooc.protocol import (
+    CSR,
     Array,
     Block,
     FoldIn,
@@ -51,6 +53,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     embedding_: Array
     row_distribution_: Array
     unigram_: Array
+    n_features_in_: int
+    feature_names_in_: Array
     n_iter_: int
     objective_: float
     converged_: bool
@@ -72,6 +76,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     row_components_ = property(quantities.row_components)
     joint_distribution = quantities.joint_distribution
     row_log_likelihood = quantities.row_log_likelihood
+    recommend = recommendations.recommend
 
     def transform(self, X: TableLike) -> Array:
         """Fold rows into the fitted model.
@@ -165,10 +170,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return float(np.exp(-self.score(X)))
 
-    @validate_params(
-        {"n_samples": [Interval(Integral, 0, None, closed="left")]},
-        prefer_skip_nested_validation=True,
-    )
+    @validated({"n_samples": [Interval(Integral, 0, None, closed="left")]})
     def sample(self, n_samples: int = 1) -> Dyads:
         """Draw observations from the fitted model.
 
@@ -266,9 +268,17 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _predictor(self, known: Block | None) -> Predictor:
         """What is predicted of rows of which this is known; of those fitted where it is None."""
-        mixtures = np.asarray(self.embedding_) if known is None else self._fold_in(known)
-        factors = Factors(mixtures, self.components_.T)
-        return smoothed(factors, self.unigram_, self.smoothing_)
+        if known is None:
+            return self._predicting(np.asarray(self.embedding_), self._rows_fitted())
+        return self._predicting(self._fold_in(known), known.table)
+
+    def _predicting(self, mixtures: Array, known: CSR | None) -> Predictor:
+        """What is predicted of rows of these mixtures, (n, K), of which this is known, (n, M)."""
+        return smoothed(Factors(mixtures, self.components_.T), self.unigram_, self.smoothing_)
+
+    def _rows_fitted(self) -> CSR | None:
+        """What is known of the rows fitted, where predictions need it."""
+        return None
 
     def __getstate__(self) -> dict[str, Any]:
         # As scikit-learn does for its own estimators.

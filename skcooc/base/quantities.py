@@ -95,7 +95,7 @@ def joint_distribution(self: Found, rows: ArrayLike, columns: ArrayLike) -> Arra
     np.float64(1.0)
     """
     mass, A, B = _masses(self), self.embedding_, self.components_.T
-    i, j = _positions(rows, len(A), "row"), _positions(columns, len(B), "column")
+    i, j = positions(rows, len(A), "row"), positions(columns, len(B), "column")
     try:
         i, j = np.broadcast_arrays(i, j)
     except ValueError as error:
@@ -194,7 +194,7 @@ def _marginal(self: Found) -> Array:
     return np.asarray(_masses(self) @ self.embedding_)
 
 
-def _positions(index: ArrayLike, size: int, name: str) -> Array:
+def positions(index: ArrayLike, size: int, name: str) -> Array:
     """Indices from zero, of any shape; IndexError as NumPy would raise it."""
     index = np.asarray(index)
     if not (index.size == 0 or np.issubdtype(index.dtype, np.integer)):

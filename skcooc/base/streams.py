@@ -9,11 +9,11 @@ from typing import Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.callback import CallbackContext, with_callbacks
-from sklearn.utils.metaestimators import available_if
+from sklearn.callback import CallbackContext
 
 from skcooc.base import attributes
 from skcooc.base.continuation import check_as_before, check_shape
+from skcooc.base.decorators import available_if, with_callbacks
 from skcooc.base.predictions import Predictions
 from skcooc.base.sizes import is_sought
 from skcooc.callbacks import PASS

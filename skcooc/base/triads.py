@@ -7,10 +7,11 @@ from typing import NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes
+from skcooc.base.decorators import validated
 from skcooc.base.estimator import CooccurrenceEstimator
 from skcooc.em import State
 from skcooc.fitting import Plan
@@ -35,6 +36,7 @@ class TriadEstimator(CooccurrenceEstimator):
     aic = _of_two("aic")
     bic = _of_two("bic")
     row_log_likelihood = _of_two("row_log_likelihood")
+    recommend = _of_two("recommend")
 
     def fit(self, X: Triads, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -121,11 +123,8 @@ class TriadEstimator(CooccurrenceEstimator):
         """
         return super().perplexity(X)
 
-    @validate_params(
-        {"n_samples": [Interval(Integral, 0, None, closed="left")]},
-        prefer_skip_nested_validation=True,
-    )
-    def sample(self, n_samples: int = 1) -> Triads:
+    @validated({"n_samples": [Interval(Integral, 0, None, closed="left")]})
+    def sample(self, n_samples: int = 1) -> Triads:  # type: ignore[override]  # no dyads
         """Draw observations from the fitted model.
 
         Parameters

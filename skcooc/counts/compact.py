@@ -15,10 +15,11 @@ import scipy.sparse as sp
 
 from skcooc.counts.bands import Bands
 from skcooc.counts.csr import CSRCounts, mean_weight
+from skcooc.counts.drawing import drawn_of
 from skcooc.counts.lanes import lined_up
 from skcooc.counts.layout import ColumnView, Views
 from skcooc.counts.sums import add_statistics
-from skcooc.protocol import CSR, Array, FoldIn, Map, Need, P, Rows, S, T
+from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, Need, P, Rows, S, T
 
 BLOCK = 2 * 10**7  # non-zeros that are worked on at a time
 
@@ -181,6 +182,11 @@ class CompactCounts:
             for band, mine in zip(bands.tolist(), np.split(rows, starts[1:]), strict=True)
         ]
         return sp.vstack(taken, format="csr")
+
+    def draw(self, n_rows: int, seed: int) -> Drawn:
+        """Different rows drawn without replacement; all if there are fewer."""
+        blocks = (block for _, block in self.blocks())
+        return drawn_of([block.draw(n_rows, seed) for block in blocks], n_rows, seed)
 
     def spread(self, n_threads: int, map: Map) -> Self:
         """The same counts, whose passes use these threads."""

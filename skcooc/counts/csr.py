@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from skcooc.counts.alternation import AlternatingRows
+from skcooc.counts.drawing import draw
 from skcooc.counts.exchange import ExchangeMoves
 from skcooc.counts.kernels import compiled
 from skcooc.counts.lanes import lined_up
@@ -25,7 +26,7 @@ from skcooc.counts.powers import power
 from skcooc.counts.products import FactorProducts, nothing_like
 from skcooc.counts.settling import RowMixtures
 from skcooc.counts.thinning import thin
-from skcooc.protocol import CSR, EVERYTHING, Array, FoldIn, Map, Need, P, Rows, S, T
+from skcooc.protocol import CSR, EVERYTHING, Array, Drawn, FoldIn, Map, Need, P, Rows, S, T
 
 WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
 N_PARTS = 8  # of the rows, whatever the number of threads
@@ -207,11 +208,9 @@ class CSRCounts(
         table = sp.csr_array((counts, self.indices, self.indptr), shape=self.shape)
         return self._like(table, self.weights)
 
-    def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
-        """Rows drawn without replacement, in their order; all if there are fewer."""
-        if n_rows >= self.shape[0]:
-            return self.table
-        return self.table[np.sort(rng.choice(self.shape[0], n_rows, replace=False))]
+    def draw(self, n_rows: int, seed: int) -> Drawn:
+        """Different rows drawn without replacement; all if there are fewer."""
+        return draw(self.table, self.row_weights, n_rows, seed)
 
     def take(self, rows: Array) -> Self:
         """The block of the given rows, in that order."""

@@ -20,11 +20,12 @@ from sklearn.utils import check_array
 
 from skcooc.counts.checks import sound, summed_up
 from skcooc.counts.csr import CSRCounts, mean_weight
+from skcooc.counts.drawing import drawn_of
 from skcooc.counts.row_array import RowArray, product, row_array
 from skcooc.counts.sums import add_statistics, reduced
 from skcooc.counts.tasks import begun, call, gathered, once, task
 from skcooc.counts.threads import threads
-from skcooc.protocol import CSR, Array, FoldIn, Map, Need, P, Rows, S, TableLike
+from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, Need, P, Rows, S, TableLike
 
 SETTLE_AFTER = 10  # E-steps at least, after which the scheduler gets states, if these are small
 
@@ -119,6 +120,11 @@ class DaskCounts:
         local = [rows[a:b] - first for (a, b), first in zip(pairwise(ends), self._ends)]  # noqa: B905
         taken = self._results(map(task(_rows_of), self.blocks, local))
         return sp.vstack(taken, format="csr")
+
+    def draw(self, n_rows: int, seed: int) -> Drawn:
+        """Different rows drawn without replacement, brought here; all if there are fewer."""
+        parts = (task(CSRCounts.draw)(block, n_rows, seed) for block in self.blocks)
+        return drawn_of(self._results(parts), n_rows, seed)
 
     def array(self, values: Array) -> Array:
         """Parameters are numpy's arrays: these."""

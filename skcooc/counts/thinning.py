@@ -21,18 +21,25 @@ def scramble(key):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def row_key(indices, data, start, stop):  # type: ignore[no-untyped-def]
+    """A 64-bit key of a row's content; it is the same in whatever order its entries are stored."""
+    key, golden = np.uint64(0), np.uint64(0x9E3779B97F4A7C15)
+    for p in range(start, stop):
+        if data[p] > 0:
+            count = np.uint64(min(data[p], 2.0**40) * 2.0**20)
+            key += scramble(np.uint64(indices[p]) * golden + scramble(count))
+    return key
+
+
+@compiled
 def content_uniforms(indptr, indices, data, seed, uniforms):  # type: ignore[no-untyped-def]
     """One number in [0, 1) for each non-zero, a function of the seed and of its row's content."""
     golden = np.uint64(0x9E3779B97F4A7C15)
     for i in range(indptr.shape[0] - 1):
-        row_key = np.uint64(seed)
+        key = scramble(seed + row_key(indices, data, indptr[i], indptr[i + 1]))
         for p in range(indptr[i], indptr[i + 1]):
-            if data[p] > 0:
-                count = np.uint64(min(data[p], 2.0**40) * 2.0**20)
-                row_key += scramble(np.uint64(indices[p]) * golden + scramble(count))
-        for p in range(indptr[i], indptr[i + 1]):
-            key = scramble(scramble(row_key) + np.uint64(indices[p]) * golden)
-            uniforms[p] = np.float64(key >> np.uint64(40)) * 2.0**-24
+            uniform = scramble(key + np.uint64(indices[p]) * golden)
+            uniforms[p] = np.float64(uniform >> np.uint64(40)) * 2.0**-24
 
 
 def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple[CSR, CSR]:

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context, clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.em import TemperatureRange
-from skcooc.em.refinements import search_left_out, search_prior
-from skcooc.em.temperature import Probe, best, search
+from skcooc.base.decorators import fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.consensus import Consensus, consensus
-from skcooc.fitting import Options, Plan
-from skcooc.fitting.journal import Journal
-from skcooc.fitting.plan import NOTHING, Aims
-from skcooc.fitting.probing import Tried, Tries
+from skcooc.ensemble.mean import Mean, equal, mean_of
 from skcooc.fitting.restarts import in_threads, shares
-from skcooc.heldout import Validation
-from skcooc.heldout.predictors import Factors, Known, side_by_side, weighted
-from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing, hold_out
+from skcooc.heldout.predictors import Factors, weighted
+from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.tables import read_in_memory
-
-WORTH = 0.0  # relative gain for which there is a prior: a mean leaves little to chance
 
 
 class AveragedModels(Composed):
@@ -162,7 +151,7 @@ class AveragedModels(Composed):
         self.estimator, self.n_estimators = estimator, n_estimators
         self.n_jobs, self.random_state = n_jobs, random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit all members.
 
@@ -193,8 +182,9 @@ class AveragedModels(Composed):
                 ("seeds",), lambda: attributes.seeds(self.random_state, self.n_estimators)
             )
             options = replace(member._options(plan, counts, warm=False), seeds=seeds)
-            found, probes, leader = self._chosen(plan, counts, options, journal)
-            members = self._members(counts, seeds, journal, **found)
+            mean = Mean(self.estimator, seeds, self.n_jobs)
+            found, probes, leader = mean.chosen(plan, counts, options, journal)
+            members = mean.members(counts, journal, **found)
         factors = mean_of(members)
         attributes.become(
             self,
@@ -217,111 +207,9 @@ class AveragedModels(Composed):
         )
         return self
 
-    def _chosen(
-        self, plan: Plan, X: Block, options: Options, journal: Journal
-    ) -> tuple[dict[str, Any], list[Probe], Tried | None]:
-        """Parameters that are best for the mean, the probes, and what these predict with them."""
-        if not options.holds_out:
-            return {"beta": options.beta}, [], None
-        aims = plan.aims(X)
-        plain = {} if plan.bursts is None else {"burstiness": None}  # as Plan.searching says
-        tries = journal.once(("tries",), Tries)
-        probes = self._search(X, options, aims, tries, journal, **plain)
-        chosen = best(probes, WORTH)
-        found: dict[str, Any] = {"beta": chosen.beta}
-        if options.searches and aims.priors is not None:
-            found["component_prior"] = chosen.prior
-        if aims.left_out is not None:
-            found["leave_one_out"] = chosen.row_prior is not None
-        if plain:
-            tries, at_best = journal.once(("bursty",), Tries), replace(options, beta=chosen.beta)
-            self._search(X, at_best, NOTHING, tries, journal, **found)
-        return found, probes, tries.leaders["beta"]
-
-    def _search(
-        self,
-        X: Block,
-        options: Options,
-        aims: Aims,
-        tries: Tries,
-        journal: Journal,
-        **given: object,
-    ) -> list[Probe]:
-        """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
-        rest, heldout = hold_out(X, *options.division)
-        short = {"n_init": 1, "max_iter": options.short.max_iter}
-        before = iter(list(tries.validations))
-
-        def evaluate(beta: float, **others: object) -> Validation:
-            if (known := next(before, None)) is not None:
-                return known
-            found = short | given | {"beta": beta} | others
-            members = self._members(rest, options.seeds, Journal(), **found)
-            predicted = Known(mean_of(members).cells(heldout.X))
-            tries.add(Tried(heldout.score(predicted), predicted), "beta")
-            journal.tell()
-            return tries.validations[-1]
-
-        within = options.beta
-        if not isinstance(within, TemperatureRange):
-            within = TemperatureRange(within, within)  # for the smoothing alone
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            probes = search(evaluate, within)
-            return [*probes, *(_further(evaluate, best(probes), aims) if options.searches else [])]
-
-    def _members(
-        self, X: Block, seeds: Sequence[int], journal: Journal, **parameters: object
-    ) -> list[CooccurrenceEstimator]:
-        """One fitted estimator for each seed."""
-        n_outer, n_inner = shares(self.n_jobs, len(seeds))
-        shared = {"n_jobs": n_inner, "warm_start": False}
-
-        def fitted(seed: int) -> CooccurrenceEstimator:
-            member = clone(self.estimator).set_params(random_state=seed, **shared, **parameters)
-            return member.fit(X.table, sample_weight=X.weights)
-
-        def known(number: int, seed: int) -> CooccurrenceEstimator:
-            return journal.once(("member", number), lambda: fitted(seed), tells=True)
-
-        return in_threads(known, list(enumerate(seeds)), n_outer)
-
     def _fold_in(self, X: Block) -> Array:
         """P(k given x) of checked rows under every member, divided by their number."""
         n_outer, _ = shares(self.n_jobs, len(self.estimators_))
         members = [(member,) for member in self.estimators_]
         folded = in_threads(lambda member: member._fold_in(X), members, n_outer)
         return weighted(folded, equal(len(folded)))
-
-
-def _further(evaluate: Callable[..., Validation], at: Probe, aims: Aims) -> list[Probe]:
-    """Probes of a prior, and of observations that leave themselves out, from the best plain one."""
-    probes: list[Probe] = []
-    if (priors := aims.priors) is not None:
-        probes += search_prior(
-            lambda beta, prior: evaluate(beta, component_prior=prior),
-            *(at, priors.within),
-            worth=WORTH,
-        )
-    if (left_out := aims.left_out) is not None:
-        usual, within = left_out.pseudo_counts.usual, left_out.within
-        guess = None if within.guess is None else (1 + within.guess) / 2  # a mean overfits less
-        probes += search_left_out(
-            lambda beta: evaluate(beta, component_prior=usual[0], leave_one_out=True),
-            best([at, *probes], WORTH),
-            usual,
-            within._replace(guess=guess),
-            worth=WORTH,
-        )
-    return probes
-
-
-def equal(n: int) -> list[float]:
-    """The weights of a plain mean."""
-    return [1 / n] * n
-
-
-def mean_of(members: Sequence[CooccurrenceEstimator]) -> Factors:
-    """The mean of what S fitted models predict: A, (N, S K), and B, (M, S K)."""
-    models = [Factors(member.embedding_, member.components_.T) for member in members]
-    return side_by_side(models, equal(len(members)))

@@ -12,7 +12,6 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     MetaEstimatorMixin,
     TransformerMixin,
-    _fit_context,
     clone,
 )
 from sklearn.utils import Tags
@@ -20,6 +19,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
+from skcooc.base.decorators import fit_context
 from skcooc.protocol import Array, TableLike
 
 
@@ -98,7 +98,7 @@ class MixtureFeatures(
     def __init__(self, estimator: CooccurrenceEstimator, *, beta: float = 0.2) -> None:
         self.estimator, self.beta = estimator, beta
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None) -> Self:
         """Fit the estimator.
 

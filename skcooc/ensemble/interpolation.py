@@ -10,12 +10,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _BaseComposition
 
 from skcooc.base import attributes
+from skcooc.base.decorators import fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.members import Member, members_of
 from skcooc.fitting.journal import Journal
@@ -189,7 +190,7 @@ class InterpolatedModels(Composed, _BaseComposition):
         self._set_params("estimators", **params)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit all models, and find their weights.
 

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 
 from skcooc.base import attributes
+from skcooc.base.decorators import available_if, fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.members import MODEL, Member, member_of
 from skcooc.fitting.journal import Journal
@@ -147,7 +147,7 @@ class RowMemory(Composed):
         self.concentration, self.discount, self.smoothing = concentration, discount, smoothing
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model, and what rows remember.
 
@@ -183,7 +183,7 @@ class RowMemory(Composed):
         return self
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -279,12 +279,10 @@ class RowMemory(Composed):
         """P(k given x) of checked rows."""
         return self._member.fold_in(X)
 
-    def _predictor(self, known: Block | None) -> Predictor:
-        """What is predicted of rows of which this is known; of those fitted where it is None."""
+    def _predicting(self, mixtures: Array, known: CSR | None) -> Predictor:
+        """What is predicted of rows of these mixtures, of which this is known."""
         memory = Memory(self.concentration_, self.discount_, self.smoothing_)
-        mixtures = self.embedding_ if known is None else self._fold_in(known)
-        table = self._rows_fitted() if known is None else known.table
-        return remembering(table, Factors(mixtures, self.components_.T), self.unigram_, memory)
+        return remembering(known, Factors(mixtures, self.components_.T), self.unigram_, memory)
 
     def _rows_fitted(self) -> CSR:
         """What is known of the rows fitted; ValueError where it is not kept."""

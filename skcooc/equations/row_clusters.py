@@ -81,12 +81,14 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
     def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Components that begin with rows."""
         params, rows = self.random(X, rng)
-        objects, totals = X.sample(n_objects(self.n_clusters), rng), X.column_sums
+        objects, _, numbers = X.draw(n_objects(self.n_clusters), int(rng.integers(2**63)))
+        totals = X.column_sums
         if self.object_weights == "equal":
-            objects = weighted(objects, params.unit * reciprocals(objects.sum(axis=1)))
+            numbers = numbers * params.unit * reciprocals(objects.sum(axis=1))
             factors = X.by_row(partial(self._factors_and_sums, unit=params.unit))
             totals = X.total(_weighted, factors)[:, 0]
-        components = seeds(objects, totals / totals.sum(), self.n_clusters, rng).astype(X.dtype)
+        objects, overall = weighted(objects, numbers), totals / totals.sum()
+        components = seeds(objects, overall, self.n_clusters, rng).astype(X.dtype)
         return params._replace(components=normalise(components, axis=0, otherwise=0.0)), rows
 
     def mixed(self, params: Params, shares: Array) -> Params:

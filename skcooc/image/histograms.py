@@ -10,11 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter, uniform_filter1d
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc.base.decorators import fit_context
 from skcooc.image.gabor import gabor_moduli
 from skcooc.image.grid import block_of, n_blocks
 from skcooc.protocol import CSR, Array
@@ -145,7 +146,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         """
         return self.histograms(self.bins(X))
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_bins(self, X: ArrayLike) -> Array:
         """Find the bins of an image, and the bin of every response; see :meth:`bins`."""
         responses = self._responses(check_image(X))

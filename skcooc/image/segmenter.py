@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.asymmetric import AsymmetricClustering
+from skcooc.base.decorators import fit_context
 from skcooc.image.grid import grid_coarsening, n_blocks
 from skcooc.image.histograms import GaborHistograms, block_counts, check_image
 from skcooc.image.potts import Segments, TiedSites, distributions
@@ -127,7 +128,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         self.n_init, self.max_iter, self.tol = n_init, max_iter, tol
         self.n_jobs, self.random_state = n_jobs, random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: object = None) -> TextureSegmenter:
         """Segment an image.
 

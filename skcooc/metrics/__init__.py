@@ -14,6 +14,7 @@ from skcooc.metrics.factorisations import best_smoothing, perplexity, unigram
 from skcooc.metrics.likelihood import integrated_complete_likelihood
 from skcooc.metrics.predictions import best_back_off, best_weights, perplexity_of
 from skcooc.metrics.ranking import average_precision_by_query
+from skcooc.metrics.recommending import make_ranking_scorer, ndcg_at_k, recall_at_k
 from skcooc.metrics.topics import npmi_coherence, topic_diversity
 from skcooc.metrics.unseen import make_unseen_scorer, score_parts, unseen_perplexity
 
@@ -25,12 +26,15 @@ __all__ = [
     "clustering_accuracy",
     "coclustering_adjusted_rand",
     "integrated_complete_likelihood",
+    "make_ranking_scorer",
     "make_unseen_scorer",
     "mutual_information",
     "mutual_information_kept",
+    "ndcg_at_k",
     "npmi_coherence",
     "perplexity",
     "perplexity_of",
+    "recall_at_k",
     "score_parts",
     "topic_diversity",
     "unigram",

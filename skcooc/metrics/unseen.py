@@ -14,7 +14,7 @@ from skcooc.heldout.predictors import smoothed
 from skcooc.heldout.scoring import halves
 from skcooc.heldout.unseen import Parts
 from skcooc.metrics.validation import check_observed
-from skcooc.protocol import Predictor, TableLike
+from skcooc.protocol import CSR, Predictor, TableLike
 from skcooc.tables import Dyads, as_counts, check_same_table, read_rows
 
 PREDICTS = "components_", "unigram_", "smoothing_"  # with what a model is scored
@@ -118,7 +118,7 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
     ----------
     observations : Dyads, default=None
         All observations that are divided into folds, where those are Dyads. Estimators keep no
-        table: what is known of a row when a fold is scored are the observations that are not in it.
+        counts: what is known of a row when a fold is scored are the observations outside of it.
         Not used where rows are divided: half of every new row is folded in, which is then what is
         known, and the other half is scored, as in ``score``.
 
@@ -163,34 +163,35 @@ def _score(
             f"{lacking[0]}."
         )
     if isinstance(X, Dyads):
-        known, scored, mixtures = _others(X, observations), X.to_csr(), estimator.embedding_
+        known = known_of(X, observations, "make_unseen_scorer")
+        scored, mixtures = X.to_csr(), estimator.embedding_
     else:
         half, other = halves(read_rows(estimator, X))
         known, scored, mixtures = (
             half.table,
             other.table,
-            _nameless(estimator).transform(half.table),
+            nameless(estimator).transform(half.table),
         )
     factors = Factors(np.asarray(mixtures), estimator.components_.T)
     predictor = smoothed(factors, estimator.unigram_, estimator.smoothing_)
     return _of_unseen(score_parts(scored, predictor, known))
 
 
-def _others(X: Dyads, observations: Dyads | None) -> TableLike:
-    """How many of the observations are not in X, as a table."""
+def known_of(X: Dyads, observations: Dyads | None, scorer: str) -> CSR:
+    """How many of the observations given to a scorer are not in X, as a table."""
     if observations is None:
         raise ValueError(
-            "X holds Dyads: give make_unseen_scorer all observations that are divided into folds."
+            f"X holds Dyads: give {scorer} all observations that are divided into folds."
         )
-    check_same_table(observations.frame, X, "make_unseen_scorer")
+    check_same_table(observations.frame, X, scorer)
     all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (observations, X))
     known = all_of_them - scored
     if known.nnz and known.data.min() < 0:
-        raise ValueError("X holds observations that make_unseen_scorer was not given.")
+        raise ValueError(f"X holds observations that {scorer} was not given.")
     return known
 
 
-def _nameless(estimator: Any) -> Any:
+def nameless(estimator: Any) -> Any:
     """The estimator without names of columns, which have been compared already."""
     nameless = copy.copy(estimator)
     vars(nameless).pop("feature_names_in_", None)

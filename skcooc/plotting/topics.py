@@ -29,19 +29,23 @@ class Topic(NamedTuple):
     features: list[str]
     probabilities: Array  # (n,): P(y given z) of these
     unigram: Array  # (n,): P(y)
+    intervals: Array | None = None  # (2, n): of P(y given z) over the members of an average
 
 
 class TopicsDisplay(Display):
     """Topics, each with a bar for each of its characteristic columns.
 
     The length of a bar is P(y given z), and the upright mark at it is P(y), the share of the column
-    in all observations. Columns are those of :func:`skcooc.inspection.characteristic_features`.
-    Above is its share of the observations and its name. Panels have scales of their own.
+    in all observations. Of the ``consensus_`` of an average each bar has a line at its end, the
+    interval over the members. Columns are those of
+    :func:`skcooc.inspection.characteristic_features`. Above is the share of the observations and
+    the name of the topic. Panels have scales of their own.
 
     Parameters
     ----------
     topics : list of Topic
-        Each with ``name``, ``weight``, ``features``, ``probabilities`` and ``unigram``.
+        Each with ``name``, ``weight``, ``features``, ``probabilities``, ``unigram`` and
+        ``intervals``.
 
     Attributes
     ----------
@@ -118,9 +122,12 @@ class TopicsDisplay(Display):
         y = np.arange(len(topic.features))
         ax.barh(y, topic.probabilities, height=0.7, color=colours()[4])
         ax.vlines(topic.unigram, y - 0.35, y + 0.35, color=NEUTRAL, linewidth=1.6)
+        if topic.intervals is not None:
+            ax.hlines(y, *topic.intervals, color=NEUTRAL, linewidth=1.0)
         ax.set_yticks(y, topic.features, fontsize=FONT, parse_math=False)
         ax.tick_params("y", length=0)
-        longest = max([*topic.probabilities, *topic.unigram], default=1.0)
+        ends = topic.probabilities if topic.intervals is None else topic.intervals[1]
+        longest = max([*topic.probabilities, *topic.unigram, *ends], default=1.0)
         ax.set(ylim=(most - 0.4, -0.6), xlim=(0, 1.05 * longest))
         percent(ax.xaxis)
         head(ax, f"{topic.weight:.1%} {topic.name}", 0.6 * WIDTH)
@@ -128,9 +135,11 @@ class TopicsDisplay(Display):
 
 def _panels(its: Found, shown: list[int], n_features: int, order: Order) -> list[Topic]:
     unigram, topics = its.weights @ its.components, []
+    intervals = getattr(its.model, "component_intervals_", None)
     top = ranked(its.model, n_features, order)
     for k in shown:
         words = [str(word) for word in its.columns[top[k]]]
         p = its.components[k, top[k]]
-        topics.append(Topic(its.names[k], its.weights[k], words, p, unigram[top[k]]))
+        members = None if intervals is None else intervals[:, k, top[k]]
+        topics.append(Topic(its.names[k], its.weights[k], words, p, unigram[top[k]], members))
     return topics

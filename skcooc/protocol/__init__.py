@@ -3,6 +3,7 @@
 from skcooc.protocol.counts import (
     Block,
     Counts,
+    Drawn,
     FixedComponents,
     Map,
     Pass,
@@ -47,6 +48,7 @@ __all__ = [
     "Clustering",
     "Components",
     "Counts",
+    "Drawn",
     "Equations",
     "FactorModel",
     "FixedComponents",

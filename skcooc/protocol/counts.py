@@ -29,6 +29,14 @@ class FixedComponents(NamedTuple):
     otherwise: Array  # (k,): the mixture of a row of which nothing is known
 
 
+class Drawn(NamedTuple):
+    """Some of the different rows of a table."""
+
+    rows: CSR
+    keys: Array  # of their content, uint64
+    weights: Array  # of all rows of the table that have this content
+
+
 class Pass(Protocol):
     """What a pass over the non-zeros yields; see ``mixture`` and ``alternate`` of a Block."""
 
@@ -86,8 +94,8 @@ class Counts(Protocol):
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
         """The sum of function(block, *states) over all blocks, here."""
 
-    def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
-        """Rows drawn without replacement, in their order, without weights; all if fewer."""
+    def draw(self, n_rows: int, seed: int) -> Drawn:
+        """Different rows drawn without replacement; all if there are fewer."""
 
     def lasting(self, states: Rows) -> Array:
         """States of these rows as an array for users, which outlives the counts."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state, check_scalar, gen_batches
 from sklearn.utils._chunking import get_chunk_n_rows
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.aspect import AspectModel
 from skcooc.base import CooccurrenceEstimator
+from skcooc.base.decorators import fit_context
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.retrieval.index import Index
 from skcooc.retrieval.term_weights import inverse_document_frequency, tf_idf
@@ -131,7 +132,7 @@ class AspectRetriever(BaseEstimator):
         self.estimator = estimator
         self.n_jobs, self.random_state = n_jobs, random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None) -> AspectRetriever:
         """Fit the models and index the documents.
 

@@ -6,13 +6,14 @@ from skcooc.tables.compact import CompactTable, open_compact, save_compact
 from skcooc.tables.dask import delayed_rows
 from skcooc.tables.disk import open_csr, save_csr
 from skcooc.tables.dyads import Dyads, as_table
-from skcooc.tables.frames import Frame
+from skcooc.tables.frames import Frame, cells_of, places
 from skcooc.tables.reading import (
     Table,
     as_counts,
     check_same_table,
     check_same_triads,
     check_table,
+    everywhere,
     is_collection,
     is_elsewhere,
     read,
@@ -32,15 +33,18 @@ __all__ = [
     "Triads",
     "as_counts",
     "as_table",
+    "cells_of",
     "check_same_table",
     "check_same_triads",
     "check_table",
     "check_total",
     "delayed_rows",
+    "everywhere",
     "is_collection",
     "is_elsewhere",
     "open_compact",
     "open_csr",
+    "places",
     "read",
     "read_in_memory",
     "read_new_triads",

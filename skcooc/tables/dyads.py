@@ -15,6 +15,7 @@ from skcooc.protocol import Array
 from skcooc.tables.frames import (
     Frame,
     checked_names,
+    placed,
     repeated,
     reweighted,
     row_by_row,
@@ -94,7 +95,12 @@ class Dyads:
 
     @classmethod
     def from_pairs(
-        cls, rows: ArrayLike, columns: ArrayLike, counts: ArrayLike | None = None
+        cls,
+        rows: ArrayLike,
+        columns: ArrayLike,
+        counts: ArrayLike | None = None,
+        *,
+        like: Dyads | None = None,
     ) -> Dyads:
         """Observations given as two columns of names.
 
@@ -103,28 +109,53 @@ class Dyads:
         rows, columns : array-likes of shape (n,)
             Names of the row and of the column of each pair.
         counts : array-like of shape (n,), default=None
-            How often each pair was observed; once if None.
+            How often each pair was observed, or what it weighs; once if None.
+        like : Dyads, default=None
+            Observations of a table with names, to which the pairs are to belong. Pairs that have a
+            name unknown to it are left out, with a warning.
 
         Returns
         -------
         dyads : Dyads
             In the order of the pairs, each repeated by its count. The rows and columns of the table
-            are the distinct names, sorted.
+            are the distinct names, sorted, or those of ``like``.
+
+        Raises
+        ------
+        ValueError
+            Where counts are negative or not finite, lengths differ, or ``like`` has no names.
+
+        Warns
+        -----
+        UserWarning
+            Where pairs are left out, with their number and the first of the unknown names.
         """
-        row_names, i = np.unique(np.asarray(rows), return_inverse=True)
-        column_names, j = np.unique(np.asarray(columns), return_inverse=True)
-        n = np.ones(len(i)) if counts is None else np.asarray(counts)
-        if not len(i) == len(j) == len(n):
+        rows, columns = np.asarray(rows), np.asarray(columns)
+        n = np.ones(len(rows)) if counts is None else np.asarray(counts)
+        if not len(rows) == len(columns) == len(n):
             raise ValueError(
                 "Found input variables with inconsistent numbers of samples: "
-                f"{[len(i), len(j), len(n)]}"
+                f"{[len(rows), len(columns), len(n)]}"
             )
         n = check_array(n, ensure_2d=False, ensure_non_negative=True, input_name="counts")
+        if like is not None:
+            known, i, j = placed(like.frame, rows, columns)
+            return like.like(*repeated(n[known], i, j))
+        row_names, i = np.unique(rows, return_inverse=True)
+        column_names, j = np.unique(columns, return_inverse=True)
         table = sp.csr_array((len(row_names), len(column_names)))
         return cls(table, row_names=row_names, column_names=column_names).like(*repeated(n, i, j))
 
     @classmethod
-    def from_frame(cls, frame: Any, row: str, column: str, count: str | None = None) -> Dyads:
+    def from_frame(
+        cls,
+        frame: Any,
+        row: str,
+        column: str,
+        count: str | None = None,
+        *,
+        like: Dyads | None = None,
+    ) -> Dyads:
         """Observations given as columns of a data frame (pandas, polars or any mapping).
 
         Parameters
@@ -133,13 +164,29 @@ class Dyads:
         row, column : str
             Names of the columns which hold the row and the column of a pair.
         count : str, default=None
-            Name of the column of counts; every line is one observation if None.
+            Name of the column of counts, or of weights, such as ratings; every line is one
+            observation if None.
+        like : Dyads, default=None
+            Observations of a table, such as those that were fitted, to which these are to belong,
+            by their names. Lines that have a name unknown to it are left out, with a warning.
 
         Returns
         -------
         dyads : Dyads
+
+        Examples
+        --------
+        >>> from skcooc import Dyads
+        >>> bought = {"user": ["ann", "bob"], "item": ["tea", "ale"]}
+        >>> later = {"user": ["bob"], "item": ["tea"]}
+        >>> train = Dyads.from_frame(bought, "user", "item")
+        >>> test = Dyads.from_frame(later, "user", "item", like=train)
+        >>> test.to_csr().toarray()
+        array([[0., 0.],
+               [0., 1.]])
         """
-        return cls.from_pairs(frame[row], frame[column], None if count is None else frame[count])
+        counts = None if count is None else frame[count]
+        return cls.from_pairs(frame[row], frame[column], counts, like=like)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -226,8 +273,8 @@ class Dyads:
     @classmethod
     def of(cls, frame: Frame, rows: Array, columns: Array) -> Dyads:
         """Observations at these positions, (L,), of a table."""
-        shape, row_names, column_names, _ = frame
-        none = cls(sp.csr_array(shape), row_names=row_names, column_names=column_names)
+        names = {"row_names": frame.row_names, "column_names": frame.column_names}
+        none = cls(sp.csr_array(frame.shape), **names)
         return none.like(rows, columns)
 
 

@@ -2,30 +2,90 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.protocol import Array
+from skcooc.protocol import CSR, Array
 
 MAX_OBSERVATIONS = 2**31 - 1
 
 
+class Cells(NamedTuple):
+    """Which cells of a table have observations: of a CSR array, whose indices are shared."""
+
+    indptr: Array  # (N + 1,)
+    columns: Array  # (nnz,)
+
+    def of(self, rows: Array) -> tuple[Array, Array]:
+        """Those of the given rows, (n,): which of these each is in, and its column."""
+        starts, stops = self.indptr[rows], self.indptr[rows + 1]
+        found = [self.columns[first:last] for first, last in zip(starts, stops, strict=True)]
+        columns = np.concatenate(found) if found else self.columns[:0]
+        return np.repeat(np.arange(len(rows)), stops - starts), columns
+
+
 class Frame(NamedTuple):
-    """A table without its observations: shape and names."""
+    """A table without its counts: shape, names, and where it has observations."""
 
     shape: tuple[int, ...]  # (N, M); of Triads (N, M, L)
     row_names: Array | None = None
     column_names: Array | None = None
     third_names: Array | None = None
+    seen: Cells | None = None  # of tables that were fitted in memory
+
+    @property
+    def names(self) -> tuple[Array | None, ...]:
+        """Of rows, columns and the third way."""
+        return self.row_names, self.column_names, self.third_names
+
+
+def cells_of(table: CSR) -> Cells:
+    """Where a checked table has observations."""
+    if not table.data.all():
+        table = table.copy()
+        table.eliminate_zeros()
+    return Cells(table.indptr, table.indices)
 
 
 def same_table(one: Frame, other: Frame) -> bool:
     """Whether shapes are equal, and names too where both have them."""
-    names = zip(one[1:], other[1:], strict=True)
+    names = zip(one.names, other.names, strict=True)
     return one.shape == other.shape and all(_equal_names(*pair) for pair in names)
+
+
+def places(names: Array, sought: ArrayLike) -> Array:
+    """The position of each name sought, (n,); -1 where it is not among the names."""
+    known = {name: i for i, name in enumerate(names.tolist())}
+    found = [known.get(name, -1) for name in np.asarray(sought).ravel().tolist()]
+    return np.array(found, dtype=np.intp)
+
+
+def placed(frame: Frame, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
+    """Which of n pairs of names a table knows, (n,), and the positions of these; a warning else."""
+    if frame.row_names is None or frame.column_names is None:
+        raise ValueError("like has no names of rows and columns, by which pairs could be placed.")
+    i, j = places(frame.row_names, rows), places(frame.column_names, columns)
+    known = (i >= 0) & (j >= 0)
+    if not known.all():
+        of_rows, of_columns = (
+            sorted(set(names[at < 0].tolist()), key=str) for names, at in ((rows, i), (columns, j))
+        )
+        warnings.warn(
+            f"{(~known).sum()} of {len(known)} pairs are left out: their table has no rows "
+            f"{_some(of_rows)} and no columns {_some(of_columns)}.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return known, i[known], j[known]
+
+
+def _some(names: list[Any]) -> str:
+    """The first few, and how many more there are."""
+    return f"{names[:3]}" + (f" and {len(names) - 3} others" if len(names) > 3 else "")
 
 
 def repeated(counts: Any, *indices: Any) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
@@ -20,7 +20,7 @@ from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.compact import CompactTable, counts_of_compact
 from skcooc.tables.dask import check_needs, counts_of
 from skcooc.tables.dyads import Dyads
-from skcooc.tables.frames import Frame, same_table
+from skcooc.tables.frames import Frame, cells_of, same_table
 from skcooc.tables.triads import Triads
 
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
@@ -85,6 +85,14 @@ def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
 def as_counts(table: CSR) -> Block:
     """A checked table, with the products that predictions need of it."""
     return CSRCounts(table)
+
+
+def everywhere(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
+    """One observation in each cell, (n_rows, n_columns): where all columns are asked for."""
+    columns = np.tile(np.arange(n_columns, dtype=np.int32), n_rows)
+    indptr = np.arange(n_rows + 1) * n_columns
+    arrays = np.ones(len(columns), dtype=dtype), columns, indptr
+    return CSRCounts(sp.csr_array(arrays, shape=(n_rows, n_columns)))
 
 
 def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
@@ -215,7 +223,7 @@ def read_in_memory(
         check_total(observed.sum(dtype=np.float64))
     frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape)
     counts = CSRCounts(table, weights)
-    return Table(counts, counts, frame)
+    return Table(counts, counts, frame._replace(seen=cells_of(table)))
 
 
 def _in_blocks(

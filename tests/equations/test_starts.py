@@ -108,7 +108,7 @@ def test_the_best_of_the_runs_goes_on(kind, monkeypatch):
     monkeypatch.setattr(starts, "ranked", watched)
     model = kind(K)
     state = best_start(model, counts, np.random.default_rng(0))
-    assert [len(runs) for runs in seen] == [6, 3, 2]
+    assert [len(runs) for runs in seen] == [8, 4, 2]
     for before, after in pairwise(seen):
         assert max(after) <= sorted(before)[len(after) - 1] * (1 + 1e-5)
     leg = Leg(model, counts, usual_beta(model, counts), 1, 0.0)
@@ -116,7 +116,7 @@ def test_the_best_of_the_runs_goes_on(kind, monkeypatch):
     assert once.objective <= min(seen[-1]) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("n_clusters", "n_runs"), [(2, 6), (10, 4), (20, 3)])
+@pytest.mark.parametrize(("n_clusters", "n_runs"), [(2, 8), (10, 6), (20, 4)])
 def test_the_more_clusters_the_fewer_runs(n_clusters, n_runs, monkeypatch):
     begun, seeded = [], RowClusters.seeded
 

@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from skcooc import AspectModel, Dyads
+from skcooc import AspectModel, AveragedModels, Dyads
 from skcooc.inspection import explore, name_topics
 from skcooc.inspection.explorer import documents, shares
 from tests.inspection.pages import (
@@ -361,3 +361,17 @@ def test_without_jinja(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"pip install 'skcooc\[explore\]'"):
         explore(model, X)
+
+
+def test_a_consensus_has_intervals_of_its_members():
+    average = AveragedModels(AspectModel(3, beta=0.9, max_iter=5), 3, random_state=0).fit(X)
+    agreed = average.consensus_
+    shown = explore(agreed, X).shown
+    for k, topic in enumerate(shown["topics"]):
+        assert topic["affinity"] == pytest.approx(agreed.affinity_[k], abs=1e-3)
+        for number, p, _, low, high in topic["features"]:
+            j = int(shown["features"][number][0].removeprefix("x"))
+            expected = agreed.components_[k, j], *agreed.component_intervals_[:, k, j]
+            np.testing.assert_allclose([p, low, high], expected, rtol=1e-3, atol=1e-8)
+    with pytest.raises(ValueError, match="Consensus has no transform: X should be the table"):
+        explore(agreed, X[:10])

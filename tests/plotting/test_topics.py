@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from skcooc import AspectModel, AveragedModels
 from skcooc.inspection import characteristic_features
 from skcooc.plotting import TopicsDisplay
 from tests.plotting.boxes import outside, overlaps
@@ -36,3 +37,13 @@ def test_names_and_the_largest_topics():
     for topics in (0, [], [5], [-1]):
         with pytest.raises(ValueError, match="topics="):
             TopicsDisplay.from_estimator(MODEL, topics=topics)
+
+
+def test_intervals_of_a_consensus_are_lines():
+    X = MODEL.components_.repeat(4, axis=0) * 100
+    average = AveragedModels(AspectModel(2, beta=0.9, max_iter=5), 3, random_state=0).fit(X)
+    agreed = average.consensus_
+    display = TopicsDisplay.from_estimator(agreed, n_features=3, topics=[1])
+    columns = [int(word[1:]) for word in display.topics[0].features]
+    lines = [[x for x, _ in line] for line in display.ax_.collections[1].get_segments()]
+    np.testing.assert_allclose(lines, agreed.component_intervals_[:, 1, columns].T)

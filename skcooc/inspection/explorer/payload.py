@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,17 +84,20 @@ def _topics(subject: Subject, names: list[str]) -> Payload:
     numbers = {j: number for number, j in enumerate(columns.tolist())}
     at = places(subject.components)
     sizes = np.bincount(subject.mixtures.argmax(axis=1), minlength=len(names))
+    intervals = repeat(None) if subject.intervals is None else np.moveaxis(subject.intervals, 1, 0)
     lines = [
         {
-            **topics.entry(weight, features, numbers),
+            **topics.entry(weight, features, numbers, of_members),
             "name": name,
             "at": [short(value) for value in place],
             "n_rows": n_rows,
         }
-        for weight, features, name, place, n_rows in zip(
-            subject.weights, found, names, at, sizes.tolist(), strict=True
+        for weight, features, name, place, n_rows, of_members in zip(
+            subject.weights, found, names, at, sizes.tolist(), intervals, strict=False
         )
     ]
+    for line, affinity in zip(lines, getattr(subject.model, "affinity_", ()), strict=False):
+        line["affinity"] = short(affinity)
     return {"topics": lines, "features": [_feature(subject, j) for j in columns.tolist()]}
 
 

@@ -64,6 +64,11 @@ class Subject:
         """P(z), share of the observations of each component, (K,)."""
         return self.row_distribution @ self.mixtures
 
+    @property
+    def intervals(self) -> Array | None:
+        """Of P(y given z) over the members whose consensus the model is, (2, K, M); or None."""
+        return getattr(self.model, "component_intervals_", None)
+
     @cached_property
     def unigram(self) -> Array:
         """P(y) of the model, (M,)."""
@@ -88,6 +93,8 @@ def read(
     counts = _checked(X, model)
     check_length("texts", texts, counts.shape[0])
     fitted = _is_fitted_table(model, counts)
+    if not fitted and not hasattr(model, "transform"):
+        raise ValueError(f"{type(model).__name__} has no transform: X should be the table fitted.")
     columns = found.column_names(feature_names)
     return Subject(
         model, counts, fitted,
@@ -142,6 +149,8 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
     shares = np.asarray(counts.sum(axis=1)).ravel() / counts.sum()
     if not np.allclose(fitted, shares, rtol=SAME_SUMS, atol=1e-12):
         return False
+    if not hasattr(model, "transform"):  # a consensus, which knows no other rows
+        return True
     rows = np.random.default_rng(0).permutation(np.flatnonzero(shares))[:N_SAME]
     folded_in = _distributions(ask(model, "transform", counts[rows]))
     distances = np.abs(folded_in - _distributions(model.embedding_)[rows]).sum(axis=1) / 2

@@ -43,7 +43,7 @@ function matches(k, text) {
 }
 
 function topic(k) {
-  const { weight, n_rows } = data.topics[k];
+  const { weight, n_rows, affinity } = data.topics[k];
   const place = byMass.indexOf(k);
   const step = (to, label) => byMass[to] === undefined ? null
     : link({ topic: String(byMass[to]) }, { class: "button" }, label);
@@ -51,7 +51,8 @@ function topic(k) {
     link({ topic: "" }, { class: "button narrow-only" }, `← All ${nouns}`),
     el("h2", { tabindex: "-1", id: "heading" }, nameOf(k)),
     el("p", { class: "quiet" }, `${percent(weight)} of all observations; the largest of ${plural(n_rows, rowNoun)}. ` +
-      `Number ${k}, ${place + 1} of ${byMass.length} by mass.`),
+      `Number ${k}, ${place + 1} of ${byMass.length} by mass.` +
+      (affinity === undefined ? "" : ` The members of the average agree on it by ${affinity.toFixed(2)} (mean cosine).`)),
     el("div", { class: "bar" }, step(place - 1, "← Larger"), step(place + 1, "Smaller →")),
     naming(k),
     el("section", {}, el("h3", {}, "Features"), features(k)),
@@ -106,16 +107,20 @@ const sliderText = () => `${Math.round(100 * (1 - state.t))} % probability, ${Ma
 function featureTable(k) {
   const shown = ranked(k);
   const most = Math.max(...shown.map(([, p]) => p), 1e-12);
-  const rows = shown.map(([f, p, rest]) => {
+  const members = shown.some((entry) => entry.length > 3);
+  const rows = shown.map(([f, p, rest, low, high]) => {
     const [name, share] = data.features[f];
     const mass = el("i", { class: "mass" });
     mass.style.width = `${(100 * p) / most}%`;
     return el("tr", {},
       el("th", { scope: "row" }, link({ view: "search", q: name }, {}, name)),
       el("td", { class: "wide" }, el("span", { class: "interval", "aria-hidden": "true" }, mass)),
-      el("td", { class: "number" }, percent(p)), el("td", { class: "number" }, `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}`),
+      el("td", { class: "number" }, percent(p)),
+      members ? el("td", { class: "number" }, `${percent(low)} to ${percent(high)}`) : null,
+      el("td", { class: "number" }, `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}`),
       el("td", { class: "number" }, Math.log(p / rest).toFixed(2)));
   });
-  const numbers = ["probability", "lift", "log-ratio"].map((name) => [name, "number"]);
+  const names = ["probability", ...(members ? ["members"] : []), "lift", "log-ratio"];
+  const numbers = names.map((name) => [name, "number"]);
   return table("Features", ["feature", "", ...numbers], rows);
 }

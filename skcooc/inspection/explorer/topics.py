@@ -58,11 +58,22 @@ def _first(ranks: Array, n: int) -> set[int]:
     return set(first[np.take_along_axis(ranks, first, axis=1) > -np.inf].tolist())
 
 
-def entry(weight: float, features: tuple[Array, Array, Array], numbers: dict[int, int]) -> Any:
-    """A topic as the page has it: its weight, and [feature, P(y given z), P(y given others)]."""
-    columns, p, r = features
+def entry(
+    weight: float,
+    features: tuple[Array, Array, Array],
+    numbers: dict[int, int],
+    intervals: Array | None = None,
+) -> Any:
+    """A topic as the page has it: its weight, and [feature, P(y given z), P(y given others)].
+
+    With ``intervals`` (2, M) of P(y given z), these are two more numbers of each feature.
+    """
+    columns, *values = features
+    if intervals is not None:
+        values += list(intervals[:, columns])
     listed = [
-        [numbers[j], short(a), short(b)] for j, a, b in zip(columns.tolist(), p, r, strict=True)
+        [numbers[j], *map(short, numbers_of)]
+        for j, *numbers_of in zip(columns.tolist(), *values, strict=True)
     ]
     return {"weight": short(weight), "features": listed}
 

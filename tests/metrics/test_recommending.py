@@ -1,0 +1,136 @@
+"""Recall and NDCG at k, against loops that are written from the definitions."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import ndcg_score
+from sklearn.model_selection import GridSearchCV, KFold
+
+from skcooc import AspectModel, Dyads
+from skcooc.counts import thin
+from skcooc.heldout.scoring import SPLIT_SEED
+from skcooc.metrics import make_ranking_scorer, ndcg_at_k, recall_at_k
+from tests.cases import FAST
+from tests.tables import planted
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
+RNG = np.random.default_rng(0)
+HELD_OUT = RNG.poisson(0.15, (40, 25))
+HELD_OUT[3] = 0
+SCORES = RNG.random((40, 25))
+ITEMS = np.argsort(-SCORES, axis=1)
+X = planted(n_rows=60, n_columns=80, n_observations=3000).X.astype(float)
+ASPECTS = AspectModel(3, beta=0.9, **FAST)
+
+
+def literal_recall(held_out, items, k, truncated=False):
+    found = []
+    for n, recommended in zip(held_out, items, strict=True):
+        wanted = {j for j, count in enumerate(n) if count}
+        if wanted:
+            hits = [j for j in recommended[:k] if j in wanted]
+            found.append(len(hits) / (min(k, len(wanted)) if truncated else len(wanted)))
+    return sum(found) / len(found)
+
+
+def literal_ndcg(held_out, items, k, ranks=2):
+    found = []
+    for n, recommended in zip(held_out, items, strict=True):
+        wanted = {j for j, count in enumerate(n) if count}
+        if wanted:
+            gained = [1 / np.log2(r + ranks) for r in range(k) if recommended[r] in wanted]
+            best = [1 / np.log2(r + ranks) for r in range(min(k, len(wanted)))]
+            found.append(sum(gained) / sum(best))
+    return sum(found) / len(found)
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 25])
+def test_they_are_the_definitions(k):
+    recall, ndcg = recall_at_k(HELD_OUT, ITEMS, k), ndcg_at_k(HELD_OUT, ITEMS, k)
+    assert recall == pytest.approx(literal_recall(HELD_OUT, ITEMS, k), rel=1e-12)
+    assert ndcg == pytest.approx(literal_ndcg(HELD_OUT, ITEMS, k), rel=1e-12)
+    if k == 3:  # the twins: divided by k, and discounted from the second item on
+        assert recall != pytest.approx(literal_recall(HELD_OUT, ITEMS, k, truncated=True), rel=1e-3)
+        assert ndcg != pytest.approx(literal_ndcg(HELD_OUT, ITEMS, k, ranks=3), rel=1e-3)
+
+
+def test_ndcg_is_that_of_scikit_learn():
+    some = HELD_OUT.any(axis=1)
+    expected = ndcg_score(HELD_OUT[some] > 0, SCORES[some], k=7)
+    assert ndcg_at_k(HELD_OUT, ITEMS, 7) == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_is_no_item_is_no_hit():
+    items = ITEMS[:, :10].copy()
+    items[:, 6:] = -1
+    assert recall_at_k(HELD_OUT, items, 10) == recall_at_k(HELD_OUT, items, 6)
+
+
+def test_items_by_names():
+    names = np.array([f"item {j}" for j in range(25)])
+    test = Dyads(HELD_OUT, column_names=names)
+    named = names.astype(object)[ITEMS]
+    named[:, 8] = None
+    positions = np.where(np.arange(25) == 8, -1, ITEMS)
+    for metric in (recall_at_k, ndcg_at_k):
+        assert metric(test, named, 10) == metric(HELD_OUT, positions, 10)
+    with pytest.raises(ValueError, match="X has no names of columns"):
+        recall_at_k(HELD_OUT, named)
+    with pytest.raises(ValueError, match="as 'zoe' is not"):
+        recall_at_k(test, np.where(ITEMS == 3, "zoe", named))
+
+
+@pytest.mark.parametrize(
+    ("items", "k", "match"),
+    [
+        (ITEMS[:3], 10, r"items of shape \(3, 25\) do not hold k=10"),
+        (ITEMS[:, :5], 10, r"do not hold k=10"),
+        (ITEMS, 0, "do not hold k=0"),
+        (ITEMS + 1, 25, "items should be columns of X"),
+        (np.zeros((40, 10), int), 10, "the same item twice"),
+    ],
+)
+def test_what_is_no_ranking(items, k, match):
+    with pytest.raises(ValueError, match=match):
+        ndcg_at_k(HELD_OUT, items, k)
+
+
+@pytest.mark.parametrize(
+    "names", [{}, {"row_names": np.arange(60)[::-1], "column_names": 2 * np.arange(80)}]
+)
+def test_the_scorer_divides_observations(names):
+    observations = Dyads(X, **names)
+    train, test = next(KFold(5, shuffle=True, random_state=0).split(observations))
+    model = ASPECTS.fit(observations[train])
+    known, new = observations[train].to_csr().toarray(), observations[test].to_csr().toarray()
+    P = model.embedding_ @ model.components_
+    P = (1 - model.smoothing_) * P + model.smoothing_ * model.unigram_
+    items = np.argsort(-np.where(known > 0, -1, P), axis=1, kind="stable")
+    scorer = make_ranking_scorer(observations, metric="recall", k=5)
+    found = scorer(model, observations[test])
+    assert found == pytest.approx(literal_recall(new * (known == 0), items, 5), rel=1e-12)
+    assert found != pytest.approx(literal_recall(new, items, 5), rel=1e-3)  # what is known, too
+
+
+def test_the_scorer_divides_new_rows():
+    model = ASPECTS.fit(X[:40])
+    known, held_out = (part.toarray() for part in thin(X[40:], 0.5, SPLIT_SEED, occupied=True))
+    P = model.transform(known) @ model.components_
+    P = (1 - model.smoothing_) * P + model.smoothing_ * model.unigram_
+    items = np.argsort(-np.where(known > 0, -1, P), axis=1, kind="stable")
+    expected = literal_ndcg(held_out * (known == 0), items, 10)
+    assert make_ranking_scorer()(model, X[40:]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_search_takes_it():
+    observations = Dyads(X)
+    folds = KFold(2, shuffle=True, random_state=0)
+    search = GridSearchCV(
+        ASPECTS, {"n_components": [1, 3]}, scoring=make_ranking_scorer(observations), cv=folds
+    ).fit(observations)
+    assert search.best_params_ == {"n_components": 3}
+    with pytest.raises(ValueError, match="give make_ranking_scorer all observations"):
+        make_ranking_scorer()(search.best_estimator_, observations)
+    with pytest.raises(ValueError, match="no observations to score"):
+        make_ranking_scorer()(search.best_estimator_, 40 * np.eye(80))
+    with pytest.raises(ValueError, match="'metric' parameter"):
+        make_ranking_scorer(metric="precision")

@@ -1,0 +1,190 @@
+"""What is recommended to rows: against a ranking of all columns, one row and column at a time."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from skcooc import (
+    AspectModel,
+    Dyads,
+    RowBlocks,
+    RowMemory,
+    TriadicAspectModel,
+    open_compact,
+    save_compact,
+)
+from skcooc.base import recommendations
+from skcooc.heldout.ranking import ranked
+from tests.cases import CLASSES, META
+from tests.test_quantities import fitted
+
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+RNG = np.random.default_rng(0)
+X = sp.csr_array(RNG.poisson(0.7 + 2 * (np.arange(14)[:, None] % 3 == np.arange(6) % 3)) * 1.0)
+USERS, ITEMS = np.array([f"user {i}" for i in range(14)]), np.array(list("fedcba"))
+DYADS = Dyads(X, row_names=USERS, column_names=ITEMS)
+ASPECTS = AspectModel(2, beta=0.9, max_iter=5, random_state=0)
+
+
+def literal(P, n, left_out):
+    """(column, P) of the n best of one row, columns that are left out apart."""
+    best = [(-p, j) for j, p in enumerate(P) if not left_out[j]]
+    best = [(j, -p) for p, j in sorted(best)[:n]]
+    return best + [(-1, np.nan)] * (n - len(best))
+
+
+def smoothed(model, mixtures, counts):
+    P = mixtures @ model.components_
+    P = (1 - model.smoothing_) * P + model.smoothing_ * model.unigram_
+    if hasattr(model, "concentration_"):
+        a, d = model.concentration_, model.discount_
+        saved = np.minimum(counts, d).sum(axis=1) + a
+        kept = np.maximum(counts - d, 0)
+        P = (kept + saved[:, None] * P) / (counts.sum(axis=1) + a)[:, None]
+    return P
+
+
+def assert_is_literal(found, P, n, left_out):
+    for items, scores, p, out in zip(*found, P, left_out, strict=True):
+        columns, values = zip(*literal(p, n, out), strict=True)
+        np.testing.assert_allclose(scores, values, rtol=1e-6)
+        assert items.tolist() == list(columns)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)
+def test_it_is_the_ranking_of_all_columns(estimator, monkeypatch):
+    monkeypatch.setattr(recommendations, "CELLS", 20)  # three rows at a time
+    model, n, fresh = fitted(estimator, X), 4, X.toarray()[::-1][:7]
+    rows, counts = np.array([3, 0, 13, 3, -1]), X.toarray()[[3, 0, 13, 3, 13]]
+    known = smoothed(model, model.embedding_[rows], counts)
+    new = smoothed(model, model.transform(fresh), fresh)
+    for exclude_seen in (True, False):
+        found = model.recommend(rows, n, exclude_seen=exclude_seen)
+        assert_is_literal(found, known, n, (counts > 0) & exclude_seen)
+        found = model.recommend(fresh, n, exclude_seen=exclude_seen)
+        assert_is_literal(found, new, n, (fresh > 0) & exclude_seen)
+
+
+def test_names_in_names_out():
+    model = fitted(ASPECTS, DYADS)
+    by_position, by_name = model.recommend([5, 2], 3), model.recommend(USERS[[5, 2]], 3)
+    assert by_name.items.dtype == object
+    assert by_name.items.tolist() == by_position.items.tolist()
+    expected = fitted(ASPECTS, X).recommend([5, 2], 3)
+    names = [[ITEMS[j] if j >= 0 else None for j in row] for row in expected.items]
+    assert by_name.items.tolist() == names
+    np.testing.assert_array_equal(by_name.scores, expected.scores)
+    one = model.recommend("user 5", 3)
+    assert one.items.shape == one.scores.shape == (3,)
+    assert one.items.tolist() == names[0]
+    assert model.recommend([], 3).items.shape == (0, 3)
+
+
+def test_numbers_are_names_where_the_names_are_numbers():
+    numbered = Dyads(X, row_names=np.arange(14)[::-1], column_names=10 * np.arange(6))
+    found = fitted(ASPECTS, numbered).recommend([13, 0], 2, exclude_seen=False).items
+    positions = fitted(ASPECTS, X).recommend([0, 13], 2, exclude_seen=False).items
+    assert found.tolist() == (10 * positions).tolist()
+
+
+def test_columns_of_a_data_frame_have_names():
+    frame = pd.DataFrame(X.toarray(), columns=ITEMS)
+    model = fitted(ASPECTS, frame)
+    assert set(model.recommend([0], 6, exclude_seen=False).items[0]) == set(ITEMS)
+    new = model.recommend(frame[:2], 2, exclude_seen=False)
+    np.testing.assert_array_equal(
+        new.items, model.recommend(frame[:2], 2, exclude_seen=False).items
+    )
+
+
+def test_equal_scores_come_in_the_order_of_the_columns():
+    values = np.array([[0.0, 2.0, 1.0, 2.0, 1.0, -np.inf, 1.0], 7 * [-np.inf]])
+    best = ranked(values, 4)
+    assert best.columns.tolist() == [[1, 3, 2, 4], 4 * [-1]]
+    np.testing.assert_array_equal(best.values, [[2, 2, 1, 1], 4 * [np.nan]])
+    unigram = AspectModel(1, beta=1.0).fit(3 * [[2, 1] + 40 * [0]])
+    assert unigram.recommend([1], 5).items.tolist() == [[2, 3, 4, 5, 6]]
+
+
+def test_many_values_are_ranked_as_by_a_stable_sort():
+    values = RNG.integers(0, 9, (50, 60)).astype(float)
+    values[values == 8] = -np.inf
+    found = ranked(values, 30)
+    order = np.argsort(-values, axis=1, kind="stable")[:, :30]
+    expected = np.take_along_axis(values, order, axis=1)
+    np.testing.assert_array_equal(found.columns, np.where(expected > -np.inf, order, -1))
+    unstable = np.argpartition(-values, 29, axis=1)[:, :30]
+    assert (unstable != order).any()  # the twin that takes any of those that are equal
+
+
+def test_a_stored_zero_is_not_seen():
+    stored = X.copy()
+    at = stored.indptr[2]
+    stored.data[at] = 0
+    without = stored.copy()
+    without.eliminate_zeros()
+    two = (fitted(ASPECTS, table).recommend([2], 6).items for table in (stored, without))
+    np.testing.assert_array_equal(*two)
+    assert stored.indices[at] in fitted(ASPECTS, stored).recommend([2], 6).items
+
+
+def test_a_large_sparse_table_is_never_dense(monkeypatch):
+    n_rows, n_columns = 1000, 2000
+    table = sp.random_array((n_rows, n_columns), density=2e-3, format="csr", rng=0)
+    model = AspectModel(2, beta=1.0, max_iter=1, random_state=0).fit(table)
+
+    def peak(cells):
+        monkeypatch.setattr(recommendations, "CELLS", cells)
+        tracemalloc.start()
+        model.recommend(np.arange(n_rows), 5)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found / (8 * n_rows * n_columns)
+
+    peak(2**15)  # compiled
+    assert peak(2**15) < 0.2
+    assert peak(n_rows * n_columns) > 1  # the twin that takes all rows at once
+
+
+def test_what_was_not_fitted_in_memory(tmp_path):
+    save_compact(tmp_path / "table", [X])
+    model = fitted(ASPECTS, open_compact(tmp_path / "table"))
+    with pytest.raises(ValueError, match="not known which columns"):
+        model.recommend([0])
+    found = model.recommend([0, 9], 3, exclude_seen=False)
+    P = smoothed(model, np.asarray(model.embedding_)[[0, 9]], None)
+    assert_is_literal(found, P, 3, np.zeros((2, 6), bool))
+    blocks = AspectModel(2, beta=0.9, random_state=0).fit(RowBlocks([X]))
+    with pytest.raises(ValueError, match="There are no rows fitted"):
+        blocks.recommend([0])
+    assert blocks.recommend(X[:2], 3).items.shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "error", "match"),
+    [
+        ([14], {}, IndexError, "row index 14 is out of bounds for a table of 14 rows"),
+        ([0.5], {}, ValueError, "1 of the rows are not in the table fitted"),
+        (["user 3", "zoe"], {}, ValueError, r"1 of the rows .*: \['zoe'\]"),
+        ([0], {"n": 0}, ValueError, "'n' parameter of recommend"),
+        ([0], {"exclude_seen": "yes"}, ValueError, "'exclude_seen' parameter of recommend"),
+        ([[1, 2]], {}, ValueError, "X has 2 features"),
+        (sp.csr_array(-X[:2]), {}, ValueError, "Negative values"),
+    ],
+)
+def test_what_cannot_be_recommended(rows, options, error, match):
+    with pytest.raises(error, match=match):
+        fitted(ASPECTS, DYADS).recommend(rows, **options)
+    with pytest.raises(AttributeError, match="no recommend"):
+        TriadicAspectModel(2).recommend  # noqa: B018
+
+
+def test_a_memory_repeats_what_it_may():
+    model = RowMemory(ASPECTS, concentration=1.0, discount=0.0, smoothing=0.1).fit(X)
+    largest = X.toarray().argmax(axis=1)
+    found = model.recommend(np.arange(14), 1, exclude_seen=False).items.ravel()
+    assert (X.toarray()[np.arange(14), found] == X.toarray().max(axis=1)).mean() > 0.8
+    assert (found == largest).mean() > 0.5
