@@ -41,8 +41,8 @@ model = fit_topics(adata, AspectModel(4, random_state=0))
 print(np.corrcoef(use.T, adata.obsm["X_topics"].T)[:4, 4:].max(axis=1).round(3))
 
 # %%
-# Each cell is a bar. One topic is there in all types: the cells that divide. Cells that do not are of
-# one programme alone, and have some of all topics all the same: topics come out further apart than
+# Each cell is a bar. One topic is there in all types: the cells that divide. Others are of one
+# programme alone, and have some of all topics all the same: topics come out further apart than
 # programmes are, which the counts cannot tell. Compare shares between cells; they are no amounts.
 table = distinguishing_features(model, adata.X, adata.var_names, n_features=2)
 markers = table.groupby("component")["feature"].agg(", ".join).to_dict()
