@@ -26,7 +26,7 @@ def row_key(indices, data, start, stop):  # type: ignore[no-untyped-def]
     key, golden = np.uint64(0), np.uint64(0x9E3779B97F4A7C15)
     for p in range(start, stop):
         if data[p] > 0:
-            count = np.uint64(min(data[p], 2.0**40) * 2.0**20)
+            count = np.uint64(min(data[p], 2.0**40) * 2.0**20 + 0.5)
             key += scramble(np.uint64(indices[p]) * golden + scramble(count))
     return key
 

@@ -84,9 +84,12 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
         objects, _, numbers = X.draw(n_objects(self.n_clusters), int(rng.integers(2**63)))
         totals = X.column_sums
         if self.object_weights == "equal":
-            numbers = numbers * params.unit * reciprocals(objects.sum(axis=1))
+            sizes = objects.sum(axis=1, dtype=np.float64)
+            numbers = numbers * float(params.unit) * reciprocals(sizes)
             factors = X.by_row(partial(self._factors_and_sums, unit=params.unit))
             totals = X.total(_weighted, factors)[:, 0]
+        if not np.isfinite(totals).all():  # of float32; a fit that ends like this is refused
+            return params, rows
         objects, overall = weighted(objects, numbers), totals / totals.sum()
         components = seeds(objects, overall, self.n_clusters, rng).astype(X.dtype)
         return params._replace(components=normalise(components, axis=0, otherwise=0.0)), rows

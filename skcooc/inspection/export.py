@@ -75,8 +75,8 @@ def export_text(
     >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
     >>> print(inspection.export_text(model, words), end="")
     |--- drink (40.0%)
-    |   |--- cluster 0: wine (20.0%, 1 row)
-    |   |--- cluster 1: tea (40.0%, 2 rows)
+    |   |--- cluster 0: tea (40.0%, 2 rows)
+    |   |--- cluster 1: wine (20.0%, 1 row)
     """
     found = unwrap(model, "tree_", *OF_ROWS)
     model, names = found.model, found.column_names(feature_names)

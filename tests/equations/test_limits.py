@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
 
 from skcooc import (
     AspectModel,
@@ -114,6 +115,7 @@ def test_millions_of_observations_in_single_precision(model):
     assert many.components_.dtype == np.float32
     assert np.isfinite(many.objective_)
     np.testing.assert_allclose(many.embedding_.sum(axis=1), 1, rtol=1e-6)
-    np.testing.assert_array_equal(many.embedding_.argmax(axis=1), few.embedding_.argmax(axis=1))
+    labels = [of.embedding_.argmax(axis=1) for of in (many, few)]
+    assert adjusted_rand_score(*labels) == 1  # starts differ, so that clusters may change places
     if isinstance(model, ProductSpaceMixture):  # the others have another temperature
         np.testing.assert_allclose(many.components_, few.components_, atol=1e-3)

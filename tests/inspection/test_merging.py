@@ -14,7 +14,7 @@ from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.inspection import describe, drop_topics, merge_topics, set_names
 from tests.tables import planted
 
-X = planted(n_rows=60, n_columns=40, n_observations=3000).X.toarray()
+X = planted(n_rows=60, n_columns=40, n_observations=3000).X.toarray()[:50]
 NEW = planted(n_rows=10, n_columns=40, n_observations=600).X.toarray()
 GROUPS = [[2, 0]]
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
