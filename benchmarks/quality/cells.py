@@ -127,12 +127,18 @@ def averaged(X: sp.csr_array, K: int, seed: int) -> Found:
 
 
 def nmf(X: sp.csr_array, K: int, seed: int) -> Found:
-    """Of counts divided by depth, and by the standard deviation of each gene, as in cNMF, once."""
+    """Of counts divided by depth, and by the standard deviation of each gene, as in cNMF.
+
+    The best of five starts, since single ones get stuck; cNMF takes medians of many more.
+    """
     shares = normalize(X, "l1")
     scale = np.sqrt(shares.power(2).mean(axis=0) - np.asarray(shares.mean(axis=0)) ** 2)
     scale = np.maximum(scale, 1e-12)
-    model = NMF(K, random_state=seed, max_iter=400)
-    use = model.fit_transform(sp.csr_array(shares / scale))
+    scaled, fits = sp.csr_array(shares / scale), []
+    for start in range(5):
+        model = NMF(K, init="random", random_state=5 * seed + start, max_iter=200)
+        fits.append((model.fit_transform(scaled), model))
+    use, model = min(fits, key=lambda fitted: fitted[1].reconstruction_err_)
     programmes = model.components_ * scale
     return Found(use * programmes.sum(axis=1), programmes)
 
@@ -159,7 +165,7 @@ METHODS: dict[str, Callable[..., Found]] = {
     "n_init=5": best_of_five,
     "from clusters": from_clusters,
     "consensus of five": averaged,
-    "NMF": nmf,
+    "NMF, best of five": nmf,
     "NMF, KL": nmf_kl,
     "LDA": lda,
 }
