@@ -73,7 +73,7 @@ def test_threads_change_nothing(monkeypatch):
 
 
 def test_em_ends_ten_iterations_after_its_least_objective_and_not_where_it_rises():
-    X, model = planted(6, 1500, kind="clusters", n_rows=80, n_columns=60).X, clusters_of(20)
+    X, model = planted(6, 2500, kind="clusters", n_rows=80, n_columns=60).X, clusters_of(20)
     fit = run(model, X.astype(float), beta=0.5, n_iter=200, tol=1e-6)
     least, last, F = np.inf, 0, energies(fit)
     for number, objective in enumerate(F):
