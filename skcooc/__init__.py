@@ -1,6 +1,7 @@
 """Mixture models for co-occurrence data, compatible with scikit-learn."""
 
 from skcooc import (
+    anndata,
     callbacks,
     datasets,
     heldout,
@@ -50,6 +51,7 @@ __all__ = [
     "SymmetricClustering",
     "TriadicAspectModel",
     "Triads",
+    "anndata",
     "callbacks",
     "datasets",
     "delayed_rows",

@@ -47,6 +47,7 @@ ALLOWED = {
     "metrics": {"heldout", "protocol", "tables"},
     "inspection": {"hierarchy", "protocol", "simplex"},
     "plotting": {"hierarchy", "inspection", "protocol", "tables"},
+    "anndata": {"protocol", "tables"},
     "datasets": {"hierarchy", "protocol"},
 }
 ANYTHING = {"__init__", "__main__", "cli"}

@@ -19,7 +19,13 @@ def sound(X: Any, name: str = "X") -> Any:
 
     Neither SciPy, unless it is asked, nor compiled loops look whether an index is one of the table:
     they would read and write wherever it leads. The arrays of a matrix are shared, not copied.
+    TypeError where it is an AnnData, which numpy would take apart cell by cell, for minutes.
     """
+    if type(X).__module__.partition(".")[0] == "anndata":
+        raise TypeError(
+            f"{name} is an {type(X).__name__}, which holds more than counts: fit a model to those "
+            "by skcooc.anndata.fit_topics(adata, model, layer='counts'), or give adata.X itself."
+        )
     if isinstance(X, np.ndarray) and not X.dtype.isnative:  # bytes in an order SciPy lacks
         return X.astype(X.dtype.newbyteorder("="))
     if not sp.issparse(X):

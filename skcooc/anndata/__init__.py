@@ -1,0 +1,8 @@
+"""Cells and genes: models of the counts of an AnnData, which gets what they find.
+
+Install what it needs with ``pip install "skcooc[anndata]"``.
+"""
+
+from skcooc.anndata.topics import add_topics, fit_topics
+
+__all__ = ["add_topics", "fit_topics"]
