@@ -42,7 +42,8 @@ def report(
         _temperature(comparison.chosen),
         _tree(table, model, options) if has_tree(model) else _components(table, model, options),
     ]
-    sections += [lines(of, _noun(model), table.kinds[0]) for of in divisions]
+    noun = "nodes" if has_tree(model) else _noun(model)
+    sections += [lines(of, noun, table.kinds[0]) for of in divisions]
     if not is_clusterer(model):  # in one cluster all rows are equally near
         sections.append(_neighbors(table, model, example_rows(table, model, options.nearest)))
     return "\n\n".join("\n".join(section) for section in map(list, sections) if section) + "\n"

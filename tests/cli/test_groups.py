@@ -2,11 +2,11 @@
 
 import csv
 import re
+from importlib import import_module
 
 import joblib
 import numpy as np
 
-from skcooc.cli import report
 from tests.cli.conftest import HEADER, written
 
 
@@ -77,7 +77,7 @@ def test_words_that_are_left_out_are_counted_and_named(run, documents, texts, mo
     )
     every = run(texts, "--skip-lda", "--beta", ".8", "--min-df", "2", "--max-df", "1.0")
     assert "0 in more documents than --max-df 1.0, and 30 in fewer" in every
-    monkeypatch.setattr(report, "N_LEFT_OUT", 2)
+    monkeypatch.setattr(import_module("skcooc.cli.report"), "N_LEFT_OUT", 2)
     few = run(texts, "--skip-lda", "--beta", ".8", "--min-df", "2", "--max-df", "9")
     frequent = re.search(r"stop words: 10 in .* --max-df 9 \((.*?)\)", " ".join(few.split()))[1]
     assert re.fullmatch(r"common 100%, \w+ 33%, \.\.\.", frequent)
