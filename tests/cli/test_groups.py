@@ -16,18 +16,20 @@ def sections(report):
 
 
 def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, articles, tmp_path):
-    path, folder = written(tmp_path / "a.csv", HEADER, articles), tmp_path / "out"
+    desks = [(*a[:2], "home" if i % 3 else "sport", a[3]) for i, a in enumerate(articles)]
+    path, folder = written(tmp_path / "a.csv", HEADER, desks), tmp_path / "out"
     arguments = ["--skip-lda", "--beta", ".8", "--output", folder, "--group", "category"]
     out = run(path, *arguments, "--time", "date")
     assert any(line.startswith("Shares by group: the 3 largest aspects") for line in sections(out))
-    assert "  home (documents: 15)" in sections(out)
+    assert "  home (documents: 20)" in sections(out)
     assert "  2024-02-05 (documents: 10)" in sections(out)
     model = joblib.load(folder / "model.joblib")[-1]
     header, *lines = csv.reader((folder / "shares_by_group.csv").open(newline=""))
     assert header == ["group", "topic", "share", "low", "high"]
     names = next(csv.reader((folder / "components.csv").open(newline="")))[1:]
     assert [line[:2] for line in lines] == [[g, name] for g in ("home", "sport") for name in names]
-    rows = model.row_distribution_[::2, None] * model.embedding_[::2]
+    of_home = np.arange(30) % 3 > 0
+    rows = model.row_distribution_[of_home, None] * model.embedding_[of_home]
     found = np.array([line[2:] for line in lines], dtype=float)
     np.testing.assert_allclose(found[:3, 0], rows.sum(axis=0) / rows.sum(), rtol=1e-5)
     assert (found[:, 1] <= found[:, 0]).all()
@@ -43,6 +45,7 @@ def test_rows_without_a_label_are_in_no_group(run, error, articles, tmp_path):
     path = written(tmp_path / "a.csv", HEADER, few)
     out = run(path, "--skip-lda", "--beta", ".8", "--group", "category")
     assert "  home (documents: 14)" in out
+    assert "(documents: 1)" not in out
     assert "no text with words has a value of --time" in error(path, "--time", "date")
 
 
@@ -68,16 +71,19 @@ def test_the_heading_of_a_page_is_the_name_of_the_file_or_what_is_given(run, tex
 
 
 def test_words_that_are_left_out_are_counted_and_named(run, documents, texts, monkeypatch):
-    texts.write_text("\n".join(f"common {text} rare{i}" for i, text in enumerate(documents)))
-    out = run(texts, "--skip-lda", "--beta", ".8", "--min-df", "2")
+    texts.write_text(
+        "\n".join(f"common {text} rare{i} pair{i // 2}" for i, text in enumerate(documents))
+    )
+    arguments = texts, "--skip-lda", "--beta", ".8", "--min-df", "3"
+    out = run(*arguments)
     told = " ".join(out.split("words left out, ")[1].split("\n\n")[0].split())
     assert told == (
         "beside stop words: 1 in more documents than --max-df 0.5 (common 100%), "
-        "and 30 in fewer than --min-df 2"
+        "and 45 in fewer than --min-df 3"
     )
-    every = run(texts, "--skip-lda", "--beta", ".8", "--min-df", "2", "--max-df", "1.0")
-    assert "0 in more documents than --max-df 1.0, and 30 in fewer" in every
+    every = run(*arguments, "--max-df", "1.0")
+    assert "0 in more documents than --max-df 1.0, and 45 in fewer" in every
     monkeypatch.setattr(import_module("skcooc.cli.report"), "N_LEFT_OUT", 2)
-    few = run(texts, "--skip-lda", "--beta", ".8", "--min-df", "2", "--max-df", "9")
+    few = run(*arguments, "--max-df", "9")
     frequent = re.search(r"stop words: 10 in .* --max-df 9 \((.*?)\)", " ".join(few.split()))[1]
     assert re.fullmatch(r"common 100%, \w+ 33%, \.\.\.", frequent)
