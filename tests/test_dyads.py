@@ -114,3 +114,12 @@ def test_unknown_names_are_told():
         Dyads.from_frame({"r": 9 * ["ann"], "c": [f"c{j}" for j in range(9)]}, "r", "c", like=train)
     with pytest.raises(ValueError, match="like has no names"):
         Dyads.from_pairs(who, what, like=Dyads(np.eye(2)))
+
+
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame])
+def test_a_column_that_is_not_there_is_told(kind):
+    frame = kind({"user": ["ann"], "item": ["tea"]})
+    with pytest.raises(ValueError, match=r"'usr' is not a column .* has 'user', 'item'"):
+        Dyads.from_frame(frame, "usr", "item")
+    with pytest.raises(ValueError, match="'times' is not a column"):
+        Dyads.from_frame(frame, "user", "item", "times")

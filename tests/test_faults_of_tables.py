@@ -1,6 +1,8 @@
 """Tables on disk: what cannot be written truly is refused, and what was damaged is found out."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -210,3 +212,32 @@ def test_bytes_may_have_any_order(tmp_path):
     np.testing.assert_array_equal(Dyads(counts).to_csr().toarray(), X.toarray())
     save_csr(tmp_path / "table", [counts])
     np.testing.assert_array_equal(next(iter(open_csr(tmp_path / "table"))).toarray(), X.toarray())
+
+
+PAIRS = {"user": ["ann", "bob"], "item": ["tea", "ale"]}
+
+
+@pytest.mark.parametrize(
+    "strings",
+    [
+        ["a long text " * 99],
+        np.array(["tea", "ale"]),
+        "tea",
+        pd.DataFrame(PAIRS),
+        pl.DataFrame(PAIRS),
+        pd.Series(PAIRS["user"]),
+    ],
+)
+def test_texts_in_place_of_counts_are_told_and_not_shown(strings):
+    model = AspectModel(2)
+    with pytest.raises(ValueError, match=r"^X holds texts or other strings, .*from_frame\.$"):
+        model.fit(strings)
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_numbers_written_as_strings_are_counts():
+    written = np.array([["3", "0"], ["1", "2"]], dtype=object)
+    np.testing.assert_array_equal(
+        AspectModel(1).fit(written).components_,
+        AspectModel(1).fit(written.astype(float)).components_,
+    )

@@ -1,11 +1,13 @@
 """Retrieval beside a dense transcription of its equations, and what it promises to find."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcooc import AspectModel, AspectRetriever, Dyads
@@ -14,7 +16,9 @@ from skcooc.retrieval.index import Index
 from skcooc.retrieval.term_weights import tf_idf
 from tests.tables import planted, random_table
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:EM did not converge", "ignore:All .* components", "ignore:Queries without any"
+)
 X = random_table(30, 20)
 QUERIES = random_table(6, 20, seed=1)
 FAST = {"estimator": AspectModel(beta=0.95, max_iter=30), "random_state": 0, "n_feedback": 0}
@@ -201,3 +205,57 @@ def test_a_fit_that_fails_leaves_nothing():
 @parametrize_with_checks([retriever(n_feedback=2), retriever(2, aspect_weight=0)])
 def test_check_estimator(estimator, check):
     check(estimator)
+
+
+TEXTS = ["tea and milk", "milk and honey", "tea and honey", "a ball of wool", "wool of sheep"]
+
+
+def of_texts(**params):
+    return retriever(2, vectorizer=CountVectorizer(), **params)
+
+
+def test_texts_are_those_counts():
+    vectorizer = CountVectorizer()
+    model, expected = of_texts().fit(TEXTS), retriever(2).fit(vectorizer.fit_transform(TEXTS))
+    queries = ["milk", "Sheep and a ball"]
+    similarity = expected.similarity(vectorizer.transform(queries))
+    np.testing.assert_array_equal(model.similarity(queries), similarity)
+    first = model.kneighbors(pd.Series(queries), 1, return_distance=False)[:, 0]
+    assert first[0] in (0, 1)  # those with milk, and of a ball or a sheep
+    assert first[1] in (3, 4)
+    assert not hasattr(model.vectorizer, "vocabulary_")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: retriever().fit(TEXTS), r"give AspectRetriever\(vectorizer=CountVectorizer"),
+        (lambda: retriever().fit(TEXTS[0]), "X holds texts"),
+        (lambda: of_texts().fit(X), r"table of shape \(30, 20\), but vectorizer=Count"),
+        (lambda: of_texts().fit(TEXTS[0]), "Iterable over raw text"),
+        (lambda: of_texts().fit(TEXTS).similarity(X), "takes texts"),
+        (lambda: retriever(vectorizer="count").fit(X), "The 'vectorizer' parameter"),
+    ],
+)
+def test_texts_without_a_vectorizer_and_counts_with_one_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_warning_names_queries_without_any_known_word():
+    model = of_texts().fit(TEXTS)
+    with pytest.warns(UserWarning, match=r"word, which .*: 2 of 3, at 0, 2\.$"):
+        distances, _ = model.kneighbors(["", "milk", "zebra"])
+    assert (distances[[0, 2]] == 1).all()
+    with pytest.warns(UserWarning, match=r"7 of 7, at 0, 1, 2, 3, 4, \.\.\.\.$"):
+        model.similarity([""] * 7)
+
+
+def test_a_warning_where_there_is_tf_idf_in_place_of_counts():
+    tf_idf = TfidfVectorizer().fit_transform(TEXTS)
+    with pytest.warns(UserWarning, match="no whole numbers, as tf-idf has"):
+        retriever(2).fit(tf_idf)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.filterwarnings("ignore", "EM did not")
+        of_texts().fit(TEXTS).similarity(["milk"])

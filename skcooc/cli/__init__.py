@@ -11,10 +11,11 @@ from sklearn.base import is_clusterer
 
 from skcooc.cli.arguments import Options, parse
 from skcooc.cli.comparison import MODELS, compare, refit
+from skcooc.cli.groups import compared
 from skcooc.cli.progress import Screen
 from skcooc.cli.reading import read
 from skcooc.cli.report import printable, report
-from skcooc.cli.table import InputError
+from skcooc.cli.table import InputError, Table
 from skcooc.cli.writing import write, write_page
 from skcooc.inspection.explorer.page import environment
 
@@ -68,12 +69,13 @@ def _run(options: Options) -> None:
     comparison = compare(table, options, screen)
     model = refit(table, comparison.chosen, screen)
     screen.announce("")  # a blank line between the bars and what follows
-    sys.stdout.write(printable(report(table, comparison, model, options)))
+    divisions = compared(table, model, options.seed)
+    sys.stdout.write(printable(report(table, comparison, model, options, divisions)))
     if options.output is not None:
-        written = write(options.output, table, comparison, model)
+        written = write(options.output, table, comparison, model, divisions)
         print(f"\nWritten to {printable(str(options.output))}: {', '.join(written)}")
     if options.html is not None:
-        write_page(options.html, table, model)
+        write_page(options.html, table, model, _heading(options, table))
         print(f"\nWritten: {printable(str(options.html))}")
     sys.stdout.flush()
 
@@ -85,6 +87,13 @@ def _check_page(path: Path) -> None:
     except ImportError as error:
         raise InputError(f"--html: {error}") from error
     path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _heading(options: Options, table: Table) -> str:
+    """Of the page: what the user gave, or the name of the file or folder."""
+    if options.title is not None:
+        return options.title
+    return table.title if options.data is None else options.data.resolve().name
 
 
 def _fail(message: str, code: int) -> int:

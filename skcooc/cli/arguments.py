@@ -35,7 +35,7 @@ skcooc.RowMemory, around it.
 examples
   python -m skcooc
   python -m skcooc reviews/ --components 16 --output result
-  python -m skcooc news.csv --text body --group desk --time date --html topics.html
+  python -m skcooc news.csv --text body --group desk --time date --html topics.html --title News
   python -m skcooc plays.csv --row listener --column song --count times
   python -m skcooc counts.npz --column-names vocabulary.txt --beta 0.8"""
 
@@ -69,6 +69,7 @@ class Options:
     order: Literal["characteristic", "probable"]
     output: Path | None
     html: Path | None
+    title: str | None
     progress: bool
 
 
@@ -106,9 +107,14 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     named = partial(group.add_argument, metavar="NAME")
     what = "texts (default: the column that has long ones, if there is one; else there are pairs)"
     named("--text", help=what)
-    named("--group", help="with texts: their groups, to compare in --html")
-    named("--time", help="with texts: their times, numbers or dates such as 2024-05-31")
-    named("--row", help="rows of pairs (default: the first column), or names of texts")
+    named("--group", help="with texts: their groups, whose shares of topics are compared")
+    what = "with texts: their times, numbers or dates such as 2024-05-31, put into periods"
+    named("--time", help=what)
+    what = (
+        "rows of pairs (default: the first column), or names of texts (default: a column called "
+        "title, subject, name, headline or id, if all are different)"
+    )
+    named("--row", help=what)
     named("--column", help="columns of pairs (default: the second)")
     what = 'counts of pairs (default: "count" if there is one; else each line counts once)'
     named("--count", help=what)
@@ -125,7 +131,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         "(default: 5; 2 below 1000 documents, 1 below 100)"
     )
     limits("--min-df", help=what)
-    limits("--max-df", help="drop words in more documents (default: .1; .5 below 1000 documents)")
+    limits("--max-df", help="drop words in more documents (default: .25; .5 below 1000 documents)")
 
 
 def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
@@ -152,10 +158,14 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     add("--order", choices=["characteristic", "probable"], default="characteristic", help=what)
     what = "show the nearest rows of this one; can be given several times"
     add("--nearest", action="append", default=[], metavar="ROW", help=what)
-    what = "write components.csv, embedding.csv, summary.json and model.joblib there"
+    what = (
+        "write components.csv, embedding.csv, summary.json and model.joblib there, and with "
+        "--group and --time shares_by_group.csv and shares_by_time.csv"
+    )
     add("-o", "--output", type=Path, metavar="FOLDER", help=what)
     what = "write a page to look through the model there, such as topics.html (needs Jinja2)"
     add("--html", type=Path, metavar="FILE", help=what)
+    add("--title", metavar="TEXT", help="heading of the page (default: the name of DATA)")
     add("--no-progress", dest="progress", action="store_false", help="no progress bars")
 
 

@@ -19,6 +19,7 @@ from skcooc.protocol import Array
 N_LOOKED_AT = 1000  # records that tell what a field is
 WORDS = 5  # in the mean, which names of things seldom have
 NEW = 0.5  # share of values that differ; names of things come again
+TITLES = "title", "subject", "name", "headline", "id"  # fields whose values name texts
 LONGER = 4  # times as many words as others: the text, and what is its title
 
 
@@ -28,10 +29,13 @@ def table_of(records: Records, options: Options) -> Table:
     if text is None:
         return _pairs(records, options)
     table = _texts(records, text, options)
-    groups, times = (
-        records.field(name) if name else None for name in (options.group, options.time)
-    )
-    return replace(table, groups=groups, times=_times(records, options.time, times))
+    if options.group is not None:
+        labels = [value.strip() or None for value in records.field(options.group)]
+        table = replace(table, groups=np.array(labels, dtype=object))
+    if options.time is not None:
+        times = _times(records, options.time, records.field(options.time))
+        table = replace(table, times=times)
+    return table
 
 
 def _text(records: Records, options: Options) -> str | None:
@@ -64,18 +68,27 @@ def _words_of_texts(values: Sequence[str]) -> float:
 def _texts(records: Records, text: str, options: Options) -> Table:
     """Counts of words; rows have the names of a field, or begin as the texts do."""
     found = records.field(text)
-    if options.row is not None:
-        names = records.field(options.row)
+    row = options.row or _title(records, text)
+    if row is not None:
+        names = records.field(row)
     else:
         numbers = (place.rpartition(" ")[2] for place in records.places)
         names = [f"{n}: {texts.excerpt(text)}" for n, text in zip(numbers, found, strict=True)]
     return texts.count(found, names, f"{records.path}, texts of {text!r}", options)
 
 
-def _times(records: Records, name: str | None, values: Sequence[str] | None) -> Array | None:
+def _title(records: Records, text: str) -> str | None:
+    """The field that by its name has titles of texts, if all are different; the first in TITLES."""
+    fields = {name.strip().lower(): name for name in records.names if name != text}
+    for title in filter(fields.__contains__, TITLES):
+        values = [value.strip() for value in records.field(fields[title])]
+        if all(values) and len(set(values)) == len(values):
+            return fields[title]
+    return None
+
+
+def _times(records: Records, name: str, values: Sequence[str]) -> Array:
     """Numbers, or dates; nothing where a value is empty."""
-    if values is None:
-        return None
     try:
         return np.array([float(value) if value.strip() else math.nan for value in values])
     except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeGuard
 
 import numpy as np
@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, is_clusterer
 
 from skcooc.cli.arguments import Options
 from skcooc.cli.comparison import Comparison, Entry
-from skcooc.cli.table import Table
+from skcooc.cli.groups import Compared, lines
+from skcooc.cli.table import LeftOut, Table
 from skcooc.inspection import characteristic_features, export_text, nearest_rows, top_features
 from skcooc.inspection.names import TreeModel
 from skcooc.protocol import Array, FactorModel
@@ -21,12 +22,19 @@ WIDTH = 96
 ORDERS = {"characteristic": "characteristic", "probable": "most probable"}
 N_EXAMPLES = 4
 N_NEIGHBORS = 5
+N_LEFT_OUT = 10  # words
 # What a terminal obeys: control characters but the end of a line, and changes of direction.
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with memory", "seconds")
 
 
-def report(table: Table, comparison: Comparison, model: BaseEstimator, options: Options) -> str:
+def report(
+    table: Table,
+    comparison: Comparison,
+    model: BaseEstimator,
+    options: Options,
+    divisions: Sequence[Compared],
+) -> str:
     """The report as plain text; the model is fitted to all observations."""
     sections = [
         _data(table, options),
@@ -34,6 +42,8 @@ def report(table: Table, comparison: Comparison, model: BaseEstimator, options: 
         _temperature(comparison.chosen),
         _tree(table, model, options) if has_tree(model) else _components(table, model, options),
     ]
+    noun = "nodes" if has_tree(model) else _noun(model)
+    sections += [lines(of, noun, table.kinds[0]) for of in divisions]
     if not is_clusterer(model):  # in one cluster all rows are equally near
         sections.append(_neighbors(table, model, example_rows(table, model, options.nearest)))
     return "\n\n".join("\n".join(section) for section in map(list, sections) if section) + "\n"
@@ -86,6 +96,20 @@ def _data(table: Table, options: Options) -> Iterator[str]:
     )
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
+    if table.left_out is not None:
+        yield from _left_out(table.left_out)
+
+
+def _left_out(of: LeftOut) -> Iterator[str]:
+    """How many words, and which are the most frequent of them."""
+    frequent = ", ".join(f"{word} {share:.0%}" for word, share in of.frequent[:N_LEFT_OUT])
+    more = ", ..." if len(of.frequent) > N_LEFT_OUT else ""
+    text = (
+        f"words left out, beside stop words: {len(of.frequent):,} in more documents than --max-df "
+        f"{of.max_df}" + (f" ({frequent}{more})" if of.frequent else "")
+        + f", and {of.n_rare:,} in fewer than --min-df {of.min_df}"
+    )  # fmt: skip
+    yield from textwrap.wrap(text, WIDTH)
 
 
 def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:

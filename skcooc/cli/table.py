@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +20,15 @@ class InputError(Exception):
     """What the user gave cannot be used; the message says why in one line."""
 
 
+class LeftOut(NamedTuple):
+    """Words that are in too many or too few documents."""
+
+    frequent: list[tuple[str, float]]  # with the share of documents, the most frequent first
+    n_rare: int
+    max_df: int | float
+    min_df: int | float
+
+
 @dataclass(frozen=True)
 class Table:
     """What a data set is to all that follows."""
@@ -31,7 +41,8 @@ class Table:
     examples: Sequence[str] = ()  # rows whose neighbours are shown; chosen by the report if empty
     vectorizer: CountVectorizer | None = None  # what made counts of texts
     texts: Sequence[str] | None = None
-    groups: Sequence[str] | None = None  # a label of each row
+    left_out: LeftOut | None = None  # words that texts have and the table has not
+    groups: Array | None = None  # a label of each row, None where it has none
     times: Array | None = None  # a number or a date of each row
 
     def position(self, name: str) -> int:
@@ -61,6 +72,7 @@ def checked(table: Table) -> Table:
     if (X.data < 0).any():
         raise InputError(f"{table.title}: counts are negative, such as {X.data.min():g}")
     _check_size(table, X)
+    _check_labels(table, X)
     return replace(table, X=X)
 
 
@@ -77,3 +89,13 @@ def _check_size(table: Table, X: sp.csr_array) -> None:
             f"{table.title}: {n_observations:.0f} observations; "
             f"it takes from {MIN_OBSERVATIONS} to {MAX_OBSERVATIONS} to hold out a part of them"
         )
+
+
+def _check_labels(table: Table, X: sp.csr_array) -> None:
+    observed = X.sum(axis=1) > 0
+    for option, labels in (("--group", table.groups), ("--time", table.times)):
+        if labels is None:
+            continue
+        known = [label is not None and label == label for label in labels]  # NaN and NaT are not
+        if not (observed & known).any():
+            raise InputError(f"{table.title}: no text with words has a value of {option}")

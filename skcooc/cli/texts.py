@@ -8,10 +8,11 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.cli.arguments import Options
-from skcooc.cli.table import InputError, Table
+from skcooc.cli.table import InputError, LeftOut, Table
 from skcooc.datasets import load_docstrings
 
 WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers
@@ -93,12 +94,33 @@ def count(
             f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
         ) from error
     words = vectorizer.get_feature_names_out().tolist()
-    return Table(X, names, words, title, ("documents", "words"), examples, vectorizer, texts)
+    left_out = _left_out(vectorizer, texts)
+    kinds = "documents", "words"
+    return Table(X, names, words, title, kinds, examples, vectorizer, texts, left_out)
+
+
+def _left_out(vectorizer: CountVectorizer, texts: Sequence[str]) -> LeftOut:
+    """The words that limits have left out, which a vectorizer does not keep."""
+    unlimited = clone(vectorizer).set_params(min_df=1, max_df=1.0, binary=True)
+    n_documents = unlimited.fit_transform(texts).sum(axis=0).A1
+    known = vectorizer.vocabulary_
+    found = [
+        (word, n)
+        for word, n in zip(unlimited.get_feature_names_out(), n_documents.tolist(), strict=True)
+        if word not in known
+    ]
+    max_df = vectorizer.max_df
+    most = max_df if isinstance(max_df, int) else max_df * len(texts)
+    frequent = sorted((-n, word) for word, n in found if n > most)
+    return LeftOut(
+        [(word, -n / len(texts)) for n, word in frequent],
+        len(found) - len(frequent), max_df, vectorizer.min_df,
+    )  # fmt: skip
 
 
 def _limits(n_documents: int, options: Options) -> tuple[int | float, int | float]:
     """In how many documents a word may be: rare words teach little, frequent ones tell little."""
-    least, most = (5, 0.1) if n_documents >= 1000 else (2 if n_documents >= 100 else 1, 0.5)
+    least, most = (5, 0.25) if n_documents >= 1000 else (2 if n_documents >= 100 else 1, 0.5)
     min_df = least if options.min_df is None else options.min_df
     return min_df, most if options.max_df is None else options.max_df
 

@@ -13,33 +13,51 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from skcooc.cli.comparison import Comparison
+from skcooc.cli.groups import Compared, records
 from skcooc.cli.report import has_tree, shares
 from skcooc.cli.table import Table
-from skcooc.inspection import characteristic_features, explore, export_dict, top_features
+from skcooc.inspection import (
+    characteristic_features,
+    explore,
+    export_dict,
+    name_topics,
+    top_features,
+)
 from skcooc.protocol import Array
 
 
-def write(folder: Path, table: Table, comparison: Comparison, model: BaseEstimator) -> list[str]:
+def write(
+    folder: Path,
+    table: Table,
+    comparison: Comparison,
+    model: BaseEstimator,
+    divisions: Sequence[Compared],
+) -> list[str]:
     """Write the model, its parameters and the comparison into a folder; the names of the files.
 
     They are ``components.csv`` (one column a line, P(y given z)), ``embedding.csv`` (one row a
     line, P(z given x)), ``summary.json`` and ``model.joblib`` (with the vectorizer before it, where
-    the data were texts). Files that have these names are overwritten.
+    the data were texts); and ``shares_by_group.csv`` and ``shares_by_time.csv``, where rows have
+    groups or times. Files that have these names are overwritten.
     """
-    aspects = model.get_feature_names_out().tolist()
+    aspects = name_topics(model, table.column_names)
     _matrix(folder / "components.csv", aspects, table.column_names, model.components_.T)
     _matrix(folder / "embedding.csv", aspects, table.row_names, model.embedding_)
     summary = json.dumps(_summary(table, comparison, model), indent=2, ensure_ascii=False)
     (folder / "summary.json").write_text(summary + "\n", encoding="utf-8")
     joblib.dump(_with_vectorizer(table, model), folder / "model.joblib")
-    return ["components.csv", "embedding.csv", "summary.json", "model.joblib"]
+    by = {f"shares_by_{of.what}.csv": records(of) for of in divisions}
+    for name, of_groups in by.items():
+        with (folder / name).open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(of_groups)
+    return ["components.csv", "embedding.csv", "summary.json", "model.joblib", *by]
 
 
-def write_page(path: Path, table: Table, model: BaseEstimator) -> None:
+def write_page(path: Path, table: Table, model: BaseEstimator, title: str) -> None:
     """Write the page to look through the model; of texts, with the texts."""
     X = table.X if table.texts is None else table.texts
     page = explore(
-        _with_vectorizer(table, model), X, row_names=table.row_names, title=table.title,
+        _with_vectorizer(table, model), X, row_names=table.row_names, title=title,
         feature_names=table.column_names, groups=table.groups, times=table.times,
     )  # fmt: skip
     page.save(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state, check_scalar, gen_batches
 from sklearn.utils._chunking import get_chunk_n_rows
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.aspect import AspectModel
@@ -22,7 +23,9 @@ from skcooc.base.decorators import fit_context
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.retrieval.index import Index
 from skcooc.retrieval.term_weights import inverse_document_frequency, tf_idf
-from skcooc.tables import check_table
+from skcooc.tables import TextsError, check_table
+
+N_NAMED = 5  # queries that a warning names
 
 
 class AspectRetriever(BaseEstimator):
@@ -59,6 +62,9 @@ class AspectRetriever(BaseEstimator):
         The model, of which a clone is fitted for each K. None is ``AspectModel(beta=0.75,
         tol=1e-4)``, which found as much as ``beta="auto"`` on two collections, much faster. Its
         ``n_components``, ``random_state`` and ``n_jobs`` are replaced.
+    vectorizer : CountVectorizer or the like, default=None
+        What counts the words of texts, of which a clone is fitted: `fit`, `kneighbors` and
+        `similarity` take texts then. None means that they take counts.
     n_jobs : int, default=None
         Number of threads in fits, in joblib's conventions. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -73,6 +79,8 @@ class AspectRetriever(BaseEstimator):
         P(z_k given d_i) of the documents under all models, divided by S; zeros for an empty one.
     idf_ : (M,) array
         log((N + 1) / (df_j + 1)) + 1, where df_j documents have the word: as in scikit-learn.
+    vectorizer_ : fitted vectorizer
+        Only if there is a ``vectorizer``.
     n_features_in_ : int
         Number M of words.
     feature_names_in_ : (M,) array of str
@@ -80,9 +88,9 @@ class AspectRetriever(BaseEstimator):
 
     Notes
     -----
-    A query, or a document, without any word of the vocabulary has similarity zero to all. Latent
-    semantic indexing at its best ranks Cranfield as well or better:
-    ``benchmarks/papers/retrieval.py``.
+    A query, or a document, without any word of the vocabulary has similarity zero to all, and there
+    is a warning of such queries. Latent semantic indexing at its best ranks Cranfield as well or
+    better: ``benchmarks/papers/retrieval.py``.
 
     References
     ----------
@@ -98,12 +106,23 @@ class AspectRetriever(BaseEstimator):
     >>> distances, documents = retriever.kneighbors([[1, 0, 0, 0]], n_neighbors=2)
     >>> documents
     array([[0, 2]])
+
+    Of texts:
+
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> texts = ["tea and milk", "milk and honey", "a ball of wool", "wool of sheep"]
+    >>> retriever = AspectRetriever(
+    ...     2, estimator=AspectModel(beta=0.9), vectorizer=CountVectorizer(), random_state=0
+    ... ).fit(texts)
+    >>> retriever.kneighbors(["honey"], n_neighbors=1, return_distance=False)
+    array([[1]])
     """
 
     components_: Array
     embedding_: Array
     idf_: Array
     estimators_: list[CooccurrenceEstimator]
+    vectorizer_: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -111,6 +130,7 @@ class AspectRetriever(BaseEstimator):
         "smoothing_weight": [Interval(Real, 0, 1, closed="both")],
         "n_feedback": [Interval(Integral, 0, None, closed="left")],
         "estimator": [CooccurrenceEstimator, None],
+        "vectorizer": [HasMethods(["fit_transform", "transform"]), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -123,23 +143,25 @@ class AspectRetriever(BaseEstimator):
         smoothing_weight: float = 0.1,
         n_feedback: int = 5,
         estimator: CooccurrenceEstimator | None = None,
+        vectorizer: Any = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.aspect_weight, self.smoothing_weight = aspect_weight, smoothing_weight
         self.n_feedback = n_feedback
-        self.estimator = estimator
+        self.estimator, self.vectorizer = estimator, vectorizer
         self.n_jobs, self.random_state = n_jobs, random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: TableLike, y: object = None) -> AspectRetriever:
+    def fit(self, X: TableLike | Sequence[str], y: object = None) -> AspectRetriever:
         """Fit the models and index the documents.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-            How often each document has each word: counts, not tf-idf.
+            How often each document has each word: counts, not tf-idf. Where there is a
+            ``vectorizer``, N texts.
         y : None
             Ignored, for documents have no labels.
 
@@ -151,8 +173,13 @@ class AspectRetriever(BaseEstimator):
         Raises
         ------
         ValueError
-            Where there are no words, counts are negative or not finite, or a parameter has no valid
-            value.
+            Where there are no words, counts are negative or not finite, a parameter has no valid
+            value, there are texts without a vectorizer, or counts with one.
+
+        Warns
+        -----
+        UserWarning
+            Where values are no whole numbers, as those of tf-idf.
         """
         sizes = np.atleast_1d(self.n_components).tolist()
         if not sizes:
@@ -160,7 +187,7 @@ class AspectRetriever(BaseEstimator):
         for K in sizes:
             check_scalar(K, "n_components", Integral, min_val=1)
         new = copy.copy(self)  # a fit that fails leaves self as it was
-        table = check_table(new, X, reset=True)
+        table = new._table(X, reset=True)
         new.estimators_ = self._models(table, sizes)
         new.components_ = np.vstack([model.components_ for model in new.estimators_])
         new.embedding_ = _side_by_side([model.embedding_ for model in new.estimators_], table)
@@ -170,24 +197,29 @@ class AspectRetriever(BaseEstimator):
         self._index = index
         return self
 
-    def similarity(self, X: TableLike) -> Array:
+    def similarity(self, X: TableLike | Sequence[str]) -> Array:
         """Similarity s(q, d) of queries and all documents.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-            How often each query has each word.
+            How often each query has each word; or n texts, where there is a ``vectorizer``.
 
         Returns
         -------
         similarity : (n, N) array
             Between zero and one.
+
+        Warns
+        -----
+        UserWarning
+            Where a query has no word that is known, and so is like no document.
         """
         check_is_fitted(self)
-        return self._similarity(check_table(self, X, reset=False))
+        return self._similarity(self._queries(X))
 
     def kneighbors(
-        self, X: TableLike, n_neighbors: int = 5, return_distance: bool = True
+        self, X: TableLike | Sequence[str], n_neighbors: int = 5, return_distance: bool = True
     ) -> Array | tuple[Array, Array]:
         """The documents nearest to each query.
 
@@ -206,10 +238,15 @@ class AspectRetriever(BaseEstimator):
             1 - s(q, d), ascending; only if ``return_distance`` is True.
         documents : (n, n_neighbors) array of int
             Positions in the table fitted; of equally near ones the first comes first.
+
+        Warns
+        -----
+        UserWarning
+            Where a query has no word that is known: all documents are at distance one.
         """
         check_is_fitted(self)
         check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=len(self.embedding_))
-        table = check_table(self, X, reset=False)
+        table = self._queries(X)
         distances = np.empty((table.shape[0], n_neighbors), dtype=table.dtype)
         documents = np.empty(distances.shape, dtype=np.intp)
         row_bytes = 8 * len(self.embedding_)
@@ -218,6 +255,49 @@ class AspectRetriever(BaseEstimator):
             documents[rows], similarity = _first(self._similarity(table[rows]), n_neighbors)
             distances[rows] = 1 - similarity
         return (distances, documents) if return_distance else documents
+
+    def _table(self, X: TableLike | Sequence[str], *, reset: bool) -> CSR:
+        """Checked counts: those given, or of the words of texts."""
+        counts = X if self.vectorizer is None else self._counted(X, reset=reset)
+        try:
+            table = check_table(self, counts, reset=reset)
+        except TextsError as error:
+            raise ValueError(
+                "X holds texts: give AspectRetriever(vectorizer=CountVectorizer()), or counts."
+            ) from error
+        if (table.data % 1).any():
+            warnings.warn(
+                "X has values that are no whole numbers, as tf-idf has. AspectRetriever takes "
+                "counts, and weighs words by itself.",
+                stacklevel=3,
+            )
+        return table
+
+    def _counted(self, X: TableLike | Sequence[str], *, reset: bool) -> TableLike:
+        """Counts of the words of texts."""
+        shape = getattr(X, "shape", ())
+        if len(shape) == 2:
+            raise ValueError(
+                f"X is a table of shape {shape}, but vectorizer={self.vectorizer} takes texts: "
+                "give texts, or vectorizer=None."
+            )
+        if not reset:
+            return self.vectorizer_.transform(X)
+        self.vectorizer_ = clone(self.vectorizer)
+        return self.vectorizer_.fit_transform(X)
+
+    def _queries(self, X: TableLike | Sequence[str]) -> CSR:
+        """Checked counts of queries; a warning names those without any word."""
+        table = self._table(X, reset=False)
+        unknown = np.flatnonzero(table @ np.ones(table.shape[1], dtype=table.dtype) == 0).tolist()
+        if unknown:
+            named = ", ".join(map(str, unknown[:N_NAMED])) + ", ..." * (len(unknown) > N_NAMED)
+            warnings.warn(
+                f"Queries without any known word, which are like no document: {len(unknown)} of "
+                f"{table.shape[0]}, at {named}.",
+                stacklevel=3,
+            )
+        return table
 
     def _models(self, table: CSR, sizes: Sequence[int]) -> list[CooccurrenceEstimator]:
         """One fitted model for each number of aspects."""
@@ -245,7 +325,9 @@ class AspectRetriever(BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.positive_only = True
+        counts = self.vectorizer is None
+        tags.input_tags.sparse = tags.input_tags.positive_only = counts
+        tags.input_tags.two_d_array, tags.input_tags.string = counts, not counts
         return tags
 
 

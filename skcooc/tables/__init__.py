@@ -9,6 +9,7 @@ from skcooc.tables.dyads import Dyads, as_table
 from skcooc.tables.frames import Frame, cells_of, places
 from skcooc.tables.reading import (
     Table,
+    TextsError,
     as_counts,
     check_same_table,
     check_same_triads,
@@ -30,6 +31,7 @@ __all__ = [
     "Frame",
     "RowBlocks",
     "Table",
+    "TextsError",
     "Triads",
     "as_counts",
     "as_table",

@@ -174,6 +174,11 @@ class Dyads:
         -------
         dyads : Dyads
 
+        Raises
+        ------
+        ValueError
+            Where the frame has no column of that name, and as :meth:`from_pairs`.
+
         Examples
         --------
         >>> from skcooc import Dyads
@@ -185,8 +190,8 @@ class Dyads:
         array([[0., 0.],
                [0., 1.]])
         """
-        counts = None if count is None else frame[count]
-        return cls.from_pairs(frame[row], frame[column], counts, like=like)
+        counts = None if count is None else _named(frame, count)
+        return cls.from_pairs(_named(frame, row), _named(frame, column), counts, like=like)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -276,6 +281,15 @@ class Dyads:
         names = {"row_names": frame.row_names, "column_names": frame.column_names}
         none = cls(sp.csr_array(frame.shape), **names)
         return none.like(rows, columns)
+
+
+def _named(frame: Any, name: str) -> Any:
+    """A column of a data frame or mapping; ValueError where it has none of that name."""
+    try:
+        return frame[name]
+    except KeyError as error:
+        names = ", ".join(map(repr, getattr(frame, "columns", frame)))
+        raise ValueError(f"{name!r} is not a column of the frame, which has {names}.") from error
 
 
 def as_table(X: Any) -> Any:

@@ -24,6 +24,14 @@ from skcooc.tables.frames import Frame, cells_of, same_table
 from skcooc.tables.triads import Triads
 
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
+_TEXTS = (
+    "X holds texts or other strings, not counts: count the words of texts with a vectorizer, such "
+    "as scikit-learn's CountVectorizer; for pairs, such as user and item, take Dyads.from_frame."
+)
+
+
+class TextsError(ValueError):
+    """There are texts or other strings in place of counts."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +108,7 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
 
     With ``reset`` the estimator gets ``n_features_in_`` and ``feature_names_in_``, else it is
     compared with them. ValueError where counts are negative, not finite, or have another number of
-    columns than fitted; TypeError where X is not in memory.
+    columns than fitted; TextsError where there are strings; TypeError where X is not in memory.
     """
     if is_collection(X):
         raise TypeError(
@@ -130,7 +138,12 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
         _check_names(estimator, X.column_names, reset)
         return table
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-    table = validate_data(estimator, sound(X), ensure_non_negative=True, reset=reset, **options)
+    try:
+        table = validate_data(estimator, sound(X), ensure_non_negative=True, reset=reset, **options)
+    except ValueError as error:
+        if not str(error).startswith("could not convert string to float"):
+            raise
+        raise TextsError(_TEXTS) from None  # which shows no text as long as a book
     return summed_up(table) if sp.issparse(table) else sp.csr_array(table)
 
 

@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 
 import joblib
@@ -11,6 +13,15 @@ from skcooc.datasets import make_cooccurrences
 FAST = ["-k", "3", "--max-iter", "10", "--jobs", "1"]
 TOPICS = ("cat dog horse cow sheep", "bread cheese wine apple soup", "piano violin flute drum harp")
 
+HEADER = ("id", "text", "category", "date")
+
+
+def written(path, header, records, separator=","):
+    out = io.StringIO()
+    csv.writer(out, delimiter=separator).writerows([header, *records])
+    path.write_text(out.getvalue(), encoding="utf-8")
+    return path
+
 
 @pytest.fixture(scope="module")
 def X():
@@ -21,6 +32,15 @@ def X():
 def documents():
     rng = np.random.default_rng(0)
     return [" ".join(rng.choice(TOPICS[i % 3].split(), 12)) for i in range(30)]
+
+
+@pytest.fixture
+def articles(documents):
+    """Records of a text with an id, a desk, and a date."""
+    return [
+        (str(i), text, ("home", "sport")[i % 2], f"2024-0{1 + i % 3}-05")
+        for i, text in enumerate(documents)
+    ]
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Files with named columns: which are texts, which are pairs, and when to ask."""
 
-import csv
 import gzip
-import io
 import json
 
 import numpy as np
@@ -12,30 +10,12 @@ import pytest
 from skcooc.cli.arguments import parse
 from skcooc.cli.reading import read
 from skcooc.cli.table import InputError
+from tests.cli.conftest import HEADER, written
 from tests.inspection.pages import read_payload
 
 
 def options(*arguments):
     return parse(list(map(str, arguments)), models=["aspect"])
-
-
-def written(path, header, records, separator=","):
-    out = io.StringIO()
-    csv.writer(out, delimiter=separator).writerows([header, *records])
-    path.write_text(out.getvalue(), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def articles(documents):
-    """Records of a text with an id, a desk, and a date."""
-    return [
-        (str(i), text, ("home", "sport")[i % 2], f"2024-0{1 + i % 3}-05")
-        for i, text in enumerate(documents)
-    ]
-
-
-HEADER = ("id", "text", "category", "date")
 
 
 def as_jsonl(articles):
@@ -59,10 +39,11 @@ def test_texts_are_recognised_whatever_the_format(articles, tmp_path):
         table = read(options(path))
         assert table.title == f"{path}, texts of 'text'"
         assert table.kinds == ("documents", "words")
-        found = table.X.toarray(), table.column_names, [n.split(": ")[1] for n in table.row_names]
+        assert table.row_names == [a[0] for a in articles]
+        found = table.X.toarray(), table.column_names
         if expected is not None:
             np.testing.assert_array_equal(found[0], expected[0])
-            assert found[1:] == expected[1:]
+            assert found[1] == expected[1]
         expected = found
 
 
@@ -70,11 +51,34 @@ def test_names_groups_and_times_of_texts(articles, tmp_path):
     path = written(tmp_path / "a.csv", HEADER, articles)
     table = read(options(path, "--row", "id", "--text", "text", "--group", "category"))
     assert table.row_names == [a[0] for a in articles]
-    assert table.groups == [a[2] for a in articles]
+    assert table.groups.tolist() == [a[2] for a in articles]
     assert table.times is None
     times = read(options(path, "--text", "text", "--time", "date")).times
     assert times.astype("datetime64[D]").astype(str).tolist() == [a[3] for a in articles]
     assert read(options(path, "--time", "id")).times.tolist() == list(range(30))
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (("Title", "text", "id"), ["t0", "t1", "t2"]),
+        (("code", "text", "id"), ["0", "1", "2"]),
+        (("code", "text", "headline"), ["0", "1", "2"]),
+        (("code", "text", "number"), ["2: ", "3: ", "4: "]),
+        (("title", "text", "text id"), ["t0", "t1", "t2"]),
+    ],
+)
+def test_texts_have_the_names_of_a_column_of_titles(header, expected, articles, tmp_path):
+    records = [(f"t{i}", a[1], str(i)) for i, a in enumerate(articles)]
+    names = read(options(written(tmp_path / "a.csv", header, records))).row_names
+    assert [name[: len(e)] for name, e in zip(names, expected, strict=False)] == expected
+
+
+@pytest.mark.parametrize("title", ["same", ""])
+def test_titles_that_come_again_or_are_empty_are_no_names(title, articles, tmp_path):
+    records = [(title if i < 2 - (not title) else f"t{i}", a[1]) for i, a in enumerate(articles)]
+    table = read(options(written(tmp_path / "a.csv", ("title", "text"), records), "--text", "text"))
+    assert table.row_names[0].startswith("2: ")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from skcooc import AspectModel, Dyads, RowMemory, metrics
 from skcooc.cli import main
-from skcooc.inspection import export_dict, export_text
+from skcooc.inspection import export_dict, export_text, name_topics
 from skcooc.model_selection import split_observations
 from tests.cli.conftest import FAST, TOPICS
 from tests.inspection.pages import read_payload
@@ -222,7 +222,7 @@ def test_output_of_texts(summary, texts, tmp_path):
     for name, values in (("components", model.components_.T), ("embedding", model.embedding_)):
         with (output / f"{name}.csv").open(newline="") as file:
             header, *lines = csv.reader(file)
-        assert header == ["name", *model.get_feature_names_out()]
+        assert header == ["name", *name_topics(model, pipeline[0].get_feature_names_out())]
         written = np.array([line[1:] for line in lines], dtype=float)
         np.testing.assert_allclose(written, values, rtol=1e-5)
     assert found["n_observations"] == 360

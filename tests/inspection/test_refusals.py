@@ -20,6 +20,7 @@ from skcooc.inspection import (
     to_pyldavis,
     top_features,
 )
+from skcooc.inspection.explorer.page import Explorer
 from tests.inspection.planted import hierarchy_model
 
 X = np.random.default_rng(0).poisson(2.0, (20, 7))
@@ -73,3 +74,9 @@ def test_how_many_is_a_number(function, wrong):
         function(model, **{name: wrong})
     with pytest.raises(ValueError, match="'n_neighbors' parameter of nearest_rows"):
         nearest_rows(np.eye(3), [0], wrong)
+
+
+def test_a_page_is_not_written_into_a_folder_that_is_not_there(tmp_path):
+    page = Explorer({}, "A page")
+    with pytest.raises(FileNotFoundError, match=r"There is no folder '.*new' to write"):
+        page.save(tmp_path / "new" / "topics.html")

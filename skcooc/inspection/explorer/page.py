@@ -59,6 +59,9 @@ class Explorer:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page into a file, such as "topics.html"; OSError where that cannot be."""
+        folder = Path(path).parent
+        if not folder.is_dir():
+            raise FileNotFoundError(f"There is no folder {str(folder)!r} to write the page into.")
         Path(path).write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
