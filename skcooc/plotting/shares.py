@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.found import chosen
-from skcooc.inspection.groups import Division
+from skcooc.inspection.groups import Division, runs
 from skcooc.inspection.labels import Names
 from skcooc.inspection.resampling import Shares
 from skcooc.inspection.shares import divided, resampled
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 165.0, 115.0  # points: of a panel
 LINE = 11.0  # points: of a group
 LONGEST = 130.0  # points: of the name of a group
-WIDE = 3.0  # steps between groups, in units of the median, that no line goes over
 
 
 class SharesDisplay(Display):
@@ -166,15 +164,3 @@ class SharesDisplay(Display):
 
     def _short(self, label: str) -> str:
         return label if text_width(label, FONT) <= LONGEST else cut(label, LONGEST, FONT)
-
-
-def runs(places: Array) -> list[slice]:
-    """Increasing places without gaps: steps above three times the median are one.
-
-    >>> runs(np.array([1990, 1998, 1999, 2000]))
-    [slice(0, 1, None), slice(1, 4, None)]
-    """
-    steps = np.diff(places).astype(float)
-    usual = np.median(steps) if len(steps) else 0.0
-    ends = [0, *(1 + np.flatnonzero(steps > WIDE * usual)).tolist(), len(places)]
-    return [slice(a, b) for a, b in itertools.pairwise(ends)]

@@ -73,7 +73,7 @@ class Explorer:
 def explore(
     model: Any, X: TableLike, feature_names: ArrayLike | None = None,
     row_names: ArrayLike | None = None, *, texts: Sequence[str] | None = None,
-    groups: ArrayLike | None = None, times: ArrayLike | None = None,
+    groups: Any = None, times: Any = None,
     names: Names | None = None, title: str | None = None,
 ) -> Explorer:  # fmt: skip
     """A page to look through a fitted model: one HTML file that needs nothing else.
@@ -101,11 +101,13 @@ def explore(
     texts : sequence of N str, default=None
         What the rows were counted in. None means X itself where a pipeline takes texts; else rows
         are shown by their most frequent columns.
-    groups : array-like of shape (N,), default=None
-        A label of each row; None or NaN where it has none. The forty largest groups are shown.
-    times : array-like of shape (N,), default=None
-        A number or a date of each row, such as the year. More than 24 numbers are put into 24 equal
-        intervals, and dates into periods; see :func:`topic_shares`.
+    groups : array-like of shape (N,), series, or dict or data frame of one column, default=None
+        A label of each row; None or NaN where it has none. The forty largest groups are shown. The
+        name of a column is shown.
+    times : array-like of shape (N,), series, or dict or data frame of one column, default=None
+        A number or a date of each row, such as the year; dates may be pandas periods, or strings in
+        ISO 8601 such as "2024-01". More than 24 numbers are put into 24 equal intervals, and dates
+        into periods; see :func:`topic_shares`.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, or of some of them; see :func:`name_topics` for the others. What the
         page exports can be read by ``json`` and given here, or to :func:`set_names`, which keeps
