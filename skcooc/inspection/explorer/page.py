@@ -19,7 +19,7 @@ from skcooc.protocol import TableLike
 
 # In the order in which they are read: what comes later uses what is before.
 SCRIPTS = (
-    "dom", "state", "words", "shares", "topics", "map", "documents", "tree", "blocks", "search",
+    "dom", "state", "words", "shares", "overview", "topics", "map", "documents", "tree", "blocks", "search",
     "about", "main",
 )  # fmt: skip
 

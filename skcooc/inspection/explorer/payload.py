@@ -165,7 +165,7 @@ def _facts(
         "kind": _kind(subject.model),
         "n_rows": n_rows,
         "n_columns": n_columns,
-        "n_observations": subject.n_observations,
+        "n_observations": topics.counted(subject.n_observations),
         "n_empty": int((subject.row_sums == 0).sum()),
         "n_features": len(page["features"]),
         "fitted": subject.fitted,
