@@ -55,14 +55,17 @@ function fit(points, width, height, margin) {
   return ([x, y]) => [width / 2 + unit * (x - (left + right) / 2), height / 2 - unit * (y - (low + high) / 2)];
 }
 
-// Labels below, above or beside their circles, the largest first, none over another.
+// Labels below, above or beside their circles, the largest first, none over another, and over
+// circles only where there is no other room.
 function placed(places, width, height, radius, label) {
   const boxes = [];
+  const circles = places.map(([k, x, y]) => [x - radius(k), y - radius(k), x + radius(k), y + radius(k)]);
   return places.flatMap(([k, x, y]) => {
     const [half, r] = [3.6 * label.get(k).length + 3, radius(k)];
     const tries = [[x, y + r + 12], [x, y - r - 5], [x + r + half + 2, y + 4], [x - r - half - 2, y + 4]];
-    const at = tries.map(([a, b]) => [Math.max(half, Math.min(a, width - half)), b])
-      .find(([a, b]) => b <= height - 3 && b >= 12 && boxes.every((box) => !overlap(box, around(a, b, half))));
+    const free = tries.map(([a, b]) => [Math.max(half, Math.min(a, width - half)), b])
+      .filter(([a, b]) => b <= height - 3 && b >= 12 && boxes.every((box) => !overlap(box, around(a, b, half))));
+    const at = free.find(([a, b]) => circles.every((circle) => !overlap(circle, around(a, b, half)))) ?? free[0];
     if (!at) return [];
     boxes.push(around(...at, half));
     return [[k, ...at]];
