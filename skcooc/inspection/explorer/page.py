@@ -19,8 +19,8 @@ from skcooc.protocol import TableLike
 
 # In the order in which they are read: what comes later uses what is before.
 SCRIPTS = (
-    "dom", "state", "words", "shares", "overview", "topics", "map", "documents", "tree", "blocks", "search",
-    "about", "main",
+    "dom", "state", "words", "shares", "overview", "topics", "map", "documents", "tree", "blocks",
+    "search", "about", "main",
 )  # fmt: skip
 
 
@@ -79,7 +79,8 @@ def explore(
     """A page to look through a fitted model: one HTML file that needs nothing else.
 
     It shows the topics by their share of the observations, with names that can be edited there; of
-    each topic its columns, its rows, its share in groups and over time; a map of the topics; the
+    each topic its columns, its rows, its share in groups and over time; the shares of all topics in
+    groups, those marked whose interval is above the share in all rows; a map of the topics; the
     rows, with the words of texts coloured by topic and how well each is predicted; the tree of a
     `ClusterAbstraction` and the blocks of a `SymmetricClustering`; and a search. Long texts are cut
     and rows sampled, so that the file of a large table is below 2 MB; the page says so where it is.
