@@ -54,7 +54,7 @@ def test_no_text_overlaps_another_or_is_cut_off():
 
 def test_the_first_month_is_written_and_no_line_of_a_title_ends_in_a_dot():
     months = np.datetime64("2023-11") + np.arange(60) % 12
-    names = ["characteristic · of a long name · indeed", *"bcde"]
+    names = ["characteristics · extraordinarily · indeed", *"bcde"]
     display = SharesDisplay.from_estimator(MODEL, months, topics=[0], names=names, random_state=0)
     ticks = [text.get_text() for text in display.ax_.get_xticklabels()]
     assert ticks == ["2023-11", "2024-03", "2024-07"]
