@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.isotonic import isotonic_regression
 from sklearn.utils._param_validation import validate_params
 
 from skcooc.inspection.found import chosen, found
 from skcooc.inspection.groups import Division, divide
 from skcooc.inspection.labels import Names
 from skcooc.inspection.names import HOW_MANY
+from skcooc.plotting.apart import spread
 from skcooc.plotting.canvas import (
     NEUTRAL,
     Display,
@@ -213,16 +213,6 @@ class StructureDisplay(Display):
             handles, names, fontsize=FONT, handlelength=1, labelspacing=0.2,
             loc="upper left", bbox_to_anchor=(1, 1.03), borderaxespad=0.2,
         )  # fmt: skip
-
-
-def spread(at: Array, least: float, width: float) -> Array:
-    """Increasing places as near as can be to these, at least so far apart, from 0 to a width.
-
-    >>> spread(np.array([10.0, 11.0, 50.0]), 9.0, 100.0)
-    array([ 6., 15., 50.])
-    """
-    steps = least * np.arange(len(at))
-    return np.asarray(isotonic_regression(at - steps, y_min=0.0, y_max=width - steps[-1])) + steps
 
 
 def thinned(mixtures: Array, division: Division, n_rows: int) -> Bars:
