@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import datetime
+import itertools
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._missing import is_pandas_na
 
+from skcooc.inspection.dates import CURE, days_of, missing, written_days
 from skcooc.protocol import Array
 
 MOST_PERIODS = 24  # of which freq="auto" takes the shortest
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 FREQUENCIES = ("day", "week", *MONTHS)
+WIDE = 3.0  # steps between groups, in units of the (lower) median, that no line goes over
+A_PERIOD = np.timedelta64(7, "D")  # or longer: here no line goes over one that is left out
 
 
 class Column(NamedTuple):
@@ -23,6 +25,7 @@ class Column(NamedTuple):
     values: Array  # (N,)
     name: str | None = None
     order: Sequence[object] | None = None  # of the values of a categorical column
+    parameter: str = "by"  # as errors call it
 
 
 class Division(NamedTuple):
@@ -43,70 +46,83 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> Division:
     """Rows of positive weight in groups; those without a label are in none.
 
     Labels come in alphabetical order or, of a categorical column, in its own; numbers and dates by
-    size. Dates are put into periods. ValueError where they are not as many as rows, where there is
-    a ``freq`` and no dates, or where no group is left.
+    size. Dates are put into periods, and with a ``freq`` strings are dates in ISO 8601. ValueError
+    where they are not as many as rows, where there is a ``freq`` and no dates, or where no group is
+    left.
     """
     column = read(by)
+    return grouped(column if freq == "auto" else dated(column), weights, freq)
+
+
+def grouped(column: Column, weights: Array, freq: str = "auto") -> Division:
+    """Rows in groups by what has been read; see `divide`."""
     if column.values.shape != weights.shape:
         raise ValueError(
-            f"by has shape {column.values.shape}, but the model has {len(weights)} rows"
+            f"{column.parameter} has shape {column.values.shape}, "
+            f"but there are {len(weights)} rows."
         )
-    known = np.flatnonzero(~_missing(column.values) & (weights > 0))
+    known = np.flatnonzero(~missing(column.values) & (weights > 0))
     if not len(known):
-        raise ValueError("by has no label for any row that has observations.")
+        raise ValueError(f"{column.parameter} has no label for any row that has observations.")
     values = _plain(column.values[known])
     if values.dtype.kind == "M":
         return _periods(values, known, freq, column.name)
     if freq != "auto":
-        raise ValueError(f"freq={freq!r} needs dates; by has values such as {values[0]!r}.")
+        first = values.tolist()[0]
+        raise ValueError(f"freq={freq!r} needs dates; by has values such as {first!r}. {CURE}")
     groups, numbers = _distinct(values, column.order)
     members = [known[numbers == g] for g in range(len(groups))]
     return Division(members, groups, [_written(group) for group in groups], column.name)
 
 
-def read(by: Any) -> Column:
+def dated(column: Column) -> Column:
+    """The same with dates in the place of strings, where all of them are ISO 8601."""
+    known = ~missing(column.values)
+    texts = column.values[known]
+    if not all(isinstance(text, str) for text in texts.tolist()):
+        return column
+    if (found := written_days(texts)) is None:
+        return column
+    days = np.full(column.values.shape, "NaT", dtype="datetime64[D]")
+    days[known] = found
+    return column._replace(values=days, order=None)
+
+
+def read(by: Any, parameter: str = "by") -> Column:
     """The values of an array, of a series, or of the one column of a dict or a data frame."""
     import narwhals.stable.v2 as narwhals  # scikit-learn needs it too; only tables do here
 
     name = None
     if isinstance(by, Mapping):
-        _check_one(list(by))
+        _check_one(list(by), parameter)
         ((name, by),) = by.items()
     given = narwhals.from_native(by, allow_series=True, pass_through=True)
     if isinstance(given, narwhals.DataFrame):
-        _check_one(given.columns)
+        _check_one(given.columns, parameter)
         given = given[given.columns[0]]
     if not isinstance(given, narwhals.Series):
         values = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
-        return Column(values, None if name is None else str(name))
+        return Column(values, None if name is None else str(name), parameter=parameter)
     categorical = given.dtype in (narwhals.Categorical, narwhals.Enum)
     order = given.cat.get_categories().to_list() if categorical else None
     name = name or given.name or None
-    return Column(given.to_numpy(), None if name is None else str(name), order)
+    return Column(given.to_numpy(), None if name is None else str(name), order, parameter)
 
 
-def _check_one(columns: Sequence[object]) -> None:
+def _check_one(columns: Sequence[object], parameter: str) -> None:
     if len(columns) != 1:
-        raise ValueError(f"by has {len(columns)} columns, {list(columns)}: give one of them.")
-
-
-def _missing(values: Array) -> Array:
-    """Which are None, NaN, NaT or NA."""
-    if values.dtype.kind == "O":
-        return np.array([v is None or is_pandas_na(v) or v != v for v in values], dtype=bool)
-    return values != values
+        raise ValueError(
+            f"{parameter} has {len(columns)} columns, {list(columns)}: give one of them."
+        )
 
 
 def _plain(values: Array) -> Array:
     """Numbers, dates or text; what is mixed becomes text."""
     if values.dtype.kind in "iuf":
         return values
-    if values.dtype.kind == "M":
-        return values.astype("datetime64[D]")
+    if (days := days_of(values)) is not None:
+        return days
     listed = values.tolist()
-    if all(isinstance(v, datetime.date | np.datetime64) for v in listed):
-        days = [v if isinstance(v, np.datetime64) else v.isoformat()[:10] for v in listed]
-        return np.array(days, dtype="datetime64[D]")
     if all(isinstance(v, Real) and not isinstance(v, bool) for v in listed):
         return np.array(listed)
     return np.array([str(v) for v in listed])
@@ -138,13 +154,32 @@ def _periods(days: Array, known: Array, freq: str, name: str | None) -> Division
 def shortest(days: Array) -> str:
     """The shortest period of which there are not too many; decades at most.
 
+    Days that all begin a month are months, and those that all begin a year are years.
+
     >>> shortest(np.arange("2001-01", "2003-01", dtype="datetime64[M]").astype("datetime64[D]"))
-    'day'
+    'month'
     >>> shortest(np.arange("2001-01-01", "2003-01-01", dtype="datetime64[D]"))
     'month'
     """
-    few = (f for f in FREQUENCIES if len(np.unique(begins(days, f))) <= MOST_PERIODS)
+    alike = [f for f in ("year", "month") if (begins(days, f) == days).all()]
+    longer = FREQUENCIES[FREQUENCIES.index(alike[0]) if alike else 0 :]
+    few = (f for f in longer if len(np.unique(begins(days, f))) <= MOST_PERIODS)
     return next(few, FREQUENCIES[-1])
+
+
+def runs(places: Array) -> list[slice]:
+    """Increasing places without gaps: steps above three times the median are one.
+
+    Of weeks, months and years one that is left out is a gap; of days, weekends are none.
+
+    >>> runs(np.array([1990, 1998, 1999, 2000]))
+    [slice(0, 1, None), slice(1, 4, None)]
+    """
+    steps = np.diff(places)
+    usual = np.sort(steps)[(len(steps) - 1) // 2] if len(steps) else steps.sum()
+    wide = WIDE / 2 if places.dtype.kind == "M" and usual >= A_PERIOD else WIDE
+    ends = [0, *(1 + np.flatnonzero(steps > wide * usual)).tolist(), len(places)]
+    return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
 
 def begins(days: Array, freq: str) -> Array:

@@ -58,12 +58,14 @@ def topic_shares(
     by : array-like of shape (N,), series, or dict or data frame of one column
         A label, a number or a date of each of the rows that were fitted. Rows without one (None,
         NaN, NaT), and those without observations, are in no group. Each label and number is a
-        group, in alphabetical or numerical order or in that of a categorical series; dates are put
-        into periods.
+        group, in alphabetical or numerical order or in that of a categorical series; dates, and
+        periods of pandas, are put into periods. Strings are labels and, where there is a ``freq``,
+        dates in ISO 8601.
     feature_names : array-like of shape (M,), default=None
         Names of the columns, of which topics are named; see :func:`top_features`.
     freq : {"auto", "day", "week", "month", "quarter", "year", "decade"}, default="auto"
-        Length of the periods of dates. "auto" means the shortest of which there are at most 24.
+        Length of the periods of dates. "auto" means the shortest of which there are at most 24;
+        days that all begin a month are months, and those that all begin a year are years.
     n_resamples : int, default=200
         Number of resamples.
     level : float, default=0.95

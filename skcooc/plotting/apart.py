@@ -1,10 +1,11 @@
-"""Where names are written beside circles, none over another."""
+"""Where names are written beside circles, or along a line, none over another."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from sklearn.isotonic import isotonic_regression
 
 from skcooc.protocol import Array
 
@@ -78,3 +79,13 @@ def _hidden(boxes: Array, centers: Array, radii: Array) -> Array:
     """How deep each box reaches into circles, in points."""
     nearest = np.clip(centers, boxes[:, None, :2], boxes[:, None, 2:])
     return np.maximum(radii - np.linalg.norm(centers - nearest, axis=2), 0).sum(axis=1)
+
+
+def spread(at: Array, least: float, width: float) -> Array:
+    """Increasing places as near as can be to these, at least so far apart, from 0 to a width.
+
+    >>> spread(np.array([10.0, 11.0, 50.0]), 9.0, 100.0)
+    array([ 6., 15., 50.])
+    """
+    steps = least * np.arange(len(at))
+    return np.asarray(isotonic_regression(at - steps, y_min=0.0, y_max=width - steps[-1])) + steps

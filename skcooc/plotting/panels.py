@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skcooc.inspection.labels import APART
 from skcooc.plotting.canvas import POINTS, text_width
 from skcooc.protocol import Array
 
@@ -19,15 +20,16 @@ FONT, AIR = 8.0, 5.0  # points: of names and words, and around all
 
 
 def panels(
-    n: int, width: float, height: float, *, sharex: bool = False, sharey: bool = False
-) -> Array:
-    """The n axes of a new figure, each with so much room; lengths in points."""
+    n: int, width: float, height: float, *, below: float = 0.0, sharex: bool = False,
+    sharey: bool = False,
+) -> Array:  # fmt: skip
+    """The n axes of a new figure, each with so much room, and that below; lengths in points."""
     import matplotlib.pyplot as plt
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     across = min(n, ACROSS)
     down = -(-n // across)
-    size = across * width / POINTS, down * height / POINTS
+    size = across * width / POINTS, (down * height + below) / POINTS
     layout = ConstrainedLayoutEngine(w_pad=AIR / POINTS, h_pad=AIR / POINTS)
     figure = plt.figure(figsize=size, layout=layout)
     axes = figure.subplots(down, across, squeeze=False, sharex=sharex, sharey=sharey)
@@ -62,9 +64,25 @@ def percent(axis: Axis) -> None:
 def fold(text: str, width: float, fontsize: float, n_lines: int = 2) -> list[str]:
     """A text on lines no wider than so many points, with an ellipsis where it is cut.
 
-    >>> fold("tea", 100.0, 8.0)
-    ['tea']
+    The names in it, which dots divide, go on a new line as wholes, and no dot is at its ends.
+
+    >>> fold("tea · cup", 100.0, 8.0), fold("tea · cup", 20.0, 8.0)
+    (['tea · cup'], ['tea', 'cup'])
     """
+    lines = list[str]()
+    for name in text.split(APART):
+        longer = APART.join([*lines[-1:], name])
+        if lines and text_width(longer, fontsize) <= width:
+            lines[-1] = longer
+        else:
+            lines += _by_words(name, width, fontsize)
+    kept, rest = lines[:n_lines], lines[n_lines:]
+    if rest or text_width(kept[-1], fontsize) > width:
+        kept[-1] = cut(kept[-1], width, fontsize)
+    return kept
+
+
+def _by_words(text: str, width: float, fontsize: float) -> list[str]:
     lines = [""]
     words: Sequence[str] = text.split(" ")
     for word in words:
@@ -73,10 +91,7 @@ def fold(text: str, width: float, fontsize: float, n_lines: int = 2) -> list[str
             lines[-1] = longer
         else:
             lines.append(word)
-    kept, rest = lines[:n_lines], lines[n_lines:]
-    if rest or text_width(kept[-1], fontsize) > width:
-        kept[-1] = cut(kept[-1], width, fontsize)
-    return kept
+    return lines
 
 
 def cut(text: str, width: float, fontsize: float) -> str:

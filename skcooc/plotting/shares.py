@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.found import chosen
-from skcooc.inspection.groups import Division
+from skcooc.inspection.groups import Division, runs
 from skcooc.inspection.labels import Names
 from skcooc.inspection.resampling import Shares
 from skcooc.inspection.shares import divided, resampled
 from skcooc.plotting.canvas import NEUTRAL, Display, colours, styled, text_width
-from skcooc.plotting.panels import ACROSS, FONT, cut, head, panels, percent, titles
+from skcooc.plotting.panels import ACROSS, FONT, cut, fold, head, panels, percent, titles
 from skcooc.protocol import Array, FactorModel, RandomState
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 165.0, 115.0  # points: of a panel
 LINE = 11.0  # points: of a group
 LONGEST = 130.0  # points: of the name of a group
-WIDE = 3.0  # steps between groups, in units of the median, that no line goes over
+MOST_TICKS = 4  # dates that are written below a panel
 
 
 class SharesDisplay(Display):
@@ -116,18 +115,29 @@ class SharesDisplay(Display):
         """Draw; see :meth:`from_estimator`."""
         ordered = self.division.ordered
         labels = [self._short(label) for label in self.division.labels]
-        room = 0 if ordered else max(text_width(label, FONT) for label in labels) / ACROSS
-        height = HEIGHT if ordered else max(50 + LINE * len(labels), 90)
+        across = min(len(self.names), ACROSS)
+        room = 0 if ordered else max(text_width(label, FONT) for label in labels) / across
+        height = HEIGHT if ordered else max(58 + LINE * len(labels), 90)
+        caption = self._caption(across * (WIDTH + room))
         self.axes_ = panels(
-            len(self.names), WIDTH + room, height, sharex=ordered, sharey=not ordered
-        )
+            len(self.names), WIDTH + room, height, below=1.3 * (FONT + 1) * len(caption),
+            sharex=ordered, sharey=not ordered,
+        )  # fmt: skip
         self.ax_ = self.axes_[0]
         for k, ax in enumerate(self.axes_):
             (self._draw_line if ordered else self._draw_dots)(ax, k)
             head(ax, self.names[k], 0.7 * WIDTH)
         share, group = "share of observations", self.division.name or "group"
-        titles(self.axes_, *((group, share) if ordered else (share, group)))
+        first, up = (group, share) if ordered else (share, group)
+        titles(self.axes_, "\n".join([first, *caption]), up)
         return self
+
+    def _caption(self, width: float) -> list[str]:
+        """What is drawn, on lines of this width."""
+        own = "line: share; band" if self.division.ordered else "dot: share; line"
+        said = f"{own}: interval of resampled rows; dashed: share in all rows"
+        said += "; scales differ" if len(self.names) > 1 else ""
+        return fold(said, 0.9 * width, FONT + 1, 6)
 
     def _of(self, k: int) -> tuple[Array, Array, Array]:
         """A topic: its shares, and the intervals; of groups of one row these are the shares."""
@@ -135,7 +145,6 @@ class SharesDisplay(Display):
         return share, np.where(np.isnan(low), share, low), np.where(np.isnan(high), share, high)
 
     def _draw_line(self, ax: Axes, k: int) -> None:
-        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
         from matplotlib.ticker import MaxNLocator
 
         x, (share, _, high) = self.division.groups, self._of(k)
@@ -147,9 +156,8 @@ class SharesDisplay(Display):
         ax.set_ylim(0, 1.08 * high.max() or 1)
         percent(ax.yaxis)
         if x.dtype.kind == "M":
-            locator = AutoDateLocator(minticks=2, maxticks=5)
-            ax.xaxis.set_major_locator(locator)
-            ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+            shown = apart(x, self.division.labels)
+            ax.set_xticks(x[shown], [self.division.labels[g] for g in shown])
         else:
             ax.xaxis.set_major_locator(MaxNLocator(4, integer=x.dtype.kind in "iu"))
 
@@ -168,13 +176,17 @@ class SharesDisplay(Display):
         return label if text_width(label, FONT) <= LONGEST else cut(label, LONGEST, FONT)
 
 
-def runs(places: Array) -> list[slice]:
-    """Increasing places without gaps: steps above three times the median are one.
+def apart(places: Array, labels: Sequence[str]) -> list[int]:
+    """The groups that are written below a panel: the first, and others that have room.
 
-    >>> runs(np.array([1990, 1998, 1999, 2000]))
-    [slice(0, 1, None), slice(1, 4, None)]
+    >>> apart(np.arange("2001", "2009", dtype="datetime64[Y]"), [str(2001 + g) for g in range(8)])
+    [0, 2, 4, 6]
     """
-    steps = np.diff(places).astype(float)
-    usual = np.median(steps) if len(steps) else 0.0
-    ends = [0, *(1 + np.flatnonzero(steps > WIDE * usual)).tolist(), len(places)]
-    return [slice(a, b) for a, b in itertools.pairwise(ends)]
+    at = (places - places[0]).astype(float)
+    at *= 0.85 * WIDTH / max(at[-1], 1.0)
+    shown = [0]
+    for g in range(1, len(places)):
+        least = max(text_width(labels[g], 10.0) + 8, 0.85 * WIDTH / MOST_TICKS)
+        if at[g] - at[shown[-1]] >= least:
+            shown.append(g)
+    return shown

@@ -13,7 +13,16 @@ from skcooc.inspection.found import chosen, found
 from skcooc.inspection.groups import Division, divide
 from skcooc.inspection.labels import Names
 from skcooc.inspection.names import HOW_MANY
-from skcooc.plotting.canvas import NEUTRAL, Display, colours, framed_axes, styled, text_width
+from skcooc.plotting.apart import spread
+from skcooc.plotting.canvas import (
+    NEUTRAL,
+    Display,
+    colours,
+    framed_axes,
+    size_in_points,
+    styled,
+    text_width,
+)
 from skcooc.plotting.panels import FONT, cut
 from skcooc.protocol import Array, FactorModel
 
@@ -21,8 +30,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH, HEIGHT, LONGEST = 430.0, 150.0, 150.0  # points: of the axes, and of the longest text
+TO_LABELS = 9.0  # points: of the lines from small groups to their labels
 LEAST = 5  # rows of a group that are kept, if it has them
 APART = 0.008  # between groups, as a share of the width
+LABEL = 1.2 * FONT  # points: from one upright label to the next
 PALE = 0.5  # of white in the second colours
 
 
@@ -142,11 +153,12 @@ class StructureDisplay(Display):
             colour[len(names) - 1 :] = [NEUTRAL]
         right = 30 + max(text_width(_short(name), FONT) for name in names)
         upright = self._upright(places)
-        below = 30 + (max(self._widths()) if upright else FONT)
+        below = 30 + (TO_LABELS + max(self._widths()) if upright else FONT)
         self.ax_ = framed_axes(WIDTH, HEIGHT, 44.0, below, right, 8.0) if ax is None else ax
         for k, (values, bottom) in enumerate(zip(layers, _bottoms(layers), strict=True)):
             self._fill(places, bottom, bottom + values, colour[k], _short(names[k]))
-        self._draw_axes(places, 90 if upright else 0)
+        self._draw_axes(len(places))
+        self._write_groups(places, upright)
         return self
 
     def _widths(self) -> list[float]:
@@ -167,22 +179,38 @@ class StructureDisplay(Display):
                 color=colour, linewidth=0, label=name if g == 0 else None,
             )  # fmt: skip
 
-    def _draw_axes(self, places: list[Array], rotation: int) -> None:
+    def _write_groups(self, places: list[Array], upright: bool) -> None:
+        """Their labels; upright ones beside each other, with lines to their groups."""
+        middles = np.array([edges[[0, -1]].mean() for edges in places])
+        labels, at, ax = [_short(label) for label in self.bars.labels], middles, self.ax_
+        ax.tick_params("x", length=0, pad=TO_LABELS if upright else 3.5)
+        if upright:
+            width, height = size_in_points(ax)
+            kept = np.arange(0, len(at), -(-int(len(at) * LABEL) // int(width)))
+            middles, labels = middles[kept], [labels[g] for g in kept]
+            at = spread(middles * width, LABEL, width) / width
+            ends = np.stack([np.stack([middles, at], axis=1), [[0, -TO_LABELS / height]] * len(at)])
+            ax.plot(
+                *ends.transpose(0, 2, 1), color=NEUTRAL, linewidth=0.5, clip_on=False,
+                transform=ax.get_xaxis_transform(),
+            )  # fmt: skip
+        rotation = 90 if upright else 0
+        ax.set_xticks(at, labels, rotation=rotation, fontsize=FONT, parse_math=False)
+
+    def _draw_axes(self, n_groups: int) -> None:
         ax = self.ax_
         ax.set(xlim=(0, 1), ylim=(0, 1))
         ax.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
-        middles = [edges[[0, -1]].mean() for edges in places]
-        labels = [_short(label) for label in self.bars.labels]
-        ax.set_xticks(middles, labels, rotation=rotation, fontsize=FONT, parse_math=False)
-        ax.tick_params("x", length=0)
         n, n_rows = len(self.bars.mixtures), self.bars.n_rows
         of = f"{n} of {n_rows} rows" if n < n_rows else f"{n} rows"
-        ax.set_xlabel(of + (f", by {self.name or 'group'}" if len(places) > 1 else ""))
+        ax.set_xlabel(of + (f", by {self.name or 'group'}" if n_groups > 1 else ""))
         ax.set_ylabel("share of the row")
         ax.spines[:].set_visible(False)
         handles, names = ax.get_legend_handles_labels()
+        n = len(self.topics)  # from above, and last the others
+        handles, names = [*handles[:n][::-1], *handles[n:]], [*names[:n][::-1], *names[n:]]
         ax.legend(
-            handles[::-1], names[::-1], fontsize=FONT, handlelength=1, labelspacing=0.2,
+            handles, names, fontsize=FONT, handlelength=1, labelspacing=0.2,
             loc="upper left", bbox_to_anchor=(1, 1.03), borderaxespad=0.2,
         )  # fmt: skip
 

@@ -131,9 +131,15 @@ def test_one_row_has_no_interval_and_rows_without_a_label_are_in_no_group(model)
     assert None not in found["low"][0] + found["share"][1]
 
 
+def test_groups_are_what_topic_shares_takes(model):
+    plain = explore(model, X, groups=GROUPS).shown["groups"]
+    for given in ({"desk": GROUPS}, pd.DataFrame({"desk": GROUPS})):
+        assert explore(model, X, groups=given).shown["groups"] == {**plain, "name": "desk"}
+
+
 def test_times_are_dates_or_numbers():
     everything = np.ones(100)
-    members, labels, n, at = shares.by_time(np.arange(100.0), everything)
+    members, labels, n, _, at, _ = shares.by_time(np.arange(100.0), everything)
     assert (len(members), n) == (24, 100)
     assert sorted(np.concatenate(members)) == list(range(100))
     assert all(
@@ -144,8 +150,13 @@ def test_times_are_dates_or_numbers():
     members, labels, *_ = shares.by_time(dates, everything[:3])
     assert labels == ["2001-02-03", "2001-02-04"]
     assert [rows.tolist() for rows in members] == [[0], [2]]
-    with pytest.raises(TypeError, match="numbers or dates"):
-        shares.by_time(["soon", "later"], everything[:2])
+    for months in (
+        ["2024-02", None, "2024-01"],
+        pd.PeriodIndex(["2024-02", None, "2024-01"], freq="M"),
+    ):
+        assert shares.by_time(months, everything[:3]).labels == ["2024-01", "2024-02"]
+    with pytest.raises(TypeError, match=r"one is 'soon'\. .*to_datetime"):
+        shares.by_time(np.array(["soon", "2024-01"]), everything[:2])
 
 
 def _begins(labels):
@@ -339,8 +350,8 @@ def test_names_that_are_given(model):
     ("arguments", "error", "message"),
     [
         ({"texts": ["a"]}, ValueError, "texts has 1 entries, but X has 24 rows"),
-        ({"groups": ["a"]}, ValueError, "groups has 1 entries"),
-        ({"times": [1]}, ValueError, "times has 1 entries"),
+        ({"groups": ["a"]}, ValueError, r"groups has shape \(1,\), but there are 24 rows"),
+        ({"times": [1]}, ValueError, r"times has shape \(1,\)"),
         ({"times": GROUPS}, TypeError, "numbers or dates"),
         ({"names": ["a"]}, ValueError, "3 topics"),
         ({"names": {3: "a"}}, ValueError, "topics are 0 to 2"),

@@ -21,7 +21,9 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 X = table()
 SIZES = {"desk": (1400, 900), "phone": (390, 800)}
-VIEWS = ["Nodes", "Map", "Documents", "Tree", "About"]
+SKEWED = np.where(stand_in(X).embedding_[:, 0] > 0.5, "much", "little")
+LATE = ["2024-05", "2024-06", "2024-06"]  # one row of May
+VIEWS = ["Nodes", "Shares", "Map", "Documents", "Tree", "About"]
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,10 @@ def files(tmp_path_factory):
     )  # fmt: skip
     tree.save(folder / "tree.html")
     explore(two_sided(X), X, feature_names=WORDS).save(folder / "blocks.html")
+    explore(
+        stand_in(X), X, groups={"desk": SKEWED}, times=["2024-01", "2024-02", "2024-04"] * 7 + LATE,
+        names=["a long name that ends in north", "a long name that ends in south", "tea"],
+    ).save(folder / "months.html")  # fmt: skip
     frame = explore(stand_in(X), X)._repr_html_()
     (folder / "frame.html").write_text(f"<!doctype html><title>Notebook</title>{frame}")
     return folder
@@ -83,7 +89,7 @@ def overflow(page):
 def test_all_views_fit(open_page, size):
     page = open_page("tree.html", size, "dark" if size == "phone" else "light")
     for view in VIEWS:
-        page.get_by_role("link", name=view, exact=True).click()
+        page.locator("#views").get_by_role("link", name=view, exact=True).click()
         assert page.locator("main").inner_text()
         assert overflow(page) <= 0, view
     page.goto(page.url.split("#")[0] + "#topic=3")
@@ -138,6 +144,9 @@ def test_filters_and_search(open_page):
     errors = [float(text.split("perplexity ")[1].replace(",", "")) for text in shown]
     assert errors == sorted(errors, reverse=True)
     assert all(EVIL in text for text in shown)
+    page.get_by_label("Time").select_option(label="1994")
+    assert page.locator("#found").inner_text().startswith("2 documents of 24")
+    assert all("1994" in text for text in page.locator("article .quiet").all_inner_texts())
 
 
 def test_the_slider_goes_from_probability_to_ratio(open_page):
@@ -163,8 +172,45 @@ def test_a_tree_is_followed_to_a_document_without_a_mouse(open_page):
     page.locator("summary:visible").last.press("Enter")
     leaf = page.locator("details.leaf[open]")
     assert "Cluster" in leaf.inner_text()
+    leaf.locator("article").first.wait_for()  # they are made when it is open
     assert leaf.locator("article").count() == 6
     assert leaf.locator("mark").count() > 0
+
+
+def test_shares_at_one_glance(open_page):
+    page = open_page("months.html")
+    assert page.locator(".detail tbody tr").count() == 3  # the largest, before one is chosen
+    page.locator("#view-shares").click()
+    marked = page.locator(".heat .marked").all()
+    titles = [cell.get_attribute("title") for cell in marked]
+    assert any(title.startswith("a long name that ends in north in much") for title in titles)
+    assert not any("north in little" in title for title in titles)
+    assert page.locator(".lines svg").count() == 3
+
+
+def test_lines_break_where_a_month_is_left_out_or_has_one_row(open_page):
+    page = open_page("months.html")
+    page.goto(page.url + "#topic=0")
+    page.reload()
+    lines = [line.get_attribute("d") for line in page.locator(".curve .line").all()]
+    assert [line.count("M") + line.count("L") for line in lines] == [2, 1, 1]
+    assert page.locator(".curve .band").count() == 3
+    assert page.locator(".curve .few").count() == 2
+    assert page.locator(".curve text").all_text_contents()[3:] == [
+        "2024-01", "2024-02", "2024-04", "2024-05", "2024-06"
+    ]  # fmt: skip
+    assert page.locator(".curve text").last.evaluate(
+        "(e) => e.getBBox().x + e.getBBox().width <= e.ownerSVGElement.clientWidth"
+    )
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_labels_of_a_map_differ_and_none_is_lost(open_page, size):
+    page = open_page("months.html", size)
+    page.get_by_role("link", name="Map").click()
+    labels = page.locator(".map text").all_text_contents()
+    assert len(set(labels)) == 3
+    assert {label[-5:] for label in labels} == {"north", "south", "tea"}
 
 
 def test_blocks_are_walked_through_by_arrows(open_page):

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from skcooc.inspection.groups import FREQUENCIES, begins, divide
+from skcooc.inspection.groups import FREQUENCIES, begins, dated, divide, read, runs
 
 ROWS = np.ones(4)
 DAYS = [datetime.date(2001, 1, 31), datetime.date(2001, 2, 1), datetime.date(2003, 5, 6)]
@@ -71,6 +71,40 @@ def test_periods_of_dates(by):
     assert found(by, "decade") == {"2000s": [0, 1, 2]}
 
 
+ISO = ["2024-01-15", "2024-01-31T23:59:59Z", "2024-03"]
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        [*ISO, None],
+        pd.Series([*ISO, pd.NA], dtype="string"),
+        pl.Series([*ISO, None]),
+        pd.PeriodIndex([*ISO[::2], "2024-01", None], freq="M")[[0, 2, 1, 3]],
+        pd.Series(pd.PeriodIndex([*ISO[::2], "2024-01", None], freq="M"))[[0, 2, 1, 3]],
+    ],
+)
+def test_strings_and_periods_are_dates(by):
+    months = {"2024-01": [0, 1], "2024-03": [2]}
+    assert found(by, "month") == months
+    column = dated(read(by))
+    assert found(column.values, "month") == months
+
+
+def test_strings_are_labels_and_periods_are_periods_unless_there_is_a_freq():
+    assert found(["2024-02", "2023", "2024-02", "2023"]) == {"2023": [1, 3], "2024-02": [0, 2]}
+    assert not divide(["2024-02"] * 4, ROWS).ordered
+    assert divide(pd.PeriodIndex(["2024-02"] * 4, freq="M"), ROWS).labels == ["2024-02"]
+    assert divide(pd.PeriodIndex(["2024", "2021"] * 2, freq="Y"), ROWS).labels == ["2021", "2024"]
+
+
+def test_a_period_that_is_left_out_is_a_gap_and_a_weekend_is_none():
+    months = np.array(["2024-01", "2024-02", "2024-04"], dtype="datetime64[M]")
+    assert runs(months.astype("datetime64[D]")) == [slice(0, 2), slice(2, 3)]
+    friday = np.datetime64("2024-03-01")
+    assert runs(friday + np.array([-2, -1, 0, 3, 4, 5])) == [slice(0, 6)]
+
+
 def test_every_day_is_in_its_period():
     days = np.arange("1968-12-20", "1972-02-01", dtype="datetime64[D]")
     for freq in FREQUENCIES:
@@ -96,10 +130,11 @@ def test_rows_without_observations_are_in_no_group():
 @pytest.mark.parametrize(
     ("by", "freq", "message"),
     [
-        ([1, 2], "auto", r"by has shape \(2,\), but the model has 4 rows"),
+        ([1, 2], "auto", r"by has shape \(2,\), but there are 4 rows"),
         (np.ones((4, 2)), "auto", r"shape \(4, 2\)"),
         ([None] * 4, "auto", "no label for any row"),
-        (list("abcd"), "month", "needs dates"),
+        (list("abcd"), "month", r"needs dates; by has values such as 'a'.*to_datetime"),
+        (["2024-01", "2024-13"] * 2, "month", "needs dates"),
         (np.arange(4).astype("datetime64[D]"), "hour", "freq='hour' should be"),
         ({"a": [1] * 4, "b": [1] * 4}, "auto", r"2 columns, \['a', 'b'\]"),
         (pd.DataFrame({"a": [1] * 4, "b": [1] * 4}), "auto", "2 columns"),

@@ -41,7 +41,7 @@ def test_numbers_and_dates_are_across_and_gaps_are_not_bridged():
     for year, low, high in table[["group", "low", "high"]].values[1:]:
         at_year = band[band[:, 0] == year, 1]
         assert {round(low, 9), round(high, 9)} <= set(at_year.round(9))
-    assert display.figure_.get_supxlabel() == "year"
+    assert display.figure_.get_supxlabel().startswith("year\nline: share; band:")
 
 
 def test_no_text_overlaps_another_or_is_cut_off():
@@ -50,3 +50,14 @@ def test_no_text_overlaps_another_or_is_cut_off():
     for by in (labels(), days):
         display = SharesDisplay.from_estimator(MODEL, by, topics=3, names=names, random_state=0)
         assert overlaps(display.figure_) == outside(display.figure_) == []
+
+
+def test_the_first_month_is_written_and_no_line_of_a_title_ends_in_a_dot():
+    months = np.datetime64("2023-11") + np.arange(60) % 12
+    names = ["characteristics · extraordinarily · indeed", *"bcde"]
+    display = SharesDisplay.from_estimator(MODEL, months, topics=[0], names=names, random_state=0)
+    ticks = [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert ticks == ["2023-11", "2024-03", "2024-07"]
+    lines = display.ax_.get_title("left").split("\n")
+    assert len(lines) == 2
+    assert all(line == line.strip(" ·") for line in lines)

@@ -47,6 +47,15 @@ def test_bars_are_stacked_to_one():
     assert overlaps(display.figure_) == outside(display.figure_) == []
 
 
+def test_labels_of_small_groups_are_beside_each_other_and_others_come_last():
+    by = np.where(np.arange(200) < 24, 1900 + np.arange(200) // 2, 2000)
+    display = StructureDisplay.from_estimator(MODEL, by, topics=3)
+    assert len(display.ax_.get_xticklabels()) == 13
+    assert overlaps(display.figure_) == outside(display.figure_) == []
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names[-1] == "others"
+
+
 def test_one_group_and_too_many_topics():
     display = StructureDisplay.from_estimator(MODEL)
     assert display.ax_.get_xlabel() == "200 rows"

@@ -6,8 +6,9 @@ function aboutView() {
   const left = [];
   if (shown < f.n_rows) {
     left.push(`Of ${plural(f.n_rows, rowNoun)}, ${count(shown)} are here: those that stand for the ${nouns}, those predicted ` +
-      "best and worst, and a random sample of the others. Shares, intervals and the histogram are of all documents.");
+      `best and worst, and a random sample of the others. Shares, intervals and the histogram are of all ${rowNouns}.`);
   }
+  if (f.n_empty) left.push(`${plural(f.n_empty, rowNoun)} without any observation: ${f.n_empty === 1 ? "it is" : "they are"} in no group, and not shown.`);
   if (f.cut) left.push(`Texts are cut after ${count(f.cut)} characters.`);
   if (f.n_features < f.n_columns) {
     left.push(`Of ${count(f.n_columns)} features, ${count(f.n_features)} can be searched: those listed with a ${noun}, and the most frequent ones.`);
@@ -20,6 +21,10 @@ function aboutView() {
     f.fitted ? `The ${rowNouns} are those that the model was fitted to.` : `The ${rowNouns} are other ones than the model was fitted to, folded in.`,
     `Perplexity is ${f.held_out ? "held out: half of each was folded in, and the other half scored" : "in sample"}. ` +
       "One of perplexity 100 is predicted as if each observation were one of 100 equally likely features.",
+    "In sample means on the observations that the model was fitted to, or that were folded in: new ones are predicted worse.",
+    `Share: the part of all observations that the model ascribes to a ${noun}.`,
+    `Probability of a feature: its share in the observations of a ${noun}. Lift: this probability over that in all observations. ` +
+      `Log-ratio: the natural logarithm of this probability over that in the other ${nouns}; 0 is as much, 0.69 twice as much.`,
     "Intervals hold 95 of 100 resamples of them; they do not say how sure the model is.",
     `The colour of a word is the most probable ${noun} of this feature where it stands.`,
     "Names that you give are kept in the address of the page: bookmark it, or export them.",

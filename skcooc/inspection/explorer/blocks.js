@@ -3,8 +3,8 @@
 function blocksView() {
   const { rows, columns } = data.blocks;
   const narrow = room() < 700;
-  const [left, top] = narrow ? [0, 0] : [110, 100];
-  const right = narrow ? 0 : 40;
+  const [left, top] = narrow ? [84, 84] : [110, 100];
+  const right = narrow ? 24 : 40;
   const width = Math.min(room(), left + 28 * columns.length + right);
   const cell = (width - left - right) / columns.length;
   const high = Math.min(cell, 28);
@@ -30,7 +30,7 @@ function blocksView() {
   }
   const grid = svg("svg", { class: "blocks", width, height, viewBox: `0 0 ${width} ${height}`, role: "grid",
     "aria-label": "Associations of clusters of rows and of columns", onkeydown: (event) => moved(event, choose, rows, columns) },
-  cells.map((line) => svg("g", { role: "row" }, line)), narrow ? [] : sideWords(left, top, cell, high), frame);
+  cells.map((line) => svg("g", { role: "row" }, line)), sideWords(left, top, cell, high, narrow ? 11 : 15), frame);
   const [c, d] = state.block ? state.block.split("-").map(Number) : strongest();
   mark(Math.max(rows.indexOf(c), 0), Math.max(columns.indexOf(d), 0));
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "Blocks"),
@@ -66,12 +66,12 @@ function moved(event, choose, rows, columns) {
   choose(Math.max(0, Math.min(rows.length - 1, i + step[0])), Math.max(0, Math.min(columns.length - 1, j + step[1])));
 }
 
-function sideWords(left, top, cell, high) {
-  const cut = (text) => (text.length > 15 ? `${text.slice(0, 14)}…` : text);
+function sideWords(left, top, cell, high, longest) {
+  const cut = (text) => cutTo(text, longest);
   const { rows, columns } = data.blocks;
   return [
-    ...rows.map((c, i) => svg("text", { x: left - 6, y: top + (i + 0.5) * high + 4, "text-anchor": "end", "aria-hidden": "true" }, cut(commonest("row", c, 1)))),
-    ...columns.map((d, j) => svg("text", { "aria-hidden": "true",
+    ...rows.map((c, i) => high < 11 && i % Math.ceil(11 / high) ? null : svg("text", { x: left - 6, y: top + (i + 0.5) * high + 4, "text-anchor": "end", "aria-hidden": "true" }, cut(commonest("row", c, 1)))),
+    ...columns.map((d, j) => cell < 11 && j % Math.ceil(11 / cell) ? null : svg("text", { "aria-hidden": "true",
       transform: `translate(${left + (j + 0.5) * cell + 4} ${top - 6}) rotate(-60)` }, cut(commonest("column", d, 1)))),
   ];
 }

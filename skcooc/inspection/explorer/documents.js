@@ -6,7 +6,7 @@ function documentsView() {
   const list = el("div", {});
   const show = (first) => {
     const found = selected();
-    clear(list, el("p", { class: "quiet", id: "found" }, `${plural(found.length, rowNoun)} of the ${count(data.documents.length)} shown`),
+    clear(list, el("p", { class: "quiet", id: "found" }, `${plural(found.length, rowNoun)} of ${here()}`),
       articles(found, state.topic === "" ? null : Number(state.topic)));
     if (!first) say(plural(found.length, rowNoun));
   };
@@ -14,9 +14,10 @@ function documentsView() {
   const options = [["", `any ${noun}`], ...byMass.map((k) => [String(k), nameOf(k)])];
   const controls = [field(capital(noun), choice("of-topic", options, state.topic, (topic) => change({ topic }))),
     field("Order", choice("order", SORTS, state.sort, (sort) => change({ sort })))];
-  if (data.groups) {
-    const groups = [["", "any group"], ...data.groups.labels.map((label, g) => [String(g), label])];
-    controls.push(field("Group", choice("of-group", groups, state.group, (group) => change({ group }))));
+  for (const [kind, word] of [["groups", "group"], ["times", "time"]]) {
+    if (!data[kind]) continue;
+    const labels = [["", `any ${word}`], ...data[kind].labels.map((label, g) => [String(g), label])];
+    controls.push(field(capital(data[kind].name ?? word), choice(`of-${word}`, labels, state[word], (g) => change({ [word]: g }))));
   }
   controls.push(field("Filter", el("input", { id: "words", type: "search", value: state.of,
     oninput: (event) => change({ of: event.target.value }) })));
@@ -30,11 +31,19 @@ function selected() {
   const error = (number) => data.documents[number].perplexity;
   const found = data.documents.map((_, number) => number).filter((number) =>
     (state.topic === "" || data.documents[number].mixture.some(([k, share]) => k === Number(state.topic) && share >= 0.1)) &&
-    (state.group === "" || (data.groups && data.groups.of[number] === Number(state.group))) &&
+    within("groups", state.group, number) && within("times", state.time, number) &&
     (!wanted || holds(number, wanted)));
   if (state.sort === "") return found;
   const sign = state.sort === "worst" ? -1 : 1;
   return found.filter((number) => error(number) !== null).sort((a, b) => sign * (error(a) - error(b)));
+}
+
+const within = (kind, chosen, number) => chosen === "" || (data[kind] && data[kind].of[number] === Number(chosen));
+
+// How many can be looked at, and of how many.
+function here() {
+  const [shown, all] = [data.documents.length, data.facts.n_rows];
+  return shown < all ? `the ${count(shown)} on this page, a part of all ${count(all)}` : count(all);
 }
 
 const texts = new Map();
@@ -59,9 +68,10 @@ function errors() {
     "text-anchor": i === 0 ? "start" : i === 24 ? "end" : "middle" }, small(edges[i])));
   const { held_out, median } = data.facts;
   const where = held_out ? "held out: half of each is folded in, and the other half is scored"
-    : "in sample: of observations that were fitted or folded in, better than of new ones";
+    : "in sample: on the observations that were fitted or folded in, so that it is lower than on new ones";
   const said = `Perplexity of ${plural(data.facts.n_rows, rowNoun)}, from ${small(edges[0])} to ${small(edges.at(-1))}`;
   return el("div", { class: "errors" },
-    el("p", {}, `Perplexity of each ${rowNoun}, ${where}. The median is ${small(median)}.`),
+    el("p", {}, `Perplexity of each ${rowNoun}, ${where}. The median is ${small(median)}. ` +
+      "The smaller, the better predicted: 100 is as if each observation were one of 100 equally likely features."),
     svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said }, bars, ticks));
 }

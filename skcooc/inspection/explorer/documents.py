@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skcooc.inspection.explorer.reading import Subject, ask
-from skcooc.inspection.explorer.topics import short
+from skcooc.inspection.explorer.topics import counted, short
 from skcooc.inspection.rows import most_representative
 from skcooc.protocol import Array
 
@@ -161,5 +161,5 @@ def entries(
             "topics": topics,
             "mixture": mixture(subject.mixtures[i]),
             "perplexity": short(found[i]) if np.isfinite(found[i]) else None,
-            "size": short(subject.row_sums[i]),
+            "size": counted(subject.row_sums[i]),
         }

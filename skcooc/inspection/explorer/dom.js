@@ -35,8 +35,8 @@ const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 function percent(share) {
   const value = 100 * share;
-  if (value === 0) return "0 %";
-  return `${value >= 9.95 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value.toPrecision(1)} %`;
+  if (value === 0) return "0\u00a0%";
+  return `${value >= 9.95 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value.toPrecision(1)}\u00a0%`;
 }
 
 function small(value) {
@@ -44,6 +44,9 @@ function small(value) {
   if (!isFinite(value)) return "∞";
   return Math.abs(value) >= 1000 ? count(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
+
+// A name that may go on in another line after a slash, a hyphen or a low line.
+const breakable = (name) => name.replace(/[/_-](?=.)/g, "$&\u200b");
 
 const field = (label, control) => el("label", { class: "field" }, el("span", {}, label), control);
 
@@ -56,11 +59,11 @@ function choice(id, options, value, change) {
   return select;
 }
 
-// Of a heading with a class, such as "number", both are given.
+// Of a heading with a class, such as "number", both are given, and perhaps what it means.
 const table = (caption, head, rows) =>
   el("table", {}, el("caption", { class: "unseen" }, caption),
     el("thead", {}, el("tr", {}, head.map((cell) => {
-      const [text, kind] = [cell].flat();
-      return el(text ? "th" : "td", { scope: text ? "col" : null, class: kind }, text);
+      const [text, kind, meaning] = [cell].flat();
+      return el(text ? "th" : "td", { scope: text ? "col" : null, class: kind, title: meaning }, text);
     }))),
     el("tbody", {}, rows));

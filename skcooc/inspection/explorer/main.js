@@ -2,6 +2,7 @@
 
 const VIEWS = {
   topics: [capital(nouns), topicsView],
+  ...(data.groups || data.times ? { shares: [SHARES, sharesView] } : {}),
   map: ["Map", mapView],
   documents: [capital(rowNouns), documentsView],
   ...(data.tree ? { tree: ["Tree", treeView] } : {}),
@@ -19,7 +20,7 @@ function draw({ moved: elsewhere = false } = {}) {
   const focused = document.activeElement ? document.activeElement.id : "";
   const [label, view] = state.view === "search" ? ["Search", searchView] : VIEWS[state.view] ?? VIEWS.topics;
   clear(byId("views"), Object.entries(VIEWS).map(([key, [name]]) =>
-    link({ view: key, topic: "", of: "", group: "" }, { id: `view-${key}`, "aria-current": key === state.view ? "page" : null }, name)));
+    link({ view: key, topic: "", of: "", group: "", time: "" }, { id: `view-${key}`, "aria-current": key === state.view ? "page" : null }, name)));
   const scrolled = document.querySelector(".list")?.scrollTop ?? 0;
   clear(byId("main"), view());
   bringIntoView(document.querySelector(".list"), scrolled);
@@ -44,9 +45,10 @@ function bringIntoView(list, scrolled) {
   if (box.top < around.top || below) list.scrollTop += box.top - around.top - 150;
 }
 
-const { n_rows, n_columns, n_observations, model } = data.facts;
+const { n_rows, n_columns, n_observations, n_empty, model } = data.facts;
 byId("summary").textContent = `${model}: ${plural(data.topics.length, noun)}, ${plural(n_rows, rowNoun)}, ` +
-  `${plural(n_columns, "feature")}, ${plural(n_observations, "observation")}`;
+  `${plural(n_columns, "feature")}, ${plural(n_observations, "observation")}` +
+  (n_empty ? `; ${plural(n_empty, rowNoun)} without observations` : "");
 
 byId("query").placeholder = `Search names, features, ${rowNouns}`;
 byId("query").addEventListener("input", (event) => {

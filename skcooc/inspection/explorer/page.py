@@ -19,8 +19,8 @@ from skcooc.protocol import TableLike
 
 # In the order in which they are read: what comes later uses what is before.
 SCRIPTS = (
-    "dom", "state", "words", "shares", "topics", "map", "documents", "tree", "blocks", "search",
-    "about", "main",
+    "dom", "state", "words", "shares", "overview", "topics", "map", "documents", "tree", "blocks",
+    "search", "about", "main",
 )  # fmt: skip
 
 
@@ -76,13 +76,14 @@ class Explorer:
 def explore(
     model: Any, X: TableLike, feature_names: ArrayLike | None = None,
     row_names: ArrayLike | None = None, *, texts: Sequence[str] | None = None,
-    groups: ArrayLike | None = None, times: ArrayLike | None = None,
+    groups: Any = None, times: Any = None,
     names: Names | None = None, title: str | None = None,
 ) -> Explorer:  # fmt: skip
     """A page to look through a fitted model: one HTML file that needs nothing else.
 
     It shows the topics by their share of the observations, with names that can be edited there; of
-    each topic its columns, its rows, its share in groups and over time; a map of the topics; the
+    each topic its columns, its rows, its share in groups and over time; the shares of all topics in
+    groups, those marked whose interval is above the share in all rows; a map of the topics; the
     rows, with the words of texts coloured by topic and how well each is predicted; the tree of a
     `ClusterAbstraction` and the blocks of a `SymmetricClustering`; and a search. Long texts are cut
     and rows sampled, so that the file of a large table is below 2 MB; the page says so where it is.
@@ -104,11 +105,13 @@ def explore(
     texts : sequence of N str, default=None
         What the rows were counted in. None means X itself where a pipeline takes texts; else rows
         are shown by their most frequent columns.
-    groups : array-like of shape (N,), default=None
-        A label of each row; None or NaN where it has none. The forty largest groups are shown.
-    times : array-like of shape (N,), default=None
-        A number or a date of each row, such as the year. More than 24 numbers are put into 24 equal
-        intervals, and dates into periods; see :func:`topic_shares`.
+    groups : array-like of shape (N,), series, or dict or data frame of one column, default=None
+        A label of each row; None or NaN where it has none. The forty largest groups are shown. The
+        name of a column is shown.
+    times : array-like of shape (N,), series, or dict or data frame of one column, default=None
+        A number or a date of each row, such as the year; dates may be pandas periods, or strings in
+        ISO 8601 such as "2024-01". More than 24 numbers are put into 24 equal intervals, and dates
+        into periods; see :func:`topic_shares`.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, or of some of them; see :func:`name_topics` for the others. What the
         page exports can be read by ``json`` and given here, or to :func:`set_names`, which keeps

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer import documents, structure, topics
-from skcooc.inspection.explorer.reading import Subject, check_length
+from skcooc.inspection.explorer.reading import Subject
 from skcooc.inspection.explorer.shares import LEVEL, N_RESAMPLES, Shown, by_group, by_time
 from skcooc.inspection.explorer.topics import short
 from skcooc.inspection.places import places
@@ -34,6 +34,7 @@ class Asked(NamedTuple):
 
 def payload(subject: Subject, asked: Asked) -> Payload:
     """All that the page shows. Texts are cut so that it is no larger than ``ROOM``."""
+    divisions = _divisions(subject, asked)
     error = documents.perplexities(subject)
     representative = documents.representative(subject)
     leaves = structure.leaf_rows(subject) if hasattr(subject.model, "tree_") else []
@@ -41,7 +42,7 @@ def payload(subject: Subject, asked: Asked) -> Payload:
     numbers = {i: number for number, i in enumerate(rows.tolist())}
     page = {
         **_topics(subject, asked.names),
-        **_divided(subject, asked, rows),
+        **_divided(subject, divisions, rows),
         "representative": [[numbers[i] for i in of_topic] for of_topic in representative],
         "tree": structure.tree(subject, leaves, numbers) if leaves else None,
         "blocks": structure.blocks(subject) if hasattr(subject.model, "association_") else None,
@@ -117,22 +118,21 @@ def _feature(subject: Subject, j: int) -> list[Any]:
     return [str(subject.columns[j]), short(subject.unigram[j]), kept]
 
 
-def _divided(subject: Subject, asked: Asked, rows: Array) -> Payload:
+def _divisions(subject: Subject, asked: Asked) -> dict[str, Shown | None]:
+    """The rows by group and by time; None where nothing is given."""
+    sums = subject.row_sums
+    return {
+        "groups": None if asked.groups is None else by_group(asked.groups, sums),
+        "times": None if asked.times is None else by_time(asked.times, sums),
+    }
+
+
+def _divided(subject: Subject, divisions: dict[str, Shown | None], rows: Array) -> Payload:
     """The shares by group and over time, and where the rows shown belong."""
-    for parameter, values in (("groups", asked.groups), ("times", asked.times)):
-        check_length(parameter, values, len(subject.rows))
-    found = Payload()
-    for kind, values, divide in (
-        ("groups", asked.groups, by_group),
-        ("times", asked.times, by_time),
-    ):
-        if values is None:
-            found[kind] = None
-            continue
-        shown = divide(values, subject.row_sums)
-        of = _of(shown.members, rows)
-        found[kind] = {**_table(subject, shown), "n": shown.n, "at": shown.at, "of": of}
-    return found
+    return {
+        kind: shown and {**_table(subject, shown), "of": _of(shown.members, rows)}
+        for kind, shown in divisions.items()
+    }
 
 
 def _table(subject: Subject, shown: Shown) -> Payload:
@@ -143,7 +143,8 @@ def _table(subject: Subject, shown: Shown) -> Payload:
         for name, values in table._asdict().items()
     }
     sizes = [len(rows) for rows in shown.members]
-    return {"labels": shown.labels, "sizes": sizes, **numbers}
+    drawn = {"n": shown.n, "name": shown.name, "at": shown.at, "runs": shown.runs}
+    return {"labels": shown.labels, "sizes": sizes, **drawn, **numbers}
 
 
 def _of(members: list[Array], rows: Array) -> list[int]:
@@ -164,7 +165,8 @@ def _facts(
         "kind": _kind(subject.model),
         "n_rows": n_rows,
         "n_columns": n_columns,
-        "n_observations": short(subject.n_observations),
+        "n_observations": topics.counted(subject.n_observations),
+        "n_empty": int((subject.row_sums == 0).sum()),
         "n_features": len(page["features"]),
         "fitted": subject.fitted,
         "held_out": documents.is_held_out(subject),

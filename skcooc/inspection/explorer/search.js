@@ -10,7 +10,7 @@ function searchView() {
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `Search: ${state.q.trim()}`),
     el("section", {}, el("h3", {}, plural(named.length, noun)), el("ul", {}, named.slice(0, 30).map((k) => el("li", {}, toTopic(k))))),
     el("section", {}, el("h3", {}, plural(found.length, "feature")), featuresFound(found)),
-    el("section", {}, el("h3", {}, `${plural(documents.length, rowNoun)} of the ${count(data.documents.length)} shown`), articles(documents)));
+    el("section", {}, el("h3", {}, `${plural(documents.length, rowNoun)} of ${here()}`), articles(documents)));
 }
 
 // Those equal to what is wanted first, then those that begin with it, then by frequency.

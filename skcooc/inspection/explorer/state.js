@@ -1,7 +1,7 @@
 // What is looked at, and the names that were given: all of it in the address, so that it lasts.
 
 const PLAIN = {
-  view: "topics", topic: "", q: "", of: "", group: "", sort: "", t: "0.4", against: "all", block: "",
+  view: "topics", topic: "", q: "", of: "", group: "", time: "", sort: "", t: "0.4", against: "all", block: "",
 };
 const state = { ...PLAIN, names: {} };
 const addressed = location.protocol !== "about:"; // a frame in a notebook has no address

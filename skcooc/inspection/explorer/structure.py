@@ -9,7 +9,7 @@ import numpy as np
 
 from skcooc.inspection.blocks import cluster_orders
 from skcooc.inspection.explorer.reading import Subject
-from skcooc.inspection.explorer.topics import short
+from skcooc.inspection.explorer.topics import counted, short
 from skcooc.protocol import Array
 
 AT_LEAVES = 10  # rows of a leaf
@@ -79,11 +79,11 @@ def _pairs(
     begin = np.searchsorted(number[order], np.arange(np.prod(shape) + 1))
     totals = np.bincount(number, entries.data, minlength=np.prod(shape))
     return [
-        [short(total), [_pair(subject, entries, e) for e in order[a : min(a + n, b)].tolist()]]
+        [counted(total), [_pair(subject, entries, e) for e in order[a : min(a + n, b)].tolist()]]
         for total, a, b in zip(totals, begin[:-1], begin[1:], strict=True)
     ]
 
 
 def _pair(subject: Subject, entries: Any, e: int) -> list[Any]:
     row, column = subject.rows[entries.row[e]], str(subject.columns[entries.col[e]])
-    return [row, column, short(entries.data[e])]
+    return [row, column, counted(entries.data[e])]

@@ -4,10 +4,8 @@ function topicsView() {
   const chosen = state.topic === "" || !data.topics[state.topic] ? null : Number(state.topic);
   return el("div", { class: chosen === null ? "panes" : "panes one" },
     el("section", { class: "list", "aria-label": `All ${nouns}` }, listOfTopics(chosen)),
-    el("section", { class: "detail", "aria-live": "off" }, chosen === null ? hint() : topic(chosen)));
+    el("section", { class: "detail", "aria-live": "off" }, chosen === null ? el("div", { class: "wide-only" }, opening()) : topic(chosen)));
 }
-
-const hint = () => el("p", { class: "quiet wide-only" }, `Choose a ${noun} to see its features and ${rowNouns}.`);
 
 function listOfTopics(chosen) {
   const most = data.topics[byMass[0]].weight;
@@ -29,7 +27,7 @@ function listOfTopics(chosen) {
   } });
   show();
   return [
-    el("h2", {}, `${plural(data.topics.length, noun)} by mass`), field("Filter", filter), list,
+    el("h2", {}, `${plural(data.topics.length, noun)} by share`), field("Filter", filter), list,
     el("button", { type: "button", id: "export", onclick: exportNames }, "Export names (JSON)"),
   ];
 }
@@ -50,8 +48,8 @@ function topic(k) {
   return [
     link({ topic: "" }, { class: "button narrow-only" }, `← All ${nouns}`),
     el("h2", { tabindex: "-1", id: "heading" }, nameOf(k)),
-    el("p", { class: "quiet" }, `${percent(weight)} of all observations; the largest of ${plural(n_rows, rowNoun)}. ` +
-      `Number ${k}, ${place + 1} of ${byMass.length} by mass.` +
+    el("p", { class: "quiet" }, `${percent(weight)} of all observations; the largest ${noun} in ${plural(n_rows, rowNoun)}. ` +
+      `By share, it is ${place + 1} of ${byMass.length}; the model counts it as component ${k}.` +
       (affinity === undefined ? "" : ` The members of the average agree on it by ${affinity.toFixed(2)} (mean cosine).`)),
     el("div", { class: "bar" }, step(place - 1, "← Larger"), step(place + 1, "Smaller →")),
     naming(k),
@@ -104,6 +102,13 @@ function features(k) {
 
 const sliderText = () => `${Math.round(100 * (1 - state.t))} % probability, ${Math.round(100 * state.t)} % ratio`;
 
+const MEANINGS = {
+  probability: `The share of the feature in the observations of the ${noun}.`,
+  members: "Between which the models lie that were averaged.",
+  lift: `How many times as probable the feature is in the ${noun} as in all observations: ×1 says nothing.`,
+  "log-ratio": `Natural logarithm of the probability in the ${noun} over that in the other ${nouns}: 0 is as much, 0.69 twice as much.`,
+};
+
 function featureTable(k) {
   const shown = ranked(k);
   const most = Math.max(...shown.map(([, p]) => p), 1e-12);
@@ -116,11 +121,11 @@ function featureTable(k) {
       el("th", { scope: "row" }, link({ view: "search", q: name }, {}, name)),
       el("td", { class: "wide" }, el("span", { class: "interval", "aria-hidden": "true" }, mass)),
       el("td", { class: "number" }, percent(p)),
-      members ? el("td", { class: "number" }, `${percent(low)} to ${percent(high)}`) : null,
+      members ? el("td", { class: "number spoken" }, `${percent(low)} to ${percent(high)}`) : null,
       el("td", { class: "number" }, `×${p / share >= 10 ? count(Math.round(p / share)) : (p / share).toFixed(1)}`),
       el("td", { class: "number" }, Math.log(p / rest).toFixed(2)));
   });
   const names = ["probability", ...(members ? ["members"] : []), "lift", "log-ratio"];
-  const numbers = names.map((name) => [name, "number"]);
+  const numbers = names.map((name) => [name, "number", MEANINGS[name]]);
   return table("Features", ["feature", "", ...numbers], rows);
 }

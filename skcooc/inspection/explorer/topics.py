@@ -81,3 +81,8 @@ def entry(
 def short(value: float) -> float:
     """Four digits of a number, which take less room."""
     return float(f"{value:.4g}") if abs(value) >= NOTHING else 0.0
+
+
+def counted(n: float) -> float:
+    """A number of observations: whole ones as they are, others of four digits."""
+    return int(n) if n == int(n) else short(n)

@@ -12,8 +12,6 @@ function treeView() {
       el("button", { type: "button", id: "fold", onclick: () => all(false) }, "Fold all")), root);
 }
 
-const topWords = (v) => ranked(v).slice(0, 8).map(([f]) => data.features[f][0]).join(", ");
-
 function node(v, children, depth) {
   const leaf = data.tree.leaves[v];
   const head = el("summary", { id: `node-${v}` },
