@@ -174,3 +174,15 @@ def test_so_do_fitted_models_and_others(adata, X):
             method(adata)
     with pytest.raises(TypeError, match="holds more than counts"):
         metrics.npmi_coherence(fitted.components_, adata)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix, sp.csr_array])
+def test_views_are_fitted_as_what_they_show(X, container):
+    adata = anndata.AnnData(container(X.toarray()), layers={"counts": container(X.toarray())})
+    view = adata[:40, ::2]
+    assert view.is_view
+    expected = model().fit(X[:40, ::2])
+    np.testing.assert_array_equal(model().fit(view.X).components_, expected.components_)
+    found = fit_topics(view, model(), layer="counts")
+    np.testing.assert_array_equal(view.obsm["X_topics"], expected.embedding_)
+    add_topics(adata[40:, ::2].copy(), found)

@@ -43,13 +43,14 @@ print(np.corrcoef(use.T, adata.obsm["X_topics"].T)[:4, 4:].max(axis=1).round(3))
 # %%
 # Each cell is a bar. One topic is there in all types: the cells that divide. Others are of one
 # programme alone, and have some of all topics all the same: topics come out further apart than
-# programmes are, which the counts cannot tell. Compare shares between cells; they are no amounts.
+# programmes are, which the counts cannot tell. Compare shares within a type; they are no amounts.
 table = distinguishing_features(model, adata.X, adata.var_names, n_features=2)
 markers = table.groupby("component")["feature"].agg(", ".join).to_dict()
 StructureDisplay.from_estimator(model, {"type": adata.obs["type"]}, names=markers)
 
 # %%
-# The genes that tell each topic apart, with intervals of the logarithm of the ratio to the others.
+# The genes that tell each topic apart, with the logarithm of the ratio to others. The intervals
+# are of other samples of cells, and hold what was planted hardly ever: it is a ranking.
 print(table[["component", "feature", "log_ratio", "low", "high"]].round(2).to_string(index=False))
 
 # %%

@@ -21,7 +21,8 @@ def sound(X: Any, name: str = "X") -> Any:
     they would read and write wherever it leads. The arrays of a matrix are shared, not copied.
     TypeError where it is an AnnData, which numpy would take apart cell by cell, for minutes.
     """
-    if type(X).__module__.partition(".")[0] == "anndata":
+    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(X).__mro__)
+    if ("anndata", "AnnData") in kinds:  # and not a view of its arrays
         raise TypeError(
             f"{name} is an {type(X).__name__}, which holds more than counts: fit a model to those "
             "by skcooc.anndata.fit_topics(adata, model, layer='counts'), or give adata.X itself."
