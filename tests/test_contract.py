@@ -408,7 +408,7 @@ def with_first(value):
         (np.empty((5, 0)), "0 feature"),
         (np.zeros((5, 4)), "0 observation"),
         (np.ones(5), "Expected 2D array"),
-        (np.array([["a", "b"], ["c", "d"]]), "could not convert string"),
+        (np.array([["a", "b"], ["c", "d"]]), "holds texts or other strings"),
         (sp.csr_array(([1.0, -2.0], ([0, 1], [0, 1])), shape=(3, 3)), "Negative values in data"),
     ],
 )
