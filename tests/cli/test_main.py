@@ -153,7 +153,7 @@ def test_pairs(run, X, tmp_path, suffix, separator):
     named = ["--row", "user", "--column", "film", "--count", "stars"]
     out = run(path, *named)
     n, m = (np.unique(positions).size for positions in cells.coords)
-    assert f"{n} distinct user, {m} distinct film, 3,000 observations" in out
+    assert f"{n} values of user, {m} values of film, 3,000 observations" in out
     once = run(path, *named[:4])
     assert f"{cells.nnz:,} observations" in once
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from skcooc import AspectModel, Dyads, RowBlocks, SymmetricClustering
+from skcooc.cli import main
 from skcooc.inspection import describe, name_topics, representative_rows
 from skcooc.inspection.blocks import of_columns, partners
 from skcooc.plotting import AssociationDisplay
@@ -91,3 +92,14 @@ def test_another_table_is_refused(model):
     for shown in (AssociationDisplay.from_estimator, lambda model: describe(model, axis="columns")):
         with pytest.raises(TypeError, match="SymmetricClustering"):
             shown(aspects)
+
+
+def test_the_report_has_the_members_of_both_sides(tmp_path, capsys):
+    lines = [f"{a}\t{n}\t{X[i, j]}" for i, a in enumerate(ADJECTIVES) for j, n in enumerate(NOUNS)]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(["adjective\tnoun\tcount", *lines]), encoding="utf-8")
+    assert main([str(path), "--model", "symmetric", "-k", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "9 values of adjective, 8 values of noun" in out
+    after = out.split("commonest members")[1]
+    assert all(after.count(name) == 1 for name in ADJECTIVES + NOUNS)
