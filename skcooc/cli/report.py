@@ -157,7 +157,7 @@ def _components(table: Table, model: FactorModel, options: Options) -> Iterator[
         + _listed(table, model, options)
     )
     yield ""
-    if hasattr(model, "joint_"):
+    if hasattr(model, "column_labels_"):
         yield from _members(table, model, options.top)
         return
     of = characteristic_features if options.order == "characteristic" else top_features
@@ -169,7 +169,7 @@ def _components(table: Table, model: FactorModel, options: Options) -> Iterator[
 
 def _listed(table: Table, model: FactorModel, options: Options) -> str:
     """What is said of each component: its columns, or the members of clusters of both sides."""
-    if hasattr(model, "joint_"):
+    if hasattr(model, "column_labels_"):
         return "commonest members"
     return f"{ORDERS[options.order]} {table.kinds[1]}"
 

@@ -88,7 +88,7 @@ def named_topics(
     Of names of the rows (N,) are those of two-sided clusters made.
     """
     tree, own = getattr(model, "tree_", None), names_set(model)
-    if rows is not None and hasattr(model, "joint_"):
+    if rows is not None and hasattr(model, "column_labels_"):
         return given(own, names_of_clusters(of_rows(model), rows, n_features, own.values()))
     made = names_of(
         q, weights, columns, n_features, None if tree is None else tree.parents, own.values()

@@ -36,7 +36,7 @@ def column_clusters(
 
 def partners_of_rows(model: Any, words: Array) -> Columns:
     """The clusters of columns that each cluster of rows goes with; nothing of a one-sided model."""
-    if not hasattr(model, "joint_"):
+    if not hasattr(model, "column_labels_"):
         return {}
     return _partners(np.asarray(model.joint_), names_of_clusters(of_columns(model), words))
 

@@ -168,7 +168,7 @@ def test_pairs(run, X, tmp_path, suffix, separator):
 )
 def test_a_column_named_count_is_the_count(run, tmp_path, pairs, n_observations):
     (tmp_path / "pairs.csv").write_text(pairs, newline="")
-    found = f"2 distinct x, 2 distinct y, {n_observations} observations"
+    found = f"2 values of x, 2 values of y, {n_observations} observations"
     assert found in run(tmp_path / "pairs.csv")
 
 
