@@ -99,6 +99,9 @@ Number of free parameters of P(x, y), with those that rows have of their own."""
     "n_features_in_ : int": "Number M of columns.",
     "feature_names_in_ : (M,) array of str": """\
 Names of the columns, where the data has names that are strings.""",
+    "row_names_in_ : (N,) array": """\
+Names of the rows fitted, where the data has them: those of `Dyads`, or the index of a data frame
+in memory, if it holds strings. Only where rows are kept.""",
 }
 
 

@@ -73,6 +73,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     component_distribution_ = property(quantities.component_distribution)
     column_embedding_ = property(quantities.column_embedding)
+    row_names_in_ = property(quantities.row_names)
     row_components_ = property(quantities.row_components)
     joint_distribution = quantities.joint_distribution
     row_log_likelihood = quantities.row_log_likelihood

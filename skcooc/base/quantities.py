@@ -16,6 +16,7 @@ from skcooc.heldout.predictors import Factors, with_background
 from skcooc.heldout.whole_rows import log_likelihoods
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.simplex import normalise
+from skcooc.tables import Frame
 
 PAIRS = 2**20  # numbers of a factor that are gathered at a time
 
@@ -39,6 +40,15 @@ class Found(Protocol):
     _checked: Callable[[TableLike], Block]
     _over_rows: Callable[[Callable[[Block], Array], Block], Array]
     _mixing: Callable[[], tuple[Array, Array]]
+    _frame: Frame
+
+
+def row_names(self: Found) -> Array:
+    """Names of the rows fitted, (N,); AttributeError where they have none, or are not kept."""
+    names = self._frame.row_names
+    if names is None or len(names) != len(self.embedding_):
+        raise AttributeError(f"{type(self).__name__} was fitted to rows without names.")
+    return names
 
 
 def component_distribution(self: Found) -> Array:

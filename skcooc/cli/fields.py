@@ -131,7 +131,7 @@ def _pairs(records: Records, options: Options) -> Table:
     row_names, i = np.unique(rows, return_inverse=True)
     column_names, j = np.unique(columns, return_inverse=True)
     X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
-    kinds = f"distinct {row}", f"distinct {column}"
+    kinds = f"values of {row}", f"values of {column}"
     return Table(X, row_names.tolist(), column_names.tolist(), str(records.path), kinds)
 
 

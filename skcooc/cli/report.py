@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_clusterer
@@ -15,6 +15,7 @@ from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.groups import Compared, lines
 from skcooc.cli.table import LeftOut, Table
 from skcooc.inspection import characteristic_features, export_text, nearest_rows, top_features
+from skcooc.inspection.blocks import of_columns, of_rows, partners
 from skcooc.inspection.names import TreeModel
 from skcooc.protocol import Array, FactorModel
 
@@ -177,14 +178,39 @@ def _tried(name: str, values: Iterable[str], perplexities: Iterable[float]) -> I
 def _components(table: Table, model: FactorModel, options: Options) -> Iterator[str]:
     yield (
         f"{_noun(model).capitalize()}, most frequent first, fitted to all observations: share, "
-        f"{ORDERS[options.order]} {table.kinds[1]}"
+        + _listed(table, model, options)
     )
     yield ""
+    if hasattr(model, "column_labels_"):
+        yield from _members(table, model, options.top)
+        return
     of = characteristic_features if options.order == "characteristic" else top_features
     features, share = of(model, table.column_names, n_features=options.top), shares(model)
     for k in np.argsort(-share):
         words = textwrap.shorten(" ".join(features[k]), WIDTH - 9, placeholder="")
         yield f"  {100 * share[k]:4.1f} %  {words}"
+
+
+def _listed(table: Table, model: FactorModel, options: Options) -> str:
+    """What is said of each component: its columns, or the members of clusters of both sides."""
+    if hasattr(model, "column_labels_"):
+        return "commonest members"
+    return f"{ORDERS[options.order]} {table.kinds[1]}"
+
+
+def _members(table: Table, model: Any, n: int) -> Iterator[str]:
+    """The members of the clusters of both sides, and what each goes with most."""
+    sides = of_rows(model), of_columns(model)
+    names = np.array(table.row_names, dtype=object), np.array(table.column_names, dtype=object)
+    for at, kind in enumerate(table.kinds):
+        goes_with = partners(model.joint_ if at == 0 else model.joint_.T)
+        yield from ([""] if at else [])
+        yield f"  {kind}; in brackets the clusters of {table.kinds[1 - at]} they go with"
+        for c in np.argsort(-sides[at].weights).tolist():
+            words = " ".join(names[at][sides[at].members[c][:n]])
+            found = ", ".join(map(str, goes_with[c][0][:2].tolist()))
+            line = textwrap.shorten(words, WIDTH - 28, placeholder="")
+            yield f"  {c:3d}  {100 * sides[at].weights[c]:4.1f} %  {line}  [{found}]"
 
 
 def _tree(table: Table, model: TreeModel, options: Options) -> Iterator[str]:

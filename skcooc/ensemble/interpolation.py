@@ -108,6 +108,8 @@ class InterpolatedModels(Composed, _BaseComposition):
         Number M of columns.
     feature_names_in_ : (M,) array of str
         Names of the columns, where the data has names that are strings.
+    row_names_in_ : (N,) array
+        Names of the rows fitted, where the data has them: of `Dyads`, or of a data frame.
 
     Notes
     -----

@@ -126,7 +126,9 @@ def distinguishing_features(
     subject = read(model, X, None, feature_names, None)
     if len(subject.components) < 2:
         raise ValueError("The model has one component alone, which nothing can be compared with.")
-    names = named_topics(subject.model, subject.components, subject.weights, subject.columns)
+    names = named_topics(
+        subject.model, subject.components, subject.weights, subject.columns, subject.names_fitted
+    )
     observed = _observed(subject)
     columns: dict[str, list[object]] = {name: [] for name in COLUMNS}
     for k, name in enumerate(names):

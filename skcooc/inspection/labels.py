@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import validate_params
 
+from skcooc.inspection.blocks import Clusters, of_rows
 from skcooc.inspection.features import OF_ROWS
-from skcooc.inspection.names import HOW_MANY, most_probable
+from skcooc.inspection.names import HOW_MANY, most_probable, row_names_of
 from skcooc.inspection.ranking import gains, masses
 from skcooc.inspection.unwrapping import layers, unwrap
-from skcooc.protocol import Array, Components, FactorModel
+from skcooc.protocol import Array, FactorModel
 
 APART = " · "  # between the columns of a name
 Names = Sequence[str] | Mapping[int, str]
@@ -22,14 +23,16 @@ M = TypeVar("M")
 
 @validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
 def name_topics(
-    model: FactorModel, feature_names: ArrayLike | None = None, *, n_features: int = 3
-) -> list[str]:
+    model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
+    *, n_features: int = 3,
+) -> list[str]:  # fmt: skip
     """A name for each component, cluster or node: the one set, or its most characteristic columns.
 
     Names that are made are all different, and other than those that :func:`set_names` has set. They
     are made in the order of mass, the largest share of the observations first: where the columns of
     a component are the name of a larger one already, it gets further columns, and at last its
-    number.
+    number. Clusters of rows of `SymmetricClustering` have their most frequent members for a name,
+    where rows have names.
 
     Parameters
     ----------
@@ -38,8 +41,11 @@ def name_topics(
         ``tree_`` and ``component_names_``.
     feature_names : array-like of shape (M,), default=None
         Names of the columns; see :func:`top_features`.
+    row_names : array-like of shape (N,), default=None
+        Names of the rows; None means those of the table fitted.
     n_features : int, default=3
-        How many columns make a name, ranked as :func:`characteristic_features` does.
+        How many columns, or members, make a name; columns are ranked as
+        :func:`characteristic_features` does.
 
     Returns
     -------
@@ -67,14 +73,23 @@ def name_topics(
         raise ValueError(f"n_features={n_features} should be at least 1.")
     model, columns = found.model, found.column_names(feature_names)
     q = np.asarray(model.components_, dtype=np.float64)
-    return named_topics(model, q, masses(model), columns, n_features)
+    rows = getattr(model, "row_names_in_", None)
+    if row_names is not None:
+        rows = row_names_of(model, row_names)
+    return named_topics(model, q, masses(model), columns, rows, n_features)
 
 
 def named_topics(
-    model: Components, q: Array, weights: Array, columns: Array, n_features: int = 3
-) -> list[str]:
-    """Names of the components q (K, M) of a model, by their shares of the observations, (K,)."""
+    model: Any, q: Array, weights: Array, columns: Array, rows: Array | None = None,
+    n_features: int = 3,
+) -> list[str]:  # fmt: skip
+    """Names of the components q (K, M) of a model, by their shares of the observations, (K,).
+
+    Of names of the rows (N,) are those of two-sided clusters made.
+    """
     tree, own = getattr(model, "tree_", None), names_set(model)
+    if rows is not None and hasattr(model, "column_labels_"):
+        return given(own, names_of_clusters(of_rows(model), rows, n_features, own.values()))
     made = names_of(
         q, weights, columns, n_features, None if tree is None else tree.parents, own.values()
     )
@@ -93,6 +108,17 @@ def names_of(
         words = [str(columns[j]) for j in order[k] if gain[k, j] > 0]
         names[k] = _unused(words, n, f"topic {k}", {*names.values(), *taken})
     return [names[k] for k in range(len(q))]
+
+
+def names_of_clusters(
+    clusters: Clusters, names: Array, n: int = 3, taken: Iterable[str] = ()
+) -> list[str]:
+    """Names of clusters of one side, of those of their members that have the most observations."""
+    words = [[str(names[i]) for i in of[: 4 * n]] for of in clusters.members]
+    made = dict[int, str]()
+    for k in np.argsort(-clusters.weights, kind="stable").tolist():
+        made[k] = _unused(words[k], n, f"cluster {k}", {*made.values(), *taken})
+    return [made[k] for k in range(len(words))]
 
 
 def _unused(words: Sequence[str], n: int, number: str, used: set[str]) -> str:

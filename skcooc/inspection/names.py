@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
 from skcooc.hierarchy import Tree
-from skcooc.protocol import Array, FactorModel
+from skcooc.protocol import Array, FactorModel, TableLike
 
 HOW_MANY = [Interval(Integral, 0, None, closed="left")]  # columns or rows of each component
 
@@ -23,11 +23,27 @@ class TreeModel(FactorModel, Protocol):
     labels_: Array  # (N,): cluster of each row
 
 
-def row_names_of(n_rows: int, row_names: ArrayLike | None) -> Array:
-    """Names of the rows: those given, or their positions."""
+def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
+    """Names of the N rows fitted: those given, those of the table fitted, or their positions."""
+    n_rows = len(model.embedding_)
     if row_names is None:
-        return np.arange(n_rows)
+        return np.asarray(getattr(model, "row_names_in_", np.arange(n_rows)))
     return named(row_names, n_rows, "row_names", "rows")
+
+
+def split(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
+    """Counts of dyads or of a data frame, and the names of their rows; others as they are."""
+    if hasattr(X, "to_csr"):
+        return X.to_csr(), X.row_names
+    return X, X.index if hasattr(X, "iloc") else None
+
+
+def check_order(X: TableLike, model: Any) -> None:
+    """ValueError where a data frame or dyads have columns of other names than were fitted."""
+    names = getattr(X, "columns", None) if hasattr(X, "iloc") else getattr(X, "column_names", None)
+    known = getattr(model, "feature_names_in_", None)
+    if names is not None and known is not None and not np.array_equal(names, known):
+        raise ValueError("X has columns of other names, or in another order, than the model.")
 
 
 def most_probable(components: Array, n: int) -> Array:

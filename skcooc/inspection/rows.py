@@ -89,7 +89,8 @@ def representative_rows(
     model : fitted estimator
         With ``embedding_`` (N, K), P(z given x), and ``row_distribution_`` (N,), P(x).
     row_names : array-like of shape (N,), default=None
-        Names of the rows, such as titles. None means their positions.
+        Names of the rows, such as titles. None means those of the table fitted, `Dyads` or a data
+        frame (``row_names_in_``), and their positions where it has none.
     n_rows : int, default=5
         How many rows of each component at most: rows without observations in it are left out.
 
@@ -115,7 +116,7 @@ def representative_rows(
     """
     model = unwrap(model, "embedding_", "row_distribution_").model
     shares = np.asarray(model.embedding_, dtype=np.float64)
-    names = row_names_of(len(shares), row_names).tolist()
+    names = row_names_of(model, row_names).tolist()
     ranked = most_representative(shares, np.asarray(model.row_distribution_), n_rows)
     return [[names[i] for i in rows] for rows in ranked]
 

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import validate_params
+from sklearn.utils._param_validation import StrOptions, validate_params
 
+from skcooc.inspection.blocks import two_sided
 from skcooc.inspection.features import OF_ROWS
 from skcooc.inspection.labels import Names, given, name_topics
 from skcooc.inspection.names import HOW_MANY
 from skcooc.inspection.ranking import ORDER, Order, masses, ranked
 from skcooc.inspection.rows import representative_rows
+from skcooc.inspection.sides import column_clusters, partners_of_rows
 from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
+AXES = {"rows": unwrap, "columns": two_sided}  # which model inside is meant
+
 
 @validate_params(
-    {"n_features": HOW_MANY, "n_rows": HOW_MANY, "order": ORDER}, prefer_skip_nested_validation=True
+    {"n_features": HOW_MANY, "n_rows": HOW_MANY, "order": ORDER, "axis": [StrOptions(set(AXES))]},
+    prefer_skip_nested_validation=True,
 )
 def describe(
     model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
     *, n_features: int = 10, n_rows: int = 3, order: Order = "characteristic",
-    names: Names | None = None, backend: str = "pandas",
+    axis: Literal["rows", "columns"] = "rows", names: Names | None = None, backend: str = "pandas",
 ) -> IntoDataFrame:  # fmt: skip
     """A table with a line for each component, cluster, or node of a hierarchy.
 
@@ -51,6 +56,8 @@ def describe(
         Which columns: those that distinguish a component, as :func:`characteristic_features` has
         them, of which there may be fewer; or the most probable ones of :func:`top_features`, which
         many components share. A single component has the most probable ones.
+    axis : {"rows", "columns"}, default="rows"
+        Whose clusters: "columns" are those of `SymmetricClustering`, which alone has them.
     names : sequence of K str, or dict of int to str, default=None
         Names of the components, or of some of them, for this table alone; the others have those of
         :func:`name_topics`. :func:`set_names` keeps names.
@@ -82,6 +89,15 @@ def describe(
             Of these probabilities over the members; only of the ``consensus_`` of `AveragedModels`.
         affinity : float
             How alike the component is in the members, a mean cosine; only of the same.
+        goes_with : list of str
+            Names of the clusters of the other side that it is observed with more often than by
+            chance, those with the largest part of the mutual information first; only of
+            `SymmetricClustering`.
+        associations : list of float
+            c_cd, how many times as often that is; only of the same.
+
+        Where ``axis="columns"``, features are the members with the most observations, n_columns is
+        the number of all members, probabilities are P(y given d), and there are no rows.
 
     Raises
     ------
@@ -91,7 +107,7 @@ def describe(
         Where there are not as many names as columns, rows or components, or narwhals knows
         no such library.
     TypeError
-        Where the model has not all of these attributes.
+        Where the model has not all of these attributes, or no clusters of columns.
 
     Examples
     --------
@@ -104,20 +120,24 @@ def describe(
     >>> large[["weight", "n_rows", "features", "rows"]].round(3).values.tolist()
     [[0.8, 2, ['tea'], [0, 1]]]
     """
-    found = unwrap(model, *OF_ROWS)
+    found = AXES[axis](model, *OF_ROWS)
     model, words = found.model, found.column_names(feature_names)
+    automatic = name_topics(model, words, row_names)
+    if axis == "columns":
+        return table_of(column_clusters(model, words, automatic, n_features, names), backend)
     P, shares = model.components_, np.asarray(model.embedding_)
     top = ranked(model, n_features, order)
     columns: dict[str, Array | Sequence[object]] = {
         "component": np.arange(len(P)),
-        "name": given(names, name_topics(model, words)),
+        "name": given(names, automatic),
         "weight": masses(model),
         "n_rows": np.bincount(shares.argmax(axis=1), minlength=len(P)),
         "features": [[str(word) for word in words[of]] for of in top],
         "probabilities": [p[of].tolist() for p, of in zip(P, top, strict=True)],
         "rows": representative_rows(model, row_names, n_rows=n_rows),
     }
-    return table_of({**columns, **_of_members(model, top)}, backend)
+    columns |= _of_members(model, top) | partners_of_rows(model, words)
+    return table_of(columns, backend)
 
 
 def _of_members(model: Any, top: Sequence[Array]) -> dict[str, Array | Sequence[object]]:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.inspection.blocks import cluster_orders
-from skcooc.inspection.names import row_names_of
-from skcooc.inspection.unwrapping import unwrap
+from skcooc.inspection.blocks import (
+    Clusters,
+    TwoSided,
+    cluster_orders,
+    of_columns,
+    of_rows,
+    two_sided,
+)
+from skcooc.inspection.names import check_order, row_names_of, split
 from skcooc.plotting.arrangement import Places, Side, arrange, log_association
 from skcooc.plotting.canvas import NEUTRAL, Display, draw_lines, new_axes, styled
-from skcooc.plotting.margins import AIR, BELOW, LEADER, LINE, Frame, label, label_places
-from skcooc.protocol import Array, FactorModel, TableLike
+from skcooc.plotting.margins import AIR, BELOW, LEADER, LINE, Frame, corner, label, label_places
+from skcooc.protocol import Array, TableLike
 from skcooc.tables import sound
 
 if TYPE_CHECKING:
@@ -24,26 +30,18 @@ if TYPE_CHECKING:
 
 BAR = 7.0  # points: height of the colour bar
 LIMIT = 3  # the colours end where log2 of the association is this, and minus this
-INK = 0.1  # area of all dots, as a share of that of the matrix
+INK = 0.05  # area of all dots, as a share of that of the matrix
 LARGEST = 12.0  # points squared: area of a dot for one observation, where there are few
-
-
-class TwoSided(FactorModel, Protocol):
-    """A fitted clustering of both sides, into C and D clusters."""
-
-    joint_: Array  # (C, D)
-    row_labels_: Array  # (N,)
-    column_labels_: Array  # (M,)
-    column_posteriors_: Array  # (M, D)
+SOLID = 0.6  # opacity of dots: colours are seen behind them
 
 
 class AssociationDisplay(Display):
     """The matrix of a symmetric clustering, its rows and columns sorted by cluster.
 
     The colour of a block is the association c_cd of its clusters: how much more often they are
-    observed together than if they were independent, on a logarithmic scale. Dots are the pairs that
-    were observed, their areas proportional to the counts. At the margins are the numbers of the
-    clusters and their most frequent members. After figure 12 of the memo.
+    observed together than by chance, if they were independent, on a logarithmic scale. Dots are the
+    pairs that were observed, their areas proportional to the counts. At the margins are the numbers
+    of the clusters and their most frequent members. After figure 12 of the memo.
 
     Clusters of rows come by decreasing share of the observations, and clusters of columns in the
     order of the clusters of rows that they have most to do with, so that what belongs together is
@@ -72,6 +70,8 @@ class AssociationDisplay(Display):
         Between the blocks, and from the clusters to their words.
     row_texts_, column_texts_ : dict of int to matplotlib Text
         The words of each cluster that has members.
+    side_texts_ : list of two matplotlib Text
+        What the rows and the columns are.
     row_order_, column_order_ : (C,) and (D,) arrays of int
         The clusters from top to bottom and from left to right.
 
@@ -101,6 +101,7 @@ class AssociationDisplay(Display):
         row_names: ArrayLike | None = None, *, n_features: int = 4, ax: Axes | None = None,
         scale: Literal["observations", "objects"] = "observations",
         cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
+        sides: tuple[str, str] = ("rows", "columns"),
     ) -> AssociationDisplay:  # fmt: skip
         """Draw the matrix of a fitted model.
 
@@ -109,12 +110,12 @@ class AssociationDisplay(Display):
         model : fitted SymmetricClustering
             Soft, hard or tied. Rows and columns of soft clusterings are where their most probable
             clusters are.
-        X : array-like, sparse array or matrix of shape (N, M), default=None
+        X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), default=None
             The counts that were fitted, to be drawn as dots. None means the blocks alone.
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
         row_names : array-like of shape (N,), default=None
-            Names of the rows. None means their positions.
+            Names of the rows; see :func:`skcooc.inspection.representative_rows`.
         n_features : int, default=4
             How many members of each cluster to write: those with the most observations. Each object
             is a member of one cluster, so that frequent members distinguish it, too.
@@ -128,6 +129,8 @@ class AssociationDisplay(Display):
             Colours of associations from 1/8 to 8; the middle is 1.
         fontsize : float, default=7
             In points.
+        sides : pair of str, default=("rows", "columns")
+            What the rows and the columns are, such as ("adjectives", "nouns").
 
         Returns
         -------
@@ -138,29 +141,25 @@ class AssociationDisplay(Display):
         ImportError
             Where matplotlib is not installed.
         ValueError
-            Where there are not as many names as rows or columns, X has another shape than the
-            matrix that was fitted, or there is no such scale.
+            Where there are not as many names as rows or columns, X has another shape or other
+            names than the matrix that was fitted, or there is no such scale.
         TypeError
             Where the model has no clusters of columns.
         """
-        found = unwrap(model, "joint_", "column_posteriors_", "components_")
+        found = two_sided(model, "components_")
         model = found.model
-        joint, J = np.asarray(model.joint_, dtype=np.float64), model.column_posteriors_
-        shape = len(model.embedding_), len(J)
-        names = row_names_of(shape[0], row_names), found.column_names(feature_names)
-        masses = np.asarray(model.row_distribution_), joint.sum(axis=1) @ model.components_
-        I, labels = np.asarray(model.embedding_), np.asarray(model.row_labels_)
-        rows = _side(labels, I, masses[0], names[0], n_features)
-        columns = _side(model.column_labels_, J, masses[1], names[1], n_features)
-        pairs = None if X is None else _pairs(found.table(X), shape)
-        display = cls(joint, rows, columns, pairs=pairs)
-        return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize)
+        rows = _side(of_rows(model), row_names_of(model, row_names), n_features)
+        columns = _side(of_columns(model), found.column_names(feature_names), n_features)
+        pairs = None if X is None else _pairs(found.table(X), model)
+        display = cls(np.asarray(model.joint_, dtype=np.float64), rows, columns, pairs=pairs)
+        return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize, sides=sides)
 
     @styled
     def plot(
         self, ax: Axes | None = None, *,
         scale: Literal["observations", "objects"] = "observations",
         cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
+        sides: tuple[str, str] = ("rows", "columns"),
     ) -> AssociationDisplay:  # fmt: skip
         """Draw; see :meth:`from_estimator`."""
         if scale not in ("observations", "objects"):
@@ -170,12 +169,13 @@ class AssociationDisplay(Display):
             arrange(side, order, side.masses if scale == "observations" else np.ones(len(side[0])))
             for side, order in ((self.rows, self.row_order_), (self.columns, self.column_order_))
         )
-        frame = Frame.around(self.rows, self.columns, fontsize)
+        frame = Frame.around(self.rows, self.columns, fontsize, corner(sides))
         self.ax_ = new_axes(frame.right, frame.top) if ax is None else ax
         shrink = frame.show(self.ax_)
         self._draw_blocks(frame, down, across, cmap, fontsize * shrink)
         self._draw_dots(frame, down, across, shrink)
         self._draw_words(frame, down, across, fontsize, shrink)
+        self._explain(frame, sides, fontsize, shrink)
         return self
 
     def _draw_blocks(
@@ -195,7 +195,7 @@ class AssociationDisplay(Display):
         bar.ax.tick_params(labelsize=fontsize, length=2, pad=1)
         self.ax_.text(
             frame.left + frame.width / 2 + AIR, BELOW - LEADER - BAR / 2,
-            "association $c_{cd}$; 1 where independent", fontsize=fontsize, va="center",
+            "times as often as by chance", fontsize=fontsize, va="center",
         )  # fmt: skip
 
     def _draw_dots(self, frame: Frame, down: Places, across: Places, shrink: float) -> None:
@@ -207,8 +207,22 @@ class AssociationDisplay(Display):
         area = min(INK * frame.width * frame.height / counts.sum(), LARGEST) * shrink**2
         self.dots_ = self.ax_.scatter(
             frame.x(across.objects[j]), frame.y(down.objects[i]), s=area * counts,
-            color="0.1", linewidths=0, zorder=2, rasterized=True,
+            color="0.1", alpha=SOLID, linewidths=0, zorder=2, rasterized=True,
         )  # fmt: skip
+        self.dots_.set_clip_path(frame.outline(self.ax_))
+
+    def _explain(
+        self, frame: Frame, sides: tuple[str, str], fontsize: float, shrink: float
+    ) -> None:
+        """What the two sides are, and what is written and drawn."""
+        write = partial(self.ax_.text, fontsize=fontsize * shrink, va="center", color=NEUTRAL)
+        top = BELOW + frame.height + LEADER
+        self.side_texts_ = [
+            write(frame.left - LEADER, top + at * LINE * fontsize, text, ha="right")
+            for at, text in zip((0, 1), corner(sides), strict=True)
+        ]
+        dots = "" if self.dots_ is None else "; dots: pairs, areas as their counts"
+        write(AIR, AIR + fontsize / 2, f"number of a cluster: its commonest members{dots}")
 
     def _draw_words(
         self, frame: Frame, down: Places, across: Places, fontsize: float, shrink: float
@@ -234,19 +248,23 @@ class AssociationDisplay(Display):
         self.lines_ = draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
 
 
-def _side(labels: Array, posteriors: Array, masses: Array, names: Array, n: int) -> Side:
+def _side(clusters: Clusters, names: Array, n: int) -> Side:
     """Clusters with those of their members that have the most observations."""
-    of_label = masses * posteriors[np.arange(len(labels)), labels]
-    by_mass = np.argsort(-of_label, kind="stable")
-    members = [by_mass[labels[by_mass] == k][:n] for k in range(posteriors.shape[1])]
-    return Side(labels, masses, [[str(names[i]) for i in few] for few in members])
+    words = [[str(names[i]) for i in of[:n]] for of in clusters.members]
+    return Side(clusters.labels, clusters.masses, words)
 
 
-def _pairs(X: TableLike, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
-    """Positions and counts of the pairs observed; ValueError where X has not this shape."""
+def _pairs(X: TableLike, model: TwoSided) -> tuple[Array, Array, Array]:
+    """Positions and counts of the pairs observed; ValueError where X is of another table."""
+    check_order(X, model)
+    X, names = split(X)
+    shape = len(model.embedding_), len(model.column_labels_)
     X = check_array(sound(X), accept_sparse="coo", ensure_non_negative=True)
     if X.shape != shape:
         raise ValueError(f"X has shape {X.shape}, but the model was fitted to shape {shape}.")
+    known = getattr(model, "row_names_in_", None)
+    if not (names is None or known is None or np.array_equal(names, known)):
+        raise ValueError("X has rows of other names, or in another order, than those fitted.")
     if isinstance(X, np.ndarray):
         i, j = np.nonzero(X)
         return i, j, X[i, j]

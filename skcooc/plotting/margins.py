@@ -10,10 +10,11 @@ from skcooc.protocol import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patches import Patch
 
 SIDE = 320.0  # least height and width of the matrix
 LEADER, AIR = 12.0, 5.0  # from a cluster to its words, and around all
-BELOW = 34.0  # height of all that is below the matrix
+BELOW = 46.0  # height of all that is below the matrix
 LINE = 1.3  # height of a line of text, in units of the font size
 
 
@@ -25,13 +26,12 @@ class Frame:
         self.right, self.top = left + width + 2 * AIR, BELOW + height + above
 
     @classmethod
-    def around(cls, rows: Side, columns: Side, fontsize: float) -> Frame:
-        """Room for the words of all clusters, and for each a line of text."""
+    def around(cls, rows: Side, columns: Side, fontsize: float, corner: tuple[str, str]) -> Frame:
+        """Room for the words of all clusters, for each a line of text, and for the corner."""
+        written = [[label(side, c) for c in range(len(side.words))] for side in (rows, columns)]
+        written[0] += corner
         margins = [
-            max(text_width(label(side, c), fontsize) for c in range(len(side.words))) * 1.04
-            + LEADER
-            + AIR
-            for side in (rows, columns)
+            max(text_width(words, fontsize) for words in of) * 1.04 + LEADER + AIR for of in written
         ]
         sizes = [max(SIDE, LINE * fontsize * len(side.words)) for side in (columns, rows)]
         return cls(*margins, *sizes)
@@ -43,6 +43,12 @@ class Frame:
         ax.set(xlim=(0, width / shrink), ylim=(self.top - height / shrink, self.top))
         ax.set_axis_off()
         return shrink
+
+    def outline(self, ax: Axes) -> Patch:
+        """The edge of the matrix, for what may not go beyond it."""
+        from matplotlib.patches import Rectangle
+
+        return Rectangle((self.left, BELOW), self.width, self.height, transform=ax.transData)
 
     def x(self, places: Array) -> Array:
         return self.left + self.width * places
@@ -60,6 +66,11 @@ def label_places(
     middles = (low + high)[shown] / 2
     moved = spread(middles, gap, gap / 2, length - gap / 2)
     return list(zip(order[shown].tolist(), middles.tolist(), moved.tolist(), strict=True))
+
+
+def corner(sides: tuple[str, str]) -> tuple[str, str]:
+    """What the rows and the columns are, for the corner between their words."""
+    return f"{sides[0]} ↓", f"{sides[1]} →"
 
 
 def label(side: Side, cluster: int) -> str:

@@ -234,7 +234,7 @@ def read_in_memory(
         )
     if weights is not None:
         check_total(observed.sum(dtype=np.float64))
-    frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape)
+    frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape, _row_names(X))
     counts = CSRCounts(table, weights)
     return Table(counts, counts, frame._replace(seen=cells_of(table)))
 
@@ -263,8 +263,17 @@ def seeded(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng(seed.tolist()[0])
 
 
-def _frame(estimator: BaseEstimator, shape: tuple[int, int]) -> Frame:
-    return Frame(shape, column_names=getattr(estimator, "feature_names_in_", None))
+def _frame(
+    estimator: BaseEstimator, shape: tuple[int, int], row_names: Array | None = None
+) -> Frame:
+    return Frame(shape, row_names, getattr(estimator, "feature_names_in_", None))
+
+
+def _row_names(X: TableLike) -> Array | None:
+    """The index of a data frame where it holds strings, as names of columns have to."""
+    names = X.index if hasattr(X, "iloc") else ()
+    strings = len(names) and all(isinstance(name, str) for name in names)
+    return np.asarray(names, dtype=object) if strings else None
 
 
 def _check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> None:

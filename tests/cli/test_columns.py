@@ -143,7 +143,7 @@ def test_long_names_that_come_again_are_no_texts(tmp_path):
     pairs = [(f"user {i % 40}", names[i % 5]) for i in range(400)]
     table = read(options(written(tmp_path / "a.csv", ("user", "book"), pairs)))
     assert table.X.shape == (40, 5)
-    assert table.kinds == ("distinct user", "distinct book")
+    assert table.kinds == ("values of user", "values of book")
 
 
 def test_a_text_may_be_as_long_as_a_book(documents, tmp_path):

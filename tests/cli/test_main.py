@@ -153,7 +153,7 @@ def test_pairs(run, X, tmp_path, suffix, separator):
     named = ["--row", "user", "--column", "film", "--count", "stars"]
     out = run(path, *named)
     n, m = (np.unique(positions).size for positions in cells.coords)
-    assert f"{n} distinct user, {m} distinct film, 3,000 observations" in out
+    assert f"{n} values of user, {m} values of film, 3,000 observations" in out
     once = run(path, *named[:4])
     assert f"{cells.nnz:,} observations" in once
 
@@ -168,7 +168,7 @@ def test_pairs(run, X, tmp_path, suffix, separator):
 )
 def test_a_column_named_count_is_the_count(run, tmp_path, pairs, n_observations):
     (tmp_path / "pairs.csv").write_text(pairs, newline="")
-    found = f"2 distinct x, 2 distinct y, {n_observations} observations"
+    found = f"2 values of x, 2 values of y, {n_observations} observations"
     assert found in run(tmp_path / "pairs.csv")
 
 

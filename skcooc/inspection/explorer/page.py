@@ -100,8 +100,8 @@ def explore(
     feature_names : array-like of shape (M,), default=None
         See :func:`top_features`.
     row_names : array-like of shape (N,), default=None
-        Names of the rows, such as titles. None means those of dyads, the index of a data frame, the
-        beginnings of the texts, or positions.
+        Names of the rows, such as titles. None means those of the table fitted, of dyads, or the
+        index of a data frame; else the beginnings of the texts, or positions.
     texts : sequence of N str, default=None
         What the rows were counted in. None means X itself where a pipeline takes texts; else rows
         are shown by their most frequent columns.
@@ -164,7 +164,9 @@ def explore(
     """
     environment()  # what is not installed shows before the work
     subject = read(model, X, texts, feature_names, row_names)
-    made = named_topics(subject.model, subject.components, subject.weights, subject.columns)
+    made = named_topics(
+        subject.model, subject.components, subject.weights, subject.columns, subject.names_fitted
+    )
     asked = Asked(given(names, made), groups, times)
     shown = payload(subject, asked)
     return Explorer(shown, f"{type(subject.model).__name__}" if title is None else title)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.inspection.names import row_names_of
+from skcooc.inspection.names import check_order, named, split
 from skcooc.inspection.unwrapping import Unwrapped, unwrap
 from skcooc.protocol import CSR, Array, TableLike
 
@@ -37,6 +37,7 @@ class Subject:
     rows: list[str]  # N names
     texts: Sequence[str] | None
     analyzer: Analyzer | None  # what made columns of a text
+    named: bool  # whether rows have names, and not the beginnings of texts, or positions
 
     @cached_property
     def n_observations(self) -> float:
@@ -52,6 +53,13 @@ class Subject:
     def row_distribution(self) -> Array:
         """P(x_i), (N,)."""
         return self.row_sums / self.n_observations
+
+    @property
+    def names_fitted(self) -> Array | None:
+        """Names of the rows fitted, (N,), where these are known."""
+        if self.fitted and self.named:
+            return np.array(self.rows, dtype=object)
+        return getattr(self.model, "row_names_in_", None)
 
     def labels(self, attribute: str) -> Array:
         """The cluster of each row: what was fitted, or else predicted, (N,)."""
@@ -87,29 +95,23 @@ def read(
     model, analyzer = found.model, _analyzer(found)
     if found.before:
         texts, X = _texts_of(X) if texts is None else texts, found.table(X)
-    _check_order(X, model)
-    X, own_names = _table(X)
-    row_names = own_names if row_names is None else row_names
+    check_order(X, model)
+    X, own_names = split(X)
     counts = _checked(X, model)
     check_length("texts", texts, counts.shape[0])
     fitted = _is_fitted_table(model, counts)
     if not fitted and not hasattr(model, "transform"):
         raise ValueError(f"{type(model).__name__} has no transform: X should be the table fitted.")
+    if row_names is None:
+        row_names = getattr(model, "row_names_in_", own_names) if fitted else own_names
     columns = found.column_names(feature_names)
     return Subject(
         model, counts, fitted,
         _distributions(model.embedding_ if fitted else ask(model, "transform", counts)),
         _distributions(model.components_), np.array([_short(name) for name in columns]),
         _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
+        row_names is not None,
     )  # fmt: skip
-
-
-def _check_order(X: TableLike, model: Any) -> None:
-    """ValueError where a data frame or dyads have columns of other names than were fitted."""
-    names = getattr(X, "columns", None) if hasattr(X, "iloc") else getattr(X, "column_names", None)
-    known = getattr(model, "feature_names_in_", None)
-    if names is not None and known is not None and not np.array_equal(names, known):
-        raise ValueError("X has columns of other names, or in another order, than the model.")
 
 
 def ask(model: Any, method: str, counts: CSR) -> Array:
@@ -117,13 +119,6 @@ def ask(model: Any, method: str, counts: CSR) -> Array:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         return np.asarray(getattr(model, method)(counts))
-
-
-def _table(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
-    """Counts of dyads or of a data frame, and the names of their rows; others as they are."""
-    if hasattr(X, "to_csr"):
-        return X.to_csr(), X.row_names
-    return X, X.index if hasattr(X, "iloc") else None
 
 
 def _checked(X: TableLike, model: Any) -> CSR:
@@ -183,7 +178,7 @@ def _row_names(names: ArrayLike | None, texts: Sequence[str] | None, n_rows: int
         ]
     if names is None:
         return [f"row {i}" for i in range(n_rows)]
-    return [_short(name) for name in row_names_of(n_rows, names)]
+    return [_short(name) for name in named(names, n_rows, "row_names", "rows")]
 
 
 def _short(name: object) -> str:
