@@ -57,7 +57,7 @@ def test_a_folder_with_a_binary_file(error, documents, tmp_path):
         ("a,b,count\n1,2,nan\n", [], "line 2: 'nan' is not a count"),
         ("a,b,count\n1,2,inf\n", [], "line 2: 'inf' is not a count"),
         ("a,b\n1,2\n2,1\n", [], "2 observations; it takes from 100"),
-        ("a,b,count\n1,2,500\n1,3,500\n", [], "1 distinct a and 2 distinct b"),
+        ("a,b,count\n1,2,500\n1,3,500\n", [], "1 values of a and 2 values of b"),
         ("a,b,count\n1,2,5e9\n2,1,1\n", [], "observations; it takes from 100"),
         ('a,b\n"1,2\n', [], "line 2: unexpected end of data"),
     ],
@@ -147,5 +147,5 @@ def test_what_a_terminal_obeys_is_written_out(error, tmp_path):
     (tmp_path / "x.csv").write_text("a,b,count\n1,2,\x1b[2Jmany\n")
     assert "\x1b" not in error(tmp_path / "x.csv")
     (tmp_path / "\x1b[2J.csv").write_text("a,b\n1,2\n")
-    assert "\\x1b[2J.csv: 1 distinct" in error(tmp_path / "\x1b[2J.csv")
+    assert "\\x1b[2J.csv: 1 values of" in error(tmp_path / "\x1b[2J.csv")
     assert printable("\u202eabc\x9b\n") == "\\u202eabc\\x9b\n"
