@@ -123,3 +123,15 @@ def test_a_column_that_is_not_there_is_told(kind):
         Dyads.from_frame(frame, "usr", "item")
     with pytest.raises(ValueError, match="'times' is not a column"):
         Dyads.from_frame(frame, "user", "item", "times")
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("side", ["rows", "columns"])
+def test_missing_names_are_told(missing, side):
+    sides = {"rows": ["a", "b", "c"], "columns": ["x", "y", "z"]}
+    sides[side] = np.array(sides[side], dtype=object)
+    sides[side][1] = missing
+    with pytest.raises(ValueError, match=rf"1 of 3 {side} have no name, the first at position 1"):
+        Dyads.from_pairs(**sides)
+    with pytest.raises(ValueError, match="1 of 2 rows have no name"):
+        Dyads.from_pairs([1.0, np.nan], ["x", "y"])

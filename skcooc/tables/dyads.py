@@ -123,14 +123,15 @@ class Dyads:
         Raises
         ------
         ValueError
-            Where counts are negative or not finite, lengths differ, or ``like`` has no names.
+            Where counts are negative or not finite, names are missing, lengths differ, or ``like``
+            has no names.
 
         Warns
         -----
         UserWarning
             Where pairs are left out, with their number and the first of the unknown names.
         """
-        rows, columns = np.asarray(rows), np.asarray(columns)
+        rows, columns = _complete(rows, "rows"), _complete(columns, "columns")
         n = np.ones(len(rows)) if counts is None else np.asarray(counts)
         if not len(rows) == len(columns) == len(n):
             raise ValueError(
@@ -281,6 +282,21 @@ class Dyads:
         names = {"row_names": frame.row_names, "column_names": frame.column_names}
         none = cls(sp.csr_array(frame.shape), **names)
         return none.like(rows, columns)
+
+
+def _complete(names: ArrayLike, side: str) -> Array:
+    """The names; ValueError where some are None or NaN, as pandas reads empty fields and "null"."""
+    names = np.asarray(names)
+    if names.dtype.kind not in "Of":
+        return names
+    missing = np.array([name is None or name != name for name in names], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"{missing.sum()} of {len(names)} {side} have no name, the first at position "
+            f"{missing.argmax()}: leave these pairs out, or read names as strings, such as by "
+            "pandas.read_csv(..., keep_default_na=False)."
+        )
+    return names
 
 
 def _named(frame: Any, name: str) -> Any:
