@@ -124,11 +124,6 @@ def assert_same(one, two, tolerance):
     assert (one.beta_, one.smoothing_) == (two.beta_, two.smoothing_)
 
 
-def test_without_a_client_there_is_an_error():
-    with pytest.raises(ValueError, match="there is no client"):
-        clone(ASPECTS).fit(in_blocks(X))
-
-
 def test_shares_of_observations_are_smoothed_as_in_memory(workers):
     shares = X / 7
     model = clone(ASPECTS).fit(in_blocks(shares, 30))
