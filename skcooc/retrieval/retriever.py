@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -154,7 +154,7 @@ class AspectRetriever(BaseEstimator):
         self.n_jobs, self.random_state = n_jobs, random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: TableLike | Sequence[str], y: object = None) -> AspectRetriever:
+    def fit(self, X: TableLike | Sequence[str], y: object = None) -> Self:
         """Fit the models and index the documents.
 
         Parameters

@@ -15,6 +15,7 @@ from skcooc.protocol import Array
 from skcooc.tables.frames import (
     Frame,
     checked_names,
+    complete,
     placed,
     repeated,
     reweighted,
@@ -131,7 +132,7 @@ class Dyads:
         UserWarning
             Where pairs are left out, with their number and the first of the unknown names.
         """
-        rows, columns = _complete(rows, "rows"), _complete(columns, "columns")
+        rows, columns = complete(rows, "rows"), complete(columns, "columns")
         n = np.ones(len(rows)) if counts is None else np.asarray(counts)
         if not len(rows) == len(columns) == len(n):
             raise ValueError(
@@ -282,21 +283,6 @@ class Dyads:
         names = {"row_names": frame.row_names, "column_names": frame.column_names}
         none = cls(sp.csr_array(frame.shape), **names)
         return none.like(rows, columns)
-
-
-def _complete(names: ArrayLike, side: str) -> Array:
-    """The names; ValueError where some are None or NaN, as pandas reads empty fields and "null"."""
-    names = np.asarray(names)
-    if names.dtype.kind not in "Of":
-        return names
-    missing = np.array([name is None or name != name for name in names], dtype=bool)
-    if missing.any():
-        raise ValueError(
-            f"{missing.sum()} of {len(names)} {side} have no name, the first at position "
-            f"{missing.argmax()}: leave these pairs out, or read names as strings, such as by "
-            "pandas.read_csv(..., keep_default_na=False)."
-        )
-    return names
 
 
 def _named(frame: Any, name: str) -> Any:

@@ -107,6 +107,21 @@ def repeated(counts: Any, *indices: Any) -> tuple[Any, ...]:
     return *(np.repeat(index, repeats) for index in indices), weights
 
 
+def complete(names: ArrayLike, side: str) -> Array:
+    """The names; ValueError where some are None or NaN, as pandas reads empty fields and "null"."""
+    names = np.asarray(names)
+    if names.dtype.kind not in "Of":
+        return names
+    missing = np.array([name is None or name != name for name in names], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"{missing.sum()} of {len(names)} {side} have no name, the first at position "
+            f"{missing.argmax()}: leave these pairs out, or read names as strings, such as by "
+            "pandas.read_csv(..., keep_default_na=False)."
+        )
+    return names
+
+
 def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
     """Names as an array; ValueError where there are more or fewer than the size."""
     if names is None:
