@@ -30,13 +30,18 @@ def best_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Ge
     """
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
-    leg = Leg(model, X, usual_beta(model, X), FIRST_ITERATIONS, 0.1 * START_TOL)
+    leg = _first_leg(model, X)
     n_runs = min(MOST, max(FEWEST, CLUSTERS // model.n_clusters))
     states = [_joined_start(model, leg, rng) for _ in range(n_runs)]
     for n_iter in ROUNDS:
         ended = ranked([_run(replace(leg, max_iter=n_iter), rng, state) for state in states])
         states = ended[: (len(ended) + 1) // 2]
     return states[0]
+
+
+def short_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
+    """One such run, without a race."""
+    return _joined_start(model, _first_leg(model, X), rng)
 
 
 def soft_start(
@@ -93,6 +98,10 @@ def _ward(overlaps: Array) -> Array:
     cost: Array = weights * (2 - 2 * cosines)
     np.fill_diagonal(cost, np.inf)
     return cost
+
+
+def _first_leg(model: Joinable[Params, Statistics], X: Counts) -> Leg:
+    return Leg(model, X, usual_beta(model, X), FIRST_ITERATIONS, 0.1 * START_TOL)
 
 
 def _joined_start(model: Joinable[Params, Statistics], leg: Leg, rng: np.random.Generator) -> State:
