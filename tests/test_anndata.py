@@ -55,7 +55,7 @@ def test_a_layer_some_genes_and_weights(adata, X):
     assert adata.uns["programs"]["params"] == {"model": "AspectModel"} | options
     np.testing.assert_allclose(adata.uns["programs"]["shares"].sum(), 1)
     further = anndata.AnnData(X[:7])
-    add_topics(further, found, mask_var=genes)
+    add_topics(further, found)
     np.testing.assert_array_equal(further.obsm["X_topics"], found.transform(X[:7, genes]))
 
 
@@ -75,7 +75,7 @@ def test_it_can_be_written_and_read(adata, tmp_path):
 
 @pytest.mark.parametrize("mask_var", [None, "highly_variable"])
 def test_a_file_is_read_in_blocks(adata, tmp_path, mask_var, monkeypatch):
-    monkeypatch.setattr("skcooc.anndata.topics.CELLS", 25)
+    monkeypatch.setattr("skcooc.anndata.counts.CELLS", 25)
     adata.write_h5ad(tmp_path / "cells.h5ad")
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
     found = fit_topics(backed, AspectModel(3, beta=0.9, random_state=0), mask_var=mask_var)
@@ -125,7 +125,7 @@ def test_dask_arrays_stay_lazy(adata, X):
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.Client(processes=False, **options):
         found = fit_topics(adata, model(), mask_var="highly_variable")
-        add_topics(adata, found, mask_var="highly_variable", key_added="again")
+        add_topics(adata, found, key_added="again")
     expected = model().fit(X[:, np.asarray(adata.var["highly_variable"])]).embedding_
     np.testing.assert_allclose(adata.obsm["X_topics"], expected, atol=1e-3)
     np.testing.assert_allclose(adata.obsm["again"], adata.obsm["X_topics"], atol=0.05)
