@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CELLS = 10_000  # of a block of a table that is in a file
 LARGEST_LOG = 25.0  # log1p of 7e10 counts
+MOST = 0.5  # of the counts are no whole numbers where they may be none
 ALIKE = 1e-3  # relative difference of the sums of cells that were scaled to one total
 HINT = "Give the layer with raw counts, as in layer='counts'."
 
@@ -82,7 +83,8 @@ def _check(X: Any, genes: Array) -> None:
     if (least := values.min(initial=0)) < 0:
         raise ValueError(f"Counts are negative, such as {least:g}: they were scaled. {HINT}")
     few = values[:CELLS]
-    if not (few != np.floor(few)).any():
+    few = few[few > 0]
+    if not len(few) or np.mean(few != np.floor(few)) < MOST:
         return
     if values.max(initial=0) < LARGEST_LOG:
         looks = f"none is above {LARGEST_LOG:g}, as if they were normalised and logarithms"
@@ -99,4 +101,6 @@ def _is_scaled(sums: Array) -> bool:
 
 
 def _warn(looks: str) -> None:
-    warnings.warn(f"The counts are no whole numbers, and {looks} {HINT}", UserWarning, stacklevel=5)
+    warnings.warn(
+        f"Most counts are no whole numbers, and {looks} {HINT}", UserWarning, stacklevel=5
+    )

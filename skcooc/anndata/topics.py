@@ -76,16 +76,17 @@ def fit_topics(
     ValueError
         Where counts are negative, as of scaled data, or ``mask_var`` has another shape.
     TypeError
-        Where the estimator has no ``transform``.
+        Where the estimator has no ``transform``, or cells are in a file and it has no
+        ``partial_fit``.
 
     Warns
     -----
     UserWarning
-        Where counts are no whole numbers, and either none is above 25, as of logarithms, or all
-        cells have the same total, to a thousandth, as of ``scanpy.pp.normalize_total``. Totals are
-        those of all genes. Other fractions, as of counts that were corrected, are taken as they
-        are. Of a table in a file the first cells are looked at; of dask arrays none. Also where
-        steps of a pipeline do not say which genes they keep: there is no ``varm`` then.
+        Where most counts are no whole numbers, and either none is above 25, as of logarithms, or
+        all cells have the same total, to a thousandth, as of ``scanpy.pp.normalize_total``. Totals
+        are those of all genes. Other fractions, as of corrected counts, are taken as they are. Of
+        a table in a file the first cells are looked at; of dask arrays none. Also where steps of a
+        pipeline do not say which genes they keep: there is no ``varm`` then.
 
     See Also
     --------
@@ -107,6 +108,7 @@ def fit_topics(
     _check_transforms(model)
     genes = chosen(adata, mask_var)
     X, names = counts_of(adata, layer, genes), adata.var_names[genes]
+    _check_blocks(model, X)
     model.fit(X, **({} if sample_weight is None else {"sample_weight": sample_weight}))
     learn(model, names)
     found = unwrap(model, "components_")
@@ -170,6 +172,15 @@ def _check_transforms(model: Any) -> None:
         raise TypeError(
             f"{type(model).__name__} has no transform, which gives the mixtures of cells. "
             "Pipelines have it where their last step has, and searches with refit=True."
+        )
+
+
+def _check_blocks(model: Any, X: TableLike) -> None:
+    """TypeError where a model cannot read cells in blocks."""
+    if isinstance(X, RowBlocks) and not hasattr(model, "partial_fit"):
+        raise TypeError(
+            f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted: "
+            "bring them into memory, by adata.to_memory()."
         )
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skcooc.inspection.labels import Names, numbered
-from skcooc.protocol import Array
+from skcooc.protocol import Array, refuse_anndata
 
 NEARLY = 1e-3  # by which sums of shares may differ from one
 
@@ -46,6 +46,8 @@ class Mixtures:
     ValueError
         Where rows do not sum to one, or there are not as many names as topics, or observations of
         other rows.
+    TypeError
+        Where an AnnData is given, and not the mixtures in it.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class Mixtures:
         *,
         names: Names | None = None,
     ) -> None:
+        refuse_anndata(mixtures, "mixtures", "mixtures: give adata.obsm['X_topics'].")
         self.embedding_ = check_array(mixtures, ensure_non_negative=True, input_name="mixtures")
         if (np.abs(self.embedding_.sum(axis=1) - 1) > NEARLY).any():
             raise ValueError("mixtures should be shares: rows that sum to one.")

@@ -59,7 +59,7 @@ def named(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
             f"{parameter} should be names of the {what}, and is {names}: the number that is shown "
             f"is {number}={names}."
         )
-    side = "var_names" if what == "columns" else "obs_names"
+    side = "obs_names" if parameter == "row_names" else "var_names"
     refuse_anndata(names, parameter, f"names: give adata.{side}.")
     checked = np.asarray(names, dtype=object)
     if checked.shape != (n,):

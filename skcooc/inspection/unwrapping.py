@@ -39,11 +39,12 @@ class Unwrapped:
         ValueError where there are not as many as columns.
         """
         n_columns = np.shape(self.model.components_)[1]
-        if feature_names is None:
-            feature_names = self._own_names()
-        if feature_names is None:
-            feature_names = [f"x{j}" for j in range(n_columns)]
-        return named(feature_names, n_columns, "feature_names", "columns")
+        own = self._own_names()
+        if feature_names is not None:
+            what = "columns" if own is None else "columns, whose names it knows"
+            return named(feature_names, n_columns, "feature_names", what)
+        default = [f"x{j}" for j in range(n_columns)]
+        return named(default if own is None else own, n_columns, "feature_names", "columns")
 
     def _own_names(self) -> ArrayLike | None:
         """Names of the columns that come out of the steps, else those seen in fit."""

@@ -127,7 +127,7 @@ def _checked(X: TableLike, model: Any) -> CSR:
     )
     counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]
     if counts.shape[1] != n_columns:
-        which = ", its feature_names_in_" if hasattr(model, "feature_names_in_") else ""
+        which = ", named by its feature_names_in_" if hasattr(model, "feature_names_in_") else ""
         raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}{which}.")
     if not counts.sum():
         raise ValueError("X holds no observations to show: all entries are zero.")
