@@ -69,6 +69,12 @@ def test_a_layer_some_genes_and_weights(adata, X):
     np.testing.assert_array_equal(further.obsm["X_topics"], found.transform(X[:7, genes]))
 
 
+def test_names_are_those_shown_where_topics_differ_in_size(adata, X):
+    weights = 1 + 5 * (model().fit(X).embedding_.argmax(axis=1) == 1)
+    found = fit_topics(adata, model(), sample_weight=weights)
+    assert adata.uns["topics"]["names"].tolist() == name_topics(found)
+
+
 @pytest.mark.parametrize("estimator", [AsymmetricClustering(3, beta=1.0), RowMemory(model())])
 def test_other_estimators(adata, estimator):
     fit_topics(adata, estimator)
@@ -154,6 +160,15 @@ def test_genes_are_found_by_their_names(adata, X):
     np.testing.assert_allclose(of["shares"], counts / counts.sum() @ expected, rtol=1e-6)
     assert of["names"].tolist() == adata.uns["topics"]["names"].tolist()
     assert of["params"] == {"model": "AspectModel", "layer": "counts"}
+
+
+def test_genes_of_a_file_are_found_by_their_names(adata, X, tmp_path):
+    found = fit_topics(adata, model())
+    adata[:, ::-1].copy().write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    add_topics(backed, found)
+    np.testing.assert_array_equal(backed.obsm["X_topics"], model().fit(X).transform(X))
+    backed.file.close()
 
 
 def test_genes_that_are_lacking_are_named(adata):
@@ -259,6 +274,13 @@ def test_cells_scaled_to_one_total_are_warned_of(adata, container):
     for options in ({}, {"mask_var": "highly_variable"}):
         with pytest.warns(UserWarning, match="all cells have the same total"):
             fit_topics(adata, model(), **options)
+    some = adata[:, 7:].copy()
+    with pytest.warns(UserWarning, match="whole multiples of a number of its own"):
+        fit_topics(some, model())
+    some.X = scaled.toarray()[:, 7:] * np.random.default_rng(0).uniform(0.7, 1, some.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        fit_topics(some, model())
 
 
 def soft(X, rng):

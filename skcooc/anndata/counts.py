@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 CELLS = 10_000  # of a block of a table that is in a file
 LARGEST_LOG = 25.0  # log1p of 7e10 counts
 MOST = 0.5  # of the counts are no whole numbers where they may be none
+FEW = 1000  # cells that are looked at for units
+TOLD, NEARLY, NEARLY_ALL = 10, 0.02, 0.9  # ratios, their distance from whole ones, how many
 ALIKE = 1e-3  # relative difference of the sums of cells that were scaled to one total
+SCALED = ", as if they were normalised. Then cells of few molecules count as those of many."
 HINT = "Give the layer with raw counts, as in layer='counts'."
 
 
@@ -89,15 +92,34 @@ def _check(X: Any, genes: Array) -> None:
     if values.max(initial=0) < LARGEST_LOG:
         looks = f"none is above {LARGEST_LOG:g}, as if they were normalised and logarithms"
         _warn(f"{looks}. Mixtures of logarithms mean little.")
-    elif _is_scaled(row_sums(X)):
-        looks = "all cells have the same total, as if they were normalised"
-        _warn(f"{looks}. Then cells of few molecules count for as much as those of many.")
+    elif _have_one_total(row_sums(X)):
+        _warn(f"all cells have the same total{SCALED}")
+    elif _have_units(chosen):
+        _warn(f"those of each cell are whole multiples of a number of its own{SCALED}")
 
 
-def _is_scaled(sums: Array) -> bool:
-    """Whether all cells with counts have one total; of a single cell it cannot be known."""
+def _have_one_total(sums: Array) -> bool:
+    """Whether all cells with counts have the same; of a single cell it cannot be known."""
     sums = sums[sums > 0]
     return len(sums) > 1 and bool(np.ptp(sums) <= ALIKE * sums.max())
+
+
+def _have_units(X: Any) -> bool:
+    """Whether counts are multiples of the least of their cell, and these of no common number."""
+    cells = sp.csr_array(X[:FEW], copy=True)
+    cells.eliminate_zeros()
+    if not cells.nnz:
+        return False
+    per_cell = np.diff(cells.indptr)
+    units = np.minimum.reduceat(cells.data, cells.indptr[:-1][per_cell > 0])
+    multiples = cells.data / np.repeat(units, per_cell[per_cell > 0])
+    return _are_whole(multiples) and not _are_whole(units / units.min())
+
+
+def _are_whole(ratios: Array) -> bool:
+    """Whether most of those that are small enough to tell are whole numbers."""
+    small = ratios[ratios < TOLD]
+    return bool(np.mean(np.abs(small - np.rint(small)) < NEARLY) > NEARLY_ALL)
 
 
 def _warn(looks: str) -> None:

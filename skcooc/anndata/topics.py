@@ -82,11 +82,12 @@ def fit_topics(
     Warns
     -----
     UserWarning
-        Where most counts are no whole numbers, and either none is above 25, as of logarithms, or
-        all cells have the same total, to a thousandth, as of ``scanpy.pp.normalize_total``. Totals
-        are those of all genes. Other fractions, as of corrected counts, are taken as they are. Of
-        a table in a file the first cells are looked at; of dask arrays none. Also where steps of a
-        pipeline do not say which genes they keep: there is no ``varm`` then.
+        Where most counts are no whole numbers, and either none is above 25, as of logarithms; or
+        all cells have the same total, to a thousandth, or counts of each are multiples of a number
+        of its own, as of ``scanpy.pp.normalize_total``. Totals are those of all genes. Other
+        fractions, as of corrected counts, are taken as they are. Of a table in a file the first
+        cells are looked at; of dask arrays none. Also where steps of a pipeline do not say which
+        genes they keep: there is no ``varm`` then.
 
     See Also
     --------
@@ -208,7 +209,7 @@ def _add(
         adata.varm[key_added or "topics"] = components
     params = {"model": type(model).__name__, **asked}
     adata.uns[key_added or "topics"] = {
-        "names": np.asarray(_names(found, shares), dtype=object),
+        "names": np.asarray(_names(found), dtype=object),
         "shares": shares,
         "params": {name: value for name, value in params.items() if value is not None},
     }
@@ -221,11 +222,12 @@ def _components(model: Any) -> Array:
     return distributions(model.components_)
 
 
-def _names(found: Unwrapped, shares: Array) -> list[str]:
+def _names(found: Unwrapped) -> list[str]:
     """As `name_topics` and all that shows the model have them."""
-    model = found.model
-    weights = masses(model) if hasattr(model, "row_distribution_") else shares
-    return named_topics(model, _components(model).astype(float), weights, found.column_names())
+    model, components = found.model, _components(found.model)
+    kept = hasattr(model, "row_distribution_")  # or else they are of equal size
+    weights = masses(model) if kept else np.full(len(components), 1 / len(components))
+    return named_topics(model, components.astype(float), weights, found.column_names())
 
 
 def _warn_of_columns(model: Any) -> None:
