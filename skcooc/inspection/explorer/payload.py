@@ -14,7 +14,7 @@ from skcooc.inspection.explorer.reading import Subject
 from skcooc.inspection.explorer.shares import LEVEL, N_RESAMPLES, Shown, by_group, by_time
 from skcooc.inspection.explorer.topics import short
 from skcooc.inspection.places import places
-from skcooc.inspection.resampling import Mass, shares
+from skcooc.inspection.resampling import FEW, Mass, shares
 from skcooc.protocol import Array
 
 MOST_FEATURES = 6000  # that can be searched
@@ -174,6 +174,7 @@ def _facts(
         "held_out": documents.is_held_out(subject),
         "median": short(float(np.median(known))) if len(known) else None,
         "least": topics.LEAST,
+        "few": FEW,
         "texts": subject.texts is not None,
         "cut": limit if longest > limit else None,
     }

@@ -32,7 +32,7 @@ function lines(kind, k, order) {
 
 const heads = (what) => [what, "", ["share, and 95 % interval", "number"], [rowNouns, "number optional"]];
 
-const FEW = 5; // rows of a time, below which its interval sets no scale
+const FEW = data.facts.few; // rows of a time, below which its interval sets no scale
 
 // Up to where shares are drawn: the interval of no time of few rows has a say, if there are others.
 function top(k) {
