@@ -3,7 +3,7 @@
 function blocksView() {
   const { rows, columns } = data.blocks;
   const narrow = room() < 700;
-  const [left, top] = narrow ? [84, 84] : [110, 100];
+  const [left, top] = narrow ? [88, 84] : [118, 100];
   const right = narrow ? 24 : 40;
   const width = Math.min(room(), left + 28 * columns.length + right);
   const cell = (width - left - right) / columns.length;
@@ -30,7 +30,7 @@ function blocksView() {
   }
   const grid = svg("svg", { class: "blocks", width, height, viewBox: `0 0 ${width} ${height}`, role: "grid",
     "aria-label": `Associations of clusters of ${rowNouns} and of ${columnNouns}`, onkeydown: (event) => moved(event, choose, rows, columns) },
-  cells.map((line) => svg("g", { role: "row" }, line)), sideWords(left, top, cell, high, narrow ? 11 : 15), frame);
+  cells.map((line) => svg("g", { role: "row" }, line)), sideWords(left, top, cell, high, narrow ? 10 : 15), frame);
   const [c, d] = state.block ? state.block.split("-").map(Number) : strongest(rows, columns);
   mark(Math.max(rows.indexOf(c), 0), Math.max(columns.indexOf(d), 0));
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "Blocks"),

@@ -17,7 +17,7 @@ function members(side, c) {
   const show = (text) => {
     const wanted = text.trim().toLowerCase();
     const found = names.filter((name) => name.toLowerCase().includes(wanted));
-    clear(list, found.length ? paged(found, { first: AT_FIRST, more: 500, within: "ul" }, (name) => el("li", {}, name))
+    clear(list, found.length ? paged(found, { first: AT_FIRST, more: 500, within: "ul" }, (name) => el("li", {}, breakable(name)))
       : el("p", { class: "quiet" }, "None."));
     return found.length;
   };
