@@ -129,15 +129,16 @@ def save(path: Path | str | None, results: Mapping[str, Any]) -> None:
     Path(path).write_text(content + "\n", encoding="utf-8")
 
 
-def save_picture(figure: Any, path: Path, dpi: int = 120, colours: int = 128) -> None:
-    """A matplotlib figure as a PNG of few colours, a third of the size of one with all of them."""
+def save_picture(figure: Any, path: Path, dpi: int = 120, colours: int = 256) -> None:
+    """A matplotlib figure as a PNG of few colours, much smaller than one with all of them."""
     from PIL import Image  # matplotlib needs it too
 
     image = io.BytesIO()
     figure.savefig(image, dpi=dpi, bbox_inches="tight", pad_inches=0.05)
-    Image.open(image).convert("RGB").quantize(colours, dither=Image.Dither.NONE).save(
-        path, optimize=True
-    )
+    whole = Image.open(image)
+    opaque = whole.getchannel("A").getextrema()[0] == 255
+    few = (whole.convert("RGB") if opaque else whole).quantize(colours, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 def _plain(row: Row) -> Row:

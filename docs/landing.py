@@ -1,10 +1,11 @@
-"""The pictures of the first page, in light and in dark, and that of a page of `explore`.
+"""The pictures of the first page, in light and in dark, of a page of `explore`, and of the README.
 
-``python docs/landing.py`` draws them anew. The first are those of an example, drawn twice; the last
-needs Playwright and a Chromium.
+``python docs/landing.py`` draws them anew. The first are those of an example, drawn twice; that of
+the page needs Playwright and a Chromium, and that of the README the data of the Brown corpus.
 """
 
 import runpy
+import sys
 import tempfile
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from check_site import browser
 from skcooc.inspection import explore
 
 DOCS = Path(__file__).parent
+sys.path.append(str(DOCS.parent))  # benchmarks, as the example needs them
+
+from benchmarks.reporting import save_picture  # noqa: E402
+
 NAMES = "topics", "coclusters", "tree"
 STYLES = {"light": "default", "dark": "dark_background"}
 
@@ -44,7 +49,15 @@ def photograph() -> None:
         page.screenshot(path=DOCS / "landing" / "explorer.png")
 
 
+def pairs() -> None:
+    """The picture of the README, which an example draws."""
+    found = runpy.run_path(str(DOCS / "examples" / "plot_adjectives_and_nouns.py"))
+    save_picture(found["display"].figure_, DOCS / "association.png", dpi=130)
+    plt.close("all")
+
+
 if __name__ == "__main__":
     for scheme, style in STYLES.items():
         draw(scheme, style)
     photograph()
+    pairs()

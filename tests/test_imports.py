@@ -47,7 +47,7 @@ ALLOWED = {
     "metrics": {"heldout", "protocol", "tables"},
     "inspection": {"hierarchy", "protocol", "simplex"},
     "plotting": {"hierarchy", "inspection", "protocol", "tables"},
-    "anndata": {"protocol", "tables"},
+    "anndata": {"inspection", "protocol", "tables"},
     "datasets": {"hierarchy", "protocol"},
 }
 ANYTHING = {"__init__", "__main__", "cli"}

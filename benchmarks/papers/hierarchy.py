@@ -40,7 +40,7 @@ from skcooc import AsymmetricClustering, ClusterAbstraction, Dyads
 from skcooc.datasets import make_cooccurrences
 from skcooc.inspection import characteristic_features
 from skcooc.model_selection import split_observations
-from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
+from skcooc.plotting import AbstractionDisplay, HierarchyDisplay, SplitsDisplay, style
 
 Row = dict[str, Any]
 
@@ -91,11 +91,12 @@ def draw(model: Any, words: np.ndarray, folder: Path) -> None:
     from matplotlib import pyplot as plt
 
     tree = HierarchyDisplay.from_estimator(model, words, order="probable")
-    tree.figure_.savefig(folder / "hierarchy.png", dpi=120)
-    figure, axes = plt.subplots(len(WORDS), 1, figsize=(9.4, 7.5), layout="constrained")
-    for word, ax in zip(WORDS, axes, strict=True):
-        AbstractionDisplay.from_estimator(model, word, words, ax=ax)
-    figure.savefig(folder / "abstraction.png", dpi=120)
+    reporting.save_picture(tree.figure_, folder / "hierarchy.png")
+    with style():
+        figure, axes = plt.subplots(len(WORDS), 1, figsize=(9.4, 7.5), layout="constrained")
+        for word, ax in zip(WORDS, axes, strict=True):
+            AbstractionDisplay.from_estimator(model, word, words, ax=ax)
+    reporting.save_picture(figure, folder / "abstraction.png")
     plt.close("all")
 
 
@@ -133,7 +134,7 @@ def draw_splits(corpus: corpora.Corpus, folder: Path) -> None:
     """At which temperatures 16 clusters come apart."""
     model = ClusterAbstraction(16, tree="annealed", n_jobs=2, random_state=0).fit(corpus.X)
     display = SplitsDisplay.from_estimator(model, corpus.columns, order="probable")
-    display.figure_.savefig(folder / "splits.png", dpi=120)
+    reporting.save_picture(display.figure_, folder / "splits.png")
 
 
 def _on_split(corpus: corpora.Corpus, tree: str, K: int, seed: int) -> Row:
@@ -187,12 +188,13 @@ def draw_trees(models: dict[str, Any], words: np.ndarray, folder: Path) -> None:
     """Trees with their words, one below the other."""
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(len(models), 1, figsize=(7.6, 8.4))
-    figure.subplots_adjust(left=0, right=1, bottom=0, top=0.97, hspace=0.12)
-    for ax, (tree, model) in zip(axes, models.items(), strict=True):
-        ax.set_title(f'tree="{tree}": {TREES[tree]}', loc="left", fontsize=10)
-        features = characteristic_features(model, words, n_features=4)
-        HierarchyDisplay(model.tree_, features).plot(ax)
+    with style():
+        figure, axes = plt.subplots(len(models), 1, figsize=(7.6, 8.4))
+        figure.subplots_adjust(left=0, right=1, bottom=0, top=0.97, hspace=0.12)
+        for ax, (tree, model) in zip(axes, models.items(), strict=True):
+            ax.set_title(f'tree="{tree}": {TREES[tree]}', loc="left", fontsize=10)
+            features = characteristic_features(model, words, n_features=4)
+            HierarchyDisplay(model.tree_, features).plot(ax)
     reporting.save_picture(figure, folder / "trees.png", dpi=150)
     plt.close(figure)
 

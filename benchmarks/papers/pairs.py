@@ -69,8 +69,9 @@ def draw(options: argparse.Namespace) -> None:
     print(f"{kept.X.shape[0]} adjectives, {kept.X.shape[1]} nouns, {kept.X.sum()} pairs")
     print(f"mutual information of the clusters: {model.mutual_information_:.3f} nats")
     display = AssociationDisplay.from_estimator(
-        model, kept.X, kept.columns, kept.rows, n_features=3, fontsize=9
-    )
+        model, kept.X, kept.columns, kept.rows, n_features=3, fontsize=9,
+        sides=("adjectives", "nouns"),
+    )  # fmt: skip
     results = {"options": reporting.given(options)}
     rows = reporting.collect(clusters(model, display), options.output, results, "rows", None)
     reporting.print_table(rows)

@@ -26,7 +26,7 @@ from skcooc.datasets import make_cooccurrences
 from skcooc.metrics import perplexity, unigram
 from skcooc.model_selection import split_observations
 from skcooc.plotting import PerplexityDisplay
-from skcooc.plotting.perplexity import Curve
+from skcooc.plotting.curves import Curve
 
 SMOOTHING = 1e-3
 DPI = 90

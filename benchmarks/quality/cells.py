@@ -127,9 +127,10 @@ def averaged(X: sp.csr_array, K: int, seed: int) -> Found:
 
 
 def nmf(X: sp.csr_array, K: int, seed: int) -> Found:
-    """Of counts divided by depth, and by the standard deviation of each gene, as in cNMF.
+    """Of counts divided by the standard deviation of each gene, as in cNMF, and first by depth.
 
-    The best of five starts, since single ones get stuck; cNMF takes medians of many more.
+    cNMF itself does not divide by depth. The best of five starts, since single ones get stuck; cNMF
+    takes medians of many more.
     """
     shares = normalize(X, "l1")
     scale = np.sqrt(shares.power(2).mean(axis=0) - np.asarray(shares.mean(axis=0)) ** 2)

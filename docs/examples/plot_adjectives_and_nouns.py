@@ -42,16 +42,17 @@ import matplotlib.pyplot as plt
 
 from skcooc.plotting import AssociationDisplay
 
-display = AssociationDisplay.from_estimator(model, X, nouns, adjectives)
+sides = "adjectives", "nouns"
+display = AssociationDisplay.from_estimator(model, X, nouns, adjectives, sides=sides)
 plt.show()
 
 # %%
 # Many groups on one side go with mainly one on the other, as the memo found: *old* and *young* with
-# *man* and *woman*, colours with *house* and *eye*, *recent* and *early* with *year* and *day*. But
-# many groups are mixed: with few pairs for a word, one frequent pair decides where it belongs, and
-# brings in strangers. And some, such as that of *own* and *big*, go with almost everything. How
-# particular a cluster of adjectives is can be measured: by the divergence of the clusters of its
-# nouns from those of all adjectives, in nats.
+# *man* and *woman*, *open* and *front* with *side* and *room*, *recent* and *early* with *year*.
+# But many groups are mixed: with few pairs for a word, one frequent pair decides where it belongs,
+# and brings in strangers. And some, such as that of *own* and *true*, go with almost everything.
+# How particular a cluster of adjectives is can be measured: by the divergence of the clusters of
+# its nouns from those of all adjectives, in nats.
 share = model.joint_.sum(axis=1)
 log_c = np.log(model.association_, out=np.zeros_like(model.joint_), where=model.joint_ > 0)
 divergence = (model.joint_ * log_c).sum(axis=1) / share

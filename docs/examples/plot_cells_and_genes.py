@@ -44,7 +44,7 @@ print(np.corrcoef(use.T, adata.obsm["X_topics"].T)[:4, 4:].max(axis=1).round(3))
 # Each cell is a bar. One topic is there in all types: the cells that divide. Others are of one
 # programme alone, and have some of all topics all the same: topics come out further apart than
 # programmes are, which the counts cannot tell. Compare shares within a type; they are no amounts.
-table = distinguishing_features(model, adata.X, adata.var_names, n_features=2)
+table = distinguishing_features(model, adata.X, n_features=2)
 markers = table.groupby("component")["feature"].agg(", ".join).to_dict()
 StructureDisplay.from_estimator(model, {"type": adata.obs["type"]}, names=markers)
 
@@ -55,4 +55,4 @@ print(table[["component", "feature", "log_ratio", "low", "high"]].round(2).to_st
 
 # %%
 # Bars are P(gene given topic), marks P(gene).
-TopicsDisplay.from_estimator(model, feature_names=adata.var_names, names=markers)
+TopicsDisplay.from_estimator(model, names=markers)

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from skcooc.anndata.counts import counts_of, row_sums
+from skcooc.anndata.genes import chosen, fitted, learn, of_columns
+from skcooc.inspection.explorer.reading import ask, distributions
+from skcooc.inspection.labels import named_topics
+from skcooc.inspection.ranking import masses
+from skcooc.inspection.unwrapping import Unwrapped, unnamed, unwrap
 from skcooc.protocol import Array, TableLike
 from skcooc.tables import RowBlocks
-from skcooc.tables.reading import is_collection
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 Model = TypeVar("Model", bound=BaseEstimator)
-
-CELLS = 10_000  # of a block of a table that is in a file
-LARGEST_LOG = 25.0  # log1p of 7e10 counts
-HINT = "Give the layer with raw counts, as in layer='counts'."
 
 
 def fit_topics(
@@ -44,7 +42,9 @@ def fit_topics(
         blocks of cells, which need a model with ``partial_fit``. Layers and raw counts that
         anndata has read are in memory.
     model : estimator
-        Any estimator of skcooc with ``embedding_`` and ``components_``. It is fitted itself.
+        Any estimator with ``components_`` and ``transform``; or a pipeline, a search or another
+        estimator around one, whose model inside is what is shown. It is fitted itself. Of other
+        libraries, mixtures and components are made to sum to one.
     layer : str, default=None
         The layer with raw counts. None means ``adata.X``.
     mask_var : str or array-like of shape (M,), bool, default=None
@@ -58,15 +58,16 @@ def fit_topics(
     Returns
     -------
     model : estimator
-        The same, fitted. The AnnData has, if ``key_added`` is None,
+        The same, fitted, with the names of the genes as ``feature_names_in_``. The AnnData itself
+        has, if ``key_added`` is None,
 
         ``obsm["X_topics"]`` : array of shape (N, K)
             P(topic given cell).
         ``varm["topics"]`` : array of shape (M, K)
             P(gene given topic), zero of genes that are left out.
         ``uns["topics"]`` : dict
-            Names of the topics (``names``), their shares of all counts (``shares``), and what was
-            asked for (``params``).
+            Names of the topics (``names``), as :func:`skcooc.inspection.name_topics` makes them;
+            their shares of all counts (``shares``); and what was asked for (``params``).
 
     Raises
     ------
@@ -74,16 +75,24 @@ def fit_topics(
         Where there is no such layer, or no such column of ``adata.var``.
     ValueError
         Where counts are negative, as of scaled data, or ``mask_var`` has another shape.
+    TypeError
+        Where the estimator has no ``transform``, or cells are in a file and it has no
+        ``partial_fit``.
 
     Warns
     -----
     UserWarning
-        Where counts look like logarithms: small, and no whole numbers. Of a table in a file the
-        first cells are looked at; of dask arrays none.
+        Where most counts are no whole numbers, and either none is above 25, as of logarithms; or
+        all cells have the same total, to a thousandth, or counts of each are multiples of a number
+        of its own, as of ``scanpy.pp.normalize_total``. Totals are those of all genes. Other
+        fractions, as of corrected counts, are taken as they are. Of a table in a file the first
+        cells are looked at; of dask arrays none. Also where steps of a pipeline do not say which
+        genes they keep: there is no ``varm`` then.
 
     See Also
     --------
     add_topics : The same for other cells, with a fitted model.
+    skcooc.inspection.Mixtures : Cells of an AnnData, to be shown.
     skcooc.inspection.distinguishing_features : Genes that tell topics apart, with intervals.
 
     Examples
@@ -97,21 +106,18 @@ def fit_topics(
     >>> adata.obsm["X_topics"].shape, adata.varm["topics"].shape
     ((60, 3), (40, 3))
     """
-    genes = _genes(adata, mask_var)
-    X = _counts(adata, layer, genes)
-    model.fit(X, sample_weight=sample_weight)
-    mixtures = _folded_in(X, model) if isinstance(X, RowBlocks) else np.asarray(model.embedding_)
-    components = np.zeros((adata.n_vars, mixtures.shape[1]), dtype=mixtures.dtype)
-    components[genes] = np.asarray(model.components_).T
+    _check_transforms(model)
+    genes = chosen(adata, mask_var)
+    X, names = counts_of(adata, layer, genes), adata.var_names[genes]
+    _check_blocks(model, X)
+    model.fit(X, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+    learn(model, names)
+    found = unwrap(model, "components_")
+    kept = getattr(found.model, "embedding_", ())
+    mixtures = np.asarray(kept) if len(kept) == adata.n_obs else _folded_in(found, X)
     asked = {"layer": layer, "mask_var": mask_var if isinstance(mask_var, str) else None}
-    adata.obsm[key_added or "X_topics"] = mixtures
-    adata.varm[key_added or "topics"] = components
-    adata.uns[key_added or "topics"] = {
-        "names": np.asarray(model.get_feature_names_out(), dtype=object),
-        "shares": _shares(X, mixtures, sample_weight),
-        "params": {"model": type(model).__name__}
-        | {name: value for name, value in asked.items() if value is not None},
-    }
+    counts = row_sums(X) * (1 if sample_weight is None else np.asarray(sample_weight))
+    _add(adata, found, genes, mixtures, counts, key_added, asked)
     return model
 
 
@@ -120,7 +126,6 @@ def add_topics(
     model: BaseEstimator,
     *,
     layer: str | None = None,
-    mask_var: str | ArrayLike | None = None,
     key_added: str | None = None,
 ) -> None:
     """Add the mixtures of further cells under a fitted model.
@@ -128,16 +133,20 @@ def add_topics(
     Parameters
     ----------
     adata : AnnData of n cells
-        With the genes of the cells fitted, in the same order.
+        With the genes fitted, which are found by their names, in any order and among others. A
+        model that knows no names takes all genes, in their order.
     model : fitted estimator
         As ``fit_topics`` returns it.
-    layer, mask_var, key_added
-        As for :func:`fit_topics`.
+    layer, key_added
+        As for :func:`fit_topics`. The AnnData gets the same; shares are those of its own counts,
+        and genes that were not fitted have zeros.
 
     Raises
     ------
     KeyError, ValueError
-        As for :func:`fit_topics`; also where the number of genes is another.
+        As for :func:`fit_topics`; also where genes that were fitted are lacking.
+    TypeError
+        Where the model has no ``components_``.
 
     Examples
     --------
@@ -151,76 +160,80 @@ def add_topics(
     >>> further.obsm["X_topics"].shape
     (10, 3)
     """
-    X = _counts(adata, layer, _genes(adata, mask_var))
-    folded = _folded_in(X, model) if isinstance(X, RowBlocks) else model.transform(X)
-    adata.obsm[key_added or "X_topics"] = np.asarray(folded)
+    found = unwrap(model, "components_")
+    genes = fitted(adata, model)
+    X = counts_of(adata, layer, genes)
+    mixtures = _folded_in(found, X)
+    _add(adata, found, genes, mixtures, row_sums(X), key_added, {"layer": layer})
 
 
-@dataclass(frozen=True)
-class _BackedRows:
-    """The cells of a table that is in a file, in blocks."""
-
-    X: Any
-    genes: Array
-    shape: tuple[int, int]
-
-    def __len__(self) -> int:
-        return -(-self.shape[0] // CELLS)
-
-    def __iter__(self) -> Iterator[TableLike]:
-        for first in range(0, self.shape[0], CELLS):
-            yield self.X[first : first + CELLS][:, self.genes]
-
-
-def _genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:
-    """Positions of the genes that the model knows."""
-    if mask_var is None:
-        return np.arange(adata.n_vars)
-    mask = np.asarray(adata.var[mask_var] if isinstance(mask_var, str) else mask_var)
-    if mask.shape != (adata.n_vars,) or mask.dtype != bool:
-        raise ValueError(
-            f"mask_var should be a column of adata.var, or of shape ({adata.n_vars},), and bool."
-        )
-    return np.flatnonzero(mask)
-
-
-def _counts(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
-    """The counts, with a warning where they seem to be none."""
-    X = adata.X if layer is None else adata.layers[layer]
-    if X is None:
-        raise ValueError(f"adata.X is None. {HINT}")
-    if is_collection(X):
-        return X[:, genes]
-    if not isinstance(X, np.ndarray) and not sp.issparse(X):
-        _check(X[:CELLS][:, genes])
-        return RowBlocks(_BackedRows(X, genes, (adata.n_obs, len(genes))))
-    chosen = X if len(genes) == adata.n_vars else X[:, genes]
-    _check(chosen)
-    return chosen
-
-
-def _check(X: Any) -> None:
-    values = X.data if sp.issparse(X) else np.asarray(X).ravel()
-    if (least := values.min(initial=0)) < 0:
-        raise ValueError(f"Counts are negative, such as {least:g}: they were scaled. {HINT}")
-    few = values[:CELLS]
-    if values.max(initial=0) < LARGEST_LOG and (few != np.floor(few)).any():
-        warnings.warn(
-            f"The counts are no whole numbers, and none is above {LARGEST_LOG:g}, as if they were "
-            f"normalised and logarithms. Mixtures of logarithms mean little. {HINT}",
-            UserWarning,
-            stacklevel=4,
+def _check_transforms(model: Any) -> None:
+    """TypeError where a model would have no mixtures, before it is fitted for hours."""
+    if not hasattr(model, "transform"):
+        raise TypeError(
+            f"{type(model).__name__} has no transform, which gives the mixtures of cells. "
+            "Pipelines have it where their last step has, and searches with refit=True."
         )
 
 
-def _folded_in(X: RowBlocks, model: BaseEstimator) -> Array:
-    return np.vstack([model.transform(block) for block in X])
+def _check_blocks(model: Any, X: TableLike) -> None:
+    """TypeError where a model cannot read cells in blocks."""
+    if isinstance(X, RowBlocks) and not hasattr(model, "partial_fit"):
+        raise TypeError(
+            f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted: "
+            "bring them into memory, by adata.to_memory()."
+        )
 
 
-def _shares(X: TableLike, mixtures: Array, sample_weight: ArrayLike | None) -> Array:
-    """The share of all counts that each topic has."""
-    blocks = X if isinstance(X, RowBlocks) else [X]
-    sums = np.concatenate([np.asarray(block.sum(axis=1)).ravel() for block in blocks])
-    if sample_weight is not None:
-        sums = sums * np.asarray(sample_weight)
-    return (sums / sums.sum()) @ mixtures
+def _folded_in(found: Unwrapped, X: TableLike) -> Array:
+    """Mixtures of cells, (N, K), by the model inside."""
+    with unnamed():
+        blocks = [found.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
+    mixtures = np.vstack([ask(found.model, "transform", block) for block in blocks])
+    return mixtures if hasattr(found.model, "embedding_") else distributions(mixtures)
+
+
+def _add(
+    adata: AnnData, found: Unwrapped, genes: Array, mixtures: Array, counts: Array,
+    key_added: str | None, asked: dict[str, str | None],
+) -> None:  # fmt: skip
+    """What a model has found: of cells (N, K), of genes (M, K), and of topics."""
+    model, shares = found.model, counts / counts.sum() @ mixtures
+    adata.obsm[key_added or "X_topics"] = mixtures
+    columns = of_columns(found, adata.var_names[genes])
+    if columns is None:
+        _warn_of_columns(model)
+    else:
+        components = np.zeros((adata.n_vars, mixtures.shape[1]), dtype=mixtures.dtype)
+        components[genes[columns]] = _components(model).T
+        adata.varm[key_added or "topics"] = components
+    params = {"model": type(model).__name__, **asked}
+    adata.uns[key_added or "topics"] = {
+        "names": np.asarray(_names(found), dtype=object),
+        "shares": shares,
+        "params": {name: value for name, value in params.items() if value is not None},
+    }
+
+
+def _components(model: Any) -> Array:
+    """P(gene given topic), (K, M)."""
+    if hasattr(model, "embedding_"):
+        return np.asarray(model.components_)
+    return distributions(model.components_)
+
+
+def _names(found: Unwrapped) -> list[str]:
+    """As `name_topics` and all that shows the model have them."""
+    model, components = found.model, _components(found.model)
+    kept = hasattr(model, "row_distribution_")  # or else they are of equal size
+    weights = masses(model) if kept else np.full(len(components), 1 / len(components))
+    return named_topics(model, components.astype(float), weights, found.column_names())
+
+
+def _warn_of_columns(model: Any) -> None:
+    warnings.warn(
+        f"The steps before {type(model).__name__} do not say by get_feature_names_out which genes "
+        "its columns are: adata.varm has no topics.",
+        UserWarning,
+        stacklevel=4,
+    )

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.protocol import CSR
+from skcooc.protocol import CSR, refuse_anndata
 
 COMPRESSED = "csr", "csc", "bsr"
+FIT_ANNDATA = (
+    "counts: fit a model to those by skcooc.anndata.fit_topics(adata, model, layer='counts'), or "
+    "give adata.X itself."
+)
 LEAST, MOST = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost in float64
 
 
@@ -19,14 +23,9 @@ def sound(X: Any, name: str = "X") -> Any:
 
     Neither SciPy, unless it is asked, nor compiled loops look whether an index is one of the table:
     they would read and write wherever it leads. The arrays of a matrix are shared, not copied.
-    TypeError where it is an AnnData, which numpy would take apart cell by cell, for minutes.
+    TypeError where it is an AnnData.
     """
-    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(X).__mro__)
-    if ("anndata", "AnnData") in kinds:  # and not a view of its arrays
-        raise TypeError(
-            f"{name} is an {type(X).__name__}, which holds more than counts: fit a model to those "
-            "by skcooc.anndata.fit_topics(adata, model, layer='counts'), or give adata.X itself."
-        )
+    refuse_anndata(X, name, FIT_ANNDATA)
     if isinstance(X, np.ndarray) and not X.dtype.isnative:  # bytes in an order SciPy lacks
         return X.astype(X.dtype.newbyteorder("="))
     if not sp.issparse(X):

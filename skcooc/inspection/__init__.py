@@ -8,6 +8,7 @@ from skcooc.inspection.features import characteristic_features, node_top_feature
 from skcooc.inspection.labels import name_topics, set_names
 from skcooc.inspection.linkage import to_linkage
 from skcooc.inspection.merging import drop_topics, merge_topics
+from skcooc.inspection.mixtures import Mixtures
 from skcooc.inspection.pyldavis import to_pyldavis
 from skcooc.inspection.rows import nearest_rows, representative_rows
 from skcooc.inspection.shares import compare_shares, topic_shares
@@ -16,6 +17,7 @@ from skcooc.inspection.tables import describe
 
 __all__ = [
     "Explorer",
+    "Mixtures",
     "TopicStability",
     "characteristic_features",
     "compare_shares",

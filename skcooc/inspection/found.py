@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.inspection.features import OF_ROWS
 from skcooc.inspection.labels import Names, given, name_topics
+from skcooc.inspection.ranking import masses
 from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, FactorModel
 
@@ -28,7 +29,7 @@ class Found(NamedTuple):
     def weights(self) -> Array:
         """Share of the observations of each topic, (K,); P(z) where no rows are kept."""
         if not len(self.mixtures):
-            return np.asarray(self.model.weights_, dtype=np.float64)
+            return masses(self.model)
         return self.row_distribution @ self.mixtures
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcooc.inspection.dates import CURE, days_of, missing, written_days
-from skcooc.protocol import Array
+from skcooc.protocol import Array, refuse_anndata
 
 MOST_PERIODS = 24  # of which freq="auto" takes the shortest
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
@@ -92,6 +92,7 @@ def read(by: Any, parameter: str = "by") -> Column:
     """The values of an array, of a series, or of the one column of a dict or a data frame."""
     import narwhals.stable.v2 as narwhals  # scikit-learn needs it too; only tables do here
 
+    refuse_anndata(by, parameter, "labels: give a column of it, such as adata.obs['type'].")
     name = None
     if isinstance(by, Mapping):
         _check_one(list(by), parameter)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
 from skcooc.hierarchy import Tree
-from skcooc.protocol import Array, FactorModel, TableLike
+from skcooc.protocol import Array, FactorModel, TableLike, refuse_anndata
 
 HOW_MANY = [Interval(Integral, 0, None, closed="left")]  # columns or rows of each component
 
@@ -59,6 +59,8 @@ def named(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
             f"{parameter} should be names of the {what}, and is {names}: the number that is shown "
             f"is {number}={names}."
         )
+    side = "obs_names" if parameter == "row_names" else "var_names"
+    refuse_anndata(names, parameter, f"names: give adata.{side}.")
     checked = np.asarray(names, dtype=object)
     if checked.shape != (n,):
         raise ValueError(f"{parameter} has shape {checked.shape}, but the model has {n} {what}")

@@ -9,6 +9,7 @@ from scipy.special import rel_entr
 from sklearn.utils._param_validation import StrOptions
 
 from skcooc.inspection.names import most_probable
+from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, FactorModel
 
 Order = Literal["characteristic", "probable"]
@@ -47,8 +48,11 @@ def gains(q: Array, unigram: Array, parents: Array | None = None) -> Array:
 
 
 def masses(model: FactorModel) -> Array:
-    """P(z), the shares of the observations, (K,); the prior where no rows are kept."""
+    """P(z), the shares of the observations, (K,); where no rows are kept the prior.
+
+    An estimator around a model has that of the model.
+    """
     if not len(model.embedding_):
-        return np.asarray(model.weights_, dtype=np.float64)
+        return np.asarray(unwrap(model, "weights_").model.weights_, dtype=np.float64)
     shares = np.asarray(model.row_distribution_) @ np.asarray(model.embedding_)
     return np.asarray(shares, dtype=np.float64)

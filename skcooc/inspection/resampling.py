@@ -15,6 +15,7 @@ from scipy.stats import norm, t
 
 from skcooc.protocol import Array
 
+FEW = 5  # rows of a group, below which its interval sets no scale
 BLOCK = 8_000_000  # numbers in the largest array
 
 

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from skcooc.inspection.names import HOW_MANY, row_names_of
 from skcooc.inspection.unwrapping import unwrap
-from skcooc.protocol import Array, FactorModel
+from skcooc.protocol import Array, FactorModel, refuse_anndata
 
 
 @validate_params(
@@ -59,6 +59,7 @@ def nearest_rows(
     >>> distances.round(2)
     array([[0.1 , 0.63]])
     """
+    refuse_anndata(embedding, "embedding", "mixtures: give adata.obsm['X_topics'].")
     P = check_array(embedding, dtype=[np.float64, np.float32], ensure_non_negative=True)
     positions = np.arange(len(P))[np.atleast_1d(rows)]
     if not n_neighbors < len(P):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +13,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.inspection.names import named
-from skcooc.protocol import Array
+from skcooc.protocol import Array, refuse_anndata
 
+COUNTS_OF_CELLS = "counts: give adata.X, or the layer fitted, with the genes fitted."
 INSIDE = ("best_estimator_", "estimator_")  # of a search; of an estimator around one model
 
 
@@ -24,7 +27,8 @@ class Unwrapped:
     before: tuple[Any, ...] = ()  # the fitted steps, first to last
 
     def table(self, X: Any) -> Any:
-        """What the model is given, of what the pipeline is given."""
+        """What the model is given, of what the pipeline is given; TypeError for an AnnData."""
+        refuse_anndata(X, "X", COUNTS_OF_CELLS)
         for step in self.before:
             X = step.transform(X)
         return X
@@ -35,11 +39,12 @@ class Unwrapped:
         ValueError where there are not as many as columns.
         """
         n_columns = np.shape(self.model.components_)[1]
-        if feature_names is None:
-            feature_names = self._own_names()
-        if feature_names is None:
-            feature_names = [f"x{j}" for j in range(n_columns)]
-        return named(feature_names, n_columns, "feature_names", "columns")
+        own = self._own_names()
+        if feature_names is not None:
+            what = "columns" if own is None else "columns, whose names it knows"
+            return named(feature_names, n_columns, "feature_names", what)
+        default = [f"x{j}" for j in range(n_columns)]
+        return named(default if own is None else own, n_columns, "feature_names", "columns")
 
     def _own_names(self) -> ArrayLike | None:
         """Names of the columns that come out of the steps, else those seen in fit."""
@@ -86,6 +91,14 @@ def layers(given: Any) -> Iterator[Unwrapped]:
         if not _is_estimator(inside):
             return
         given = inside
+
+
+@contextmanager
+def unnamed() -> Iterator[None]:
+    """No warning that columns have no names, where it is known that they are those fitted."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
 
 
 def _is_estimator(step: Any) -> bool:

@@ -12,11 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from skcooc.heldout.scoring import halves
-from skcooc.metrics.unseen import known_of, nameless
+from skcooc.metrics.scorers import NOTHING_NEW, nameless, parted
 from skcooc.metrics.validation import check_observed
 from skcooc.protocol import Array, TableLike
-from skcooc.tables import Dyads, places, read_rows
+from skcooc.tables import Dyads, places
 
 
 def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
@@ -182,19 +181,20 @@ def _score(
     k: int,
 ) -> float:
     """Quality of the first k items of rows with something new."""
-    if isinstance(X, Dyads):
-        known, scored = known_of(X, observations, "make_ranking_scorer"), X.to_csr()
-        rows: Any = np.arange(scored.shape[0]) if X.row_names is None else X.row_names
-    else:
-        half, other = halves(read_rows(estimator, X))
-        rows, known, scored = half.table, half.table, other.table
+    known, scored = parted(estimator, X, observations, "make_ranking_scorer")
     new = sp.csr_array(scored - scored.multiply(known > 0))
     new.eliminate_zeros()
     if not new.nnz:
-        raise ValueError("X holds no observations to score: the known part has all their columns.")
+        raise ValueError(NOTHING_NEW)
     some = np.flatnonzero(np.diff(new.indptr))
+    rows = _fitted_rows(X) if isinstance(X, Dyads) else known
     items = nameless(estimator).recommend(rows[some], k).items
     return metric(new[some], _positions(_column_names(X), items), k)
+
+
+def _fitted_rows(X: Dyads) -> Array:
+    """The rows of dyads, as ``recommend`` takes them: their names or, without any, positions."""
+    return np.arange(X.table_shape[0]) if X.row_names is None else X.row_names
 
 
 def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:

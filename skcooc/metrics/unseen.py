@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,11 +10,11 @@ import numpy as np
 
 from skcooc.heldout import Factors, unseen
 from skcooc.heldout.predictors import smoothed
-from skcooc.heldout.scoring import halves
 from skcooc.heldout.unseen import Parts
+from skcooc.metrics.scorers import NOTHING_NEW, nameless, parted
 from skcooc.metrics.validation import check_observed
-from skcooc.protocol import CSR, Predictor, TableLike
-from skcooc.tables import Dyads, as_counts, check_same_table, read_rows
+from skcooc.protocol import Predictor, TableLike
+from skcooc.tables import Dyads, as_counts
 
 PREDICTS = "components_", "unigram_", "smoothing_"  # with what a model is scored
 
@@ -162,43 +161,15 @@ def _score(
             f"make_unseen_scorer scores fitted models of skcooc; {type(estimator).__name__} has no "
             f"{lacking[0]}."
         )
-    if isinstance(X, Dyads):
-        known = known_of(X, observations, "make_unseen_scorer")
-        scored, mixtures = X.to_csr(), estimator.embedding_
-    else:
-        half, other = halves(read_rows(estimator, X))
-        known, scored, mixtures = (
-            half.table,
-            other.table,
-            nameless(estimator).transform(half.table),
-        )
+    known, scored = parted(estimator, X, observations, "make_unseen_scorer")
+    fitted = isinstance(X, Dyads)
+    mixtures = estimator.embedding_ if fitted else nameless(estimator).transform(known)
     factors = Factors(np.asarray(mixtures), estimator.components_.T)
     predictor = smoothed(factors, estimator.unigram_, estimator.smoothing_)
     return _of_unseen(score_parts(scored, predictor, known))
 
 
-def known_of(X: Dyads, observations: Dyads | None, scorer: str) -> CSR:
-    """How many of the observations given to a scorer are not in X, as a table."""
-    if observations is None:
-        raise ValueError(
-            f"X holds Dyads: give {scorer} all observations that are divided into folds."
-        )
-    check_same_table(observations.frame, X, scorer)
-    all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (observations, X))
-    known = all_of_them - scored
-    if known.nnz and known.data.min() < 0:
-        raise ValueError(f"X holds observations that {scorer} was not given.")
-    return known
-
-
-def nameless(estimator: Any) -> Any:
-    """The estimator without names of columns, which have been compared already."""
-    nameless = copy.copy(estimator)
-    vars(nameless).pop("feature_names_in_", None)
-    return nameless
-
-
 def _of_unseen(parts: Parts) -> float:
     if np.isnan(parts.renormalised):
-        raise ValueError("X holds no observations to score: the known part has all their columns.")
+        raise ValueError(NOTHING_NEW)
     return parts.renormalised

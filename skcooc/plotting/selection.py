@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skcooc.inspection.unwrapping import unwrap
+from skcooc.plotting.axes import bare, sizes_across
 from skcooc.plotting.canvas import NEUTRAL, POINTS, Display, colours, styled
 from skcooc.protocol import Array
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from sklearn.model_selection._search import BaseSearchCV
 
 FONT, WIDTH, HEIGHT = 8.0, 460.0, 340.0  # points
-SPREAD = 4.0  # ratio of numbers of components above which their axis is logarithmic
 FALLING = "Still falling at {n}: these data name no number"
 FOUND = "Chosen: {n}"
 
@@ -186,25 +186,7 @@ class KSelectionDisplay(Display):
         n = self.measured.n_components
         style = "--" if self.still_falling else "-"
         ax.axvline(self.chosen, color=colours()[5], linewidth=0.9, linestyle=style, zorder=0)
-        if n[-1] >= SPREAD * n[0]:
-            ax.set_xscale("log")
-            ticks = _apart(n)
-            ax.set_xticks(ticks, [str(tick) for tick in ticks])
-            ax.minorticks_off()
+        sizes_across(ax, n)
         if ax in self.axes_[-1]:
             ax.set_xlabel("number of components K", fontsize=FONT)
-        ax.tick_params(labelsize=FONT)
-        ax.spines[["top", "right"]].set_visible(False)
-
-
-def _apart(n: Array, factor: float = 1.35) -> list[int]:
-    """Those of rising numbers that are far enough from each other to be written.
-
-    >>> _apart(np.array([2, 3, 5, 6, 7, 8]))
-    [2, 3, 5, 7]
-    """
-    kept = [int(n[0])]
-    for value in n[1:].tolist():
-        if value >= factor * kept[-1]:
-            kept.append(value)
-    return kept
+        bare(ax, FONT)

@@ -15,6 +15,7 @@ from skcooc.inspection.resampling import Shares
 from skcooc.inspection.shares import divided, resampled
 from skcooc.plotting.canvas import NEUTRAL, Display, colours, styled, text_width
 from skcooc.plotting.panels import ACROSS, FONT, cut, fold, head, panels, percent, titles
+from skcooc.plotting.scales import draw_beyond, draw_shares, legend, upper_end
 from skcooc.protocol import Array, FactorModel, RandomState
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ class SharesDisplay(Display):
 
     Each topic has a panel, in which a dashed line is its share of all observations. Where groups
     are numbers or dates, they are across, joined by a line, with the intervals as a band; others
-    are a dot each, with its interval. Panels have scales of their own.
+    are a dot each, with its interval. Panels have scales of their own, which groups of few rows, or
+    of few observations, do not set: their dots are hollow, and an arrow at the edge of a panel says
+    where a share or an interval goes on beyond it.
 
     Parameters
     ----------
@@ -43,6 +46,8 @@ class SharesDisplay(Display):
         Of the topics.
     overall : (K,) array
         Their shares of all observations.
+    masses : (G,) array
+        The observations of the groups, in counts or as shares of all.
 
     Attributes
     ----------
@@ -65,9 +70,11 @@ class SharesDisplay(Display):
     """
 
     def __init__(
-        self, division: Division, shares: Shares, names: Sequence[str], overall: Array
-    ) -> None:
-        self.division, self.shares, self.names, self.overall = division, shares, names, overall
+        self, division: Division, shares: Shares, names: Sequence[str], overall: Array,
+        masses: Array,
+    ) -> None:  # fmt: skip
+        self.division, self.shares, self.names = division, shares, names
+        self.overall, self.masses = overall, masses
 
     @classmethod
     def from_estimator(
@@ -108,7 +115,8 @@ class SharesDisplay(Display):
         shown = chosen(overall, topics)
         shares = resampled(of, n_resamples, level, random_state)
         shares = Shares(*(values[:, shown] for values in shares))
-        return cls(of.division, shares, [of.names[k] for k in shown], overall[shown]).plot()
+        masses = np.array([of.mass.rows[rows].sum() for rows in of.division.members])
+        return cls(of.division, shares, [of.names[k] for k in shown], overall[shown], masses).plot()
 
     @styled
     def plot(self) -> SharesDisplay:
@@ -134,8 +142,10 @@ class SharesDisplay(Display):
 
     def _caption(self, width: float) -> list[str]:
         """What is drawn, on lines of this width."""
+        each = range(len(self.names))
         own = "line: share; band" if self.division.ordered else "dot: share; line"
         said = f"{own}: interval of resampled rows; dashed: share in all rows"
+        said += legend(self._sizes, any(self._end(k) < self._of(k)[2].max() for k in each))
         said += "; scales differ" if len(self.names) > 1 else ""
         return fold(said, 0.9 * width, FONT + 1, 6)
 
@@ -143,6 +153,15 @@ class SharesDisplay(Display):
         """A topic: its shares, and the intervals; of groups of one row these are the shares."""
         share, low, high = (values[:, k] for values in self.shares)
         return share, np.where(np.isnan(low), share, low), np.where(np.isnan(high), share, high)
+
+    def _end(self, k: int) -> float:
+        """Where the axis of shares of a panel ends."""
+        share, _, high = self._of(k)
+        return upper_end(share, high, np.array(self._sizes), self.masses) or 1.0
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [len(rows) for rows in self.division.members]
 
     def _draw_line(self, ax: Axes, k: int) -> None:
         from matplotlib.ticker import MaxNLocator
@@ -152,8 +171,11 @@ class SharesDisplay(Display):
         blue, low, up = colours()[0], self.shares.low[:, k], self.shares.high[:, k]
         for run in runs(x):
             ax.fill_between(x[run], low[run], up[run], color=blue, alpha=0.3, linewidth=0)
-            ax.plot(x[run], share[run], ".-", color=blue, markersize=4)
-        ax.set_ylim(0, 1.08 * high.max() or 1)
+            ax.plot(x[run], share[run], color=blue)
+        end = self._end(k)
+        draw_shares(ax, x, share, np.array(self._sizes), blue, 3)
+        draw_beyond(ax, x[high > end], np.full((high > end).sum(), end), "^")
+        ax.set_ylim(0, end)
         percent(ax.yaxis)
         if x.dtype.kind == "M":
             shown = apart(x, self.division.labels)
@@ -165,8 +187,10 @@ class SharesDisplay(Display):
         y, (share, low, high) = np.arange(len(self.division.labels)), self._of(k)
         ax.axvline(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
         ax.hlines(y, low, high, color=colours()[0], linewidth=1.6)
-        ax.plot(share, y, "o", color=colours()[0], markersize=4)
-        ax.set(xlim=(0, 1.05 * high.max() or 1), ylim=(len(y) - 0.4, -0.6))
+        end = self._end(k)
+        draw_shares(ax, share, y, np.array(self._sizes), colours()[0], 4)
+        draw_beyond(ax, np.full((high > end).sum(), end), y[high > end], ">")
+        ax.set(xlim=(0, end), ylim=(len(y) - 0.4, -0.6))
         labels = [self._short(label) for label in self.division.labels]
         ax.set_yticks(y, labels, fontsize=FONT, parse_math=False)
         ax.tick_params("y", length=0)

@@ -19,6 +19,7 @@ from skcooc.protocol.equations import (
     Model,
     OnlineModel,
 )
+from skcooc.protocol.foreign import refuse_anndata
 from skcooc.protocol.models import Components, FactorModel, Predictor
 from skcooc.protocol.types import (
     CSR,
@@ -70,4 +71,5 @@ __all__ = [
     "T",
     "TableLike",
     "Triples",
+    "refuse_anndata",
 ]

@@ -3,6 +3,7 @@
 from argparse import Namespace
 from types import SimpleNamespace
 
+import matplotlib.figure
 import matplotlib.image
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from benchmarks import corpora
 from benchmarks.papers import case_study, pairs
 from benchmarks.papers.case_study import Study
+from benchmarks.reporting import save_picture
 from skcooc.datasets import make_cooccurrences
 
 
@@ -39,6 +41,18 @@ def test_pairs_are_drawn(corpus, monkeypatch, tmp_path, capsys):
     nats = [float(line.split()[0]) for line in capsys.readouterr().out.splitlines()[3:]]
     assert len(nats) == 3
     assert nats == sorted(nats, reverse=True)
+
+
+def test_a_saved_picture_has_nothing_behind_it_unless_it_had(tmp_path):
+    for face, alpha in (("none", 0), ("white", 1)):
+        figure = matplotlib.figure.Figure((2, 1), facecolor=face)
+        figure.text(0.1, 0.5, "text", color="red", fontsize=30)
+        save_picture(figure, tmp_path / "text.png")
+        pixels = matplotlib.image.imread(tmp_path / "text.png")
+        assert pixels[0, 0, 3] == alpha
+        assert (pixels[..., 3] > 0.98).sum() > 20
+        written = pixels[..., 3] * (1 - pixels[..., 1]) > 0.1  # not white, and there
+        assert pixels[written][:, 0].min() > 0.9  # red at its edges, too
 
 
 def test_clusters_are_in_the_order_of_the_groups(tmp_path):

@@ -31,9 +31,9 @@ def _which(X, rows):
     return [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in rows]
 
 
-def table(n_rows=24, seed=0):
+def table(n_rows=24, seed=0, n_columns=10):
     """Counts of the words; no row is empty, and no two are equal."""
-    counts = np.random.default_rng(seed).poisson(1.5, (n_rows, len(WORDS)))
+    counts = np.random.default_rng(seed).poisson(1.5, (n_rows, n_columns))
     counts[:, 0] += 1 + np.arange(n_rows) % 2
     return counts
 

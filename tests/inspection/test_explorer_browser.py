@@ -45,6 +45,8 @@ def files(tmp_path_factory):
     )  # fmt: skip
     tree.save(folder / "tree.html")
     explore(two_sided(X), X, feature_names=WORDS).save(folder / "blocks.html")
+    many, nouns = table(60, n_columns=400), [f"noun {j}" for j in range(400)]
+    explore(two_sided(many), many, nouns, sides=("adjectives", "nouns")).save(folder / "pairs.html")
     explore(
         stand_in(X), X, groups={"desk": SKEWED}, times=["2024-01", "2024-02", "2024-04"] * 7 + LATE,
         names=["a long name that ends in north", "a long name that ends in south", "tea"],
@@ -225,6 +227,23 @@ def test_blocks_are_walked_through_by_arrows(open_page):
     assert page.locator(".block tbody tr").count() > 0
     page.reload()
     assert page.locator(".block h2").inner_text() == second
+
+
+def test_all_members_of_a_cluster_are_found(open_page):
+    page = open_page("pairs.html")
+    assert "400 nouns" in page.locator("#summary").inner_text()
+    page.get_by_role("link", name="Blocks").click()
+    page.locator("#block-0-0").click()
+    assert page.locator(".block h2").inner_text() == "Adjectives 0, nouns 0"
+    nouns = page.locator(".members").nth(1).locator("li")
+    assert nouns.count() == 40
+    page.locator(".members").nth(1).get_by_role("button").click()
+    assert {int(name.split()[1]) for name in nouns.all_text_contents()} == set(range(0, 400, 2))
+    page.get_by_label("Filter nouns").fill("noun 39")
+    assert set(nouns.all_text_contents()) == {f"noun {j}" for j in range(390, 400, 2)}
+    page.get_by_label("Search").fill("noun 399")
+    page.get_by_role("link", name="Nouns 1").click()
+    assert page.locator(".block h2").inner_text().endswith("nouns 1")
 
 
 def test_in_a_notebook(open_page):

@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skcooc import AspectModel, AveragedModels, Dyads
 from skcooc.plotting import PerplexityDisplay
-from skcooc.plotting.perplexity import Curve
+from skcooc.plotting.curves import Curve
 from tests.plotting.boxes import outside, overlaps
 from tests.tables import planted
 

@@ -1,5 +1,7 @@
 """Pictures of the shares of topics in groups."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -33,8 +35,10 @@ def test_numbers_and_dates_are_across_and_gaps_are_not_bridged():
     display = SharesDisplay.from_estimator(MODEL, {"year": years}, topics=[3], random_state=0)
     table = topic_shares(MODEL, years, random_state=0)
     table = table[table["component"] == 3]
-    _, alone, line = display.ax_.lines
-    assert alone.get_xdata().tolist() == [1970]
+    _, alone, line, dots, hollow = display.ax_.lines
+    assert alone.get_xdata().tolist() == hollow.get_xdata().tolist() == [1970]
+    assert hollow.get_fillstyle() == "none"
+    np.testing.assert_array_equal(dots.get_xdata(), line.get_xdata())
     np.testing.assert_array_equal(line.get_xdata(), np.arange(1990, 1996))
     np.testing.assert_allclose(line.get_ydata(), table["share"][1:])
     band = display.ax_.collections[1].get_paths()[0].vertices
@@ -42,6 +46,52 @@ def test_numbers_and_dates_are_across_and_gaps_are_not_bridged():
         at_year = band[band[:, 0] == year, 1]
         assert {round(low, 9), round(high, 9)} <= set(at_year.round(9))
     assert display.figure_.get_supxlabel().startswith("year\nline: share; band:")
+
+
+def tiny_and_large(n_tiny):
+    """Shares of one topic: about .1 in five groups, and .9 in that of so many first rows."""
+    groups = np.arange(60) % 5
+    groups[:n_tiny] = 5
+    first = np.where(groups == 5, 0.9, 0.1 + 0.02 * np.cos(np.arange(60)))
+    joint = np.full(60, 1 / 60)
+    model = SimpleNamespace(
+        components_=MODEL.components_[:2],
+        embedding_=np.column_stack([first, 1 - first]),
+        row_distribution_=joint,
+        feature_names_in_=MODEL.feature_names_in_,
+    )
+    return model, groups
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_tiny_group_sets_no_scale_and_is_not_lost(labelled):
+    model, groups = tiny_and_large(2)
+    by = groups.astype(str) if labelled else groups
+    display = SharesDisplay.from_estimator(model, by, topics=[0], random_state=0)
+    ax, at = display.ax_, 0 if labelled else 1
+    end = (ax.get_xlim(), ax.get_ylim())[at][1]
+    assert 0.11 < end < 0.2
+    *_, hollow, arrow = ax.lines
+    assert hollow.get_xydata()[0].tolist() == ([0.9, 5] if labelled else [5, 0.9])
+    assert arrow.get_marker() == (">" if labelled else "^")
+    assert arrow.get_xydata()[0].tolist() == ([end, 5] if labelled else [5, end])
+    title = display.figure_.get_supxlabel()
+    assert "hollow: fewer than 5 rows; arrow:" in title.replace("\n", " ")
+
+
+def test_a_group_of_many_rows_is_seen_whole():
+    model, groups = tiny_and_large(20)
+    display = SharesDisplay.from_estimator(model, groups, topics=[0], random_state=0)
+    assert display.ax_.get_ylim()[1] > 0.9
+    assert not {"^", ">"} & {line.get_marker() for line in display.ax_.lines}
+    assert "arrow" not in display.figure_.get_supxlabel()
+
+
+def test_where_all_groups_are_tiny_all_shares_are_seen():
+    model = SimpleNamespace(**vars(tiny_and_large(2)[0]))
+    display = SharesDisplay.from_estimator(model, np.arange(60) // 3, topics=[0], random_state=0)
+    ends = [display.ax_.get_ylim()[1], *display.shares.share[:, 0]]
+    assert ends[0] > max(ends[1:])
 
 
 def test_no_text_overlaps_another_or_is_cut_off():

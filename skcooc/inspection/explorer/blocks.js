@@ -3,13 +3,13 @@
 function blocksView() {
   const { rows, columns } = data.blocks;
   const narrow = room() < 700;
-  const [left, top] = narrow ? [84, 84] : [110, 100];
+  const [left, top] = narrow ? [88, 84] : [118, 100];
   const right = narrow ? 24 : 40;
   const width = Math.min(room(), left + 28 * columns.length + right);
   const cell = (width - left - right) / columns.length;
   const high = Math.min(cell, 28);
   const height = top + high * rows.length;
-  const panel = el("section", { class: "block", "aria-live": "polite" });
+  const panel = el("section", { class: "block" });
   const cells = rows.map((c, i) => columns.map((d, j) => {
     const rect = svg("rect", { x: left + j * cell, y: top + i * high, width: cell, height: high,
       class: tone(c, d), role: "gridcell", tabindex: "-1", "aria-label": blockText(c, d), "data-at": `${i},${j}`,
@@ -29,19 +29,19 @@ function blocksView() {
     keep({ block: `${rows[i]}-${columns[j]}` });
   }
   const grid = svg("svg", { class: "blocks", width, height, viewBox: `0 0 ${width} ${height}`, role: "grid",
-    "aria-label": "Associations of clusters of rows and of columns", onkeydown: (event) => moved(event, choose, rows, columns) },
-  cells.map((line) => svg("g", { role: "row" }, line)), sideWords(left, top, cell, high, narrow ? 11 : 15), frame);
-  const [c, d] = state.block ? state.block.split("-").map(Number) : strongest();
+    "aria-label": `Associations of clusters of ${rowNouns} and of ${columnNouns}`, onkeydown: (event) => moved(event, choose, rows, columns) },
+  cells.map((line) => svg("g", { role: "row" }, line)), sideWords(left, top, cell, high, narrow ? 10 : 15), frame);
+  const [c, d] = state.block ? state.block.split("-").map(Number) : strongest(rows, columns);
   mark(Math.max(rows.indexOf(c), 0), Math.max(columns.indexOf(d), 0));
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, "Blocks"),
-    el("p", { class: "quiet" }, "Clusters of rows from top to bottom, clusters of columns from left to right. Red blocks are observed " +
+    el("p", { class: "quiet" }, `Clusters of ${rowNouns} from top to bottom, clusters of ${columnNouns} from left to right. Red blocks are observed ` +
       "more often than if both were independent, blue ones less often. Choose one, with the mouse or the arrow keys."),
     scale(), el("div", { class: "beside" }, grid, panel));
 }
 
-// The block with the largest part of the observations above what independence would give.
-function strongest() {
-  const { rows, columns, joint, log2 } = data.blocks;
+// Of these blocks that with the largest part of the observations above what independence would give.
+function strongest(rows, columns) {
+  const { joint, log2 } = data.blocks;
   const part = (c, d) => joint[c][d] * (log2[c][d] ?? 0);
   const all = rows.flatMap((c) => columns.map((d) => [c, d]));
   return all.reduce((best, at) => (part(...at) > part(...best) ? at : best));
@@ -54,8 +54,7 @@ const tone = (c, d) => {
 };
 
 const ratio = (c, d) => (data.blocks.log2[c][d] === null ? "never observed" : `association ${small(2 ** data.blocks.log2[c][d])}`);
-const blockText = (c, d) => `Rows ${c} (${commonest("row", c, 2)}) and columns ${d} (${commonest("column", d, 2)}): ${ratio(c, d)}`;
-const commonest = (side, c, n) => data.blocks[`${side}_members`][c][1].slice(0, n).join(", ");
+const blockText = (c, d) => `${capital(clusterText("row", c))} (${commonest("row", c, 2)}) and ${clusterText("column", d)} (${commonest("column", d, 2)}): ${ratio(c, d)}`;
 
 function moved(event, choose, rows, columns) {
   const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Enter: [0, 0], " ": [0, 0] }[event.key];
@@ -78,18 +77,17 @@ function sideWords(left, top, cell, high, longest) {
 
 const scale = () => el("ul", { class: "scale", "aria-label": "Colours" }, [-3, -2, -1, 0, 1, 2, 3].map((t) =>
   el("li", {}, svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, class: `t${t}` })),
-    ` ${t < 0 ? `1/${2 ** -t}` : 2 ** t}`)));
+    ` ${t < 0 ? `1/${2 ** -t}` : 2 ** t}`)), el("li", { class: "quiet" }, "times as often as by chance"));
 
 function block(c, d) {
   const { row_members, column_members, joint, pairs, columns } = data.blocks;
   const [total, examples] = pairs[c * columns.length + d];
-  const side = (title, [n, names]) => el("section", {}, el("h3", {}, `${title} (${count(n)})`),
-    el("p", {}, names.join(", "), n > names.length ? " …" : ""));
-  return el("div", {}, el("h2", {}, `Rows ${c}, columns ${d}`),
+  const lines = examples.map(([i, j, n]) => el("tr", {}, el("td", {}, row_members[c][1][i]),
+    el("td", {}, column_members[d][1][j]), el("td", { class: "number" }, count(n))));
+  return el("div", {}, el("h2", {}, `${capital(clusterText("row", c))}, ${clusterText("column", d)}`),
     el("p", {}, `${capital(ratio(c, d))}; ${percent(joint[c][d])} of all observations by the model; ${plural(total, "observation")} in the table.`),
-    el("div", { class: "sides" }, side("Rows", row_members[c]), side("Columns", column_members[d])),
-    el("h3", {}, "Commonest pairs"), examples.length
-      ? table("Commonest pairs", ["row", "column", ["observations", "number"]], examples.map(([row, column, n]) =>
-        el("tr", {}, el("td", {}, row), el("td", {}, column), el("td", { class: "number" }, count(n)))))
-      : el("p", { class: "quiet" }, "None of its pairs was observed."));
+    el("h3", {}, "Commonest pairs"), lines.length
+      ? table("Commonest pairs", [rowNouns, columnNouns, ["observations", "number"]], lines)
+      : el("p", { class: "quiet" }, "None of its pairs was observed."),
+    el("div", { class: "sides" }, members("row", c), members("column", d)));
 }

@@ -6,9 +6,9 @@ function documentsView() {
   const list = el("div", {});
   const show = (first) => {
     const found = selected();
-    clear(list, el("p", { class: "quiet", id: "found" }, `${plural(found.length, rowNoun)} of ${here()}`),
+    clear(list, el("p", { class: "quiet", id: "found" }, `${rowCount(found.length)} of ${here()}`),
       articles(found, state.topic === "" ? null : Number(state.topic)));
-    if (!first) say(plural(found.length, rowNoun));
+    if (!first) say(rowCount(found.length));
   };
   const change = (what) => { keep(what); show(false); };
   const options = [["", `any ${noun}`], ...byMass.map((k) => [String(k), nameOf(k)])];
@@ -63,15 +63,15 @@ function errors() {
   const step = (width - 20) / counts.length;
   const bars = counts.map((n, i) => svg("rect", { x: 10 + i * step, width: step - 1,
     y: 6 + (height - bottom - 6) * (1 - n / most), height: ((height - bottom - 6) * n) / most },
-  svg("title", {}, `${small(edges[i])} to ${small(edges[i + 1])}: ${plural(n, rowNoun)}`)));
+  svg("title", {}, `${small(edges[i])} to ${small(edges[i + 1])}: ${rowCount(n)}`)));
   const ticks = [0, 8, 16, 24].map((i) => svg("text", { x: 10 + i * step, y: height - 6,
     "text-anchor": i === 0 ? "start" : i === 24 ? "end" : "middle" }, small(edges[i])));
   const { held_out, median } = data.facts;
   const where = held_out ? "held out: half of each is folded in, and the other half is scored"
     : "in sample: on the observations that were fitted or folded in, so that it is lower than on new ones";
-  const said = `Perplexity of ${plural(data.facts.n_rows, rowNoun)}, from ${small(edges[0])} to ${small(edges.at(-1))}`;
+  const said = `Perplexity of ${rowCount(data.facts.n_rows)}, from ${small(edges[0])} to ${small(edges.at(-1))}`;
   return el("div", { class: "errors" },
-    el("p", {}, `Perplexity of each ${rowNoun}, ${where}. The median is ${small(median)}. ` +
-      "The smaller, the better predicted: 100 is as if each observation were one of 100 equally likely features."),
+    el("p", {}, `Perplexity of ${rowNouns}, one by one, ${where}. The median is ${small(median)}. ` +
+      `The smaller, the better predicted: 100 is as if each observation were one of 100 equally likely ${columnNouns}.`),
     svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said }, bars, ticks));
 }

@@ -31,7 +31,7 @@ const clear = (element, ...children) => {
 const say = (text) => { byId("said").textContent = text; };
 
 const count = (n) => n.toLocaleString("en", { maximumFractionDigits: 2 });
-const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+const plural = (n, noun, many = `${noun}s`) => `${count(n)} ${n === 1 ? noun : many}`;
 
 function percent(share) {
   const value = 100 * share;
@@ -45,8 +45,8 @@ function small(value) {
   return Math.abs(value) >= 1000 ? count(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-// A name that may go on in another line after a slash, a hyphen or a low line.
-const breakable = (name) => name.replace(/[/_-](?=.)/g, "$&\u200b");
+// A name that may go on in another line after a slash, a hyphen, a low line, or a dot in a word.
+const breakable = (name) => name.replace(/[/_-](?=.)|\.(?=\p{L})/gu, "$&\u200b");
 
 const field = (label, control) => el("label", { class: "field" }, el("span", {}, label), control);
 
@@ -67,3 +67,21 @@ const table = (caption, head, rows) =>
       return el(text ? "th" : "td", { scope: text ? "col" : null, class: kind, title: meaning }, text);
     }))),
     el("tbody", {}, rows));
+
+// What is made of items: the first ones, and more on demand.
+function paged(items, { first, more, within }, make) {
+  const list = el(within);
+  let shown = 0;
+  const button = el("button", { type: "button", onclick: () => add(more) });
+  function add(n) {
+    const next = items.slice(shown, shown + n).map(make);
+    const asked = shown > 0;
+    list.append(...next);
+    shown += next.length;
+    button.textContent = `Show more (${count(items.length - shown)} left)`;
+    button.hidden = shown >= items.length;
+    if (asked && next.length) { next[0].tabIndex = -1; next[0].focus(); }
+  }
+  add(first);
+  return [list, button];
+}

@@ -46,11 +46,11 @@ function bringIntoView(list, scrolled) {
 }
 
 const { n_rows, n_columns, n_observations, n_empty, model } = data.facts;
-byId("summary").textContent = `${model}: ${plural(data.topics.length, noun)}, ${plural(n_rows, rowNoun)}, ` +
-  `${plural(n_columns, "feature")}, ${plural(n_observations, "observation")}` +
-  (n_empty ? `; ${plural(n_empty, rowNoun)} without observations` : "");
+byId("summary").textContent = `${model}: ${plural(data.topics.length, noun)}, ${rowCount(n_rows)}, ` +
+  `${columnCount(n_columns)}, ${plural(n_observations, "observation")}` +
+  (n_empty ? `; ${rowCount(n_empty)} without observations` : "");
 
-byId("query").placeholder = `Search names, features, ${rowNouns}`;
+byId("query").placeholder = `Search names, ${columnNouns}, ${rowNouns}`;
 byId("query").addEventListener("input", (event) => {
   keep({ view: event.target.value.trim() ? "search" : "topics", q: event.target.value });
   draw();

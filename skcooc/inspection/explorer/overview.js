@@ -10,7 +10,7 @@ function opening() {
   const all = shown.length === byMass.length;
   return [
     el("h2", {}, all ? `All ${nouns} and their words` : `The largest ${shown.length} of ${byMass.length} ${nouns}`),
-    el("p", { class: "quiet" }, `Choose a ${noun} to see its features and ${rowNouns}.`,
+    el("p", { class: "quiet" }, `Choose a ${noun} to see its ${columnNouns} and ${rowNouns}.`,
       data.groups || data.times ? [" Where they are: ", link({ view: "shares" }, {}, SHARES), "."] : null),
     table(`The largest ${nouns}`, [noun, ["share", "number"], "words"], rows),
   ];

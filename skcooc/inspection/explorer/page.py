@@ -19,8 +19,8 @@ from skcooc.protocol import TableLike
 
 # In the order in which they are read: what comes later uses what is before.
 SCRIPTS = (
-    "dom", "state", "words", "shares", "overview", "topics", "map", "documents", "tree", "blocks",
-    "search", "about", "main",
+    "dom", "state", "words", "shares", "overview", "topics", "map", "documents", "tree", "members",
+    "blocks", "search", "about", "main",
 )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def explore(
     model: Any, X: TableLike, feature_names: ArrayLike | None = None,
     row_names: ArrayLike | None = None, *, texts: Sequence[str] | None = None,
     groups: Any = None, times: Any = None,
-    names: Names | None = None, title: str | None = None,
+    names: Names | None = None, title: str | None = None, sides: tuple[str, str] | None = None,
 ) -> Explorer:  # fmt: skip
     """A page to look through a fitted model: one HTML file that needs nothing else.
 
@@ -85,9 +85,9 @@ def explore(
     each topic its columns, its rows, its share in groups and over time; the shares of all topics in
     groups, those marked whose interval is above the share in all rows; a map of the topics; the
     rows, with the words of texts coloured by topic and how well each is predicted; the tree of a
-    `ClusterAbstraction` and the blocks of a `SymmetricClustering`; and a search. Long texts are cut
-    and rows sampled, so that the file of a large table is below 2 MB; the page says so where it is.
-    Jinja2 is needed: ``pip install 'skcooc[explore]'``.
+    `ClusterAbstraction`; the blocks of a `SymmetricClustering`, with all their members; and a
+    search. Long texts are cut and rows sampled, so that the file of a large table is below 2 MB;
+    the page says so where it is. Jinja2 is needed: ``pip install 'skcooc[explore]'``.
 
     Parameters
     ----------
@@ -118,6 +118,9 @@ def explore(
         it.
     title : str, default=None
         The heading of the page.
+    sides : pair of str, default=None
+        What the rows and the columns are, such as ("adjectives", "nouns"). None means documents, or
+        rows where there are no texts, and features.
 
     Returns
     -------
@@ -129,8 +132,8 @@ def explore(
     ImportError
         Where Jinja2 is not installed.
     ValueError
-        Where names, texts, groups or times are not as many as there are, or X has no observations
-        or other columns than the model.
+        Where names, texts, groups or times are not as many as there are, ``sides`` are not two, or
+        X has no observations or other columns than the model.
     TypeError
         Where the model has no components, or times are neither numbers nor dates.
 
@@ -163,11 +166,15 @@ def explore(
     >>> explorer.save("topics.html")  # doctest: +SKIP
     """
     environment()  # what is not installed shows before the work
+    if sides is not None and not (len(sides) == 2 and all(isinstance(s, str) for s in sides)):
+        raise ValueError(
+            f"sides should be what rows and columns are, as two strings; got {sides!r}."
+        )
     subject = read(model, X, texts, feature_names, row_names)
     made = named_topics(
         subject.model, subject.components, subject.weights, subject.columns, subject.names_fitted
     )
-    asked = Asked(given(names, made), groups, times)
+    asked = Asked(given(names, made), groups, times, sides)
     shown = payload(subject, asked)
     return Explorer(shown, f"{type(subject.model).__name__}" if title is None else title)
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.explorer import documents, structure, topics
+from skcooc.inspection.explorer import blocks, documents, topics, tree
 from skcooc.inspection.explorer.reading import Subject
 from skcooc.inspection.explorer.shares import LEVEL, N_RESAMPLES, Shown, by_group, by_time
 from skcooc.inspection.explorer.topics import short
 from skcooc.inspection.places import places
-from skcooc.inspection.resampling import Mass, shares
+from skcooc.inspection.resampling import FEW, Mass, shares
 from skcooc.protocol import Array
 
 MOST_FEATURES = 6000  # that can be searched
@@ -30,6 +30,7 @@ class Asked(NamedTuple):
     names: list[str]
     groups: ArrayLike | None = None
     times: ArrayLike | None = None
+    sides: tuple[str, str] | None = None  # what rows and columns are
 
 
 def payload(subject: Subject, asked: Asked) -> Payload:
@@ -37,19 +38,20 @@ def payload(subject: Subject, asked: Asked) -> Payload:
     divisions = _divisions(subject, asked)
     error = documents.perplexities(subject)
     representative = documents.representative(subject)
-    leaves = structure.leaf_rows(subject) if hasattr(subject.model, "tree_") else []
+    leaves = tree.leaf_rows(subject) if hasattr(subject.model, "tree_") else []
     rows = documents.chosen(subject, [*representative, *leaves], error)
     numbers = {i: number for number, i in enumerate(rows.tolist())}
     page = {
         **_topics(subject, asked.names),
         **_divided(subject, divisions, rows),
         "representative": [[numbers[i] for i in of_topic] for of_topic in representative],
-        "tree": structure.tree(subject, leaves, numbers) if leaves else None,
-        "blocks": structure.blocks(subject) if hasattr(subject.model, "association_") else None,
+        "tree": tree.tree(subject, leaves, numbers) if leaves else None,
+        "blocks": blocks.blocks(subject) if hasattr(subject.model, "association_") else None,
         "errors": documents.histogram(error),
     }
     listed, limit = _fitting(subject, rows, error, ROOM - size(page))
-    return {**page, "documents": listed, "facts": _facts(subject, error, limit, listed, page)}
+    facts = {**_facts(subject, error, limit, listed, page), "sides": asked.sides}
+    return {**page, "documents": listed, "facts": facts}
 
 
 def size(value: object) -> int:
@@ -172,6 +174,7 @@ def _facts(
         "held_out": documents.is_held_out(subject),
         "median": short(float(np.median(known))) if len(known) else None,
         "least": topics.LEAST,
+        "few": FEW,
         "texts": subject.texts is not None,
         "cut": limit if longest > limit else None,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skcooc.inspection.names import check_order, named, split
-from skcooc.inspection.unwrapping import Unwrapped, unwrap
+from skcooc.inspection.unwrapping import Unwrapped, unnamed, unwrap
 from skcooc.protocol import CSR, Array, TableLike
 
 LONGEST_NAME = 80  # characters of a name; what is longer is cut
@@ -93,8 +92,9 @@ def read(
     """What is to be shown; see `explore`."""
     found = unwrap(model, "components_")
     model, analyzer = found.model, _analyzer(found)
-    if found.before:
-        texts, X = _texts_of(X) if texts is None else texts, found.table(X)
+    if found.before and texts is None:
+        texts = _texts_of(X)
+    X = found.table(X)
     check_order(X, model)
     X, own_names = split(X)
     counts = _checked(X, model)
@@ -107,8 +107,8 @@ def read(
     columns = found.column_names(feature_names)
     return Subject(
         model, counts, fitted,
-        _distributions(model.embedding_ if fitted else ask(model, "transform", counts)),
-        _distributions(model.components_), np.array([_short(name) for name in columns]),
+        distributions(model.embedding_ if fitted else ask(model, "transform", counts)),
+        distributions(model.components_), np.array([_short(name) for name in columns]),
         _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
         row_names is not None,
     )  # fmt: skip
@@ -116,8 +116,7 @@ def read(
 
 def ask(model: Any, method: str, counts: CSR) -> Array:
     """What a method says of counts, whose columns have been checked, though they have no names."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+    with unnamed():
         return np.asarray(getattr(model, method)(counts))
 
 
@@ -128,7 +127,8 @@ def _checked(X: TableLike, model: Any) -> CSR:
     )
     counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]
     if counts.shape[1] != n_columns:
-        raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}.")
+        which = ", named by its feature_names_in_" if hasattr(model, "feature_names_in_") else ""
+        raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}{which}.")
     if not counts.sum():
         raise ValueError("X holds no observations to show: all entries are zero.")
     counts.sum_duplicates()
@@ -147,12 +147,12 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
     if not hasattr(model, "transform"):  # a consensus, which knows no other rows
         return True
     rows = np.random.default_rng(0).permutation(np.flatnonzero(shares))[:N_SAME]
-    folded_in = _distributions(ask(model, "transform", counts[rows]))
-    distances = np.abs(folded_in - _distributions(model.embedding_)[rows]).sum(axis=1) / 2
+    folded_in = distributions(ask(model, "transform", counts[rows]))
+    distances = np.abs(folded_in - distributions(model.embedding_)[rows]).sum(axis=1) / 2
     return bool(np.median(distances) < SAME_ROWS)
 
 
-def _distributions(P: ArrayLike) -> Array:
+def distributions(P: ArrayLike) -> Array:
     """Rows that sum to one, in float64; those of other libraries need not."""
     checked = np.asarray(P, dtype=np.float64)
     return checked / checked.sum(axis=1, keepdims=True)

@@ -6,18 +6,18 @@ function searchView() {
   const named = byMass.filter((k) => nameOf(k).toLowerCase().includes(wanted));
   const found = foundFeatures(wanted);
   const documents = data.documents.map((_, number) => number).filter((number) => holds(number, wanted));
-  say(`${plural(named.length, noun)}, ${plural(found.length, "feature")}, ${plural(documents.length, rowNoun)}`);
+  say(`${plural(named.length, noun)}, ${columnCount(found.length)}, ${rowCount(documents.length)}`);
   return el("section", {}, el("h2", { tabindex: "-1", id: "heading" }, `Search: ${state.q.trim()}`),
     el("section", {}, el("h3", {}, plural(named.length, noun)), el("ul", {}, named.slice(0, 30).map((k) => el("li", {}, toTopic(k))))),
-    el("section", {}, el("h3", {}, plural(found.length, "feature")), featuresFound(found)),
-    el("section", {}, el("h3", {}, `${plural(documents.length, rowNoun)} of ${here()}`), articles(documents)));
+    el("section", {}, el("h3", {}, columnCount(found.length)), featuresFound(found)),
+    data.blocks ? membersFound(wanted) : null,
+    el("section", {}, el("h3", {}, `${rowCount(documents.length)} of ${here()}`), articles(documents)));
 }
 
 // Those equal to what is wanted first, then those that begin with it, then by frequency.
 function foundFeatures(wanted) {
-  const rank = (name) => (name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2);
   return data.features.filter(([name]) => name.toLowerCase().includes(wanted))
-    .map((feature) => [rank(feature[0].toLowerCase()), feature])
+    .map((feature) => [rank(feature[0], wanted), feature])
     .sort((a, b) => a[0] - b[0] || b[1][1] - a[1][1]).map(([, feature]) => feature);
 }
 
@@ -28,5 +28,5 @@ function featuresFound(found) {
     el("td", {}, topics.length ? el("ul", { class: "legend" }, topics.map(([k, posterior]) =>
       el("li", {}, toTopic(k), ` ${percent(posterior)}`))) : `spread over many ${nouns}`)));
   const note = found.length > 30 ? el("p", { class: "quiet" }, `The first 30 of ${count(found.length)}.`) : null;
-  return [table("Features", ["feature", ["share", "number"], `${nouns} that its observations are of`], rows), note].filter(Boolean);
+  return [table(capital(columnNouns), [columnNoun, ["share", "number"], `${nouns} that its observations are of`], rows), note].filter(Boolean);
 }

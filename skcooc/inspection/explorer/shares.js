@@ -32,7 +32,7 @@ function lines(kind, k, order) {
 
 const heads = (what) => [what, "", ["share, and 95 % interval", "number"], [rowNouns, "number optional"]];
 
-const FEW = 5; // rows of a time, below which its interval sets no scale
+const FEW = data.facts.few; // rows of a time, below which its interval sets no scale
 
 // Up to where shares are drawn: the interval of no time of few rows has a say, if there are others.
 function top(k) {
@@ -53,7 +53,7 @@ const joined = (known) => data.times.runs.flatMap(([a, b]) => {
 });
 
 const path = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
-const called = (kind, plain) => (data[kind].name ? `${plain} (${data[kind].name})` : plain);
+const called = (kind, plain) => (data[kind].name && !plain.endsWith(data[kind].name) ? `${plain} (${data[kind].name})` : plain);
 
 function byGroup(k) {
   const { labels, n } = data.groups;
@@ -110,6 +110,6 @@ function curve(k) {
     svg("line", { class: "overall", x1: left, x2: width - 10, y1: overall, y2: overall }),
     pieces.map((piece) => svg("path", { class: "line", d: path(piece.map((g) => [x(g), y(points[g].share)])) })),
     points.map((p, g) => svg("circle", { class: sizes[g] < FEW ? "point few" : "point", cx: x(g), cy: y(p.share), r: 2.5 },
-      svg("title", {}, `${labels[g]}: ${spoken(p)}, ${plural(sizes[g], rowNoun)}`))),
+      svg("title", {}, `${labels[g]}: ${spoken(p)}, ${rowCount(sizes[g])}`))),
     ticks(labels, x, width).map(([g, middle]) => svg("text", { x: middle, y: height - 8, "text-anchor": "middle" }, begin(labels[g]))));
 }

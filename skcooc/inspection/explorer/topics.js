@@ -48,12 +48,13 @@ function topic(k) {
   return [
     link({ topic: "" }, { class: "button narrow-only" }, `← All ${nouns}`),
     el("h2", { tabindex: "-1", id: "heading" }, nameOf(k)),
-    el("p", { class: "quiet" }, `${percent(weight)} of all observations; the largest ${noun} in ${plural(n_rows, rowNoun)}. ` +
+    el("p", { class: "quiet" }, `${percent(weight)} of all observations; the largest ${noun} in ${rowCount(n_rows)}. ` +
       `By share, it is ${place + 1} of ${byMass.length}; the model counts it as component ${k}.` +
       (affinity === undefined ? "" : ` The members of the average agree on it by ${affinity.toFixed(2)} (mean cosine).`)),
-    el("div", { class: "bar" }, step(place - 1, "← Larger"), step(place + 1, "Smaller →")),
+    el("div", { class: "bar" }, step(place - 1, "← Larger"), step(place + 1, "Smaller →"),
+      data.blocks ? link({ view: "blocks", block: strongest([k], data.blocks.columns).join("-") }, { class: "button" }, "Its blocks") : null),
     naming(k),
-    el("section", {}, el("h3", {}, "Features"), features(k)),
+    el("section", {}, el("h3", {}, capital(columnNouns)), features(k)),
     data.groups ? byGroup(k) : null,
     data.times && data.times.labels.length ? overTime(k) : null,
     el("section", {}, el("h3", {}, `${capital(rowNouns)} that stand for it`), articles(data.representative[k], k)),
@@ -127,5 +128,5 @@ function featureTable(k) {
   });
   const names = ["probability", ...(members ? ["members"] : []), "lift", "log-ratio"];
   const numbers = names.map((name) => [name, "number", MEANINGS[name]]);
-  return table("Features", ["feature", "", ...numbers], rows);
+  return table(capital(columnNouns), [columnNoun, "", ...numbers], rows);
 }

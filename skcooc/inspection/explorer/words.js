@@ -46,20 +46,5 @@ function article(number, focus = null) {
     legend(document_, colour), el("p", { class: "text" }, parts(document_, colour)));
 }
 
-// Documents, the first ten and more on demand.
-function articles(numbers, focus = null) {
-  const list = el("div", { class: "articles" });
-  let shown = 0;
-  const more = el("button", { type: "button", onclick: () => add(true) });
-  function add(asked) {
-    const next = numbers.slice(shown, shown + 10).map((number) => article(number, focus));
-    more.before(...next);
-    shown += next.length;
-    more.textContent = `Show more (${count(numbers.length - shown)} left)`;
-    more.hidden = shown >= numbers.length;
-    if (asked && next.length) { next[0].tabIndex = -1; next[0].focus(); }
-  }
-  list.append(more);
-  add(false);
-  return list;
-}
+const articles = (numbers, focus = null) =>
+  el("div", { class: "articles" }, paged(numbers, { first: 10, more: 10, within: "div" }, (number) => article(number, focus)));
