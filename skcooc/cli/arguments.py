@@ -73,6 +73,21 @@ class Options:
     progress: bool
 
 
+def given(options: Options, *names: str) -> str | None:
+    """The first of these options that was given, as it is written on the command line."""
+    found = (name for name in names if getattr(options, name) is not None)
+    return next((f"--{name.replace('_', '-')}" for name in found), None)
+
+
+class _Once(argparse.Action):
+    """One value, which is not given again."""
+
+    def __call__(self, parser, namespace, values, option_string=None):  # type: ignore[no-untyped-def]
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "given twice")
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
@@ -104,7 +119,7 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Options:
 def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="?", type=Path, metavar="DATA", help="see below")
     group = parser.add_argument_group("columns (.csv, .tsv, .jsonl, .json, .parquet)")
-    named = partial(group.add_argument, metavar="NAME")
+    named = partial(group.add_argument, metavar="NAME", action=_Once)
     what = "texts (default: the column that has long ones, if there is one; else there are pairs)"
     named("--text", help=what)
     named("--group", help="with texts: their groups, whose shares of topics are compared")

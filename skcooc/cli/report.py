@@ -20,12 +20,13 @@ from skcooc.inspection.names import TreeModel
 from skcooc.protocol import Array, FactorModel
 
 WIDTH = 96
+LONGEST = 200  # of a line with a name in it
 ORDERS = {"characteristic": "characteristic", "probable": "most probable"}
 N_EXAMPLES = 4
 N_NEIGHBORS = 5
 N_LEFT_OUT = 10  # words
-# What a terminal obeys: control characters but the end of a line, and changes of direction.
-CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# What a terminal obeys: control characters, ends of lines among them, and changes of direction.
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with memory", "seconds")
 
 
@@ -47,7 +48,14 @@ def report(
     sections += [lines(of, noun, table.kinds[0]) for of in divisions]
     if not is_clusterer(model):  # in one cluster all rows are equally near
         sections.append(_neighbors(table, model, example_rows(table, model, options.nearest)))
-    return "\n\n".join("\n".join(section) for section in map(list, sections) if section) + "\n"
+    written = ["\n".join(map(_shown, section)) for section in sections]
+    return "\n\n".join(filter(None, written)) + "\n"
+
+
+def _shown(line: str) -> str:
+    """A line as it is printed, cut where a name makes it too long."""
+    line = printable(line)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
 def printable(text: str) -> str:
