@@ -144,7 +144,7 @@ def _no_topics(options: Options, train: CSR, test: CSR) -> Entry:
 def _fitted(label: str, model: BaseEstimator, train: CSR, test: CSR) -> Entry:
     seconds, notes = _timed_fit(model, train)
     if model.early_stopping and _never_stopped(model):
-        notes += ("it was not: the validation perplexity fell until EM ended",)
+        notes += ("not stopped: the validation perplexity fell until EM ended",)
     return _entry(label, model, test, None, seconds, notes)
 
 

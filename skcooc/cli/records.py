@@ -167,6 +167,8 @@ def _string(value: object) -> str:
     """A value as a field of a CSV file would have it."""
     if value is None or value != value:  # NaN, which pandas has for nothing
         return ""
+    if isinstance(value, list):  # such as the topics of a text
+        return ", ".join(map(_string, value))
     return value if isinstance(value, str) else str(value)
 
 

@@ -141,11 +141,11 @@ def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:
         "workers; for the memory, LDA"
     )
     yield "    and a model with a given beta are fitted twice, and the seconds are of both"
-    for entry in comparison.entries:
-        for note in entry.notes:
-            yield from textwrap.wrap(
-                f"{entry.label}: {note}", WIDTH, initial_indent="  ", subsequent_indent="    "
-            )
+    for note in dict.fromkeys(note for entry in comparison.entries for note in entry.notes):
+        labels = "; ".join(entry.label for entry in comparison.entries if note in entry.notes)
+        yield from textwrap.wrap(
+            f"{labels}: {note}", WIDTH, initial_indent="  ", subsequent_indent="    "
+        )
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import json
 from tests.cli.odd.made import (
     DOCUMENTS,
     EVIL,
+    GROUP,
     NAMED,
     READ_PAIRS,
     READ_TEXTS,
@@ -50,6 +51,12 @@ JSON = {
             ]
         ),
         READ_TEXTS,
+    ),
+    "lists_as_groups.jsonl": Odd(
+        jsonl([{**o, "more": ["a", 1, None][: i % 4]} for i, o in enumerate(objects())]),
+        READ_TEXTS,
+        GROUP,
+        whole=True,
     ),
     "nulls.jsonl": Odd(b'{"id": null, "text": null}\n' * 5, ": 1 values of id"),
     "missing_fields.jsonl": Odd(b'{"id": 1}\n{"text": "a"}\n', ": 2 observations"),
