@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
 
 from sklearn.base import is_clusterer
 
 from skcooc.cli.arguments import Options, parse
+from skcooc.cli.characters import printable, say
 from skcooc.cli.comparison import MODELS, compare, refit
 from skcooc.cli.groups import compared
 from skcooc.cli.places import check
 from skcooc.cli.progress import Screen
 from skcooc.cli.reading import read
-from skcooc.cli.report import printable, report
+from skcooc.cli.report import report
 from skcooc.cli.table import InputError, Table
 from skcooc.cli.writing import destinations, write, write_page
 from skcooc.inspection.explorer.page import environment
@@ -74,16 +74,16 @@ def _run(options: Options) -> None:
         divisions = compared(table, model, options.seed)
         text = report(table, comparison, model, options, divisions)
     screen.announce("")  # a blank line between the bars and what follows
-    _say(text, sys.stdout)
+    say(text, sys.stdout)
     sys.stdout.flush()
     if options.output is not None:
         with screen.step("writing"):
             written = write(options.output, table, comparison, model, divisions)
-        _say(f"\nWritten to {printable(str(options.output))}: {', '.join(written)}\n", sys.stdout)
+        say(f"\nWritten to {printable(str(options.output))}: {', '.join(written)}\n", sys.stdout)
     if options.html is not None:
         with screen.step("page"):
             write_page(options.html, table, model, _heading(options, table))
-        _say(f"\nWritten: {printable(str(options.html))}\n", sys.stdout)
+        say(f"\nWritten: {printable(str(options.html))}\n", sys.stdout)
     sys.stdout.flush()
 
 
@@ -106,11 +106,5 @@ def _fail(message: str, code: int) -> int:
     line = printable(" ".join(message.split()))
     if len(line) > LONGEST_ERROR:  # its beginning has the file, its end what to do
         line = f"{line[: LONGEST_ERROR // 2]} … {line[-LONGEST_ERROR // 2 :]}"
-    _say(f"skcooc: error: {line}\n", sys.stderr)
+    say(f"skcooc: error: {line}\n", sys.stderr)
     return code
-
-
-def _say(text: str, to: TextIO) -> None:
-    """Print a text; what the encoding there has no characters for is written out."""
-    encoding = to.encoding or "utf-8"
-    to.write(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -11,6 +11,8 @@ from typing import TypeVar
 from sklearn.base import BaseEstimator
 from sklearn.callback import ProgressBar
 
+from skcooc.cli.characters import printable, say
+
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 Item = TypeVar("Item")
 
@@ -32,7 +34,8 @@ class Screen:
     def announce(self, what: str) -> None:
         """Say what comes next, over its progress bar."""
         if self.shown:
-            print(what, file=sys.stderr, flush=True)
+            say(f"{printable(what)}\n", sys.stderr)
+            sys.stderr.flush()
 
     def watch(self, model: Estimator) -> Estimator:
         """Give a model a progress bar, where it supports callbacks."""
@@ -45,9 +48,10 @@ class Screen:
         if not self._bars:
             self.announce(what)
             return items
+        from rich.markup import escape
         from rich.progress import track
 
-        return track(items, what, len(items))
+        return track(items, escape(printable(what)), len(items))
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
@@ -58,9 +62,10 @@ class Screen:
             return
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+        text = TextColumn("{task.description}", markup=False)
+        columns = text, BarColumn(), TimeElapsedColumn()
         with Progress(*columns) as progress:
-            task = progress.add_task(what, total=None)
+            task = progress.add_task(printable(what), total=None)
             yield
             progress.update(task, total=1, completed=1)
 

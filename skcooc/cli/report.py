@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
@@ -11,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_clusterer
 
 from skcooc.cli.arguments import Options
+from skcooc.cli.characters import printable
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.groups import Compared, lines
 from skcooc.cli.table import LeftOut, Table
@@ -25,8 +25,6 @@ ORDERS = {"characteristic": "characteristic", "probable": "most probable"}
 N_EXAMPLES = 4
 N_NEIGHBORS = 5
 N_LEFT_OUT = 10  # words
-# What a terminal obeys: control characters, ends of lines among them, and changes of direction.
-CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with memory", "seconds")
 
 
@@ -56,15 +54,6 @@ def _shown(line: str) -> str:
     """A line as it is printed, cut where a name makes it too long."""
     line = printable(line)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
-
-
-def printable(text: str) -> str:
-    r"""The text with what a terminal would obey, such as in names of rows, written out.
-
-    >>> printable("a\x1b[2J")
-    'a\\x1b[2J'
-    """
-    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def example_rows(table: Table, model: FactorModel, wanted: list[str]) -> list[int]:

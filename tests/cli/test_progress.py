@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from skcooc.cli import main
-from tests.cli.conftest import FAST
+from tests.cli.conftest import FAST, written
 
 
 class Terminal(io.StringIO):
@@ -47,6 +47,19 @@ def test_every_step_is_shown(shown, texts, tmp_path, monkeypatch, rich):
     assert places == sorted(places)
     assert ("100%" in text) == rich
     assert "compiling\n" not in out
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_names_are_no_commands(shown, documents, tmp_path, is_folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    folder = tmp_path / "[bold]a[" / "]\x1b[2J"  # markup that ends nowhere, and a clear screen
+    folder.mkdir(parents=True)
+    for i, text in enumerate(documents):
+        (folder / f"{i}.txt").write_text(text)
+    pairs = [(i % 8, i % 5) for i in range(160)]
+    table = written(tmp_path / "[bold]a[" / "]\x1b[2J.csv", ("user", "item"), pairs)
+    text, _ = shown(folder if is_folder else table, "--skip-lda")
+    assert "[bold]a[/]\\x1b[2J" in text.replace("\n", "")
 
 
 def test_nothing_is_shown_if_not_wanted(shown, texts):
