@@ -1,4 +1,6 @@
+import errno
 import sys
+from pathlib import Path
 
 import pytest
 import scipy.sparse as sp
@@ -57,3 +59,14 @@ def test_no_memory_is_one_line(capsys, npz, monkeypatch):
 
 def test_what_a_terminal_obeys_is_written_out():
     assert printable("\u202eabc\x9b\n") == "\\u202eabc\\x9b\\n"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.parquet", "a.txt", "a.json"])
+def test_a_file_that_may_not_be_read(error, tmp_path, monkeypatch, name):
+    def forbidden(*_, **__):  # root may read everything
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    (tmp_path / name).write_text("a,b\n1,2\n")
+    for way in ("open", "read_bytes"):
+        monkeypatch.setattr(Path, way, forbidden)
+    assert f"{name}: Permission denied" in error(tmp_path / name)

@@ -1,5 +1,8 @@
 """Files that nobody means to give: a result, or one line that says why there is none."""
 
+import subprocess
+import sys
+
 import pytest
 
 from skcooc.cli import main
@@ -98,3 +101,12 @@ def test_is_fitted_and_written(name, place, capsys):
     page = after["new/out/page.html"].decode()
     assert page.count("<script") == 2  # the data and the page's own
     assert read_payload(page)["topics"]
+
+
+def test_as_a_program(place):
+    program = [sys.executable, "-m", "skcooc", "/dev/stdin", "-o", "out"]
+    done = subprocess.run(program, input=b"a\0b\n", capture_output=True, timeout=900)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr == b"skcooc: error: /dev/stdin: not a text, it holds null characters\n"
+    assert contents(place / "cwd") == {}
