@@ -135,6 +135,12 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         log_likelihood : (n_samples,) array
             Of each observation (Dyads); the mean over the scored observations of each row
             (otherwise), which is zero for a row that has none.
+
+        Warns
+        -----
+        UserWarning
+            Where most of the observations (Dyads) are of rows of which none was fitted, as in
+            folds in the order of the observations.
         """
         return self._score_samples(X)[0]
 
@@ -261,6 +267,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if isinstance(X, Dyads):
             check_same_table(self._frame, X, type(self).__name__)
+            scoring.check_rows_known(np.asarray(self.row_distribution_), X.rows)
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
             return scoring.score_pairs(counts, order, self._predictor(None)), weights

@@ -11,7 +11,7 @@ import numpy as np
 
 from skcooc.heldout import Factors, unseen
 from skcooc.heldout.predictors import smoothed
-from skcooc.heldout.scoring import halves
+from skcooc.heldout.scoring import check_rows_known, halves
 from skcooc.heldout.unseen import Parts
 from skcooc.metrics.validation import check_observed
 from skcooc.protocol import CSR, Predictor, TableLike
@@ -186,8 +186,10 @@ def known_of(X: Dyads, observations: Dyads | None, scorer: str) -> CSR:
     check_same_table(observations.frame, X, scorer)
     all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (observations, X))
     known = all_of_them - scored
+    known.eliminate_zeros()
     if known.nnz and known.data.min() < 0:
         raise ValueError(f"X holds observations that {scorer} was not given.")
+    check_rows_known(np.diff(known.indptr), X.rows)
     return known
 
 

@@ -60,7 +60,9 @@ class ComponentSearchCV(Search):
         Largest number that "auto" tries, of each side.
 
     cv : int, splitter or iterable, default=5
-        Folds of the observations. A splitter gets `Dyads` to split.
+        Folds of the observations. A splitter gets `Dyads` to split, which come row by row: it
+        has to shuffle them, as `KFold(5, shuffle=True)` does. A number stands for
+        `ObservationSplit`, which draws them.
 
     n_runs : int, default=2
         Number of starts with all observations.
