@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
 from skcooc.base.merging import made_of
-from skcooc.em import TemperatureRange, cooled
+from skcooc.em import Split, TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
 from skcooc.em.temperature import Coarse, pseudo_counts
@@ -223,6 +223,9 @@ class AspectModel(CooccurrenceEstimator):
     max_iter: int = 500
     relaxation: Relaxation = "momentum"
 
+    n_components_: int = field(init=False)
+    splits_: list[Split] = field(init=False)
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -327,7 +330,8 @@ class AspectModel(CooccurrenceEstimator):
             smaller.append(FEWER_OF_ROW)
         else:
             row_prior = self.row_prior
-        return PseudoCounts(self._predictive, (prior, row_prior), smaller)
+        beginner = self._aspects(self.n_components, prior)
+        return PseudoCounts(self._predictive, (prior, row_prior), smaller, beginner)
 
     def _predictive(self, prior: float, row_prior: float) -> PredictiveAspects:
         """Equations where observations leave themselves out, with these pseudo-counts."""

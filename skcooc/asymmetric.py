@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.base.merging import made_of
-from skcooc.em import cooled
+from skcooc.em import Split, cooled
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.predictive_clusters import PredictiveClusters
@@ -154,6 +154,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     leave_one_out: bool = False
     cooling: float | None = None
     coarsening: Sequence[ArrayLike] | None = None
+
+    n_clusters_: int = field(init=False)
+    splits_: list[Split] = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -161,6 +161,8 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     inference: Literal["collapsed", "variational"] = "collapsed"
     cooling: float | None = None
     tol: float = 1e-5
+
+    n_components_: int = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,

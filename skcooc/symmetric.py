@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -148,6 +148,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     proportions: Literal["uniform", "estimated"] = "uniform"
     cooling: float | None = None
     coarsening: Sequence[ArrayLike] | None = None
+
+    n_row_clusters_: int = field(init=False)
+    n_column_clusters_: int = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes, quantities, recommendations
-from skcooc.base.decorators import validated
+from skcooc.decorators import computed, validated
 from skcooc.em import Record, Run, State
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import fold_in, over_rows
@@ -51,6 +51,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     smoothing_: float
     components_: Array
     embedding_: Array
+    weights_: Array
     row_distribution_: Array
     unigram_: Array
     n_features_in_: int
@@ -71,10 +72,10 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _judged: Judged | None
     _factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing
 
-    component_distribution_ = property(quantities.component_distribution)
-    column_embedding_ = property(quantities.column_embedding)
-    row_names_in_ = property(quantities.row_names)
-    row_components_ = property(quantities.row_components)
+    component_distribution_ = computed(quantities.component_distribution)
+    column_embedding_ = computed(quantities.column_embedding)
+    row_names_in_ = computed(quantities.row_names)
+    row_components_ = computed(quantities.row_components)
     joint_distribution = quantities.joint_distribution
     row_log_likelihood = quantities.row_log_likelihood
     recommend = recommendations.recommend

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.decorators import validated
 from skcooc.base.quantities import NoRowsError, positions
+from skcooc.decorators import validated
 from skcooc.heldout.ranking import Ranked, ranked
 from skcooc.protocol import CSR, Array, Block, Predictor, TableLike
 from skcooc.tables import Frame, cells_of, everywhere, places

@@ -55,6 +55,12 @@ class Consensus:
     affinity_: Array
     reference_: int
 
+    def __repr__(self) -> str:
+        K, M = self.components_.shape
+        return (
+            f"<Consensus: {K} components of {M} columns, mean cosine {self.affinity_.mean():.2f}>"
+        )
+
 
 def consensus(models: Sequence[Factors], row_distribution: Array) -> Consensus:
     """The consensus of models with equally many components; ValueError where they have others."""
