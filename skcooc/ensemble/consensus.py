@@ -56,10 +56,8 @@ class Consensus:
     reference_: int
 
     def __repr__(self) -> str:
-        K, M = self.components_.shape
-        return (
-            f"<Consensus: {K} components of {M} columns, mean cosine {self.affinity_.mean():.2f}>"
-        )
+        (K, M), affinity = self.components_.shape, self.affinity_.mean()
+        return f"<Consensus: {K} components of {M} columns, mean cosine {affinity:.2f}>"
 
 
 def consensus(models: Sequence[Factors], row_distribution: Array) -> Consensus:

@@ -240,16 +240,13 @@ def test_it_is_tried_as_it_is_asked_for(monkeypatch):
     options = {"n_components": 40, "random_state": 0, "max_iter": 60, "tol": 1e-4}
 
     def perplexities():
-        """By temperature, pseudo-count of a column and of a row: where it is tried, and asked for."""
+        """By temperature and pseudo-counts: where it is tried, and where it is asked for."""
         tried = AspectModel(**options).fit(SHORT).temperature_search_
         asked = AspectModel(**options, leave_one_out=True).fit(SHORT).temperature_search_
-        kinds = (
-            (p for p in tried if p.row_prior),
-            (p._replace(prior=p.prior or 0.02) for p in asked),
-        )
+        left_out = [probe for probe in tried if probe.row_prior]
         return [
-            {(p.beta, p.prior, p.row_prior or 1.0): p.validation.perplexity for p in of_kind}
-            for of_kind in kinds
+            {(p.beta, p.prior or 0.02, p.row_prior or 1.0): p.validation.perplexity for p in probes}
+            for probes in (left_out, asked)
         ]
 
     tried, asked = perplexities()
