@@ -104,7 +104,7 @@ class AspectModel(CooccurrenceEstimator):
         Only where observations leave themselves out: how many observations, distributed as P(z),
         are added to those of every row; that is a Dirichlet prior of which the mixture of the row
         is the mean. "auto" is 1, or .3 where ``beta="auto"`` and the observations held out are
-        predicted better by more than one per cent. The short fits of these follow those for beta. On
+        predicted better by more than one per cent. Their short fits follow those for beta. On
         verses with K=128 they gain 1.7 per cent, on abstracts and messages none could gain more
         than .5; 3 failed on verses with K=32.
 
