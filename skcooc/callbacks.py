@@ -12,8 +12,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
+from skcooc.decorators import validated
 from skcooc.version import __version__, check_version
 
 __all__ = ["Checkpoint", "read_checkpoint"]
@@ -92,12 +93,13 @@ class Checkpoint:
     True
     """
 
-    @validate_params(
-        {"every": [Interval(Integral, 1, None, closed="left")]}, prefer_skip_nested_validation=True
-    )
+    @validated({"every": [Interval(Integral, 1, None, closed="left")]})
     def __init__(self, path: str | os.PathLike[str], *, every: int = 10) -> None:
         self.path, self.every = path, every
         self._calls = 0
+
+    def __repr__(self) -> str:
+        return f"Checkpoint({str(self.path)!r}, every={self.every})"
 
     def setup(self, estimator: Any, context: Any) -> None:
         """A fit begins."""

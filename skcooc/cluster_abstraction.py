@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, cast
 
@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.clusters import check_proportions
 from skcooc.base.trees import TreeMixin
-from skcooc.em import Run
+from skcooc.em import Run, Split
 from skcooc.em.legs import Observe
 from skcooc.equations.growth import KINDS, grow
 from skcooc.equations.memberships import no_temperature, temperatures
@@ -180,6 +180,8 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     object_iter: int = 10
     hard: bool = False
     coarsening: Sequence[ArrayLike] | None = None
+
+    splits_: list[Split] = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -112,6 +112,9 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     cooling: float | None = None
     max_iter: int = 500
     relaxation: Relaxation = "momentum"
+
+    n_row_components_: int = field(init=False)
+    n_column_components_: int = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,

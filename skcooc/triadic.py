@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -124,6 +124,8 @@ class TriadicAspectModel(TriadEstimator):
     component_prior: float | Literal["auto"] = "auto"
     max_iter: int = 500
     relaxation: Relaxation = "momentum"
+
+    n_components_: int = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,

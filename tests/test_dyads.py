@@ -109,6 +109,8 @@ def test_unknown_names_are_told():
     told = r"3 of 5 pairs are left out: their table has no rows \['zoe'\] and no columns \['jam'\]"
     with pytest.warns(UserWarning, match=told):
         test = Dyads.from_pairs(who, what, [1, 5, 5, 2, 5], like=train)
+    with pytest.warns(UserWarning, match=r"1 of 1 .* table has no rows \['zoe'\]\.$"):
+        Dyads.from_pairs(["zoe"], ["tea"], like=train)
     assert test.to_csr().toarray().tolist() == [[2, 1], [0, 0]]
     with pytest.warns(UserWarning, match=r"\['c0', 'c1', 'c2'\] and 6 others"):
         Dyads.from_frame({"r": 9 * ["ann"], "c": [f"c{j}" for j in range(9)]}, "r", "c", like=train)
@@ -125,7 +127,7 @@ def test_a_column_that_is_not_there_is_told(kind):
         Dyads.from_frame(frame, "user", "item", "times")
 
 
-@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
 @pytest.mark.parametrize("side", ["rows", "columns"])
 def test_missing_names_are_told(missing, side):
     sides = {"rows": ["a", "b", "c"], "columns": ["x", "y", "z"]}
@@ -135,3 +137,39 @@ def test_missing_names_are_told(missing, side):
         Dyads.from_pairs(**sides)
     with pytest.raises(ValueError, match="1 of 2 rows have no name"):
         Dyads.from_pairs([1.0, np.nan], ["x", "y"])
+    with pytest.raises(ValueError, match="1 of 2 columns have no name"):
+        Dyads.from_pairs([1, 2], np.array(["2026-11-23", "NaT"], dtype="datetime64[ns]"))
+
+
+@pytest.mark.parametrize("names", ["object", "string", "category", "polars", "polars category"])
+def test_names_of_all_kinds_of_columns(names):
+    frame = pd.DataFrame({"user": ["bob", "ann", "bob"], "item": ["tea", "tea", "ale"]})
+    if names.startswith("polars"):
+        kind = pl.Categorical if names.endswith("category") else pl.String
+        typed = pl.DataFrame(frame.to_dict("list"), schema=dict.fromkeys(frame, kind))
+    else:
+        typed = frame.astype(names)
+    train = Dyads.from_frame(typed, "user", "item")
+    assert (train.row_names.tolist(), train.column_names.tolist()) == (
+        ["ann", "bob"],
+        ["ale", "tea"],
+    )
+    assert train.to_csr().toarray().tolist() == [[0, 1], [1, 1]]
+    test = Dyads.from_frame(typed[:2], "user", "item", like=train)
+    assert test.to_csr().toarray().tolist() == [[0, 1], [0, 1]]
+
+
+def test_names_without_an_order_are_told():
+    with pytest.raises(TypeError, match=r"Names of rows should be all strings .* \['int', 'str'\]"):
+        Dyads.from_pairs(np.array(["a", 1], dtype=object), ["x", "y"])
+
+
+def test_observations_that_are_new_to_their_rows():
+    train = Dyads(np.array([[2, 0, 1], [0, 0, 1], [0, 1, 0]]))
+    test = Dyads(np.array([[1, 3, 0], [0, 0, 2], [1, 0, 0]])).reweighted(np.arange(1, 8))
+    new = test.new_to(train)
+    assert new.to_csr().toarray().tolist() == [[0, 2 + 3 + 4, 0], [0, 0, 0], [7, 0, 0]]
+    assert len(train.new_to(train)) == 0
+    assert len(test.new_to(train[:0])) == len(test)
+    with pytest.raises(ValueError, match=r"table of shape \(2, 2\), .*like=others"):
+        test.new_to(Dyads(np.eye(2)))

@@ -1,12 +1,27 @@
 """What the estimators share: defaults, names of parameters, types."""
 
+import re
 from inspect import signature
 from typing import Self, get_type_hints
 
+import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
-from skcooc import AspectModel, AsymmetricClustering, SymmetricClustering
+from skcooc import (
+    AspectModel,
+    AspectRetriever,
+    AsymmetricClustering,
+    ClusterAbstraction,
+    ClusteringProjection,
+    MixtureFeatures,
+    ProductSpaceMixture,
+    SymmetricClustering,
+    TriadicAspectModel,
+)
 from skcooc.base import CooccurrenceEstimator
+from skcooc.image import GaborHistograms, TextureSegmenter
+from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from skcooc.protocol import Array
 from tests.cases import CLASSES, META
 
@@ -35,16 +50,65 @@ def test_a_fit_is_known_to_return_what_it_fits(kind):
     assert get_type_hints(kind)["components_"] == Array
 
 
+@pytest.mark.parametrize("kind", [ComponentSearchCV, TemperatureSearchCV])
+def test_a_search_is_known_to_return_itself(kind):
+    assert get_type_hints(kind.fit)["return"] is Self
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "meant"),
     [
         (SymmetricClustering, "n_clusters", "n_row_clusters or n_column_clusters"),
+        (SymmetricClustering, "n_topics", "n_row_clusters or n_column_clusters"),
+        (ProductSpaceMixture, "n_components", "n_row_components or n_column_components"),
+        (ClusteringProjection, "K", "n_components or n_clusters"),
+        (ClusterAbstraction, "num_topics", "n_clusters"),
         (AsymmetricClustering, "n_components", "n_clusters"),
+        (AspectModel, "k", "n_components"),
         (AspectModel, "max_iters", "max_iter"),
     ],
 )
 def test_a_parameter_of_another_name_is_pointed_at(kind, name, meant):
     with pytest.raises(TypeError, match=rf"argument '{name}'\. Did you mean {meant}\?"):
         kind(**{name: 3})
+    with pytest.raises(ValueError, match=rf"Invalid parameter '{name}' .* Did you mean {meant}\?"):
+        GridSearchCV(kind(), {name: [3]}, cv=2, error_score="raise").fit(np.ones((4, 3)))
     with pytest.raises(TypeError, match=r"argument 'foo'\. Valid parameters are"):
         kind(foo=1)
+    with pytest.raises(ValueError, match="'beta__foo'"):
+        kind().set_params(beta__foo=1)
+
+
+KINDS = [*dict.fromkeys(map(type, [*CLASSES, *META])), AspectRetriever, MixtureFeatures]
+KINDS += [TriadicAspectModel, ComponentSearchCV, TemperatureSearchCV]
+KINDS += [GaborHistograms, TextureSegmenter]
+
+
+def described(kind):
+    """The attributes that a docstring lists."""
+    _, section = kind.__doc__.split("    Attributes\n    ----------\n")
+    section = re.split(r"\n\n    [A-Z][\w ]+\n    ---", section)[0]
+    return re.findall(r"(\w+_)\b(?=[\w, ]* : )", "\n".join(re.findall(r"^    \w.*", section, re.M)))
+
+
+def typed(kind, name):
+    """Whether a type is said of an attribute, by an annotation or by what makes it."""
+    if name in get_type_hints(kind):
+        return True
+    made = getattr(kind, name, None)
+    return isinstance(made, property) and "return" in get_type_hints(made.fget)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_types_of_attributes_are_said(kind):
+    names = described(kind)
+    assert names
+    assert [name for name in names if not typed(kind, name)] == []
+
+
+def test_an_attribute_of_no_type_is_found():
+    class Untyped(AspectModel):
+        made_ = property(lambda self: 1)
+
+    names = ["beta_", "made_", "nowhere_", "row_components_"]
+    assert [name for name in names if not typed(Untyped, name)] == ["made_", "nowhere_"]

@@ -83,6 +83,19 @@ def test_names_in_names_out():
     assert model.recommend([], 3).items.shape == (0, 3)
 
 
+def test_names_of_rows_without_names_are_refused():
+    for table in (X, pd.DataFrame(X.toarray())):
+        with pytest.raises(ValueError, match="rows fitted have no names: give positions"):
+            fitted(ASPECTS, table).recommend("user 5")
+
+
+def test_dyads_are_rows_of_their_table():
+    model = fitted(ASPECTS, DYADS)
+    found, expected = model.recommend(DYADS[:20], 3), model.recommend(DYADS[:20].to_csr(), 3)
+    assert found.items.shape == (14, 3)
+    np.testing.assert_array_equal(found.items, expected.items)
+
+
 def test_numbers_are_names_where_the_names_are_numbers():
     numbered = Dyads(X, row_names=np.arange(14)[::-1], column_names=10 * np.arange(6))
     found = fitted(ASPECTS, numbered).recommend([13, 0], 2, exclude_seen=False).items
@@ -167,8 +180,11 @@ def test_what_was_not_fitted_in_memory(tmp_path):
     ("rows", "options", "error", "match"),
     [
         ([14], {}, IndexError, "row index 14 is out of bounds for a table of 14 rows"),
-        ([0.5], {}, ValueError, "1 of the rows are not in the table fitted"),
-        (["user 3", "zoe"], {}, ValueError, r"1 of the rows .*: \['zoe'\]"),
+        ([0.5], {}, IndexError, "must be of integer type"),
+        (14 * [True], {}, IndexError, "must be of integer type"),
+        (np.zeros((1, 2, 6)), {}, ValueError, r"rows are of shape \(1, 2, 6\)"),
+        (sp.coo_array(X.toarray()[0]), {}, ValueError, r"rows are of shape \(6,\)"),
+        (["user 3", "zoe"], {}, ValueError, r"1 of the rows .*: \['zoe'\]. Its rows are called"),
         ([0], {"n": 0}, ValueError, "'n' parameter of recommend"),
         ([0], {"exclude_seen": "yes"}, ValueError, "'exclude_seen' parameter of recommend"),
         ([[1, 2]], {}, ValueError, "X has 2 features"),

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcooc import AspectModel, AspectRetriever, Dyads
@@ -240,6 +241,13 @@ def test_texts_are_those_counts():
 def test_texts_without_a_vectorizer_and_counts_with_one_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_end_of_a_pipeline_has_neighbours():
+    pipeline = make_pipeline(CountVectorizer(), retriever(2)).fit(TEXTS)
+    of_texts_, queries = of_texts().fit(TEXTS), ["honey", "wool"]
+    found = pipeline[-1].kneighbors(pipeline[:-1].transform(queries), 2)
+    np.testing.assert_array_equal(found, of_texts_.kneighbors(queries, 2))
 
 
 def test_a_warning_names_queries_without_any_known_word():

@@ -1,8 +1,12 @@
 """Models in files of skops, which say what they hold before anything of it is made."""
 
+import pickle
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import InconsistentVersionWarning
 
 from skcooc.datasets import make_cooccurrences
 from tests.cases import CLASSES, META
@@ -37,5 +41,18 @@ def test_a_file_of_another_version_warns(monkeypatch):
     monkeypatch.setattr("skcooc.base.predictions.__version__", "0.0.1")
     data = io.dumps(model)
     monkeypatch.undo()
-    with pytest.warns(UserWarning, match=r"was written by skcooc 0\.0\.1"):
+    with pytest.warns(InconsistentVersionWarning, match=r"was written by skcooc 0\.0\.1"):
         io.loads(data, trusted=io.get_untrusted_types(data=data))
+
+
+@pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=lambda estimator: repr(estimator)[:60])
+def test_a_pickle_of_another_version_warns_as_scikit_learns_do(estimator, monkeypatch):
+    monkeypatch.setattr("skcooc.base.predictions.__version__", "0.0.1")
+    data = pickle.dumps(clone(estimator))
+    monkeypatch.undo()
+    with pytest.warns(InconsistentVersionWarning, match=r"skcooc 0\.0\.1, and this is") as caught:
+        pickle.loads(data)
+    assert caught[0].message.original_sklearn_version == "0.0.1"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pickle.loads(pickle.dumps(clone(estimator)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.decorators import available_if
+from skcooc.decorators import available_if
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.simplex import first_largest
 from skcooc.tables import is_collection

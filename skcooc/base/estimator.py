@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,9 +13,9 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags
 
 from skcooc.base import attributes, continuation, criteria, sizes
-from skcooc.base.decorators import fit_context
-from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed
+from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed, meant
 from skcooc.base.streams import Streams
+from skcooc.decorators import computed, fit_context
 from skcooc.em import OverRelaxation, Run, State, TemperatureRange, solver
 from skcooc.em.legs import Solver
 from skcooc.em.solvers import Relaxation
@@ -27,10 +26,9 @@ from skcooc.fitting.probing import Probes
 from skcooc.fitting.restarts import Progress
 from skcooc.fitting.stream import Begun
 from skcooc.fitting.table import fit, probes_of
+from skcooc.model_selection import ComponentSearchCV
 from skcooc.protocol import Block, Counts, RandomState, TableLike
 from skcooc.tables import Table, read, read_in_memory
-
-SIZES = {"n_components", "n_clusters", "n_row_components", "n_row_clusters"}  # what one may mean
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -52,10 +50,11 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     n_jobs: int | None = None
     warm_start: bool = False
     random_state: RandomState = None
+    component_search_: ComponentSearchCV = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
-    n_parameters_ = property(criteria.n_parameters)
+    n_parameters_ = computed(criteria.n_parameters)
     aic = criteria.aic
     bic = criteria.bic
 
@@ -69,15 +68,35 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """A new estimator; TypeError, with what may be meant, where a parameter is unknown."""
         valid = cls._get_param_names()
         for name in parameters.keys() - valid:
-            near = get_close_matches(name, valid, cutoff=0.7)
-            if name.startswith("n_"):
-                near = near or sorted(SIZES.intersection(valid))
-            hint = f"Did you mean {' or '.join(near)}? " if near else ""
             raise TypeError(
-                f"{cls.__name__}() got an unexpected keyword argument {name!r}. {hint}"
-                f"Valid parameters are: {valid}."
+                f"{cls.__name__}() got an unexpected keyword argument {name!r}. "
+                f"{meant(name, valid)}"
             )
         return super().__new__(cls)
+
+    def set_params(self, **params: object) -> Self:
+        """Set parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by their names.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            Where the estimator has no such parameter, with what may be meant.
+        """
+        valid = self._get_param_names()
+        for name in params.keys() - valid:
+            raise ValueError(
+                f"Invalid parameter {name!r} for estimator {self}. {meant(name, valid)}"
+            )
+        return super().set_params(**params)
 
     def _plan(self) -> Plan:
         """What the parameters mean: equations, and how they are fitted."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -24,6 +25,10 @@ CONSTRAINTS: dict[str, Any] = {
     "warm_start": ["boolean"],
     "random_state": ["random_state"],
 }
+SIZES = (  # what is meant by n_topics, num_topics and k of other libraries
+    *("n_components", "n_row_components", "n_column_components"),
+    *("n_clusters", "n_row_clusters", "n_column_clusters"),
+)
 Size: TypeAlias = Any  # a number of components, or "auto", which is none before fit
 FALLING = Interval(Real, 0, 1, closed="neither")
 COOLING: list[Any] = [FALLING, Interval(Real, 1, None, closed="neither"), None]
@@ -103,6 +108,15 @@ Names of the columns, where the data has names that are strings.""",
 Names of the rows fitted, where the data has them: those of `Dyads`, or the index of a data frame
 in memory, if it holds strings. Only where rows are kept.""",
 }
+
+
+def meant(name: str, valid: Sequence[str]) -> str:
+    """What may be meant by a parameter that is not valid, and which parameters are."""
+    near = get_close_matches(name, valid, cutoff=0.7)
+    if not near and (name.lower() == "k" or name.startswith(("n_", "num_"))):
+        near = [size for size in SIZES if size in valid]
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    return f"{hint}Valid parameters are: {valid}."
 
 
 def completed(

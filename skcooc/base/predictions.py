@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes, quantities, recommendations
-from skcooc.base.decorators import validated
+from skcooc.decorators import computed, validated
 from skcooc.em import Record, Run, State
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import fold_in, over_rows
@@ -51,6 +51,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     smoothing_: float
     components_: Array
     embedding_: Array
+    weights_: Array
     row_distribution_: Array
     unigram_: Array
     n_features_in_: int
@@ -71,10 +72,10 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _judged: Judged | None
     _factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing
 
-    component_distribution_ = property(quantities.component_distribution)
-    column_embedding_ = property(quantities.column_embedding)
-    row_names_in_ = property(quantities.row_names)
-    row_components_ = property(quantities.row_components)
+    component_distribution_ = computed(quantities.component_distribution)
+    column_embedding_ = computed(quantities.column_embedding)
+    row_names_in_ = computed(quantities.row_names)
+    row_components_ = computed(quantities.row_components)
     joint_distribution = quantities.joint_distribution
     row_log_likelihood = quantities.row_log_likelihood
     recommend = recommendations.recommend
@@ -135,6 +136,12 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         log_likelihood : (n_samples,) array
             Of each observation (Dyads); the mean over the scored observations of each row
             (otherwise), which is zero for a row that has none.
+
+        Warns
+        -----
+        UserWarning
+            Where most of the observations (Dyads) are of rows of which none was fitted, as in
+            folds in the order of the observations.
         """
         return self._score_samples(X)[0]
 
@@ -261,6 +268,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if isinstance(X, Dyads):
             check_same_table(self._frame, X, type(self).__name__)
+            scoring.check_rows_known(np.asarray(self.row_distribution_), X.rows)
             counts, order = X.listed(self.embedding_.dtype)
             weights = np.ones(len(X)) if X.weights is None else X.weights
             return scoring.score_pairs(counts, order, self._predictor(None)), weights

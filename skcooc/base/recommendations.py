@@ -7,12 +7,13 @@ from numbers import Integral
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.decorators import validated
 from skcooc.base.quantities import NoRowsError, positions
+from skcooc.decorators import validated
 from skcooc.heldout.ranking import Ranked, ranked
 from skcooc.protocol import CSR, Array, Block, Predictor, TableLike
 from skcooc.tables import Frame, cells_of, everywhere, places
@@ -87,7 +88,8 @@ def recommend(
     ValueError
         Where names are not among those of the rows fitted, where the table was read in blocks, so
         that no rows are kept, or was a dask array or CompactTable, so that it is not known which
-        columns rows fitted have; where n is no positive int, or new rows are no valid counts.
+        columns rows fitted have; where there are names, but the rows fitted have none; where n is
+        no positive int, or new rows are no valid counts.
     IndexError
         Where positions are out of bounds, or are not integers.
 
@@ -112,12 +114,18 @@ def recommend(
     """
     check_is_fitted(self)
     shape = np.shape(rows)
+    if len(shape) > 2 or (sp.issparse(rows) and len(shape) == 1):
+        raise ValueError(
+            f"rows are of shape {shape}: give positions or names in a list, or counts of new rows "
+            f"as a table with {self.components_.shape[1]} columns."
+        )
     asked = _new(self, rows) if len(shape) == 2 else _fitted(self, rows, exclude_seen)
+    leading = (len(asked.rows),) if shape else ()
     best = Ranked.none(len(asked.rows), n)
     for some, P in _predicted(self, asked if exclude_seen else asked._replace(seen=None)):
         best.columns[some], best.values[some] = ranked(P, n)
     items = _named(self._frame.column_names, best.columns)
-    return Recommendations(items.reshape(*shape[:1], n), best.values.reshape(*shape[:1], n))
+    return Recommendations(items.reshape(*leading, n), best.values.reshape(*leading, n))
 
 
 def _new(self: Fitted, rows: TableLike) -> Asked:
@@ -144,13 +152,21 @@ def _fitted(self: Fitted, rows: ArrayLike, exclude_seen: bool) -> Asked:
 
 def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
     """Positions of rows that were asked for by position or by name."""
-    numbers = np.issubdtype(rows.dtype, np.integer)
+    if names is None and rows.dtype.kind in "UO":
+        raise ValueError(
+            "The rows fitted have no names: give positions, or fit Dyads with row_names, or a data "
+            "frame whose index holds strings."
+        )
+    numbers = rows.dtype.kind in "iufb"
     if names is None or (numbers and not np.issubdtype(names.dtype, np.number)):
         return positions(rows, n_rows, "row")
     found = places(names, rows)
     if (found < 0).any():
         unknown = rows[found < 0].tolist()
-        raise ValueError(f"{len(unknown)} of the rows are not in the table fitted: {unknown[:3]}.")
+        raise ValueError(
+            f"{len(unknown)} of the rows are not in the table fitted: {unknown[:3]}. Its rows are "
+            f"called {names[:2].tolist()} and so on; counts of new ones are given as a matrix."
+        )
     return found
 
 

@@ -13,10 +13,10 @@ from sklearn.callback import CallbackContext
 
 from skcooc.base import attributes
 from skcooc.base.continuation import check_as_before, check_shape
-from skcooc.base.decorators import available_if, with_callbacks
 from skcooc.base.predictions import Predictions
 from skcooc.base.sizes import is_sought
 from skcooc.callbacks import PASS
+from skcooc.decorators import available_if, with_callbacks
 from skcooc.em import Record, State, TemperatureRange
 from skcooc.fitting import Plan
 from skcooc.fitting.stream import Batch, Begun, Follower, Passes, Position, Stream, Tally

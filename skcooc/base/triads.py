@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes
-from skcooc.base.decorators import validated
 from skcooc.base.estimator import CooccurrenceEstimator
+from skcooc.decorators import validated
 from skcooc.em import State
 from skcooc.fitting import Plan
 from skcooc.heldout import scoring

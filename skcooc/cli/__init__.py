@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from sklearn.base import is_clusterer
 
 from skcooc.cli.arguments import Options, parse
+from skcooc.cli.characters import printable, say
 from skcooc.cli.comparison import MODELS, compare, refit
 from skcooc.cli.groups import compared
+from skcooc.cli.places import check
 from skcooc.cli.progress import Screen
 from skcooc.cli.reading import read
-from skcooc.cli.report import printable, report
+from skcooc.cli.report import report
 from skcooc.cli.table import InputError, Table
-from skcooc.cli.writing import write, write_page
+from skcooc.cli.writing import destinations, write, write_page
 from skcooc.inspection.explorer.page import environment
 
 __all__ = ["main"]
 
 WORKED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+LONGEST_ERROR = 1000  # characters
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,35 +60,39 @@ def _run(options: Options) -> None:
             f"--nearest needs mixtures of aspects, but --model {options.model} finds clusters: "
             "choose --model aspect or product-space"
         )
-    table = read(options)
+    screen = Screen(options.progress)
+    table = read(options, screen)
     for name in options.nearest:
         table.position(name)  # a wrong name shows before the long work
-    if options.output is not None:  # what is wrong with the folder shows at once
-        options.output.mkdir(parents=True, exist_ok=True)
+    for path in destinations(options):  # what is wrong with them shows at once
+        check(path, options)
     if options.html is not None:
-        _check_page(options.html)
-    screen = Screen(options.progress)
+        _check_page()
     comparison = compare(table, options, screen)
     model = refit(table, comparison.chosen, screen)
+    with screen.step("report"):
+        divisions = compared(table, model, options.seed)
+        text = report(table, comparison, model, options, divisions)
     screen.announce("")  # a blank line between the bars and what follows
-    divisions = compared(table, model, options.seed)
-    sys.stdout.write(printable(report(table, comparison, model, options, divisions)))
+    say(text, sys.stdout)
+    sys.stdout.flush()
     if options.output is not None:
-        written = write(options.output, table, comparison, model, divisions)
-        print(f"\nWritten to {printable(str(options.output))}: {', '.join(written)}")
+        with screen.step("writing"):
+            written = write(options.output, table, comparison, model, divisions)
+        say(f"\nWritten to {printable(str(options.output))}: {', '.join(written)}\n", sys.stdout)
     if options.html is not None:
-        write_page(options.html, table, model, _heading(options, table))
-        print(f"\nWritten: {printable(str(options.html))}")
+        with screen.step("page"):
+            write_page(options.html, table, model, _heading(options, table))
+        say(f"\nWritten: {printable(str(options.html))}\n", sys.stdout)
     sys.stdout.flush()
 
 
-def _check_page(path: Path) -> None:
-    """What is wrong with the page shows before the long work."""
+def _check_page() -> None:
+    """Whether a page can be made."""
     try:
         environment()
     except ImportError as error:
         raise InputError(f"--html: {error}") from error
-    path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _heading(options: Options, table: Table) -> str:
@@ -97,5 +103,8 @@ def _heading(options: Options, table: Table) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"skcooc: error: {printable(' '.join(message.split()))}", file=sys.stderr)
+    line = printable(" ".join(message.split()))
+    if len(line) > LONGEST_ERROR:  # its beginning has the file, its end what to do
+        line = f"{line[: LONGEST_ERROR // 2]} … {line[-LONGEST_ERROR // 2 :]}"
+    say(f"skcooc: error: {line}\n", sys.stderr)
     return code

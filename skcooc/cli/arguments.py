@@ -14,6 +14,10 @@ Fit a mixture model to co-occurrence data and compare it with others on held-out
 
 Without DATA, it fits the docstrings of NumPy, SciPy and scikit-learn, which needs no download."""
 
+MODELS_HELP = """\
+aspect and product-space: topics, of which rows are mixtures; asymmetric and projection: clusters of
+rows; symmetric: of rows and of columns; abstraction: a tree of clusters (default: %(default)s)"""
+
 EPILOG = """\
 DATA is one of
   a folder        of texts, one document a file (UTF-8)
@@ -31,6 +35,11 @@ the perplexity where a row predicts, beside what the model says of it, the colum
 already: words come in bursts, and a model is worth what it adds to the line without topics that
 knows this. At the end, the chosen model is fitted once more, to all observations; its memory is
 skcooc.RowMemory, around it.
+
+The report goes to stdout; progress goes to stderr, where it is a terminal. Files appear when all
+of them are written. The exit code is 0 if it worked, 2 if arguments or data cannot be used, 1 if
+output cannot be written or memory is not enough, and 130 if interrupted; why is said in one line on
+stderr.
 
 examples
   python -m skcooc
@@ -73,6 +82,21 @@ class Options:
     progress: bool
 
 
+def given(options: Options, *names: str) -> str | None:
+    """The first of these options that was given, as it is written on the command line."""
+    found = (name for name in names if getattr(options, name) is not None)
+    return next((f"--{name.replace('_', '-')}" for name in found), None)
+
+
+class _Once(argparse.Action):
+    """One value, which is not given again."""
+
+    def __call__(self, parser, namespace, values, option_string=None):  # type: ignore[no-untyped-def]
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "given twice")
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
@@ -104,7 +128,7 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Options:
 def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="?", type=Path, metavar="DATA", help="see below")
     group = parser.add_argument_group("columns (.csv, .tsv, .jsonl, .json, .parquet)")
-    named = partial(group.add_argument, metavar="NAME")
+    named = partial(group.add_argument, metavar="NAME", action=_Once)
     what = "texts (default: the column that has long ones, if there is one; else there are pairs)"
     named("--text", help=what)
     named("--group", help="with texts: their groups, whose shares of topics are compared")
@@ -136,8 +160,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
     add = parser.add_argument_group("model").add_argument
-    add("--model", choices=models, default=models[0], help="default: %(default)s")
-    what = "number of aspects or clusters (default: %(default)s)"
+    add("--model", choices=models, default=models[0], help=MODELS_HELP)
+    what = "number of aspects, which are topics, or of clusters (default: %(default)s)"
     add("-k", "--components", type=_positive, default=32, metavar="K", help=what)
     what = 'inverse temperature in (0, 1], or "auto" to choose it (default: auto)'
     add("--beta", type=_beta, default="auto", help=what)
@@ -153,10 +177,10 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("output").add_argument
-    add("--top", type=_positive, default=10, metavar="N", help="words of each (default: 10)")
+    add("--top", type=_positive, default=10, metavar="N", help="words shown of each (default: 10)")
     what = "which words: those that distinguish it, or the most probable (default: %(default)s)"
     add("--order", choices=["characteristic", "probable"], default="characteristic", help=what)
-    what = "show the nearest rows of this one; can be given several times"
+    what = "name of a row whose nearest ones are shown; can be given several times"
     add("--nearest", action="append", default=[], metavar="ROW", help=what)
     what = (
         "write components.csv, embedding.csv, summary.json and model.joblib there, and with "
@@ -166,7 +190,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     what = "write a page to look through the model there, such as topics.html (needs Jinja2)"
     add("--html", type=Path, metavar="FILE", help=what)
     add("--title", metavar="TEXT", help="heading of the page (default: the name of DATA)")
-    add("--no-progress", dest="progress", action="store_false", help="no progress bars")
+    add("--no-progress", dest="progress", action="store_false", help="nothing on stderr but errors")
 
 
 def _number(what: str, kind: type, accept: Callable[[float], bool]) -> Callable:

@@ -78,9 +78,10 @@ def compare(table: Table, options: Options, screen: Screen) -> Comparison:
     observations which ``fit`` holds out of the training part by itself.
     """
     train, test = split_observations(table.X, options.test_size, options.seed)
-    screen.announce("compiling")
-    compile_seconds = _warm_up(options)
-    entries = [_no_topics(options, train, test)]
+    with screen.step("compiling"):
+        compile_seconds = _warm_up(options)
+    with screen.step("no topics"):
+        entries = [_no_topics(options, train, test)]
     *plain, (label, asked) = _variants(options)
     for name, model in plain:
         screen.announce(name)
@@ -92,8 +93,8 @@ def compare(table: Table, options: Options, screen: Screen) -> Comparison:
     entries.append(_entry(label, chosen, test, remembered, seconds, notes))
     if not options.skip_lda:
         label = "LDA of scikit-learn, defaults"
-        screen.announce(label)
-        entries.append(_lda(label, options, train, test))
+        with screen.step(label):
+            entries.append(_lda(label, options, train, test))
     return Comparison(entries, chosen, compile_seconds)
 
 
@@ -143,7 +144,7 @@ def _no_topics(options: Options, train: CSR, test: CSR) -> Entry:
 def _fitted(label: str, model: BaseEstimator, train: CSR, test: CSR) -> Entry:
     seconds, notes = _timed_fit(model, train)
     if model.early_stopping and _never_stopped(model):
-        notes += ("it was not: the validation perplexity fell until EM ended",)
+        notes += ("not stopped: the validation perplexity fell until EM ended",)
     return _entry(label, model, test, None, seconds, notes)
 
 

@@ -11,9 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.cli import texts
-from skcooc.cli.arguments import Options
+from skcooc.cli.arguments import Options, given
+from skcooc.cli.progress import Screen
 from skcooc.cli.records import Records
 from skcooc.cli.table import InputError, Table
+from skcooc.inspection.dates import SHORT
 from skcooc.protocol import Array
 
 N_LOOKED_AT = 1000  # records that tell what a field is
@@ -21,14 +23,17 @@ WORDS = 5  # in the mean, which names of things seldom have
 NEW = 0.5  # share of values that differ; names of things come again
 TITLES = "title", "subject", "name", "headline", "id"  # fields whose values name texts
 LONGER = 4  # times as many words as others: the text, and what is its title
+LATEST = 2.0**53  # numbers above it are not one apart
 
 
-def table_of(records: Records, options: Options) -> Table:
+def table_of(records: Records, options: Options, screen: Screen) -> Table:
     """Texts where one field has them, or pairs; InputError where it is not clear which."""
     text = _text(records, options)
     if text is None:
         return _pairs(records, options)
-    table = _texts(records, text, options)
+    if option := given(options, "column", "count"):
+        raise InputError(f"{records.path}: {option} is of pairs, and does not go with --text")
+    table = _texts(records, text, options, screen)
     if options.group is not None:
         labels = [value.strip() or None for value in records.field(options.group)]
         table = replace(table, groups=np.array(labels, dtype=object))
@@ -48,7 +53,7 @@ def _text(records: Records, options: Options) -> str | None:
     longest, *others = sorted(records.names, key=lambda name: -n_words[name])
     if not n_words[longest]:
         return None
-    if n_words[longest] < LONGER * n_words[others[0]]:
+    if others and n_words[longest] < LONGER * n_words[others[0]]:
         raise InputError(
             f"{records.path}: {longest!r} and {others[0]!r} both look like texts: name one of "
             "them with --text, or the columns of pairs with --row and --column"
@@ -65,7 +70,7 @@ def _words_of_texts(values: Sequence[str]) -> float:
     return n_words if n_words >= WORDS else 0.0
 
 
-def _texts(records: Records, text: str, options: Options) -> Table:
+def _texts(records: Records, text: str, options: Options, screen: Screen) -> Table:
     """Counts of words; rows have the names of a field, or begin as the texts do."""
     found = records.field(text)
     row = options.row or _title(records, text)
@@ -74,7 +79,7 @@ def _texts(records: Records, text: str, options: Options) -> Table:
     else:
         numbers = (place.rpartition(" ")[2] for place in records.places)
         names = [f"{n}: {texts.excerpt(text)}" for n, text in zip(numbers, found, strict=True)]
-    return texts.count(found, names, f"{records.path}, texts of {text!r}", options)
+    return texts.count(found, names, f"{records.path}, texts of {text!r}", options, screen)
 
 
 def _title(records: Records, text: str) -> str | None:
@@ -89,30 +94,39 @@ def _title(records: Records, text: str) -> str | None:
 
 def _times(records: Records, name: str, values: Sequence[str]) -> Array:
     """Numbers, or dates; nothing where a value is empty."""
-    try:
-        return np.array([float(value) if value.strip() else math.nan for value in values])
-    except ValueError:
-        pass
-    dates = []
+    time_of = _number if all(map(_is_number, values)) else _date
+    times = []
     for value, place in zip(values, records.places, strict=True):
         try:
-            dates.append(_date(value.strip()))
-        except ValueError as error:
+            times.append(time_of(value.strip()))
+        except (ValueError, OverflowError) as error:
             raise InputError(
-                f"{records.path}, {place}: {value!r} of {name!r} is no time: it takes numbers, or "
-                "dates such as 2024-05-31"
+                f"{records.path}, {place}: {value!r} of {name!r} is no time: it takes numbers up "
+                f"to {LATEST:.0e}, or dates such as 2024-05-31"
             ) from error
-    return np.array(dates, dtype="datetime64[s]")
+    return np.array(times)
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value.strip() or "nan")
+    except ValueError:
+        return False
+    return True
+
+
+def _number(value: str) -> float:
+    number = float(value or "nan")
+    if abs(number) > LATEST:
+        raise OverflowError(value)
+    return number
 
 
 def _date(value: str) -> np.datetime64:
     """A date in the format of ISO 8601, of which months and years alone are dates, too."""
     if not value:
-        return np.datetime64("NaT")
-    try:
-        date = datetime.fromisoformat(value)
-    except ValueError:
-        return np.datetime64(value, "s")
+        return np.datetime64("NaT", "s")
+    date = datetime.fromisoformat(f"{value}-01-01"[:10] if SHORT.fullmatch(value) else value)
     if date.tzinfo is not None:
         date = date.astimezone(UTC).replace(tzinfo=None)
     return np.datetime64(date, "s")
@@ -120,23 +134,33 @@ def _date(value: str) -> np.datetime64:
 
 def _pairs(records: Records, options: Options) -> Table:
     """The counts of pairs; records with the same pair are added up."""
-    for name, given in (("--group", options.group), ("--time", options.time)):
-        if given is not None:
-            raise InputError(f"{records.path}: {name} is of texts, and needs --text")
+    if option := given(options, "group", "time", "min_df", "max_df"):
+        raise InputError(f"{records.path}: {option} is of texts, and needs --text")
     row, column, count = _sides(records, options)
     rows, columns = records.field(row), records.field(column)
     counts = _counts(records, count)
     if options.column is None and count is None:
         _check_pairs(records, {row: rows, column: columns})
-    row_names, i = np.unique(rows, return_inverse=True)
-    column_names, j = np.unique(columns, return_inverse=True)
+    (row_names, i), (column_names, j) = _numbered(rows), _numbered(columns)
     X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
-    kinds = f"values of {row}", f"values of {column}"
-    return Table(X, row_names.tolist(), column_names.tolist(), str(records.path), kinds)
+    kinds = f"values of {texts.excerpt(row)}", f"values of {texts.excerpt(column)}"
+    return Table(X, row_names, column_names, str(records.path), kinds)
+
+
+def _numbered(values: Sequence[str]) -> tuple[list[str], list[int]]:
+    """What is there, in order, and the position of each; an array is as wide as its widest."""
+    names = sorted(set(values))
+    positions = {name: i for i, name in enumerate(names)}
+    return names, [positions[value] for value in values]
 
 
 def _sides(records: Records, options: Options) -> tuple[str, str, str | None]:
     """The fields of the row, the column and the count."""
+    if len(records.names) < 2:
+        raise InputError(
+            f"{records.path}: one column, {records.names[0]!r}, where pairs need two; is it one of "
+            "texts, give --text"
+        )
     row, column = options.row or records.names[0], options.column or records.names[1]
     for name in (row, column):
         records.position(name)
@@ -171,5 +195,7 @@ def _count(where: str, value: str) -> float:
     except ValueError:
         count = math.nan
     if not 0 <= count < math.inf:
-        raise InputError(f"{where}: {value!r} is not a count")
+        raise InputError(
+            f"{where}: {value!r} is not a count: it takes a number from 0 on, such as 3 or 0.5"
+        )
     return count

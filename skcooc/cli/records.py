@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,9 @@ from skcooc.cli import texts
 from skcooc.cli.table import InputError
 
 PARQUET = {"pyarrow": "ArrowException", "polars.exceptions": "PolarsError"}  # what they raise
-SEPARATORS = ",;\t"  # of a .csv: that of which its header has the most
+SEPARATORS = ",;\t|"  # of a .csv: that of which its header has the most
+QUOTED = re.compile(r'"[^"]*"')
+NAMED_SEPARATOR = re.compile(r"sep=(.)")  # a line above the header, which Excel reads and writes
 
 
 @dataclass(frozen=True)
@@ -60,18 +63,19 @@ def reader_of(path: Path) -> Callable[[Path], Records] | None:
 def separated(path: Path) -> Records:
     """The lines of a CSV or TSV file, of which the first has the names of the fields."""
     text = texts.decode(path)
-    header = text.partition("\n")[0]
-    is_csv = path.name.lower().removesuffix(".gz").endswith(".csv")
-    separator = max(SEPARATORS, key=header.count) if is_csv else "\t"
+    first = text.partition("\n")[0]
+    named = NAMED_SEPARATOR.fullmatch(first)
+    separator = named[1] if named else _separator(path, first)
     csv.field_size_limit(sys.maxsize)  # a text may be a book
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
+        if named:
+            next(lines)
         names = next(lines, [])
-        if len(names) < 2:
-            raise InputError(f"{path}: a header line with two names or more is needed")
         numbered = [(lines.line_num, fields) for fields in lines if fields]
     except csv.Error as error:
         raise InputError(f"{path}, line {lines.line_num}: {error}") from error
+    _check_header(path, names)
     for number, fields in numbered:
         if len(fields) != len(names):
             raise InputError(
@@ -79,6 +83,19 @@ def separated(path: Path) -> Records:
                 f"{len(names)}"
             )
     return _records(path, names, numbered, "line")
+
+
+def _separator(path: Path, header: str) -> str:
+    if not path.name.lower().removesuffix(".gz").endswith(".csv"):
+        return "\t"
+    return max(SEPARATORS, key=QUOTED.sub("", header).count)
+
+
+def _check_header(path: Path, names: Sequence[str]) -> None:
+    if not names:
+        raise InputError(f"{path}: a header line with the names of columns is needed")
+    if len(names) == 1 and any(separator in names[0] for separator in SEPARATORS):
+        raise InputError(f"{path}: one column, {names[0]!r}, whose name is more than one")
 
 
 def json_lines(path: Path) -> Records:
@@ -96,7 +113,7 @@ def json_array(path: Path) -> Records:
     """An array of objects."""
     found = _parsed(texts.decode(path), str(path))
     if not isinstance(found, list):
-        raise InputError(f"{path}: no array of objects")
+        raise InputError(f"{path}: no array of objects; with one on each line it is a .jsonl")
     return _of_objects(path, enumerate(found, 1), "object")
 
 
@@ -139,14 +156,19 @@ def _of_objects(path: Path, found: Iterable[tuple[int, Any]], unit: str) -> Reco
 def _parsed(text: str, where: str) -> Any:
     try:
         return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not JSON") from error
+    except json.JSONDecodeError as error:
+        more = "; with an object on each line it is a .jsonl" * (error.msg == "Extra data")
+        raise InputError(f"{where}: not JSON ({error.msg}){more}") from error
+    except (ValueError, RecursionError) as error:  # too many digits, or too deep
+        raise InputError(f"{where}: not JSON ({error})") from error
 
 
 def _string(value: object) -> str:
     """A value as a field of a CSV file would have it."""
     if value is None or value != value:  # NaN, which pandas has for nothing
         return ""
+    if isinstance(value, list):  # such as the topics of a text
+        return ", ".join(map(_string, value))
     return value if isinstance(value, str) else str(value)
 
 
@@ -158,6 +180,8 @@ def _records(
         raise InputError(f"{path}: a name is there twice in the header {', '.join(names)}")
     if not pairs:
         raise InputError(f"{path}: no records")
+    if not names:
+        raise InputError(f"{path}: no named values in any of {len(pairs)} records")
     return Records(
         path, names, [values for _, values in pairs], [f"{unit} {number}" for number, _ in pairs]
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
@@ -11,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_clusterer
 
 from skcooc.cli.arguments import Options
+from skcooc.cli.characters import printable
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.groups import Compared, lines
 from skcooc.cli.table import LeftOut, Table
@@ -20,12 +20,11 @@ from skcooc.inspection.names import TreeModel
 from skcooc.protocol import Array, FactorModel
 
 WIDTH = 96
+LONGEST = 200  # of a line with a name in it
 ORDERS = {"characteristic": "characteristic", "probable": "most probable"}
 N_EXAMPLES = 4
 N_NEIGHBORS = 5
 N_LEFT_OUT = 10  # words
-# What a terminal obeys: control characters but the end of a line, and changes of direction.
-CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with memory", "seconds")
 
 
@@ -47,16 +46,14 @@ def report(
     sections += [lines(of, noun, table.kinds[0]) for of in divisions]
     if not is_clusterer(model):  # in one cluster all rows are equally near
         sections.append(_neighbors(table, model, example_rows(table, model, options.nearest)))
-    return "\n\n".join("\n".join(section) for section in map(list, sections) if section) + "\n"
+    written = ["\n".join(map(_shown, section)) for section in sections]
+    return "\n\n".join(filter(None, written)) + "\n"
 
 
-def printable(text: str) -> str:
-    r"""The text with what a terminal would obey, such as in names of rows, written out.
-
-    >>> printable("a\x1b[2J")
-    'a\\x1b[2J'
-    """
-    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+def _shown(line: str) -> str:
+    """A line as it is printed, cut where a name makes it too long."""
+    line = printable(line)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
 def example_rows(table: Table, model: FactorModel, wanted: list[str]) -> list[int]:
@@ -133,11 +130,11 @@ def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:
         "workers; for the memory, LDA"
     )
     yield "    and a model with a given beta are fitted twice, and the seconds are of both"
-    for entry in comparison.entries:
-        for note in entry.notes:
-            yield from textwrap.wrap(
-                f"{entry.label}: {note}", WIDTH, initial_indent="  ", subsequent_indent="    "
-            )
+    for note in dict.fromkeys(note for entry in comparison.entries for note in entry.notes):
+        labels = "; ".join(entry.label for entry in comparison.entries if note in entry.notes)
+        yield from textwrap.wrap(
+            f"{labels}: {note}", WIDTH, initial_indent="  ", subsequent_indent="    "
+        )
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:

@@ -65,10 +65,10 @@ def checked(table: Table) -> Table:
     if np.iscomplexobj(table.X.data):
         raise InputError(f"{table.title}: counts are complex numbers")
     X = sp.csr_array(table.X, dtype=np.float64)
-    X.sum_duplicates()
-    X.eliminate_zeros()
     if not np.isfinite(X.data).all():
         raise InputError(f"{table.title}: counts are not all finite")
+    X.sum_duplicates()
+    X.eliminate_zeros()
     if (X.data < 0).any():
         raise InputError(f"{table.title}: counts are negative, such as {X.data.min():g}")
     _check_size(table, X)
@@ -83,10 +83,11 @@ def _check_size(table: Table, X: sp.csr_array) -> None:
             f"{table.title}: {n} {table.kinds[0]} and {m} {table.kinds[1]} with observations; "
             "at least two of both are needed"
         )
-    n_observations = np.ceil(X.data).sum()
+    with np.errstate(over="ignore"):  # infinitely many are too many
+        n_observations = np.ceil(X.data).sum()
     if not MIN_OBSERVATIONS <= n_observations <= MAX_OBSERVATIONS:
         raise InputError(
-            f"{table.title}: {n_observations:.0f} observations; "
+            f"{table.title}: {n_observations:.10g} observations; "
             f"it takes from {MIN_OBSERVATIONS} to {MAX_OBSERVATIONS} to hold out a part of them"
         )
 

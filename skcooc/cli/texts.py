@@ -8,10 +8,13 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 from skcooc.cli.arguments import Options
+from skcooc.cli.progress import Screen
 from skcooc.cli.table import InputError, LeftOut, Table
 from skcooc.datasets import load_docstrings
 
@@ -26,26 +29,27 @@ EXAMPLES = (
 )
 
 
-def docstrings(options: Options) -> Table:
+def docstrings(options: Options, screen: Screen) -> Table:
     """The docstrings of the installed NumPy, SciPy and scikit-learn."""
     corpus = load_docstrings()
     title = corpus.DESCR.partition(".\n")[0]
     examples = [name for name in EXAMPLES if name in corpus.names]
-    return count(corpus.data, corpus.names, title, options, examples)
+    return count(corpus.data, corpus.names, title, options, screen, examples)
 
 
-def folder(path: Path, options: Options) -> Table:
+def folder(path: Path, options: Options, screen: Screen) -> Table:
     """The files of a folder and its subfolders, hidden ones left out, one document each."""
-    found = sorted(file.relative_to(path) for file in path.rglob("*") if file.is_file())
-    files = [file for file in found if not any(part.startswith(".") for part in file.parts)]
-    return count([decode(path / file) for file in files], list(map(str, files)), str(path), options)
+    paths = sorted(file.relative_to(path) for file in path.rglob("*") if file.is_file())
+    files = [file for file in paths if not any(part.startswith(".") for part in file.parts)]
+    found = [decode(path / file) for file in screen.track(files, f"reading {path}")]
+    return count(found, list(map(str, files)), str(path), options, screen)
 
 
-def lines(path: Path, options: Options) -> Table:
+def lines(path: Path, options: Options, screen: Screen) -> Table:
     """The lines of a file that are not blank, one document each."""
     numbered = [(i, line) for i, line in enumerate(lines_of(path), 1) if line.strip()]
     names = [f"{i}: {excerpt(line)}" for i, line in numbered]
-    return count([line for _, line in numbered], names, str(path), options)
+    return count([line for _, line in numbered], names, str(path), options, screen)
 
 
 def lines_of(path: Path) -> list[str]:
@@ -76,6 +80,7 @@ def count(
     names: Sequence[str],
     title: str,
     options: Options,
+    screen: Screen,
     examples: Sequence[str] = (),
 ) -> Table:
     """Counts of the words of texts; InputError where there are no texts, or no words are left."""
@@ -87,34 +92,43 @@ def count(
         stop_words=stop_words, token_pattern=WORD, min_df=min_df, max_df=max_df
     )
     try:
-        X = vectorizer.fit_transform(texts)
-    except ValueError as error:  # no words are left, or min_df is above max_df
+        X, words, left_out = _counted(vectorizer, texts, screen)
+    except ValueError as error:
         raise InputError(
             f"{title}: no words are left (documents: {len(texts)}) with "
             f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
         ) from error
-    words = vectorizer.get_feature_names_out().tolist()
-    left_out = _left_out(vectorizer, texts)
     kinds = "documents", "words"
     return Table(X, names, words, title, kinds, examples, vectorizer, texts, left_out)
 
 
-def _left_out(vectorizer: CountVectorizer, texts: Sequence[str]) -> LeftOut:
-    """The words that limits have left out, which a vectorizer does not keep."""
-    unlimited = clone(vectorizer).set_params(min_df=1, max_df=1.0, binary=True)
-    n_documents = unlimited.fit_transform(texts).sum(axis=0).A1
-    known = vectorizer.vocabulary_
-    found = [
-        (word, n)
-        for word, n in zip(unlimited.get_feature_names_out(), n_documents.tolist(), strict=True)
-        if word not in known
-    ]
-    max_df = vectorizer.max_df
-    most = max_df if isinstance(max_df, int) else max_df * len(texts)
-    frequent = sorted((-n, word) for word, n in found if n > most)
-    return LeftOut(
-        [(word, -n / len(texts)) for n, word in frequent],
-        len(found) - len(frequent), max_df, vectorizer.min_df,
+def _counted(
+    vectorizer: CountVectorizer, texts: Sequence[str], screen: Screen
+) -> tuple[sp.sparray, list[str], LeftOut]:
+    """Fit a vectorizer, but see which words its limits leave out; ValueError where all are.
+
+    It does not keep these, and counting twice takes twice the time.
+    """
+    all_words = clone(vectorizer).set_params(min_df=1, max_df=1.0)
+    X = all_words.fit_transform(screen.track(texts, "counting words"))
+    words = all_words.get_feature_names_out()
+    n_documents = np.bincount(X.indices, minlength=len(words))
+    least, most = (
+        limit if isinstance(limit, int) else limit * len(texts)
+        for limit in (vectorizer.min_df, vectorizer.max_df)
+    )
+    kept = (n_documents >= least) & (n_documents <= most)
+    if not kept.any():
+        raise ValueError("no words within the limits")
+    names = words[kept].tolist()
+    vectorizer.vocabulary_ = {word: j for j, word in enumerate(names)}
+    vectorizer.fixed_vocabulary_ = False
+    frequent = np.flatnonzero(n_documents > most)
+    frequent = frequent[np.argsort(-n_documents[frequent], kind="stable")]
+    shares = (n_documents[frequent] / len(texts)).tolist()
+    return X[:, kept], names, LeftOut(
+        list(zip(words[frequent].tolist(), shares, strict=True)),
+        int((n_documents < least).sum()), vectorizer.max_df, vectorizer.min_df,
     )  # fmt: skip
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import joblib
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from skcooc.cli.arguments import Options, given
 from skcooc.cli.comparison import Comparison
 from skcooc.cli.groups import Compared, records
+from skcooc.cli.places import filled
 from skcooc.cli.report import has_tree, shares
 from skcooc.cli.table import Table
 from skcooc.inspection import (
@@ -24,6 +28,20 @@ from skcooc.inspection import (
     top_features,
 )
 from skcooc.protocol import Array
+
+# Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
+UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
+RESULTS = "components.csv", "embedding.csv", "summary.json", "model.joblib"
+
+
+def destinations(options: Options) -> list[Path]:
+    """The files that will be written."""
+    pages = [] if options.html is None else [options.html]
+    if options.output is None:
+        return pages
+    divided = (name for name in ("group", "time") if given(options, name))
+    names = [*RESULTS, *(f"shares_by_{name}.csv" for name in divided)]
+    return [*(options.output / name for name in names), *pages]
 
 
 def write(
@@ -38,19 +56,29 @@ def write(
     They are ``components.csv`` (one column a line, P(y given z)), ``embedding.csv`` (one row a
     line, P(z given x)), ``summary.json`` and ``model.joblib`` (with the vectorizer before it, where
     the data were texts); and ``shares_by_group.csv`` and ``shares_by_time.csv``, where rows have
-    groups or times. Files that have these names are overwritten.
+    groups or times. Files that have these names are overwritten, once all are written.
     """
+    with filled(folder) as partial:
+        return _write(partial, table, comparison, model, divisions)
+
+
+def _write(
+    folder: Path,
+    table: Table,
+    comparison: Comparison,
+    model: BaseEstimator,
+    divisions: Sequence[Compared],
+) -> list[str]:
     aspects = name_topics(model, table.column_names)
     _matrix(folder / "components.csv", aspects, table.column_names, model.components_.T)
     _matrix(folder / "embedding.csv", aspects, table.row_names, model.embedding_)
     summary = json.dumps(_summary(table, comparison, model), indent=2, ensure_ascii=False)
-    (folder / "summary.json").write_text(summary + "\n", encoding="utf-8")
+    (folder / "summary.json").write_text(summary + "\n", **UNICODE)
     joblib.dump(_with_vectorizer(table, model), folder / "model.joblib")
     by = {f"shares_by_{of.what}.csv": records(of) for of in divisions}
     for name, of_groups in by.items():
-        with (folder / name).open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(of_groups)
-    return ["components.csv", "embedding.csv", "summary.json", "model.joblib", *by]
+        _rows(folder / name, of_groups)
+    return [*RESULTS, *by]
 
 
 def write_page(path: Path, table: Table, model: BaseEstimator, title: str) -> None:
@@ -60,7 +88,9 @@ def write_page(path: Path, table: Table, model: BaseEstimator, title: str) -> No
         _with_vectorizer(table, model), X, row_names=table.row_names, title=title,
         feature_names=table.column_names, groups=table.groups, times=table.times,
     )  # fmt: skip
-    page.save(path)
+    path = path.resolve()  # what a link leads to, not the link, is replaced
+    with filled(path.parent) as partial:
+        page.save(partial / path.name)
 
 
 def _with_vectorizer(table: Table, model: BaseEstimator) -> BaseEstimator:
@@ -71,13 +101,14 @@ def _with_vectorizer(table: Table, model: BaseEstimator) -> BaseEstimator:
 
 
 def _matrix(path: Path, header: Sequence[str], names: Sequence[str], values: Array) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["name", *header])
-        writer.writerows(
-            [name, *(f"{value:.6g}" for value in line)]
-            for name, line in zip(names, values.tolist(), strict=True)
-        )
+    lines = zip(names, values.tolist(), strict=True)
+    listed = ([name, *(f"{value:.6g}" for value in line)] for name, line in lines)
+    _rows(path, chain([["name", *header]], listed))
+
+
+def _rows(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    with path.open("w", newline="", **UNICODE) as file:
+        csv.writer(file).writerows(rows)
 
 
 def _summary(table: Table, comparison: Comparison, model: BaseEstimator) -> dict[str, object]:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import fetch_file, get_data_home
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
+
+from skcooc.decorators import validated
 
 BASE_URL = (
     "https://raw.githubusercontent.com/feroshjacob/cranfield/"
@@ -41,14 +43,13 @@ copies of the collection, the one read here among them, have 1 in its place; -1 
 which rows count as relevant: all of them (8.2 documents a query) or those above zero (7.2)."""
 
 
-@validate_params(
+@validated(
     {
         "data_home": [str, PathLike, None],
         "download_if_missing": ["boolean"],
         "n_retries": [Interval(Integral, 1, None, closed="left")],
         "delay": [Interval(Real, 0.0, None, closed="neither")],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def fetch_cranfield(
     *, data_home: str | PathLike[str] | None = None, download_if_missing: bool = True,

@@ -15,13 +15,15 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
+from typing import Literal, overload
 
 import numpy as np
 import scipy
 import sklearn
 from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import validate_params
+
+from skcooc.decorators import validated
 
 logger = logging.getLogger(__name__)
 
@@ -52,10 +54,19 @@ Output lines marked "# may vary" are left out. The texts are those of the instal
 they differ between environments. They are under the licences of the packages (BSD 3-Clause)."""
 
 
-@validate_params(
-    {"return_X_y": ["boolean"], "data_home": [str, PathLike, None]},
-    prefer_skip_nested_validation=True,
-)
+@overload
+def load_docstrings(
+    *, return_X_y: Literal[False] = False, data_home: str | PathLike[str] | None = None
+) -> Bunch: ...
+
+
+@overload
+def load_docstrings(
+    *, return_X_y: Literal[True], data_home: str | PathLike[str] | None = None
+) -> tuple[list[str], np.ndarray]: ...
+
+
+@validated({"return_X_y": ["boolean"], "data_home": [str, PathLike, None]})
 def load_docstrings(
     *, return_X_y: bool = False, data_home: str | PathLike[str] | None = None
 ) -> Bunch | tuple[list[str], np.ndarray]:

@@ -7,14 +7,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.datasets.planted import aspects, clusters, coclusters, hierarchy
+from skcooc.decorators import validated
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 
 
-@validate_params(
+@validated(
     {
         "n_rows": [_POSITIVE],
         "n_columns": [_POSITIVE],
@@ -26,8 +27,7 @@ _POSITIVE = Interval(Integral, 1, None, closed="left")
         "burstiness": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
         "dtype": "no_validation",
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def make_cooccurrences(
     n_rows: int = 100, n_columns: int = 200, n_components: int = 5, *,

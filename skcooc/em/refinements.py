@@ -105,7 +105,7 @@ def search_smaller(
         at = min(probes, key=lambda probe: probe.validation.perplexity)
         prior, row_prior = at.prior * of_column, (at.row_prior or 0.0) * of_row
         found = evaluate(prior, row_prior)
-        probes.append(at._replace(validation=found, prior=prior, row_prior=row_prior))
+        probes.append(at._replace(validation=found, prior=prior, row_prior=row_prior, smaller=True))
         if observe(probes[-1]):
             break
     return probes[1:]

@@ -61,7 +61,7 @@ class Coarse(NamedTuple):
     model: Model  # that with so few
 
 
-Sought = Literal["coarse", "beta", "exponents", "prior", "left out"]
+Sought = Literal["coarse", "beta", "exponents", "prior", "left out", "smaller"]
 Exponents = tuple[float, float]  # of the two indices given, relative to beta
 
 
@@ -74,6 +74,7 @@ class Probe(NamedTuple):
     exponents: Exponents | None = None  # None where all are equal
     n_components: int | None = None  # of a search with few; None where it is that of the fit
     row_prior: float | None = None  # None where observations do not leave themselves out
+    smaller: bool = False  # whether it has less than the usual pseudo-counts of those that do
 
     def __str__(self) -> str:
         exponents = ", exponents = {:.3f}, {:.3f}".format(*self.exponents) if self.exponents else ""
@@ -89,7 +90,7 @@ class Probe(NamedTuple):
         if self.n_components is not None:
             return "coarse"
         if self.row_prior is not None:
-            return "left out"
+            return "smaller" if self.smaller else "left out"
         return "prior" if self.prior else "beta" if self.exponents is None else "exponents"
 
     @property
@@ -156,8 +157,9 @@ def best(probes: list[Probe], worth: float = WORTH_A_PRIOR) -> Probe:
     """The probe with the least perplexity; of equals, the one with the largest beta.
 
     One with exponents must be better than all without by more than ``worth``, relative, one with a
-    prior than what is best then, and one that leaves observations out than that. Smaller
-    differences of short fits are chance: on texts, where data are not thin, they lead astray.
+    prior than what is best then, one that leaves observations out than that, and one with smaller
+    pseudo-counts than the usual ones then. Smaller differences of short fits are chance: on texts,
+    where data are not thin, they lead astray.
     """
 
     def least(probes: list[Probe]) -> Probe:
@@ -165,10 +167,10 @@ def best(probes: list[Probe], worth: float = WORTH_A_PRIOR) -> Probe:
 
     kinds: dict[Sought, list[Probe]] = {
         sought: [probe for probe in probes if probe.sought == sought]
-        for sought in ("beta", "exponents", "prior", "left out")
+        for sought in ("beta", "exponents", "prior", "left out", "smaller")
     }
-    found = least(kinds["beta"])
-    for more in (kinds["exponents"], kinds["prior"], kinds["left out"]):
+    found = least(kinds.pop("beta"))
+    for more in kinds.values():
         enough = (1 - worth) * found.validation.perplexity
         better = [probe for probe in more if probe.validation.perplexity < enough]
         found = least(better or [found])

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.base.decorators import fit_context
+from skcooc.decorators import fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.consensus import Consensus, consensus
 from skcooc.ensemble.mean import Mean, equal, mean_of

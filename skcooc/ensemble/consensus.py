@@ -55,6 +55,10 @@ class Consensus:
     affinity_: Array
     reference_: int
 
+    def __repr__(self) -> str:
+        (K, M), affinity = self.components_.shape, self.affinity_.mean()
+        return f"<Consensus: {K} components of {M} columns, mean cosine {affinity:.2f}>"
+
 
 def consensus(models: Sequence[Factors], row_distribution: Array) -> Consensus:
     """The consensus of models with equally many components; ValueError where they have others."""

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.base.decorators import fit_context
+from skcooc.decorators import fit_context
 from skcooc.protocol import Array, TableLike
 
 
@@ -88,6 +88,8 @@ class MixtureFeatures(
     """
 
     estimator_: CooccurrenceEstimator
+    n_features_in_: int
+    feature_names_in_: Array
     _warm: CooccurrenceEstimator
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _BaseComposition
 
 from skcooc.base import attributes
-from skcooc.base.decorators import fit_context
+from skcooc.decorators import fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.members import Member, members_of
 from skcooc.fitting.journal import Journal
@@ -144,6 +144,7 @@ class InterpolatedModels(Composed, _BaseComposition):
 
     estimators_: list[BaseEstimator | None]
     interpolation_weights_: Array
+    named_estimators_: dict[str, BaseEstimator]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list],

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import attributes
-from skcooc.base.decorators import available_if, fit_context
+from skcooc.decorators import available_if, fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.members import MODEL, Member, member_of
 from skcooc.fitting.journal import Journal

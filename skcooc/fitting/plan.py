@@ -15,7 +15,7 @@ from skcooc.em import Bursts, Cooling, Leg, Run, Split, TemperatureRange
 from skcooc.em.legs import Observe, Part, Solver
 from skcooc.em.refinements import N_EXPONENTS, N_LEFT_OUT, N_PRIORS
 from skcooc.em.scales import Scale, scales
-from skcooc.em.temperature import N_PROBES, PROBE_ITERATIONS, Coarse, Exponents
+from skcooc.em.temperature import N_PROBES, PROBE_ITERATIONS, Coarse, Exponents, Sought
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import Division
 from skcooc.protocol import Array, Block, Counts, Model, Need, Params
@@ -76,6 +76,7 @@ class PseudoCounts(NamedTuple):
     model: Callable[[float, float], Model]
     usual: tuple[float, float]
     smaller: Sequence[tuple[float, float]]  # shares of both that are tried, one after the other
+    beginner: Model  # what burns in: it leaves nothing out, but has the usual pseudo-counts
 
 
 class LeftOut(NamedTuple):
@@ -186,6 +187,15 @@ class Plan:
         What belongs to them, the memory of a row, is not there yet.
         """
         return replace(self, bursts=None)
+
+    def trying(self, model: Model, sought: Sought) -> Plan:
+        """The same plan for another model, where something is sought.
+
+        Those in which observations leave themselves out begin with pseudo-counts: what is next to
+        zero else, because one observation alone stands for it, they do not find again.
+        """
+        begins = self.pseudo_counts if sought in ("left out", "smaller") else None
+        return replace(self, equations=model, beginner=(begins or self).beginner)
 
     @property
     def burnt_in(self) -> Plan:

@@ -73,7 +73,7 @@ class Probes:
         self._plan, self.heldout, self._options = plan, heldout, options.short
         self._tables = plan.scales(X)
         self._lock = Lock()
-        self._kept: dict[int, State] = {}
+        self._kept: dict[tuple[int, Model | None], State] = {}  # by what burns in
         self._tries = tries or Tries()
         self._before = iter(list(self._tries.validations))
 
@@ -84,11 +84,12 @@ class Probes:
         with self._lock:
             if (known := next(self._before, None)) is not None:
                 return known
-        plan = self._plan if model is None else replace(self._plan, equations=model)
+        plan = self._plan if model is None else self._plan.trying(model, sought)
         parts = plan.legs(self._tables, beta, self._options, cooled=False)
         # What comes before the last leg does not depend on beta, where there is a burn-in.
         n_shared = len(parts) - 1 - (plan.bursts is not None) if plan.burn_in else 0
-        state = self._fitted(parts[n_shared:], self._after(parts[:n_shared], parts[0]))
+        shared = self._after(parts[:n_shared], parts[0], plan.beginner)
+        state = self._fitted(parts[n_shared:], shared)
         predicted = self.heldout.predicted(plan.equations, *state)
         tried = Tried(self.heldout.score(predicted), predicted, state.params)
         with self._lock:
@@ -99,13 +100,13 @@ class Probes:
         """The best one of its search."""
         return self._tries.leaders[best.sought]
 
-    def _after(self, shared: Sequence[Part], first: Part) -> State:
+    def _after(self, shared: Sequence[Part], first: Part, beginner: Model | None) -> State:
         """The state after the legs that do not depend on the temperature tried."""
         with self._lock:
-            if len(shared) not in self._kept:
+            if (kind := (len(shared), beginner)) not in self._kept:
                 state = first.begin(self._rng)
-                self._kept[len(shared)] = self._fitted(shared, state) if shared else state
-            return self._kept[len(shared)]
+                self._kept[kind] = self._fitted(shared, state) if shared else state
+            return self._kept[kind]
 
     def _fitted(self, parts: Sequence[Part], start: State) -> State:
         found = fit_legs(parts, self._rng, self._options.solver, start=start)
@@ -164,7 +165,7 @@ class Search:
         """Probes of temperatures at which observations leave themselves out."""
         if self.aims.left_out is None:
             return []
-        within, (model, usual, _) = self.aims.left_out
+        within, (model, usual, *_) = self.aims.left_out
         return search_left_out(
             lambda beta: self.probes(beta, model(*usual), "left out"),
             at,
@@ -178,9 +179,9 @@ class Search:
         leaves_out = at.row_prior is not None or self.plan.left_out is None
         if (pseudo_counts := self.plan.pseudo_counts) is None or not leaves_out:
             return []
-        model, (prior, row_prior), shares = pseudo_counts
+        model, (prior, row_prior), shares, _ = pseudo_counts
         return search_smaller(
-            lambda *tried: self.probes(at.beta, model(*tried), "left out"),
+            lambda *tried: self.probes(at.beta, model(*tried), "smaller"),
             at._replace(prior=prior, row_prior=row_prior),
             shares,
             self.observe,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from skcooc.heldout.predictors import log_cells
@@ -20,6 +22,19 @@ def score_pairs(X: Block, order: Array, predictor: Predictor) -> Array:
     log_likelihood = np.empty(len(order))
     log_likelihood[order] = log_cells(predictor, X)
     return log_likelihood
+
+
+def check_rows_known(mass: Array, rows: Array) -> None:
+    """Warn where most observations, of these rows, (L,), are of rows without mass fitted, (N,)."""
+    if len(rows) and 2 * np.count_nonzero(mass[rows]) < len(rows):
+        warnings.warn(
+            "Most observations to score are of rows of which none was fitted, so that the same is "
+            "predicted of all of them, with any number of components. Folds in the order of the "
+            "observations leave out whole rows: take KFold(n_splits, shuffle=True), or "
+            "skcooc.model_selection.ObservationSplit(n_splits).",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:

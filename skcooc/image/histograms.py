@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base.decorators import fit_context
+from skcooc.decorators import fit_context
 from skcooc.image.gabor import gabor_moduli
 from skcooc.image.grid import block_of, n_blocks
 from skcooc.protocol import CSR, Array
@@ -84,6 +84,9 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     >>> X.shape, histograms.grid(image.shape)
     ((80, 130), (8, 10))
     """
+
+    edges_: Array
+    n_features_out_: int
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_scales": [Interval(Integral, 1, None, closed="left")],

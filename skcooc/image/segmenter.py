@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.asymmetric import AsymmetricClustering
-from skcooc.base.decorators import fit_context
+from skcooc.decorators import fit_context
 from skcooc.image.grid import grid_coarsening, n_blocks
 from skcooc.image.histograms import GaborHistograms, block_counts, check_image
 from skcooc.image.potts import Segments, TiedSites, distributions
@@ -101,6 +101,13 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     >>> found.shape
     (64, 64)
     """
+
+    labels_: Array
+    posteriors_: Array
+    components_: Array
+    clustering_: AsymmetricClustering
+    features_: GaborHistograms
+    objective_: float
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_segments": [Interval(Integral, 1, None, closed="left")],

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.special import logit
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
+from skcooc.decorators import validated
 from skcooc.inspection.explorer.reading import Subject, read
 from skcooc.inspection.labels import named_topics
 from skcooc.inspection.names import HOW_MANY
@@ -25,10 +26,7 @@ BLOCK = 2**20  # numbers at once
 SPARE = 5  # times as many columns are looked at as are asked for
 
 
-@validate_params(
-    {"n_features": HOW_MANY, "level": [Interval(Real, 0, 1, closed="neither")]},
-    prefer_skip_nested_validation=True,
-)
+@validated({"n_features": HOW_MANY, "level": [Interval(Real, 0, 1, closed="neither")]})
 def distinguishing_features(
     model: FactorModel, X: TableLike, feature_names: ArrayLike | None = None, *,
     n_features: int = 10, level: float = 0.95, backend: str = "pandas",

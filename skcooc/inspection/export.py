@@ -7,8 +7,8 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import validate_params
 
+from skcooc.decorators import validated
 from skcooc.inspection.features import OF_ROWS
 from skcooc.inspection.labels import name_topics, names_set
 from skcooc.inspection.names import HOW_MANY, TreeModel
@@ -35,7 +35,7 @@ class Node(TypedDict, total=False):
     n_rows: int
 
 
-@validate_params({"n_features": HOW_MANY, "order": ORDER}, prefer_skip_nested_validation=True)
+@validated({"n_features": HOW_MANY, "order": ORDER})
 def export_text(
     model: TreeModel, feature_names: ArrayLike | None = None, *,
     n_features: int = 5, order: Order = "characteristic",
@@ -88,7 +88,7 @@ def export_text(
     return "".join(lines)
 
 
-@validate_params({"n_features": HOW_MANY, "order": ORDER}, prefer_skip_nested_validation=True)
+@validated({"n_features": HOW_MANY, "order": ORDER})
 def export_dict(
     model: TreeModel, feature_names: ArrayLike | None = None, *,
     n_features: int = 10, order: Order = "characteristic",

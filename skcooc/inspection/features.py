@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import validate_params
 
+from skcooc.decorators import validated
 from skcooc.inspection.names import HOW_MANY, TreeModel
 from skcooc.inspection.ranking import Order, ranked
 from skcooc.inspection.unwrapping import Unwrapped, unwrap
@@ -21,7 +21,7 @@ def features_of(
     return [[str(name) for name in names[top]] for top in ranked(found.model, n_features, order)]
 
 
-@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
+@validated({"n_features": HOW_MANY})
 def top_features(
     model: Components, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
@@ -65,7 +65,7 @@ def top_features(
     return features_of(unwrap(model, "components_"), feature_names, n_features, "probable")
 
 
-@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
+@validated({"n_features": HOW_MANY})
 def node_top_features(
     model: TreeModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
@@ -106,7 +106,7 @@ def node_top_features(
     return features_of(found, feature_names, n_features, "probable")
 
 
-@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
+@validated({"n_features": HOW_MANY})
 def characteristic_features(
     model: FactorModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import validate_params
 
+from skcooc.decorators import validated
 from skcooc.inspection.blocks import Clusters, of_rows
 from skcooc.inspection.features import OF_ROWS
 from skcooc.inspection.names import HOW_MANY, most_probable, row_names_of
@@ -21,7 +21,7 @@ Names = Sequence[str] | Mapping[int, str]
 M = TypeVar("M")
 
 
-@validate_params({"n_features": HOW_MANY}, prefer_skip_nested_validation=True)
+@validated({"n_features": HOW_MANY})
 def name_topics(
     model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
     *, n_features: int = 3,

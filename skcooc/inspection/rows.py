@@ -9,17 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
+from skcooc.decorators import validated
 from skcooc.inspection.names import HOW_MANY, row_names_of
 from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, FactorModel, refuse_anndata
 
 
-@validate_params(
-    {"n_neighbors": [Interval(Integral, 1, None, closed="left")]},
-    prefer_skip_nested_validation=True,
-)
+@validated({"n_neighbors": [Interval(Integral, 1, None, closed="left")]})
 def nearest_rows(
     embedding: ArrayLike, rows: ArrayLike, n_neighbors: int = 5
 ) -> tuple[Array, Array]:
@@ -74,7 +72,7 @@ def nearest_rows(
     return distances[other].reshape(shape), neighbors[other].reshape(shape)
 
 
-@validate_params({"n_rows": HOW_MANY}, prefer_skip_nested_validation=True)
+@validated({"n_rows": HOW_MANY})
 def representative_rows(
     model: FactorModel, row_names: ArrayLike | None = None, *, n_rows: int = 5
 ) -> list[list[Hashable]]:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
+from skcooc.decorators import validated
 from skcooc.inspection.found import found
 from skcooc.inspection.groups import Division, divide
 from skcooc.inspection.labels import Names
@@ -37,7 +38,7 @@ class Divided(NamedTuple):
     names: list[str]  # of the K topics
 
 
-@validate_params(CHECKED, prefer_skip_nested_validation=True)
+@validated(CHECKED)
 def topic_shares(
     model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *, freq: str = "auto",
     n_resamples: int = 200, level: float = 0.95, backend: str = "pandas",
@@ -125,9 +126,7 @@ def topic_shares(
     return table_of({**_lines(of), **_flat(its)}, backend)
 
 
-@validate_params(
-    {**CHECKED, "n_permutations": CHECKED["n_resamples"]}, prefer_skip_nested_validation=True
-)
+@validated({**CHECKED, "n_permutations": CHECKED["n_resamples"]})
 def compare_shares(
     model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *, freq: str = "auto",
     n_resamples: int = 200, n_permutations: int = 999, level: float = 0.95,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
+from skcooc.decorators import validated
 from skcooc.inspection.blocks import two_sided
 from skcooc.inspection.features import OF_ROWS
 from skcooc.inspection.labels import Names, given, name_topics
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
 AXES = {"rows": unwrap, "columns": two_sided}  # which model inside is meant
 
 
-@validate_params(
-    {"n_features": HOW_MANY, "n_rows": HOW_MANY, "order": ORDER, "axis": [StrOptions(set(AXES))]},
-    prefer_skip_nested_validation=True,
+@validated(
+    {"n_features": HOW_MANY, "n_rows": HOW_MANY, "order": ORDER, "axis": [StrOptions(set(AXES))]}
 )
 def describe(
     model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,

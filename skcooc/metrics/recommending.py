@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from skcooc.decorators import validated
 from skcooc.metrics.scorers import NOTHING_NEW, nameless, parted
 from skcooc.metrics.validation import check_observed
 from skcooc.protocol import Array, TableLike
@@ -114,12 +115,11 @@ def ndcg_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
 METRICS: dict[str, Callable[..., float]] = {"recall": recall_at_k, "ndcg": ndcg_at_k}
 
 
-@validate_params(
+@validated(
     {
         "metric": [StrOptions({"recall", "ndcg"})],
         "k": [Interval(Integral, 1, None, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def make_ranking_scorer(
     observations: Dyads | None = None, *, metric: Literal["recall", "ndcg"] = "ndcg", k: int = 10

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from skcooc.heldout.scoring import halves
+import numpy as np
+
+from skcooc.heldout.scoring import check_rows_known, halves
 from skcooc.protocol import CSR, TableLike
 from skcooc.tables import Dyads, check_same_table, read_rows
 
@@ -42,6 +44,8 @@ def _outside(X: Dyads, observations: Dyads | None, scorer: str) -> CSR:
     check_same_table(observations.frame, X, scorer)
     all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (observations, X))
     known = all_of_them - scored
+    known.eliminate_zeros()
     if known.nnz and known.data.min() < 0:
         raise ValueError(f"X holds observations that {scorer} was not given.")
+    check_rows_known(np.diff(known.indptr), X.rows)
     return known

@@ -9,13 +9,14 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
+from skcooc.decorators import fit_context
 from skcooc.fitting.journal import Journal, taken_up
 from skcooc.model_selection.candidates import Sizes, Visit, explore, go_through
 from skcooc.model_selection.conclusion import Criterion, conclude, criterion_of
@@ -60,7 +61,9 @@ class ComponentSearchCV(Search):
         Largest number that "auto" tries, of each side.
 
     cv : int, splitter or iterable, default=5
-        Folds of the observations. A splitter gets `Dyads` to split.
+        Folds of the observations. A splitter gets `Dyads` to split, which come row by row: it
+        has to shuffle them, as `KFold(5, shuffle=True)` does. A number stands for
+        `ObservationSplit`, which draws them.
 
     n_runs : int, default=2
         Number of starts with all observations.
@@ -142,6 +145,9 @@ class ComponentSearchCV(Search):
 
     _unfinished: Journal
 
+    best_n_components_: int | tuple[int, int]
+    still_falling_: bool
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "score"])],
         "candidates": ["array-like", StrOptions({"auto"})],
@@ -171,7 +177,7 @@ class ComponentSearchCV(Search):
         self.cv, self.n_runs, self.criterion = cv, n_runs, criterion
         self.n_jobs, self.refit, self.random_state = n_jobs, refit, random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Self:
         """Search, and fit all data with the number chosen.
 

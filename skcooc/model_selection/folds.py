@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import NamedTuple, Protocol, TypeAlias
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator, check_cv
@@ -14,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
+from skcooc.heldout.scoring import check_rows_known
 from skcooc.model_selection.splits import ObservationSplit
 from skcooc.model_selection.target import Target
 from skcooc.protocol import Array, TableLike
@@ -129,4 +131,12 @@ def observation_folds(
     if isinstance(cv, Integral):
         cv = ObservationSplit(int(cv), random_state=SPLIT_SEED)
     parts = check_cv(cv).split(X, None, **split_params)
-    return [ObservationFold(target, X, params, *part) for part in parts]
+    return [_observation_fold(target, X, params, *part) for part in parts]
+
+
+def _observation_fold(
+    target: Target, X: Dyads, params: Params, train: Array, test: Array
+) -> ObservationFold:
+    """A fold; a warning where most of its rows are not in what is fitted."""
+    check_rows_known(np.bincount(X.rows[train], minlength=X.table_shape[0]), X.rows[test])
+    return ObservationFold(target, X, params, train, test)

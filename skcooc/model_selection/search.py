@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Literal, Self, TypeAlias, TypedDict
+from typing import Any, Literal, Self, TypeAlias, TypedDict
 
 from numpy.typing import ArrayLike
 from sklearn import get_config
@@ -13,10 +13,10 @@ from sklearn.callback import CallbackContext
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc.decorators import available_if
 from skcooc.model_selection.folds import Data, Params
 from skcooc.protocol import Array, TableLike
 
@@ -43,6 +43,14 @@ class Search(BaseSearchCV):
     scoring = None  # the base class asks for it: the estimator's own score
     estimator: BaseEstimator
     n_jobs: int | None
+    best_estimator_: BaseEstimator
+    best_params_: dict[str, Any]
+    best_index_: int
+    best_score_: float
+    cv_results_: dict[str, Any]
+    n_splits_: int
+    n_features_in_: int
+    feature_names_in_: Array
 
     def _run(self, function: Callable, arguments: Iterable[tuple]) -> list:
         parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem")

@@ -6,11 +6,11 @@ import copy
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid
@@ -18,6 +18,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from skcooc.counts.threads import threads
+from skcooc.decorators import fit_context
 from skcooc.fitting.journal import taken_up
 from skcooc.model_selection.folds import N_FOLDS, Data, Folding, Params, divided
 from skcooc.model_selection.grid_point import Fit, GridPoint, Place, set_temperature
@@ -130,6 +131,8 @@ class TemperatureSearchCV(Search):
     (2, 3)
     """
 
+    refit_time_: float
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "score"])],
         "betas": ["array-like", StrOptions({"auto"})],
@@ -155,10 +158,8 @@ class TemperatureSearchCV(Search):
         self.cv, self.split = cv, split
         self.n_jobs, self.refit = n_jobs, refit
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: TableLike, y: ArrayLike | None = None, **params: object
-    ) -> TemperatureSearchCV:
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Self:
         """Search, and fit all data at the best temperature.
 
         Parameters
@@ -218,7 +219,7 @@ class TemperatureSearchCV(Search):
         self.cv_results_ = {**results, "params": candidates}
         self.n_splits_ = n_splits
         self.best_index_ = int(results["rank_test_score"].argmin())
-        self.best_params_ = candidates[self.best_index_]
+        self.best_params_ = dict(candidates[self.best_index_])
         self.best_score_ = float(results["mean_test_score"][self.best_index_])
         self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
         return float(results["mean_smoothing"][self.best_index_])

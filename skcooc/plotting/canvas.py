@@ -59,6 +59,10 @@ class Display:
 
     ax_: Axes
 
+    def __repr__(self) -> str:
+        drawn = "drawn" if hasattr(self, "ax_") else "not drawn yet: call plot"
+        return f"<{type(self).__name__}: {drawn}>"
+
     @property
     def figure_(self) -> Figure | SubFigure:
         return self.ax_.figure

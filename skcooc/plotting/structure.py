@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import validate_params
 
+from skcooc.decorators import validated
 from skcooc.inspection.found import chosen, found
 from skcooc.inspection.groups import Division, divide
 from skcooc.inspection.labels import Names
@@ -91,7 +91,7 @@ class StructureDisplay(Display):
         self.bars, self.topics, self.names, self.name = bars, topics, names, name
 
     @classmethod
-    @validate_params({"n_rows": HOW_MANY}, prefer_skip_nested_validation=True)
+    @validated({"n_rows": HOW_MANY})
     def from_estimator(
         cls, model: FactorModel, by: Any = None, feature_names: ArrayLike | None = None, *,
         freq: str = "auto", n_rows: int = 400, topics: int | Sequence[int] = 14,

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.aspect import AspectModel
 from skcooc.base import CooccurrenceEstimator
-from skcooc.base.decorators import fit_context
+from skcooc.decorators import fit_context
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.retrieval.index import Index
 from skcooc.retrieval.term_weights import inverse_document_frequency, tf_idf
@@ -121,6 +121,8 @@ class AspectRetriever(BaseEstimator):
     components_: Array
     embedding_: Array
     idf_: Array
+    n_features_in_: int
+    feature_names_in_: Array
     estimators_: list[CooccurrenceEstimator]
     vectorizer_: Any
 

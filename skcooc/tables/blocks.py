@@ -9,9 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
 from skcooc.counts import CSRCounts
+from skcooc.decorators import validated
 from skcooc.protocol import CSR, Array, Need, TableLike
 
 MAX_PASSES = 10
@@ -65,7 +66,7 @@ class RowBlocks:
     (3, 40)
     """
 
-    @validate_params({"max_passes": POSITIVE}, prefer_skip_nested_validation=True)
+    @validated({"max_passes": POSITIVE})
     def __init__(self, blocks: Iterable[TableLike], *, max_passes: int = MAX_PASSES) -> None:
         if isinstance(blocks, Iterator) or not isinstance(blocks, Iterable):
             raise TypeError(

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from numpy.lib import format as npy
 from numpy.typing import DTypeLike
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import validate_params
 
 from skcooc.counts import sound
+from skcooc.decorators import validated
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables.blocks import MAX_PASSES, POSITIVE, RowBlocks
 from skcooc.tables.dyads import as_table
@@ -64,9 +64,7 @@ class CSRFolder:
         return array
 
 
-@validate_params(
-    {"batch_size": POSITIVE, "max_passes": POSITIVE}, prefer_skip_nested_validation=True
-)
+@validated({"batch_size": POSITIVE, "max_passes": POSITIVE})
 def open_csr(
     path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE, max_passes: int = MAX_PASSES
 ) -> RowBlocks:

@@ -16,6 +16,8 @@ from skcooc.tables.frames import (
     Frame,
     checked_names,
     complete,
+    distinct,
+    new_cells,
     placed,
     repeated,
     reweighted,
@@ -30,7 +32,9 @@ class Dyads:
 
     An array-like of shape (L, 2). Indexing it with an array of positions, a mask or a slice gives
     `Dyads` of the same table: `KFold`, `cross_val_score` and `GridSearchCV` then divide the
-    observations of a row between training and test, as perplexity needs it.
+    observations of a row between training and test, as perplexity needs it. They come row by row,
+    or as they were given, so that ``cv=KFold(5, shuffle=True)`` is needed, and not ``cv=5``; or
+    ``ObservationSplit(5)`` of :mod:`skcooc.model_selection`.
 
     Parameters
     ----------
@@ -126,6 +130,8 @@ class Dyads:
         ValueError
             Where counts are negative or not finite, names are missing, lengths differ, or ``like``
             has no names.
+        TypeError
+            Where names are of several types that have no order, such as strings and numbers.
 
         Warns
         -----
@@ -143,8 +149,7 @@ class Dyads:
         if like is not None:
             known, i, j = placed(like.frame, rows, columns)
             return like.like(*repeated(n[known], i, j))
-        row_names, i = np.unique(rows, return_inverse=True)
-        column_names, j = np.unique(columns, return_inverse=True)
+        (row_names, i), (column_names, j) = distinct(rows, "rows"), distinct(columns, "columns")
         table = sp.csr_array((len(row_names), len(column_names)))
         return cls(table, row_names=row_names, column_names=column_names).like(*repeated(n, i, j))
 
@@ -225,6 +230,42 @@ class Dyads:
         other = copy.copy(self)
         other.rows, other.columns, other.weights = rows, columns, weights
         return other
+
+    def new_to(self, others: Dyads) -> Dyads:
+        """The observations whose row has its column not among others, such as those fitted.
+
+        What rows repeat is no discovery: `recall_at_k` and `ndcg_at_k` are to see these alone.
+
+        Parameters
+        ----------
+        others : Dyads
+            Of the same table.
+
+        Returns
+        -------
+        dyads : Dyads
+
+        Raises
+        ------
+        ValueError
+            Where the tables differ.
+
+        Examples
+        --------
+        >>> from skcooc import Dyads
+        >>> before = Dyads.from_pairs(["ann", "bob"], ["tea", "ale"])
+        >>> later = Dyads.from_pairs(["ann", "ann"], ["tea", "ale"], like=before)
+        >>> later.new_to(before)
+        <Dyads: 1 observations of a table of shape (2, 2)>
+        """
+        if not self.same_table(others):
+            raise ValueError(
+                f"others are observations of a table of shape {others.table_shape}, or of other "
+                f"names, these of one of shape {self.table_shape}: make them with "
+                "Dyads.from_pairs(..., like=others)."
+            )
+        cells = others.rows, others.columns
+        return self[new_cells(self.table_shape, self.rows, self.columns, cells)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.column_stack([self.rows, self.columns]).astype(dtype or np.intp, copy=False)

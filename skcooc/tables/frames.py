@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
+from sklearn.utils._missing import is_pandas_na
 
 from skcooc.protocol import CSR, Array
 
@@ -71,21 +72,21 @@ def placed(frame: Frame, rows: Array, columns: Array) -> tuple[Array, Array, Arr
     i, j = places(frame.row_names, rows), places(frame.column_names, columns)
     known = (i >= 0) & (j >= 0)
     if not known.all():
-        of_rows, of_columns = (
-            sorted(set(names[at < 0].tolist()), key=str) for names, at in ((rows, i), (columns, j))
-        )
+        unknown = [_unknown("rows", rows[i < 0]), _unknown("columns", columns[j < 0])]
         warnings.warn(
-            f"{(~known).sum()} of {len(known)} pairs are left out: their table has no rows "
-            f"{_some(of_rows)} and no columns {_some(of_columns)}.",
+            f"{(~known).sum()} of {len(known)} pairs are left out: their table has "
+            f"{' and '.join(filter(None, unknown))}.",
             UserWarning,
             stacklevel=4,
         )
     return known, i[known], j[known]
 
 
-def _some(names: list[Any]) -> str:
-    """The first few, and how many more there are."""
-    return f"{names[:3]}" + (f" and {len(names) - 3} others" if len(names) > 3 else "")
+def _unknown(side: str, names: Array) -> str:
+    """The first few that a table has not, and how many more there are; nothing where it has all."""
+    distinct = sorted(set(names.tolist()), key=str)
+    more = f" and {len(distinct) - 3} others" if len(distinct) > 3 else ""
+    return f"no {side} {distinct[:3]}{more}" if distinct else ""
 
 
 def repeated(counts: Any, *indices: Any) -> tuple[Any, ...]:
@@ -108,11 +109,9 @@ def repeated(counts: Any, *indices: Any) -> tuple[Any, ...]:
 
 
 def complete(names: ArrayLike, side: str) -> Array:
-    """The names; ValueError where some are None or NaN, as pandas reads empty fields and "null"."""
+    """The names; ValueError where some are missing, as pandas reads empty fields and "null"."""
     names = np.asarray(names)
-    if names.dtype.kind not in "Of":
-        return names
-    missing = np.array([name is None or name != name for name in names], dtype=bool)
+    missing = _missing(names)
     if missing.any():
         raise ValueError(
             f"{missing.sum()} of {len(names)} {side} have no name, the first at position "
@@ -120,6 +119,34 @@ def complete(names: ArrayLike, side: str) -> Array:
             "pandas.read_csv(..., keep_default_na=False)."
         )
     return names
+
+
+def _missing(names: Array) -> Array:
+    """Which names are None, NaN, NaT or NA."""
+    if names.dtype.kind != "O":
+        return np.asarray(names != names)
+    listed = names.tolist()
+    none = {name for name in set(listed) if name is None or is_pandas_na(name) or name != name}
+    return np.array([name in none for name in listed], dtype=bool)
+
+
+def distinct(names: Array, side: str) -> tuple[Array, Array]:
+    """The distinct names, sorted, and which of them each is; TypeError where none has an order."""
+    try:
+        return np.unique(names, return_inverse=True)
+    except TypeError as error:
+        types = sorted({type(name).__name__ for name in names.tolist()})
+        raise TypeError(
+            f"Names of {side} should be all strings or all numbers. Got {types}."
+        ) from error
+
+
+def new_cells(
+    shape: tuple[int, int], rows: Array, columns: Array, others: tuple[Array, Array]
+) -> Array:
+    """Which observations, (L,), are in cells of a table in which there are no others."""
+    known = np.ravel_multi_index(others, shape)
+    return np.isin(np.ravel_multi_index((rows, columns), shape), known, invert=True)
 
 
 def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:

@@ -9,7 +9,6 @@ import pytest
 
 from skcooc.cli.arguments import parse
 from skcooc.cli.reading import read
-from skcooc.cli.table import InputError
 from tests.cli.conftest import HEADER, written
 from tests.inspection.pages import read_payload
 
@@ -157,59 +156,11 @@ def test_names_of_columns_need_a_file_that_has_some(error, texts, option):
     assert f"--{option} is the name of a column" in error(texts, f"--{option}", "x")
 
 
-# What nobody means to give: an answer, or one line.
-LINE = "the cat sat on the mat with a dog and a horse"
-ODD = {
-    "nul.csv": b"id,text\n1,a\0b\n",
-    "latin.csv": "id,text\n1,caf\xe9\n".encode("latin-1"),
-    "utf16.csv": "id,text\n1,word\n".encode("utf-16"),
-    "huge.csv": b"id,text\n1," + b"word " * 200_000 + b"\n",
-    "unclosed.csv": b'id,text\n1,"word\n',
-    "ragged.csv": b"id,text\n1\n2,3,4\n",
-    "twice.csv": b"id,id\n1,2\n",
-    "header.csv": b"id,text\n",
-    "blank.csv": b"\n\n\n",
-    "one.csv": b"text\nword\n",
-    "empty_cells.csv": b"id,text\n,\n,\n,\n",
-    "quotes.csv": b'id,text\n"a""b","c,d"\n' * 3,
-    "crlf.csv": b"id,text\r\n1,a\r\n",
-    "cr.csv": b"id,text\r1,a\r",
-    "bomb.csv.gz": gzip.compress(b"id,text\n" + b"1,a\n" * 100_000),
-    "cut.csv.gz": gzip.compress(b"id,text\n1,a\n")[:-9],
-    "no.csv.gz": b"id,text\n1,a\n",
-    "deep.json": b"[" * 100_000,
-    "object.json": b'{"id": 1}',
-    "numbers.json": b"[1, 2, 3]",
-    "nested.jsonl": b'{"id": {"a": [1]}, "text": null}\n' * 5,
-    "mixed.jsonl": b'{"id": 1}\n{"text": "a"}\n{}\n',
-    "broken.jsonl": b'{"id": 1}\n{"id": \n',
-    "array.jsonl": b"[1, 2]\n",
-    "nan.jsonl": b'{"id": NaN, "text": Infinity}\n' * 3,
-    "surrogate.jsonl": b'{"id": 1, "text": "\\ud800 word"}\n' * 3,
-    "fake.parquet": b"PAR1 nothing PAR1",
-    "empty.parquet": b"",
-    "formula.csv": b"id,text\n=cmd|' /C calc'!A0,x\n" * 3,
-    "escape.csv": b"id,\x1b]0;title\x07\n1,2\n" * 3,
-    "folder.csv/inner": b"",
-}
-
-
-@pytest.mark.parametrize("name", ODD)
-def test_odd_files_are_read_or_refused_in_one_line(name, tmp_path):
-    path = tmp_path / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(ODD[name])
-    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-    with pytest.raises(InputError) as error:
-        read(options(tmp_path / name.split("/")[0]))
-    assert str(tmp_path) in str(error.value)
-    assert "\n" not in str(error.value).replace(str(tmp_path), "")
-    after = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-    assert after == before
-
-
 def test_odd_cells_beside_good_ones(articles, tmp_path):
-    odd = [('=HYPERLINK("x")', "", "", ""), ("\x1b[2J", LINE * 3, "\u202e", "2024")]
+    odd = [
+        ('=HYPERLINK("x")', "", "", ""),
+        ("\x1b[2J", "the cat sat on the mat " * 3, "\u202e", "2024"),
+    ]
     path = written(tmp_path / "a.csv", HEADER, [*articles, *odd])
     table = read(options(path, "--row", "id", "--group", "category", "--time", "date"))
     assert table.X.shape[0] == 32

@@ -118,6 +118,14 @@ def test_a_prior_must_be_worth_it(gain, prior):
     assert best([worse, plain, Probe(0.7, Validation(100 * (1 - gain), 0.0), 0.1)]).prior == prior
 
 
+@pytest.mark.parametrize(("gain", "row_prior"), [(0.005, 1.0), (0.02, 0.3)])
+def test_smaller_pseudo_counts_must_be_worth_it(gain, row_prior):
+    plain = Probe(0.7, Validation(100.0, 0.0))
+    usual = Probe(0.8, Validation(90.0, 0.0), 0.02, row_prior=1.0)
+    less = usual._replace(validation=Validation(90 * (1 - gain), 0.0), row_prior=0.3, smaller=True)
+    assert best([plain, usual, less]).row_prior == row_prior
+
+
 def test_a_prior_is_looked_for_where_data_are_thin():
     enough, thin = (Probe(0.8, Validation(100.0, s)) for s in (0.009, 0.02))
     assert is_thin(thin)

@@ -1,5 +1,7 @@
 """Predictive EM: steps and fixed points of the literal equations, limits, and what it predicts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,6 +12,7 @@ from skcooc.counts.left_out import power_of_rest
 from skcooc.em.online import averages, step
 from skcooc.equations.aspects import Aspects, Params, Statistics
 from skcooc.equations.predictive_aspects import PredictiveAspects
+from skcooc.fitting import Plan
 from skcooc.model_selection import split_observations
 from tests.equations import literal_predictive_aspects as literal
 from tests.equations.broken import LeftInColumns, NothingLeftOut
@@ -219,17 +222,39 @@ def test_it_is_chosen_where_rows_are_short_and_held_out_observations_prefer_it()
     kinds = [probe.sought for probe in chosen.temperature_search_]
     assert chosen.leave_one_out_
     assert not plain.leave_one_out_
-    assert kinds[-1] == "left out"
+    assert kinds[-1] == "smaller"
     assert "left out" not in [probe.sought for probe in plain.temperature_search_]
     assert chosen.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
-    assert chosen.beta_ in [p.beta for p in chosen.temperature_search_ if p.sought == "left out"]
-    tried = [(p.prior, p.row_prior) for p in chosen.temperature_search_ if p.sought == "left out"]
+    left_out = [p for p in chosen.temperature_search_ if p.sought in ("left out", "smaller")]
+    assert chosen.beta_ in [probe.beta for probe in left_out]
+    tried = [(probe.prior, probe.row_prior) for probe in left_out]
     assert {tried[-2], tried[-1]} != {tried[0]} == {(0.02, 1.0)}
     assert (chosen.component_prior_, chosen.row_prior_) in tried
     assert plain.row_prior_ is None
     again = AspectModel(**options, warm_start=True).fit(train)
     assert again.fit(train).leave_one_out_
     assert again.row_prior_ == chosen.row_prior_
+
+
+def test_it_is_tried_as_it_is_asked_for(monkeypatch):
+    options = {"n_components": 40, "random_state": 0, "max_iter": 60, "tol": 1e-4}
+
+    def perplexities():
+        """By temperature and pseudo-counts: where it is tried, and where it is asked for."""
+        tried = AspectModel(**options).fit(SHORT).temperature_search_
+        asked = AspectModel(**options, leave_one_out=True).fit(SHORT).temperature_search_
+        left_out = [probe for probe in tried if probe.row_prior]
+        return [
+            {(p.beta, p.prior or 0.02, p.row_prior or 1.0): p.validation.perplexity for p in probes}
+            for probes in (left_out, asked)
+        ]
+
+    tried, asked = perplexities()
+    assert len(tried) > 1
+    assert tried.items() <= asked.items()
+    monkeypatch.setattr(Plan, "trying", lambda plan, model, _: replace(plan, equations=model))
+    tried, asked = perplexities()  # the twin that burns in without pseudo-counts
+    assert not tried.items() <= asked.items()
 
 
 def test_it_is_not_tried_where_rows_are_longer_than_aspects_are_many():

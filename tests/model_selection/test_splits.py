@@ -1,9 +1,19 @@
+import re
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.model_selection import GridSearchCV, KFold
 
 from skcooc import AspectModel, Dyads
-from skcooc.model_selection import ObservationSplit, split_observations
+from skcooc.metrics import make_ranking_scorer
+from skcooc.model_selection import (
+    ComponentSearchCV,
+    ObservationSplit,
+    TemperatureSearchCV,
+    split_observations,
+)
 from tests.tables import planted, random_table
 
 X = planted().X
@@ -37,6 +47,29 @@ def test_folds_are_random_repeatable_shares_of_every_row():
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
     np.testing.assert_array_equal(np.sort(first), np.arange(len(dyads)))
+
+
+@pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
+@pytest.mark.parametrize("cv", [KFold(3), KFold(3, shuffle=True, random_state=0)], ids=repr)
+def test_folds_that_leave_out_whole_rows_are_told(cv):
+    observations, sizes = Dyads(planted(3, 3000).X), [1, 3]  # row by row
+    model = AspectModel(3, beta=0.9, max_iter=20, tol=1e-3, random_state=0)
+    told = "Most observations to score are of rows of which none was fitted.*shuffle=True"
+    searches = [
+        lambda: GridSearchCV(model, {"n_components": sizes}, cv=cv).fit(observations),
+        lambda: GridSearchCV(
+            model, {"n_components": sizes}, cv=cv, scoring=make_ranking_scorer(observations)
+        ).fit(observations),
+        lambda: ComponentSearchCV(model, sizes, cv=cv, n_runs=1).fit(observations),
+        lambda: TemperatureSearchCV(model, [0.9], cv=cv).fit(observations),
+    ]
+    for search in searches:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = search()
+        assert bool(cv.shuffle) != any(re.match(told, str(warned.message)) for warned in caught)
+        if cv.shuffle:
+            assert found.best_params_.get("n_components", 3) == 3
 
 
 def test_bad_use_is_refused():

@@ -46,6 +46,12 @@ def test_displays_are_in_it_and_leave_no_trace():
     assert dict(matplotlib.rcParams) == before
 
 
+def test_displays_say_what_they_are():
+    display = SplitsDisplay(SPLITS)
+    assert repr(display) == "<SplitsDisplay: not drawn yet: call plot>"
+    assert repr(display.plot()) == "<SplitsDisplay: drawn>"
+
+
 def test_what_users_have_set_stays():
     with plt.rc_context({"text.color": "red", "axes.prop_cycle": plt.cycler(color=["lime"])}):
         display = SplitsDisplay(SPLITS).plot()

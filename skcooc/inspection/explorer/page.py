@@ -62,7 +62,8 @@ class Explorer:
         folder = Path(path).parent
         if not folder.is_dir():
             raise FileNotFoundError(f"There is no folder {str(folder)!r} to write the page into.")
-        Path(path).write_text(self.html, encoding="utf-8")
+        # Half a surrogate pair has no place in a file.
+        Path(path).write_text(self.html, encoding="utf-8", errors="replace")
 
     def _repr_html_(self) -> str:
         """The page in a frame, which cannot reach the notebook around it."""

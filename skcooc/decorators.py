@@ -1,4 +1,4 @@
-"""scikit-learn's decorators, which leave the types of methods as they are."""
+"""scikit-learn's decorators, and Python's property, with the types of what they decorate."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import validate_params
 from sklearn.utils.metaestimators import available_if as _available_if
 
 F = TypeVar("F", bound=Callable[..., object])
+T = TypeVar("T")
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
@@ -20,7 +21,7 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
 
 
 def validated(constraints: Mapping[str, Any]) -> Callable[[F], F]:
-    """What checks the arguments of a method."""
+    """What checks the arguments of a function or method."""
     decorator = validate_params(dict(constraints), prefer_skip_nested_validation=True)
     return cast(Callable[[F], F], decorator)
 
@@ -33,3 +34,8 @@ def with_callbacks(method: F) -> F:
 def available_if(check: Callable[[Any], bool]) -> Callable[[F], F]:
     """What hides a method where it has no meaning."""
     return cast(Callable[[F], F], _available_if(check))
+
+
+def computed(function: Callable[[Any], T]) -> T:
+    """A property, which to those who read types is what it gives."""
+    return cast(T, property(function))
