@@ -29,6 +29,7 @@ from skcooc.simplex import diluted, normalise, sums
 MORE_NOISE = 10.0
 
 SHARED = 0.5  # of the distribution of all observations in an aspect that begins with a cluster
+NEVER = 1e-3  # of the mean: columns without observations, of which a prior takes logarithms
 
 # `usual_beta`: a row of so many observations, and so many components, have odds of one.
 USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32
@@ -76,7 +77,7 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         are two.
         """
         clusters = short_start(RowClusters(self.n_components), X, rng).params.components
-        expected = X.column_sums + self.component_prior
+        expected = X.column_sums + NEVER * X.column_sums.mean()
         unigram = (expected / expected.sum()).astype(X.dtype)
         return self._alike(X, diluted(clusters, unigram, SHARED))
 
