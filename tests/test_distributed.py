@@ -30,7 +30,7 @@ from skcooc import (
 )
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, fit, solver
+from skcooc.em import Leg, State, fit, solver
 from skcooc.equations import memberships, product_aspects, starts
 from skcooc.equations.aspects import Aspects
 from skcooc.model_selection import TemperatureSearchCV
@@ -178,8 +178,10 @@ class Blocks:
 def test_equal_blocks_are_the_same_bit_by_bit(workers):
     ends, model = (50, 170, 171), Aspects(3)
     far = counts_on_workers.load(workers, in_blocks(X, *ends), "AspectModel")
+    rng = np.random.default_rng(0)
+    start = State(*model.random(far, rng))
     one, two = (
-        fit([Leg(model, counts, 0.9, 12, 0.0)], np.random.default_rng(0), solver("momentum"))
+        fit([Leg(model, counts, 0.9, 12, 0.0)], rng, solver("momentum"), start=start)
         for counts in (far, Blocks(blocks_of(X, *ends)))
     )
     assert [record.free_energy for record in one.history] == [r.free_energy for r in two.history]
@@ -252,7 +254,7 @@ def test_a_warm_start_goes_on_with_momentum_wherever_rows_are(workers):
     assert_same(pickle.loads(pickle.dumps(begun)).fit(X), whole, 1e-6)
 
 
-LONG, WIDE = 3000, 20  # parameters are much less than the states of the rows
+LONG, WIDE = 6000, 20  # parameters are much less than the states of the rows
 
 
 def made_there(number):
@@ -295,7 +297,7 @@ def sums_brought(monkeypatch):
 
 @pytest.mark.parametrize("broken", [None, settled_often, rows_brought, sums_brought])
 def test_nothing_with_a_number_for_each_row_comes_here(workers, monkeypatch, broken):
-    """Of 3000 rows: not in 12 iterations with momentum, and not at the end."""
+    """Of 6000 rows: not in 12 iterations with momentum, and not at the end."""
     brought = Brought(counts_on_workers.gathered)
     monkeypatch.setattr(counts_on_workers, "gathered", brought)
     X = delayed_rows(map(dask.delayed(made_there), range(3)), WIDE)
@@ -444,7 +446,7 @@ def addresses_of_workers(dask_scheduler):
     return set(dask_scheduler.workers)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def undisturbed(client):
     return pickle.loads(pickle.dumps(clone(ASPECTS).fit(in_blocks(X, 131))))
 
@@ -495,7 +497,8 @@ def test_rows_are_lost_with_their_cluster():
     assert model.transform(X).shape == rows
 
 
-def test_searches_run_on_the_workers(workers):
+def test_searches_run_on_the_workers(workers, monkeypatch):
+    monkeypatch.undo()  # workers know nothing of short starts
     betas, model = [0.7, 0.9], AspectModel(3, max_iter=5, random_state=0)
     search = GridSearchCV(model, {"beta": betas}, cv=2)
     by_temperature = TemperatureSearchCV(model, betas, cv=2)

@@ -30,7 +30,7 @@ MODELS = [
     AspectModel(3, beta=0.9, relaxation=1.8),
     AspectModel(3, beta=1.0, relaxation="alternating"),
     AspectModel(3, beta=0.7, cooling=0.8),
-    AspectModel(3, beta=0.9, leave_one_out=True),
+    AspectModel(3, beta=0.7, leave_one_out=True),
     ProductSpaceMixture(3, 3, beta=0.9),
     AsymmetricClustering(3, beta=0.3),
     AsymmetricClustering(3, beta=0.3, relaxation="momentum"),

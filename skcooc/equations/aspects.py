@@ -10,6 +10,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from skcooc.equations.memberships import critical_beta, reciprocals
+from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.starts import short_start
 from skcooc.protocol import (
     Alternating,
     Array,
@@ -26,6 +28,8 @@ from skcooc.simplex import diluted, normalise, sums
 # observations of a row, and so need less. With as little, EM would seem to have converged.
 MORE_NOISE = 10.0
 
+SHARED = 0.5  # of the distribution of all observations in an aspect that begins with a cluster
+NEVER = 1e-3  # of the mean: columns without observations, of which a prior takes logarithms
 
 # `usual_beta`: a row of so many observations, and so many components, have odds of one.
 USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32
@@ -67,16 +71,25 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
     needs: ClassVar[Mapping[Need, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Random components; every row an equal mixture of them."""
-        n_columns, dtype = X.shape[1], X.dtype
-        noise = rng.uniform(0.5, 1.5, (n_columns, self.n_components)).astype(dtype)
-        weights = np.full(self.n_components, 1 / self.n_components, dtype=dtype)
-        rows = np.broadcast_to(weights, (X.shape[0], len(weights)))
-        return Params(normalise(noise, axis=0, otherwise=0.0), weights), rows
+        """Clusters of rows, diluted; every row an equal mixture of them.
+
+        From random components EM may end where two aspects share what is one, and one has what
+        are two.
+        """
+        clusters = short_start(RowClusters(self.n_components), X, rng).params.components
+        expected = X.column_sums + NEVER * X.column_sums.mean()
+        unigram = (expected / expected.sum()).astype(X.dtype)
+        return self._alike(X, diluted(clusters, unigram, SHARED))
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """That of ``start``, which is random."""
-        return self.start(X, rng)
+        """Components that are noise."""
+        noise = rng.uniform(0.5, 1.5, (X.shape[1], self.n_components)).astype(X.dtype)
+        return self._alike(X, normalise(noise, axis=0, otherwise=0.0))
+
+    def _alike(self, X: Counts, components: Array) -> tuple[Params, Rows]:
+        """These components, of which every row is an equal mixture."""
+        weights = np.full(self.n_components, 1 / self.n_components, dtype=X.dtype)
+        return Params(components, weights), np.broadcast_to(weights, (X.shape[0], len(weights)))
 
     @property
     def n_clusters(self) -> int:

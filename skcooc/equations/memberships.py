@@ -181,5 +181,6 @@ def _there_and_back(X: Block, rows: Array, x: Array, expected: float) -> Array:
 
 
 def reciprocals(totals: Array) -> Array:
-    """1 / totals, and zero where there is nothing."""
-    return np.divide(1, totals, out=np.zeros_like(totals), where=totals > 0)
+    """1 / totals, and zero where there is nothing, or so little that it would be infinite."""
+    some = totals >= np.finfo(totals.dtype).tiny
+    return np.divide(1, totals, out=np.zeros_like(totals), where=some)

@@ -77,7 +77,7 @@ class PredictiveAspects(OnlineModel[Params, Statistics]):
         return AspectsWithPrior(self.aspects, self.row_prior)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """One plain step from random components: before it there is nothing to leave out."""
+        """One plain step from clusters: before it there is nothing to leave out."""
         params, rows = self.aspects.start(X, rng)
         rows, stats = X.expect(self.aspects, params, rows, 1.0)
         return self.aspects.maximize(stats, params, 1.0), rows

@@ -32,7 +32,7 @@ def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generato
     own, reached, n_tried = gains.diagonal(), np.zeros(len(sizes)), 2 + int(np.log(n_clusters))
     chosen, usual = [], sizes.mean() or 1.0
     for _ in range(n_clusters):
-        chances = np.maximum(own - reached, 0) + LITTLE * (usual + sizes)
+        chances = np.maximum(own - reached, 0) / usual + LITTLE * (1 + sizes / usual)
         tried = rng.choice(len(sizes), n_tried, p=chances / chances.sum())
         reachable = np.maximum(reached[:, None], gains[:, tried])
         best = int(reachable.sum(axis=0).argmax())

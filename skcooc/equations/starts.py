@@ -15,6 +15,7 @@ from skcooc.protocol import Array, Clustering, Counts, Joinable, Params, Statist
 
 SPARE = 3  # clusters for one more, so that some may share what others divide
 FIRST_ITERATIONS = 4  # with those to spare
+ONLY_ITERATIONS = 8  # of a run that has no others beside it
 ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half goes on
 CLUSTERS, FEWEST, MOST = 64, 4, 8  # of all runs together, if that makes so many runs
 START_ITERATIONS, START_TOL, START_RELAXATION = 30, 1e-5, 1.8
@@ -30,13 +31,18 @@ def best_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Ge
     """
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
-    leg = Leg(model, X, usual_beta(model, X), FIRST_ITERATIONS, 0.1 * START_TOL)
+    leg = _first_leg(model, X, FIRST_ITERATIONS)
     n_runs = min(MOST, max(FEWEST, CLUSTERS // model.n_clusters))
     states = [_joined_start(model, leg, rng) for _ in range(n_runs)]
     for n_iter in ROUNDS:
         ended = ranked([_run(replace(leg, max_iter=n_iter), rng, state) for state in states])
         states = ended[: (len(ended) + 1) // 2]
     return states[0]
+
+
+def short_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
+    """One such run, without a race."""
+    return _joined_start(model, _first_leg(model, X, ONLY_ITERATIONS), rng)
 
 
 def soft_start(
@@ -93,6 +99,10 @@ def _ward(overlaps: Array) -> Array:
     cost: Array = weights * (2 - 2 * cosines)
     np.fill_diagonal(cost, np.inf)
     return cost
+
+
+def _first_leg(model: Joinable[Params, Statistics], X: Counts, n_iter: int) -> Leg:
+    return Leg(model, X, usual_beta(model, X), n_iter, 0.1 * START_TOL)
 
 
 def _joined_start(model: Joinable[Params, Statistics], leg: Leg, rng: np.random.Generator) -> State:

@@ -98,8 +98,9 @@ def test_alternation_never_lets_the_free_energy_rise_but_without_the_guard(kind)
 
 
 def test_alternation_gets_below_em_in_a_fraction_of_its_steps():
-    plain = energies(OverRelaxation(1.0), Aspects(8), 1.0, 400)[0]
-    values = energies(Alternating(), Aspects(8), 1.0, 60)[0]
+    start = State(*Aspects(8).random(X, np.random.default_rng(0)))
+    plain = energies(OverRelaxation(1.0), Aspects(8), 1.0, 400, start)[0]
+    values = energies(Alternating(), Aspects(8), 1.0, 60, start)[0]
     assert 0 < (values <= plain[-1]).argmax() < 40
     assert values[-1] < plain[-1] - 1
 
@@ -109,10 +110,9 @@ def test_alternation_does_not_end_where_momentum_has_gone_too_far(monkeypatch):
     legs = [Leg(Aspects(8), table, 1.0, 300, tol) for tol in (3e-6, -np.inf)]
 
     def excess(seed):
-        rngs = [np.random.default_rng(seed) for _ in legs]
-        ended, after = (
-            fit([leg], rng, Alternating()).objective for leg, rng in zip(legs, rngs, strict=True)
-        )
+        rng = np.random.default_rng(seed)
+        start = State(*Aspects(8).random(table, rng))
+        ended, after = (fit([leg], rng, Alternating(), start=start).objective for leg in legs)
         return ended / after - 1
 
     assert max(map(excess, range(12, 20))) < 1e-3

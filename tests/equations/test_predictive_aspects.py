@@ -215,7 +215,7 @@ SHORT = planted(20, 8000, n_rows=800, n_columns=160).X  # ten observations a row
 
 def test_it_is_chosen_where_rows_are_short_and_held_out_observations_prefer_it():
     train, test = split_observations(SHORT, random_state=0)
-    options = {"n_components": 40, "random_state": 0, "max_iter": 60, "tol": 1e-4}
+    options = {"n_components": 60, "random_state": 0, "max_iter": 60, "tol": 1e-4}
     chosen, plain = (
         AspectModel(**options, leave_one_out=how).fit(train) for how in ("auto", False)
     )

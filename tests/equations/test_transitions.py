@@ -192,7 +192,7 @@ def test_what_falls_ends_at_a_stationary_point_of_its_last_temperature():
 
 
 def test_tempered_em_keeps_the_temperature_that_predicted_best(temperatures):
-    sparse = planted(6, 5000, n_rows=80, n_columns=80, seed=1).X
+    sparse = planted(6, 5000, n_rows=80, n_columns=60).X
     options = {"cooling": 0.9, "early_stopping": True, "random_state": 0}
     model = AspectModel(12, beta=0.4, **options).fit(sparse)
     scores = {}

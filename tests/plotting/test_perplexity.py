@@ -17,7 +17,7 @@ from tests.tables import planted
 pytestmark = pytest.mark.filterwarnings(
     "ignore:EM did not converge", "ignore:All .* components", "ignore:One or more of"
 )
-X = planted(n_observations=3000).X
+X = planted(n_observations=6000).X
 CURVE = Curve("one", np.array([1.0, 2.0, 3.0]), np.array([30.0, 20.0, 25.0]))
 
 
