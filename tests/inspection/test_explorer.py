@@ -300,7 +300,7 @@ def test_seldom_members_of_large_blocks_are_left_out_but_no_pair(monkeypatch):
 
 
 def test_times_are_finite():
-    for times in (np.r_[np.inf, 1:len(X)], [-np.inf, *range(1, len(X))]):
+    for times in (np.r_[np.inf, 1 : len(X)], [-np.inf, *range(1, len(X))]):
         with pytest.raises(ValueError, match="times has infinite numbers"):
             explore(stand_in(X), X, times=times)
 
