@@ -299,12 +299,18 @@ def test_seldom_members_of_large_blocks_are_left_out_but_no_pair(monkeypatch):
     assert pairs(few) == pairs(everything)
 
 
+def test_times_are_finite():
+    for times in (np.r_[np.inf, 1 : len(X)], [-np.inf, *range(1, len(X))]):
+        with pytest.raises(ValueError, match="times has infinite numbers"):
+            explore(stand_in(X), X, times=times)
+
+
 def test_sides_are_two_names():
     model = two_sided(X)
     facts = explore(model, X, sides=("adjectives", "nouns")).shown["facts"]
     assert tuple(facts["sides"]) == ("adjectives", "nouns")
     assert explore(model, X).shown["facts"]["sides"] is None
-    for wrong in (("nouns",), ("adjectives", 3), "adjectives"):
+    for wrong in (("nouns",), ("adjectives", 3), "adjectives", "ab", ("", "nouns"), 2):
         with pytest.raises(ValueError, match="sides should be what rows and columns are"):
             explore(model, X, sides=wrong)
 
