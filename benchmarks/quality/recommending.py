@@ -33,7 +33,7 @@ from skcooc.heldout.ranking import ranked
 from skcooc.metrics import ndcg_at_k, recall_at_k
 
 HELD_OUT, VALIDATION, ENOUGH, LONGEST = 0.2, 0.25, 5, 50
-SIZES = (8, 16, 32, 64)
+SIZES = (8, 16, 32, 64, 128, 256)
 
 Ranking = Callable[[sp.csr_array, np.ndarray], np.ndarray]  # of a training table: items of rows
 Setting = dict[str, Any]
@@ -165,6 +165,15 @@ METHODS: dict[str, tuple[Callable[[Setting, int], Ranking], list[Setting]]] = {
             alpha=[5.0, 20.0, 80.0],
         ),
     ),
+    "personalised ranking": (
+        of_implicit(personalised),
+        grid(
+            factors=[16, 64],
+            learning_rate=[0.01, 0.05],
+            regularization=[0.01, 0.1],
+            iterations=[100, 500],
+        ),
+    ),
     "AspectModel": (of_skcooc(aspects), grid(n_components=SIZES)),
     "AspectModel, leave_one_out=True": (
         of_skcooc(aspects),
@@ -174,7 +183,7 @@ METHODS: dict[str, tuple[Callable[[Setting, int], Ranking], list[Setting]]] = {
         of_skcooc(
             lambda setting, seed: AveragedModels(AspectModel(**setting), 5, random_state=seed)
         ),
-        grid(n_components=[16, 64]),
+        grid(n_components=[16, 64, 128]),
     ),
 }
 

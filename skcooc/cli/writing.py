@@ -69,7 +69,7 @@ def _write(
     model: BaseEstimator,
     divisions: Sequence[Compared],
 ) -> list[str]:
-    aspects = name_topics(model, table.column_names)
+    aspects = name_topics(model, table.column_names, table.row_names)
     _matrix(folder / "components.csv", aspects, table.column_names, model.components_.T)
     _matrix(folder / "embedding.csv", aspects, table.row_names, model.embedding_)
     summary = json.dumps(_summary(table, comparison, model), indent=2, ensure_ascii=False)
@@ -82,11 +82,15 @@ def _write(
 
 
 def write_page(path: Path, table: Table, model: BaseEstimator, title: str) -> None:
-    """Write the page to look through the model; of texts, with the texts."""
+    """Write the page to look through the model; of texts, with the texts.
+
+    What the rows and columns of other tables are, it says in the words of the report.
+    """
     X = table.X if table.texts is None else table.texts
     page = explore(
         _with_vectorizer(table, model), X, row_names=table.row_names, title=title,
         feature_names=table.column_names, groups=table.groups, times=table.times,
+        sides=table.kinds if table.texts is None else None,
     )  # fmt: skip
     path = path.resolve()  # what a link leads to, not the link, is replaced
     with filled(path.parent) as partial:

@@ -48,7 +48,7 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> Division:
     Labels come in alphabetical order or, of a categorical column, in its own; numbers and dates by
     size. Dates are put into periods, and with a ``freq`` strings are dates in ISO 8601. ValueError
     where they are not as many as rows, where there is a ``freq`` and no dates, or where no group is
-    left.
+    left or a number is infinite.
     """
     column = read(by)
     return grouped(column if freq == "auto" else dated(column), weights, freq)
@@ -70,6 +70,10 @@ def grouped(column: Column, weights: Array, freq: str = "auto") -> Division:
     if freq != "auto":
         first = values.tolist()[0]
         raise ValueError(f"freq={freq!r} needs dates; by has values such as {first!r}. {CURE}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(
+            f"{column.parameter} has infinite numbers: rows of which nothing is known have NaN."
+        )
     groups, numbers = _distinct(values, column.order)
     members = [known[numbers == g] for g in range(len(groups))]
     return Division(members, groups, [_written(group) for group in groups], column.name)

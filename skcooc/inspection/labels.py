@@ -208,7 +208,7 @@ def numbered(names: Names | Mapping[str, str], n_topics: int) -> dict[int, str]:
         if isinstance(names, str) or len(names) != n_topics:
             raise ValueError(f"names has {len(names)} entries, but there are {n_topics} topics.")
         names = dict(enumerate(names))
-    own = {int(k): str(name) for k, name in names.items()}
-    if unknown := [k for k in own if not 0 <= k < n_topics]:
+    numbers = {str(k): k for k in range(n_topics)}
+    if unknown := [k for k in names if str(k) not in numbers]:
         raise ValueError(f"names has {unknown[0]}, but topics are 0 to {n_topics - 1}.")
-    return own
+    return {numbers[str(k)]: str(name) for k, name in names.items()}

@@ -42,7 +42,7 @@ def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorM
     ValueError
         Where there is no such topic, or one is given twice.
     TypeError
-        Where the model has no topics that can be merged.
+        Where the model has no topics that can be merged, or groups are no groups.
 
     Examples
     --------
@@ -57,6 +57,8 @@ def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorM
     """
     inner = _inner(model)
     K = len(inner.components_)
+    if not all(isinstance(group, Iterable) for group in groups):
+        raise TypeError(f"groups={groups} should be groups of topics, such as [[0, 1]].")
     members = [_topics(group, K) for group in groups]
     every = [k for group in members for k in group]
     if len(set(every)) < len(every) or not all(members):
@@ -89,7 +91,7 @@ def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
     ValueError
         Where there is no such topic, or no other one.
     TypeError
-        Where the model has no topics that can be left out.
+        Where the model has no topics that can be left out, or ``topics`` is a single number.
 
     Examples
     --------
@@ -102,6 +104,8 @@ def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
     """
     inner = _inner(model)
     K = len(inner.components_)
+    if not isinstance(topics, Iterable):
+        raise TypeError(f"topics={topics} should be numbers of topics, such as [{topics}].")
     dropped = set(_topics(topics, K))
     if len(dropped) == K:
         raise ValueError(f"topics={sorted(dropped)} are all there are: one should be left.")
@@ -121,10 +125,10 @@ def _inner(model: Any) -> Any:
 
 def _topics(numbers: Iterable[int], K: int) -> list[int]:
     """Numbers of topics; ValueError where there is no such one."""
-    topics = [int(k) for k in numbers]
-    if unknown := [k for k in topics if not 0 <= k < K]:
+    topics = list(numbers)
+    if unknown := [k for k in topics if k not in range(K)]:
         raise ValueError(f"There is no topic {unknown[0]}: topics are 0 to {K - 1}.")
-    return topics
+    return [int(k) for k in topics]
 
 
 def _made(inner: Any, members: Sequence[Sequence[int]]) -> FactorModel:

@@ -99,8 +99,8 @@ def topic_shares(
     Raises
     ------
     ValueError
-        Where ``by`` has no label for each row, there is a ``freq`` and no date, or there are not as
-        many names as there are topics or columns.
+        Where ``by`` has no label for each row or infinite numbers, there is a ``freq`` and no date,
+        or there are not as many names as there are topics or columns.
     TypeError
         Where the model has not all of these attributes.
     ImportError

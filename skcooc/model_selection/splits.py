@@ -19,6 +19,10 @@ def split_observations(
 ) -> tuple[Dyads, Dyads] | tuple[Triads, Triads] | tuple[CSR, CSR]:
     """Divide the observations of a table into two tables of the same shape.
 
+    A count of n is n observations, some of which may go to each part. Where counts are ratings, and
+    what is new to a row is to be recommended, hold out whole cells: else those with small counts
+    are held out whole more often.
+
     Parameters
     ----------
     X : Dyads, Triads, or array-like, sparse array or matrix, DataFrame of shape (N, M)

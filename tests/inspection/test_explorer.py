@@ -229,6 +229,12 @@ def rows_of(counts, rows):
     ]
 
 
+def test_times_are_finite():
+    for times in (np.r_[np.inf, 1 : len(X)], [-np.inf, *range(1, len(X))]):
+        with pytest.raises(ValueError, match="times has infinite numbers"):
+            explore(stand_in(X), X, times=times)
+
+
 @pytest.fixture(scope="module")
 def fitted():
     texts = texts_of(X)

@@ -140,14 +140,14 @@ def test_filters_and_search(open_page):
     assert page.locator("article").count() > 0
     page.get_by_role("link", name="Documents").click()
     page.get_by_label("Group").select_option(label=EVIL)
-    assert page.locator("#found").inner_text().startswith("12 documents")
+    assert page.locator("#found").inner_text().startswith("12 of 24 documents")
     page.get_by_label("Order").select_option(label="predicted worst first")
     shown = page.locator("article .quiet").all_inner_texts()
     errors = [float(text.split("perplexity ")[1].replace(",", "")) for text in shown]
     assert errors == sorted(errors, reverse=True)
     assert all(EVIL in text for text in shown)
     page.get_by_label("Time").select_option(label="1994")
-    assert page.locator("#found").inner_text().startswith("2 documents of 24")
+    assert page.locator("#found").inner_text().startswith("2 of 24 documents")
     assert all("1994" in text for text in page.locator("article .quiet").all_inner_texts())
 
 
@@ -244,6 +244,15 @@ def test_all_members_of_a_cluster_are_found(open_page):
     page.get_by_label("Search").fill("noun 399")
     page.get_by_role("link", name="Nouns 1").click()
     assert page.locator(".block h2").inner_text().endswith("nouns 1")
+
+
+def test_sides_have_their_names_in_the_plural_and_alone(open_page):
+    page = open_page("pairs.html")
+    assert page.locator("h2", has_text="All clusters and their nouns").count() == 1
+    page.get_by_role("link", name="Adjectives", exact=True).click()
+    assert page.locator("#found").inner_text() == "60 of 60 adjectives"
+    page.get_by_label("Search").fill("noun 399")
+    assert page.locator("h3", has_text="1 of the nouns").count() == 1
 
 
 def test_in_a_notebook(open_page):

@@ -87,6 +87,6 @@ def test_sides_are_two_names():
     facts = explore(model, X, sides=("adjectives", "nouns")).shown["facts"]
     assert tuple(facts["sides"]) == ("adjectives", "nouns")
     assert explore(model, X).shown["facts"]["sides"] is None
-    for wrong in (("nouns",), ("adjectives", 3), "adjectives"):
+    for wrong in (("nouns",), ("adjectives", 3), "adjectives", "ab", ("", "nouns"), 2):
         with pytest.raises(ValueError, match="sides should be what rows and columns are"):
             explore(model, X, sides=wrong)

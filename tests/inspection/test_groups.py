@@ -44,6 +44,12 @@ def test_numbers_are_in_order_and_text_is_text():
     assert not divide(list("abcd"), ROWS).ordered
 
 
+@pytest.mark.parametrize("by", [[0.5, -np.inf, 1, 2], pd.Series([1, 2, np.inf, np.nan])])
+def test_numbers_are_finite(by):
+    with pytest.raises(ValueError, match="by has infinite numbers: rows of which nothing is known"):
+        divide(by, ROWS)
+
+
 @pytest.mark.parametrize("library", [pd.Series, pl.Series])
 def test_categories_have_their_own_order(library):
     if library is pd.Series:

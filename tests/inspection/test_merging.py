@@ -117,6 +117,10 @@ def test_names_go_with_topics_that_remain():
 @pytest.mark.parametrize(
     ("function", "topics", "message"),
     [
+        (merge_topics, [0, 1], r"should be groups of topics, such as \[\[0, 1\]\]"),
+        (merge_topics, [["a", "b"]], "no topic a: topics are 0 to 2"),
+        (drop_topics, 1, r"should be numbers of topics, such as \[1\]"),
+        (drop_topics, [0.5], "no topic 0.5"),
         (merge_topics, [[0, 3]], "no topic 3: topics are 0 to 2"),
         (merge_topics, [[0, 1], [1, 2]], "none of them twice"),
         (merge_topics, [[]], "none of them twice"),
@@ -125,7 +129,7 @@ def test_names_go_with_topics_that_remain():
     ],
 )
 def test_what_is_no_topic(function, topics, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         function(clone(MODELS[0]).set_params(max_iter=1).fit(X), topics)
 
 

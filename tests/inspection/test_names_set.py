@@ -98,6 +98,7 @@ def test_names_of_nodes_are_before_their_words():
         (["a"], "1 entries, but there are 3 topics"),
         ("abc", "3 entries"),
         ({3: "a"}, "names has 3, but topics are 0 to 2"),
+        ({"tea": "a"}, "names has tea, but topics are 0 to 2"),
         ({0: "a", 1: "a"}, "all different"),
         ({0: ""}, "none empty"),
     ],

@@ -94,12 +94,18 @@ def test_another_table_is_refused(model):
             shown(aspects)
 
 
-def test_the_report_has_the_members_of_both_sides(tmp_path, capsys):
+def test_the_command_line_has_both_sides(tmp_path, capsys):
     lines = [f"{a}\t{n}\t{X[i, j]}" for i, a in enumerate(ADJECTIVES) for j, n in enumerate(NOUNS)]
     path = tmp_path / "pairs.tsv"
     path.write_text("\n".join(["adjective\tnoun\tcount", *lines]), encoding="utf-8")
-    assert main([str(path), "--model", "symmetric", "-k", "3"]) == 0
+    page, folder = tmp_path / "pairs.html", tmp_path / "result"
+    to = ["--skip-lda", "--html", str(page), "--output", str(folder)]
+    assert main([str(path), "--model", "symmetric", "-k", "3", *to]) == 0
     out = capsys.readouterr().out
     assert "9 values of adjective, 8 values of noun" in out
     after = out.split("commonest members")[1]
     assert all(after.count(name) == 1 for name in ADJECTIVES + NOUNS)
+    assert '"sides":["values of adjective","values of noun"]' in page.read_text(encoding="utf-8")
+    for file in ("components.csv", "embedding.csv"):  # clusters have the names of the page
+        _, *names = (folder / file).read_text(encoding="utf-8").splitlines()[0].split(",")
+        assert {word for name in names for word in name.split(" · ")} <= {*ADJECTIVES}

@@ -6,7 +6,7 @@ function documentsView() {
   const list = el("div", {});
   const show = (first) => {
     const found = selected();
-    clear(list, el("p", { class: "quiet", id: "found" }, `${rowCount(found.length)} of ${here()}`),
+    clear(list, el("p", { class: "quiet", id: "found" }, `${count(found.length)} of ${here()}`),
       articles(found, state.topic === "" ? null : Number(state.topic)));
     if (!first) say(rowCount(found.length));
   };
@@ -43,7 +43,7 @@ const within = (kind, chosen, number) => chosen === "" || (data[kind] && data[ki
 // How many can be looked at, and of how many.
 function here() {
   const [shown, all] = [data.documents.length, data.facts.n_rows];
-  return shown < all ? `the ${count(shown)} on this page, a part of all ${count(all)}` : count(all);
+  return shown < all ? `the ${count(shown)} on this page, a part of all ${rowCount(all)}` : rowCount(all);
 }
 
 const texts = new Map();

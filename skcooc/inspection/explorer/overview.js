@@ -9,10 +9,10 @@ function opening() {
     el("td", { class: "number" }, percent(data.topics[k].weight)), el("td", {}, topWords(k))));
   const all = shown.length === byMass.length;
   return [
-    el("h2", {}, all ? `All ${nouns} and their words` : `The largest ${shown.length} of ${byMass.length} ${nouns}`),
+    el("h2", {}, all ? `All ${nouns} and their ${wordNouns}` : `The largest ${shown.length} of ${byMass.length} ${nouns}`),
     el("p", { class: "quiet" }, `Choose a ${noun} to see its ${columnNouns} and ${rowNouns}.`,
       data.groups || data.times ? [" Where they are: ", link({ view: "shares" }, {}, SHARES), "."] : null),
-    table(`The largest ${nouns}`, [noun, ["share", "number"], "words"], rows),
+    table(`The largest ${nouns}`, [noun, ["share", "number"], wordNouns], rows),
   ];
 }
 
@@ -35,7 +35,7 @@ function heat() {
   const head = [noun, ["all", "number"], ...labels.map((label) => [breakable(label), "number"])];
   const rows = byMass.map((k) => el("tr", {}, el("th", { scope: "row" }, toTopic(k)),
     el("td", { class: "number" }, percent(data.topics[k].weight)), labels.map((label, g) => heatCell(label, g, k))));
-  const alone = sizes.some((n) => n === 1) ? ` Of a group of one ${rowNoun} nothing is marked.` : "";
+  const alone = sizes.some((n) => n === 1) ? " Of a group of one nothing is marked." : "";
   return el("section", {}, el("h3", {}, called("groups", `${capital(nouns)} by group`)),
     el("p", { class: "quiet" }, `The share of each ${noun} in each group. Red: larger than in all ${rowNouns}, blue: smaller, by ` +
       `powers of two. Bold with ▲: characteristic, since the 95 % interval of the group is above the share in all ${rowNouns}. ` +

@@ -120,8 +120,8 @@ def explore(
     title : str, default=None
         The heading of the page.
     sides : pair of str, default=None
-        What the rows and the columns are, such as ("adjectives", "nouns"). None means documents, or
-        rows where there are no texts, and features.
+        What the rows and the columns are, in the plural, such as ("adjectives", "nouns"). None
+        means documents, or rows where there are no texts, and features.
 
     Returns
     -------
@@ -133,8 +133,8 @@ def explore(
     ImportError
         Where Jinja2 is not installed.
     ValueError
-        Where names, texts, groups or times are not as many as there are, ``sides`` are not two, or
-        X has no observations or other columns than the model.
+        Where names, texts, groups or times are not as many as there are, times are infinite,
+        ``sides`` are not two, or X has no observations or other columns than the model.
     TypeError
         Where the model has no components, or times are neither numbers nor dates.
 
@@ -167,10 +167,7 @@ def explore(
     >>> explorer.save("topics.html")  # doctest: +SKIP
     """
     environment()  # what is not installed shows before the work
-    if sides is not None and not (len(sides) == 2 and all(isinstance(s, str) for s in sides)):
-        raise ValueError(
-            f"sides should be what rows and columns are, as two strings; got {sides!r}."
-        )
+    _check_sides(sides)
     subject = read(model, X, texts, feature_names, row_names)
     made = named_topics(
         subject.model, subject.components, subject.weights, subject.columns, subject.names_fitted
@@ -178,6 +175,17 @@ def explore(
     asked = Asked(given(names, made), groups, times, sides)
     shown = payload(subject, asked)
     return Explorer(shown, f"{type(subject.model).__name__}" if title is None else title)
+
+
+def _check_sides(sides: object) -> None:
+    """ValueError where they are given, and are no pair of words."""
+    if sides is None:
+        return
+    listed = list(sides) if isinstance(sides, Sequence) and not isinstance(sides, str) else []
+    if len(listed) != 2 or not all(isinstance(side, str) and side.strip() for side in listed):
+        raise ValueError(
+            f"sides should be what rows and columns are, as two strings; got {sides!r}."
+        )
 
 
 def environment() -> Any:

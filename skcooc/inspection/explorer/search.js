@@ -11,7 +11,7 @@ function searchView() {
     el("section", {}, el("h3", {}, plural(named.length, noun)), el("ul", {}, named.slice(0, 30).map((k) => el("li", {}, toTopic(k))))),
     el("section", {}, el("h3", {}, columnCount(found.length)), featuresFound(found)),
     data.blocks ? membersFound(wanted) : null,
-    el("section", {}, el("h3", {}, `${rowCount(documents.length)} of ${here()}`), articles(documents)));
+    el("section", {}, el("h3", {}, `${count(documents.length)} of ${here()}`), articles(documents)));
 }
 
 // Those equal to what is wanted first, then those that begin with it, then by frequency.

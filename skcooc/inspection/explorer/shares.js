@@ -9,7 +9,7 @@ function interval(kind, g, k) {
 
 // One row alone has no interval.
 const spoken = ({ share, low, high, known }) =>
-  known ? `${percent(share)} (${percent(low)} to ${percent(high)})` : `${percent(share)} (one ${rowNoun})`;
+  known ? `${percent(share)} (${percent(low)} to ${percent(high)})` : `${percent(share)} (${rowCount(1)})`;
 
 function bar({ share, low, high }, most) {
   const at = (value) => `${(100 * value) / most}%`;

@@ -54,9 +54,11 @@ const noun = data.facts.kind;
 const nouns = `${noun}s`;
 const rowNoun = data.facts.texts ? "document" : "row";
 const [rowNouns, columnNouns] = data.facts.sides ?? [`${rowNoun}s`, "features"];
-const rowCount = (n) => plural(n, rowNoun, rowNouns);
+// What sides are called is in the plural: of one there is no word.
+const rowCount = (n) => plural(n, data.facts.sides ? `of the ${rowNouns}` : rowNoun, rowNouns);
 const columnNoun = data.facts.sides ? columnNouns : "feature"; // above a table
-const columnCount = (n) => plural(n, data.facts.sides ? "column" : "feature", columnNouns);
+const columnCount = (n) => plural(n, data.facts.sides ? `of the ${columnNouns}` : "feature", columnNouns);
+const wordNouns = data.facts.texts && !data.facts.sides ? "words" : columnNouns;
 const capital = (word) => word[0].toUpperCase() + word.slice(1);
 const byMass = data.topics.map((_, k) => k).sort((a, b) => data.topics[b].weight - data.topics[a].weight);
 const toTopic = (k, attributes = {}) => link({ view: "topics", topic: String(k) }, attributes, nameOf(k));
