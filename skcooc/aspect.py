@@ -11,35 +11,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
 from skcooc.base.merging import made_of
-from skcooc.em import Split, TemperatureRange, cooled
+from skcooc.em import Split, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
-from skcooc.em.temperature import Coarse, pseudo_counts
-from skcooc.equations.aspects import (
-    Aspects,
-    beta_of_others,
-    mean_length,
-    usual_beta,
-    usual_predictive_beta,
-)
+from skcooc.equations import aspect_search
+from skcooc.equations.aspects import Aspects
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting import LeftOut, Plan, Priors, PseudoCounts
+from skcooc.fitting import LeftOut, Plan, PseudoCounts, priors
 from skcooc.protocol import Array, Block
 
-# Where observations leave themselves out: pseudo-counts of a column in every component and of a
-# row, and shares of both that are tried, one after the other. On a split of abstracts and messages,
-# K=32 and 128, none of .3, 1 and 3 in a row with .005 and .02 in a column gained more than .5 per
-# cent; on verses, K=128, .3 and .005 gained 2.7, on pairs of abstracts they lost 2 and 6. .1 in a
-# column lost 20 per cent there.
-PSEUDO_COUNTS = 0.02, 1.0
-FEWER_OF_COLUMN, FEWER_OF_ROW = (0.25, 1.0), (1.0, 0.3)
-TEMPERATURES = 0.5, 1.0
-LEAST_ASPECTS = 32  # with which temperatures are tried, where there are more
-PREDICTIVE_STEP = 0.04  # between temperatures tried where observations leave themselves out
-# Observations of a row for each aspect, below which leaving them out is tried. With 2 rather than 1
-# the perplexity of cells that were held out fell by 3 per cent on users and items made by Zipf's
-# law, K=32, and by nothing on Cranfield, messages and docstrings.
-SHORT = 2
 BURSTINESS = 100.0  # observations: "auto"
 
 
@@ -51,8 +31,7 @@ class AspectModel(CooccurrenceEstimator):
     as aggregate Markov model where rows and columns are the same words. A row, say a document, has
     a distribution over aspects; an aspect is a distribution over columns, say words. The model is
     fitted by tempered EM, and the inverse temperature, which keeps it from overfitting, is found
-    by itself; so is whether an observation leaves itself out, which predicts better where rows are
-    short and components many.
+    by itself; so is whether an observation leaves itself out.
 
     Parameters
     ----------
@@ -86,14 +65,11 @@ class AspectModel(CooccurrenceEstimator):
     leave_one_out : bool or "auto", default="auto"
         Whether the posterior of an observation leaves out what the observation itself contributed
         to its row and to its column (predictive EM). It predicts better where rows are short and
-        components many, and beta is then nearer to one: perplexity of a fifth of the words of every
-        message, 20 Newsgroups, the 2000 most frequent words, without and with it: 644 and 608 at
-        K=64, 628 and 505 at K=256. An iteration takes about three times as long. No proof says that
-        the objective falls. New rows are folded in plainly, with the prior of rows: ``transform``
-        of the rows fitted is not ``embedding_``. On dask arrays and compact tables it is the same
-        as in memory. In streams and RowBlocks observations are left out of their rows alone, since
-        those that columns expect are of rows that came before: abstracts of NeurIPS and verses,
-        K=128, in blocks, two divisions each, had perplexities 5 to 21 per cent below plain ones.
+        components many, and beta is then nearer to one. An iteration takes about three times as
+        long. No proof says that the objective falls. New rows are folded in plainly, with the prior
+        of rows: ``transform`` of the rows fitted is not ``embedding_``. In streams and RowBlocks
+        observations are left out of their rows alone.
+
         "auto" tries it where ``beta="auto"`` and a row has fewer observations, in the mean, than
         twice the number of components, after all else; it stays if it lowers the perplexity of the
         held-out observations by more than one per cent. ``leave_one_out_`` says so. A stream has
@@ -104,41 +80,34 @@ class AspectModel(CooccurrenceEstimator):
         Only where observations leave themselves out: how many observations, distributed as P(z),
         are added to those of every row; that is a Dirichlet prior of which the mixture of the row
         is the mean. "auto" is 1, or .3 where ``beta="auto"`` and the observations held out are
-        predicted better by more than one per cent. Their short fits follow those for beta. On
-        verses with K=128 they gain 1.7 per cent, on abstracts and messages none could gain more
-        than .5; 3 failed on verses with K=32.
+        predicted better by more than one per cent. Their short fits follow those for beta.
 
     burstiness : float > 0, "auto" or None, default=None
         Concentration a of a row, in observations, where its columns come in bursts, as words do: a
         column that a row has already is likely to come again, whatever the aspects. From the
         converged fit three rounds of EM go on, in which a count n_ij is replaced by the number of
         times that it is expected to be new, al [psi(al + n_ij) - psi(al)] with al = a P(y_j given
-        x_i). At beta=1 this fits a Dirichlet compound multinomial, whose negative log-likelihood is
-        the free energy of these rounds, less a constant. The smaller a, the less a repetition
-        counts; without end it is the plain fit, near zero one of binary counts. "auto" is 100: on
-        two collections of texts and one of word bigrams 50 to 200 were equal within one per cent.
+        x_i). At beta=1 this fits a Dirichlet compound multinomial. The smaller a, the less a
+        repetition counts; without end it is the plain fit, near zero one of binary counts. "auto"
+        is 100.
 
         Use it inside `RowMemory`, which predicts the repetitions that it leaves out, and for
         observations of columns that a row has not got yet. Do not use it where the model is alone:
         its own perplexity rises, by 3 to 5 per cent on texts and much more on word pairs; nor for
-        clusters or retrieval. beta and the prior are searched without it, which costs nothing on
-        texts and 1 per cent on the bigrams of the Bible, where a smaller beta is better. New rows
-        are folded in plainly, so that ``transform`` of the rows fitted is not ``embedding_``; to
-        use tables there changed the perplexity by -1.2 to +.5 per cent. With ``leave_one_out`` it
-        lowers the perplexity with memory further, at K=128 by 3 per cent on abstracts and messages
-        and 2 on Cranfield, not on verses. Not with ``early_stopping``, streams, blocks of rows,
-        dask arrays or compact tables.
+        clusters or retrieval. beta and the prior are searched without it. New rows are folded in
+        plainly, so that ``transform`` of the rows fitted is not ``embedding_``. Not with
+        ``early_stopping``, streams, blocks of rows, dask arrays or compact tables.
 
     cooling : float > 1, float in (0, 1) or None, default=None
         Largest factor by which the inverse temperature changes at a time, while EM goes on;
-        ``max_iter`` is for each temperature. One above 1, say 1.03: it rises from the critical
-        value up to beta. EM begins with a single aspect, and at every temperature each may split in
-        two, which ``splits_`` records; where fewer than ``n_components`` have come apart in the
-        end, some are there repeatedly. One below 1, say .95: it falls from 1 down to beta, after
-        eight iterations at each temperature, and where ``early_stopping=True`` after as many as
-        predict held-out observations better, and only as long as another temperature does so. None
-        stays at beta, as does the search for it; a warm start goes on at ``beta_``.
-        ``leave_one_out=True`` has no aspects that split: it needs one below 1, or None.
+        ``max_iter`` is for each temperature. Above 1, say 1.03, it rises from the critical value
+        up to beta: EM begins with a single aspect, and at every temperature each may split in two,
+        which ``splits_`` records; where fewer than ``n_components`` come apart, some are there
+        repeatedly. Below 1, say .95, it falls from 1 to beta, after eight iterations at each
+        temperature, or with ``early_stopping=True`` as many as predict held-out observations
+        better, and then as long as another temperature does so. None stays at beta, as does the
+        search for it; a warm start goes on at ``beta_``. ``leave_one_out=True`` has no aspects that
+        split: it needs one below 1, or None.
 
     tol : float, default=3e-6
         EM stops when the free energy falls by less than this, relative to its size; where
@@ -158,8 +127,7 @@ class AspectModel(CooccurrenceEstimator):
         P(z_k).
     embedding_ : (N, K) array
         P(z_k given x_i) of the rows fitted, as EM left them; ``transform`` of the same rows folds
-        them in anew and agrees but for tolerances.
-        A dask array where X was one.
+        them in anew and agrees but for tolerances. A dask array where X was one.
     component_prior_ : float
         Pseudo-count used.
     row_prior_ : float or None
@@ -177,8 +145,7 @@ class AspectModel(CooccurrenceEstimator):
         all where there are no more; that which these say is best, tried with all, where
         ``n_components`` is None; pseudo-counts at it; and temperatures at which observations leave
         themselves out, and smaller pseudo-counts then, with ``row_prior``. Each has ``beta``,
-        ``prior``, ``validation.perplexity`` and ``validation.smoothing``. Empty where none was
-        searched.
+        ``prior``, ``validation.perplexity`` and ``validation.smoothing``.
 
     See Also
     --------
@@ -273,17 +240,18 @@ class AspectModel(CooccurrenceEstimator):
         if prior == "auto":
             plainly = self.component_prior_ if self._goes_on() else 0.0
             prior = predictive.usual[0] if left_out else plainly
-        plain = self._aspects(self.n_components, prior)
+        plain = self._aspects(prior)
+        nearer = partial(aspect_search.predictive_temperatures, self.n_components)
         chooses = self.leave_one_out == "auto" and self.cooling is None
         return Plan(
             predictive.model(*predictive.usual) if left_out else plain,
-            partial(self._temperatures, left_out),
+            nearer if left_out else aspect_search.temperatures,
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
             beginner=plain,
             cooling=cooled(self.cooling, plain.critical_beta),
-            priors=self._priors if searched else None,
-            coarse=None if left_out else partial(self._coarse, prior),
+            priors=partial(priors, self._aspects, self.n_components) if searched else None,
+            coarse=None if left_out else partial(aspect_search.coarse, plain),
             left_out=self._left_out if chooses and not left_out else None,
             pseudo_counts=predictive if chooses or left_out else None,
             hands_on=plain.diluted if self.cooling is None else None,
@@ -292,9 +260,9 @@ class AspectModel(CooccurrenceEstimator):
             alternates=self.beta == 1 and not (prior or left_out or self.cooling),
         )
 
-    def _aspects(self, n_components: int, prior: float) -> Aspects:
+    def _aspects(self, prior: float) -> Aspects:
         """The plain equations."""
-        return Aspects(n_components, self.tempering, prior)
+        return Aspects(self.n_components, self.tempering, prior)
 
     def _leaves_out(self) -> bool:
         """Whether observations leave themselves out, unless that is still to be found."""
@@ -302,52 +270,23 @@ class AspectModel(CooccurrenceEstimator):
             return self._goes_on() and self.leave_one_out_
         return self.leave_one_out
 
-    def _temperatures(self, left_out: bool, X: Block) -> TemperatureRange:
-        """Where the best one is looked for."""
-        if left_out:
-            return self._predictive_temperatures(X)
-        return TemperatureRange(*TEMPERATURES)
-
-    def _predictive_temperatures(self, X: Block) -> TemperatureRange:
-        """Those where observations leave themselves out: nearer to 1, and to each other."""
-        guess = usual_predictive_beta(X, self.n_components)
-        return TemperatureRange(*TEMPERATURES, guess=guess, step=PREDICTIVE_STEP)
-
     def _left_out(self, X: Block) -> LeftOut | None:
-        """Where rows are short in the mean: see `SHORT`."""
-        if mean_length(X) >= SHORT * self.n_components:
+        """Only where rows are short."""
+        if not aspect_search.has_short_rows(X, self.n_components):
             return None
-        return LeftOut(self._predictive_temperatures(X), self._pseudo_counts())
+        within = aspect_search.predictive_temperatures(self.n_components, X)
+        return LeftOut(within, self._pseudo_counts())
 
     def _pseudo_counts(self) -> PseudoCounts:
         """Those with which observations leave themselves out: known, given, or to be tried."""
-        prior, row_prior = PSEUDO_COUNTS
+        usual = aspect_search.PSEUDO_COUNTS
         if self._goes_on() and self.row_prior_ is not None:
-            prior, row_prior = self.component_prior_, self.row_prior_
-        smaller = []
-        if self.component_prior == "auto":
-            smaller.append(FEWER_OF_COLUMN)
-        else:
-            prior = self.component_prior
-        if self.row_prior == "auto":
-            smaller.append(FEWER_OF_ROW)
-        else:
-            row_prior = self.row_prior
-        beginner = self._aspects(self.n_components, prior)
-        return PseudoCounts(self._predictive, (prior, row_prior), smaller, beginner)
-
-    def _predictive(self, prior: float, row_prior: float) -> PredictiveAspects:
-        """Equations where observations leave themselves out, with these pseudo-counts."""
-        return PredictiveAspects(self._aspects(self.n_components, prior), row_prior)
-
-    def _coarse(self, prior: float, X: Block) -> Coarse:
-        """A quarter of the aspects, whose temperature says where that of all is."""
-        n_few = min(self.n_components, max(LEAST_ASPECTS, self.n_components // 4))
-        guess = usual_beta(X, n_few)
-        within = TemperatureRange(*TEMPERATURES, guess=guess)
-        finer = partial(beta_of_others, n_few, self.n_components)
-        prior *= self.n_components / n_few  # the same share of an expected count
-        return Coarse(n_few, within, finer, self._aspects(n_few, prior))
+            usual = self.component_prior_, self.row_prior_
+        given = self.component_prior, self.row_prior
+        usual, smaller = aspect_search.tried_pseudo_counts(*given, usual)
+        beginner = self._aspects(usual[0])
+        model = partial(aspect_search.leaving_out, beginner)
+        return PseudoCounts(model, usual, smaller, beginner)
 
     def _concentration(self) -> float | None:
         """That of bursty rows; ValueError where it does not go with other parameters."""
@@ -359,8 +298,3 @@ class AspectModel(CooccurrenceEstimator):
                 "set burstiness=None."
             )
         return BURSTINESS if self.burstiness == "auto" else float(self.burstiness)
-
-    def _priors(self, X: Block) -> Priors:
-        """Pseudo-counts around the mean expected count."""
-        expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
-        return Priors(pseudo_counts(expected), partial(self._aspects, self.n_components))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -13,10 +14,9 @@ from skcooc.base import CONSTRAINTS, TriadEstimator
 from skcooc.em import TemperatureRange
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
-from skcooc.em.temperature import Exponents, pseudo_counts
+from skcooc.em.temperature import Exponents
 from skcooc.equations.triadic_aspects import TriadicAspects
-from skcooc.fitting import Plan, Priors
-from skcooc.protocol import Block
+from skcooc.fitting import Plan, priors
 
 
 @dataclass(eq=False, repr=False)
@@ -147,14 +147,15 @@ class TriadicAspectModel(TriadEstimator):
 
     def _plan(self) -> Plan:
         prior = self.component_prior
+        searched = partial(priors, self._aspects, self.n_components) if prior == "auto" else None
         if prior == "auto":
             prior = self.component_prior_ if self._goes_on() else 0.0
         return Plan(
-            TriadicAspects(self.n_components, prior, self._given()),
+            self._aspects(prior),
             lambda X: TemperatureRange(0.5, 1.0),
             shape={"n_components": self.n_components},
             burn_in=BURN_IN,
-            priors=self._priors if self.component_prior == "auto" else None,
+            priors=searched,
             exponents=_with_exponents if self.exponents == "auto" else None,
         )
 
@@ -165,11 +166,9 @@ class TriadicAspectModel(TriadEstimator):
             exponents = self.exponents_ if self._goes_on() else (1.0, 1.0)
         return checked_exponents(exponents)
 
-    def _priors(self, X: Block) -> Priors:
-        """Pseudo-counts around the mean expected count."""
-        expected = float(X.column_sums.sum()) / (self.n_components * X.shape[1])
-        model = TriadicAspects(self.n_components, exponents=self._given())
-        return Priors(pseudo_counts(expected), lambda prior: replace(model, component_prior=prior))
+    def _aspects(self, prior: float) -> TriadicAspects:
+        """The equations."""
+        return TriadicAspects(self.n_components, prior, self._given())
 
 
 def checked_exponents(exponents: Sequence[float]) -> Exponents:

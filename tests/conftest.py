@@ -22,3 +22,15 @@ def few_starts():
         patch.setattr("skcooc.equations.starts.FEWEST", 2)
         patch.setattr("skcooc.equations.starts.MOST", 2)
         yield
+
+
+@pytest.fixture
+def short_starts(monkeypatch):
+    """Starts of a few iterations, for tests of what comes after."""
+    monkeypatch.setattr("skcooc.equations.starts.START_ITERATIONS", 2)
+    monkeypatch.setattr("skcooc.equations.starts.FIRST_ITERATIONS", 2)
+    monkeypatch.setattr("skcooc.equations.starts.ROUNDS", (2,))
+    monkeypatch.setattr("skcooc.equations.starts.FEWEST", 2)
+    monkeypatch.setattr("skcooc.equations.starts.MOST", 2)
+    monkeypatch.setattr("skcooc.equations.memberships.POWER_ITERATIONS", 2)
+    monkeypatch.setattr("skcooc.equations.product_aspects.START_ITERATIONS", 2)

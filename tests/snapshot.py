@@ -197,7 +197,7 @@ def command_line(X):
             texts = [path.read_text() for path in written]
             summary = json.loads(Path(folder, "out", "summary.json").read_text())
         printed = said.getvalue().replace(folder, "")
-        printed = re.sub(r" +\d+\.\d+$|took \d+\.\d+ s", "", printed, flags=re.M)  # seconds
+        printed = re.sub(r" +\d+\.\d+$|(took|after) \d+\.\d+ s", "", printed, flags=re.M)  # seconds
         del summary["data"]
         print("command line", model, digest([printed, *texts]), digest(summary))
 

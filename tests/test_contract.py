@@ -1,7 +1,6 @@
 """What every estimator promises, whatever its model (DESIGN, section 3)."""
 
 import warnings
-from functools import cache
 
 import joblib
 import numpy as np
@@ -10,7 +9,6 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, learning_curve
 from sklearn.pipeline import make_pipeline
@@ -20,60 +18,29 @@ from skcooc.counts import thin
 from skcooc.counts.threads import n_threads
 from skcooc.heldout.scoring import SPLIT_SEED
 from skcooc.model_selection import ObservationSplit, split_observations
-from tests.cases import CLASSES, ESTIMATORS, FAST, FORMS, META
+from tests.cases import CLASSES, ESTIMATORS
+from tests.contract import (
+    TEXTS,
+    X,
+    assert_same_fit,
+    averages_of_all,
+    averages_of_forms,
+    averages_too,
+    every_class,
+    every_estimator,
+    every_form,
+    fitted,
+    is_hard,
+    quick,
+    shared,
+    size,
+)
 from tests.tables import MANY_THREADS, planted
-from tests.watching import Watcher
 
-FAST = {**FAST, "max_iter": 10}
-X = planted(n_observations=4000).X.astype(float)
-TEXTS = [
-    f"red green blue {'sky cloud rain ' * (i % 3)} {'stone sand ' * (i % 4)}" for i in range(40)
-]
-
-every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-every_form = pytest.mark.parametrize("estimator", FORMS, ids=repr)
-every_class = pytest.mark.parametrize("estimator", CLASSES, ids=repr)
-averages_of_forms = pytest.mark.parametrize("estimator", [*FORMS, *META], ids=repr)
-averages_of_all = pytest.mark.parametrize("estimator", [*ESTIMATORS, *META], ids=repr)
-averages_too = pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)
 pytestmark = [
     pytest.mark.usefixtures("few_starts"),
     pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
 ]
-
-
-def size(estimator):
-    """The parameter that is the number of components."""
-    return next(
-        name
-        for name in estimator.__dataclass_fields__
-        if name.startswith("n_") and name not in ("n_init", "n_jobs")
-    )
-
-
-def is_hard(estimator):
-    """Whether it is soon done, whatever the temperature."""
-    return getattr(estimator, "hard", False)
-
-
-def fitted(estimator, X=X, **params):
-    return quick(estimator, **params).fit(X)
-
-
-shared = cache(fitted)  # once, for all tests that leave it as it is
-
-
-def quick(estimator, **params):
-    """Few iterations; an average of models has none of its own."""
-    given = {name: value for name, value in FAST.items() if name in estimator.get_params()}
-    return clone(estimator).set_params(**{**given, **params})
-
-
-def assert_same_fit(one, two):
-    np.testing.assert_array_equal(one.components_, two.components_)
-    np.testing.assert_array_equal(one.embedding_, two.embedding_)
-    for name in ("beta_", "smoothing_", "objective_"):
-        assert getattr(one, name, None) == getattr(two, name, None)
 
 
 @every_estimator
@@ -316,79 +283,6 @@ def test_workers_share_the_cores():
     in_workers = joblib.Parallel(n_jobs=2)(joblib.delayed(n_threads)(-1) for _ in range(2))
     assert max(in_workers) <= max(1, joblib.cpu_count() // 2)
     assert n_threads(None) == 1
-
-
-class Stop(Watcher):
-    """Stops after a number of iterations."""
-
-    def __init__(self, after):
-        self.after, self.seen = after, 0
-
-    def on_fit_task_end(self, estimator, context):
-        self.seen += context.task_name == "iteration"
-        return self.seen >= self.after
-
-
-class Interrupt(Stop):
-    """The user loses patience."""
-
-    def on_fit_task_end(self, estimator, context):
-        if super().on_fit_task_end(estimator, context):
-            raise KeyboardInterrupt
-
-
-class Watch(Stop):
-    """Asks for the estimator as if the fit had ended."""
-
-    def __init__(self):
-        self.scores = []
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        if fitted_estimator is not None:
-            self.scores.append(fitted_estimator.score(Dyads(X)))
-            assert fitted_estimator.transform(X).shape == fitted_estimator.embedding_.shape
-
-
-@every_form
-def test_callbacks_stop_cleanly(estimator):
-    model = quick(estimator, n_init=1, tol=0).set_callbacks(Stop(after=2)).fit(X)
-    assert model.n_iter_ == 2
-    assert not model.converged_
-    np.testing.assert_allclose(model.transform(X).sum(axis=1), 1)
-
-
-@every_form
-def test_callbacks_see_fitted_estimators(estimator):
-    watch = Watch()
-    model = quick(estimator, max_iter=8).set_callbacks(watch).fit(X)
-    assert len(watch.scores) >= model.n_iter_
-    assert watch.scores[-1] > watch.scores[0] - 0.02  # a start may be good already
-
-
-@every_class
-def test_progress_bar_and_monitor_run(estimator, capsys):
-    model = quick(estimator)
-    model.set_callbacks(ProgressBar()).fit(X)
-    assert type(model).__name__ in capsys.readouterr().out
-    monitor = ScoringMonitor(scoring=lambda model, X, y=None: model.score(X))
-    model.set_callbacks(monitor).fit(X)
-
-
-@every_form
-def test_interrupted_fits_leave_no_trace(estimator):
-    model = quick(estimator).set_callbacks(Interrupt(after=2))
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X)
-    assert not hasattr(model, "components_")
-    assert not hasattr(model, "n_features_in_")
-    done = fitted(estimator)
-    before = dict(vars(done))
-    done.set_callbacks(Interrupt(after=2))
-    with pytest.raises(KeyboardInterrupt):
-        done.fit(X[:, :10])
-    after = {name: value for name, value in vars(done).items() if name != "_skl_callbacks"}
-    assert after.keys() == before.keys()
-    assert all(after[name] is before[name] for name in before)
 
 
 def with_first(value):

@@ -6,7 +6,6 @@ import os
 import pickle
 import signal
 import time
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,9 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from skcooc import (
     AspectModel,
     AsymmetricClustering,
-    AveragedModels,
     ClusterAbstraction,
-    ClusteringProjection,
     Dyads,
     ProductSpaceMixture,
     SymmetricClustering,
@@ -29,22 +26,18 @@ from skcooc import (
     inspection,
 )
 from skcooc.callbacks import Checkpoint, read_checkpoint
-from skcooc.counts import CSRCounts
-from skcooc.em import Leg, State, fit, solver
-from skcooc.equations import memberships, product_aspects, starts
-from skcooc.equations.aspects import Aspects
 from skcooc.model_selection import TemperatureSearchCV
-from tests.tables import planted
-from tests.watching import Watcher
+from tests.clusters import ASPECTS, SHORT, At, X, assert_same, blocks_of, in_blocks, local_cluster
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 cluster_of = pytest.importorskip("distributed")
 counts_on_workers = pytest.importorskip("skcooc.counts.dask")
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
-SHORT = {"max_iter": 3, "tol": 0.0, "random_state": 0}
-ASPECTS = AspectModel(3, beta=0.9, max_iter=13, tol=0.0, random_state=0)
+pytestmark = [
+    pytest.mark.usefixtures("short_starts"),
+    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
+]
 ESTIMATORS = [
     AspectModel(3, beta=0.9, component_prior=0.01, tempering="likelihood", relaxation=1.8, **SHORT),
     AspectModel(3, beta=0.9, leave_one_out=True, **SHORT),
@@ -56,12 +49,6 @@ ESTIMATORS = [
     ClusterAbstraction(4, beta=0.2, abstraction="object", **SHORT),
     ProductSpaceMixture(3, 4, beta=0.95, **SHORT),
 ]
-X = planted(n_rows=240, n_observations=12000).X.astype(float)
-
-
-def local_cluster(n_workers, **options):
-    options |= {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": None}
-    return cluster_of.LocalCluster(**options)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -96,34 +83,6 @@ def workers(client):
     return client
 
 
-@pytest.fixture(autouse=True)
-def short_starts(monkeypatch):
-    monkeypatch.setattr(starts, "START_ITERATIONS", 2)
-    monkeypatch.setattr(starts, "FIRST_ITERATIONS", 2)
-    monkeypatch.setattr(starts, "ROUNDS", (2,))
-    monkeypatch.setattr(starts, "FEWEST", 2)
-    monkeypatch.setattr(starts, "MOST", 2)
-    monkeypatch.setattr(memberships, "POWER_ITERATIONS", 2)
-    monkeypatch.setattr(product_aspects, "START_ITERATIONS", 2)
-
-
-def blocks_of(X, *ends):
-    return [X[first:last] for first, last in zip((0, *ends), (*ends, X.shape[0]), strict=True)]
-
-
-def in_blocks(X, *ends):
-    blocks = map(dask.delayed, blocks_of(X, *ends))
-    return delayed_rows(blocks, X.shape[1], X.dtype)
-
-
-def assert_same(one, two, tolerance):
-    for name in ("components_", "embedding_", "weights_", "unigram_", "row_distribution_"):
-        values = getattr(one, name), getattr(two, name)
-        np.testing.assert_allclose(*values, rtol=tolerance, atol=1e-3 * tolerance, err_msg=name)
-    np.testing.assert_allclose(one.objective_, two.objective_, rtol=tolerance)
-    assert (one.beta_, one.smoothing_) == (two.beta_, two.smoothing_)
-
-
 def test_shares_of_observations_are_smoothed_as_in_memory(workers):
     shares = X / 7
     model = clone(ASPECTS).fit(in_blocks(shares, 30))
@@ -151,63 +110,6 @@ def test_one_block_is_the_same_bit_by_bit(workers, dtype):
     model = clone(ASPECTS).fit(in_blocks(X.astype(dtype)))
     assert model.components_.dtype == model.embedding_.dtype == dtype
     assert_same(model, clone(ASPECTS).fit(X.astype(dtype)), 0)
-
-
-class Blocks:
-    """A table in blocks, in memory, whose statistics are added up as those on workers."""
-
-    def __init__(self, blocks):
-        self.blocks = [CSRCounts(block) for block in blocks]
-        self.shape = sum(X.shape[0] for X in self.blocks), self.blocks[0].shape[1]
-        self.dtype = self.blocks[0].dtype
-
-    def _over(self, function, *states):
-        ends = np.cumsum([X.shape[0] for X in self.blocks])[:-1]
-        pieces = zip(*(np.split(rows, ends) for rows in states), strict=True)
-        return [function(X, *rows) for X, rows in zip(self.blocks, pieces, strict=True)]
-
-    def expect(self, model, params, rows, beta):
-        steps = self._over(lambda X, own: model.expect(X, params, own, beta), rows)
-        stats = counts_on_workers.reduced(counts_on_workers.add_statistics, [s for _, s in steps])
-        return np.concatenate([own for own, _ in steps]), stats
-
-    def over_states(self, function, *states):
-        return np.concatenate(self._over(lambda X, *own: function(*own), *states))
-
-
-def test_equal_blocks_are_the_same_bit_by_bit(workers):
-    ends, model = (50, 170, 171), Aspects(3)
-    far = counts_on_workers.load(workers, in_blocks(X, *ends), "AspectModel")
-    rng = np.random.default_rng(0)
-    start = State(*model.random(far, rng))
-    one, two = (
-        fit([Leg(model, counts, 0.9, 12, 0.0)], rng, solver("momentum"), start=start)
-        for counts in (far, Blocks(blocks_of(X, *ends)))
-    )
-    assert [record.free_energy for record in one.history] == [r.free_energy for r in two.history]
-    np.testing.assert_array_equal(one.params.components, two.params.components)
-    np.testing.assert_array_equal(far.lasting(one.rows), two.rows)
-
-
-def weighed(block, rows):
-    """Sums of rows, weighted by their observations."""
-    return block.row_sums @ rows
-
-
-def test_products_are_those_of_the_table(workers):
-    far = counts_on_workers.load(workers, in_blocks(X, 7, 100), "AspectModel")
-    rng = np.random.default_rng(0)
-    wide = rng.random((X.shape[1], 3))
-    states = far.by_row(partial(CSRCounts.dot, D=wide))
-    for long in (states, far.lasting(states), X @ wide):
-        np.testing.assert_allclose(far.tdot(long), X.T @ (X @ wide))
-        np.testing.assert_allclose(far.total(weighed, long), X.sum(axis=1) @ (X @ wide))
-    np.testing.assert_allclose(far.lasting(states @ wide.T), X @ wide @ wide.T)
-    rows = far.sample(40, np.random.default_rng(1)).toarray()
-    places = [np.flatnonzero((X.toarray() == row).all(axis=1))[0] for row in rows]
-    assert len(set(places)) == 40
-    assert places == sorted(places)
-    assert (far.sample(1000, rng) != X).nnz == 0
 
 
 def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
@@ -385,63 +287,6 @@ def test_no_futures_are_left_behind(workers):
     assert_left(workers, 0)
 
 
-ONES = da.ones((6, 4))
-
-
-@pytest.mark.parametrize(
-    ("estimator", "table", "error", "message"),
-    [
-        (ASPECTS, da.ones((6, 4), chunks=(3, 2)), ValueError, "rechunk"),
-        (ASPECTS, da.ones(6), ValueError, "Expected 2D array, got 1D"),
-        (ASPECTS, dask.delayed(X), TypeError, "Expected a dask array, got Delayed"),
-        (ASPECTS, -ONES, ValueError, "Negative values in data"),
-        (ASPECTS, da.full((6, 4), np.nan), ValueError, "contains NaN"),
-        (ASPECTS, da.zeros((6, 4)), ValueError, r"Found array with 0 observation\(s\)"),
-        (ASPECTS, da.ones((0, 4)), ValueError, r"Found array with 0 sample\(s\)"),
-        (
-            ASPECTS,
-            delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1]),
-            ValueError,
-            "Got blocks of 59 columns of float64, 60 columns",
-        ),
-        (AspectModel(early_stopping=True), ONES, ValueError, "early_stopping=True"),
-        (AspectModel(burstiness="auto"), ONES, ValueError, "burstiness"),
-        (SymmetricClustering(hard=True, tied=True), ONES, ValueError, "tied=True"),
-        (AsymmetricClustering(coarsening=[[0] * 6]), ONES, ValueError, "coarsening"),
-        (ClusterAbstraction(tree="annealed"), ONES, ValueError, "tree='annealed'"),
-        (ClusteringProjection(), ONES, ValueError, "begin with all rows"),
-        (AveragedModels(ASPECTS), ONES, TypeError, "map_blocks"),
-    ],
-)
-def test_what_cannot_be_is_said(workers, estimator, table, error, message):
-    model = clone(estimator)
-    with pytest.raises(error, match=message):
-        model.fit(table)
-    assert vars(model).keys() == vars(clone(estimator)).keys()
-
-
-def test_what_else_cannot_be(workers):
-    model = clone(ASPECTS).fit(X)
-    with pytest.raises(ValueError, match="sample_weight"):
-        model.fit(in_blocks(X), sample_weight=np.ones(240))
-    with pytest.raises(TypeError, match="map_blocks"):
-        model.score(in_blocks(X))
-    with pytest.raises(ValueError, match="X should be in blocks of rows"):
-        model.transform(da.ones((6, 60), chunks=(3, 20)))
-
-
-class At(Watcher):
-    """A callback that does something once, after so many iterations."""
-
-    def __init__(self, n_calls, function):
-        self.n_calls, self.function = n_calls, function
-
-    def on_fit_task_end(self, estimator, context):
-        self.n_calls -= 1
-        if self.n_calls == 0:
-            self.function()
-
-
 def addresses_of_workers(dask_scheduler):
     return set(dask_scheduler.workers)
 
@@ -468,33 +313,6 @@ def test_a_fit_outlives_its_workers(workers, victims, settle_after, undisturbed,
     assert_same(disturbed, undisturbed, 0)
     survivors = set(workers.run(os.getpid).values())
     assert survivors.isdisjoint(processes[victim] for victim in victims)
-
-
-def test_states_that_depend_on_the_parameters_alone_would_not_do(workers):
-    """Why the states of rows are kept: made anew from the last parameters, they are others."""
-    model, counts = Aspects(3), CSRCounts(X)
-    found = fit([Leg(model, counts, 0.9, 15, 0.0)], np.random.default_rng(0), solver(1.0))
-    anew = np.broadcast_to(found.params.weights, found.rows.shape)
-    again, _ = model.expect(counts, found.params, anew, 0.9)
-    assert np.abs(again - found.rows).max() > 0.01
-
-
-def test_a_lost_scheduler():
-    with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
-        model = clone(ASPECTS).set_callbacks(At(3, cluster.close))
-        with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
-            model.fit(in_blocks(X))
-    assert not hasattr(model, "components_")
-
-
-def test_rows_are_lost_with_their_cluster():
-    with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
-        model = clone(ASPECTS).fit(in_blocks(X, 100))
-        rows = np.asarray(model.embedding_).shape
-    for lost in (model.embedding_.compute, partial(pickle.dumps, model)):
-        with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
-            lost()
-    assert model.transform(X).shape == rows
 
 
 def test_searches_run_on_the_workers(workers, monkeypatch):

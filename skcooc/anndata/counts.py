@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.protocol import Array, TableLike
-from skcooc.tables import RowBlocks
-from skcooc.tables.reading import is_collection
+from skcooc.tables import RowBlocks, is_collection
 
 if TYPE_CHECKING:
     from anndata import AnnData

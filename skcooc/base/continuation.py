@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skcooc.em import State
 from skcooc.fitting import Plan
 from skcooc.fitting.table import distributed
 from skcooc.heldout.validation import add_one_unigram
@@ -88,3 +89,28 @@ def check_shape(fitted: Parameters, plan: Plan, what: str, remedy: str = REMEDY)
             f"{what} goes on from a model fitted with {shape}, but {dict(plan.shape)} is "
             f"asked for. {remedy}"
         )
+
+
+def check_columns(components: Array, X: Counts) -> None:
+    """Raise ValueError where a table has columns that components, (K, M), know nothing of."""
+    n_columns = components.shape[1]
+    if n_columns != X.shape[1]:
+        raise ValueError(
+            f"warm_start=True goes on from components_ of {n_columns} columns, but X has "
+            f"{X.shape[1]}. {REMEDY}"
+        )
+    new = np.flatnonzero((X.column_sums > 0) & ~components.any(axis=0))
+    if new.size:
+        raise ValueError(
+            f"warm_start=True cannot go on with X: {new.size} of its columns, such as {new[0]},"
+            f" have probability zero in components_. {REMEDY}"
+        )
+
+
+def carried_to(X: Counts, state: State) -> State:
+    """A state in the type of a table; rows keep theirs where there are as many as before."""
+    params, rows = state
+    params = type(params)(*(array.astype(X.dtype) for array in params))
+    if len(rows) != X.shape[0]:
+        return State(params, np.broadcast_to(params.weights, (X.shape[0], len(params.weights))))
+    return State(params, X.array(rows).astype(X.dtype))

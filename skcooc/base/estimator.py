@@ -6,7 +6,6 @@ import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
@@ -257,23 +256,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def _begun_at(self, plan: Plan, X: Counts) -> State:
         """Where a new run begins; rows keep their states if there are as many as before."""
         continuation.check_shape(self._fitted_parameters, plan, "warm_start=True")
-        params, rows = self._state
-        n_columns = self.components_.shape[1]
-        if n_columns != X.shape[1]:
-            raise ValueError(
-                f"warm_start=True goes on from components_ of {n_columns} columns, but X has "
-                f"{X.shape[1]}. {continuation.REMEDY}"
-            )
-        new = np.flatnonzero((X.column_sums > 0) & ~self.components_.any(axis=0))
-        if new.size:
-            raise ValueError(
-                f"warm_start=True cannot go on with X: {new.size} of its columns, such as {new[0]},"
-                f" have probability zero in components_. {continuation.REMEDY}"
-            )
-        params = type(params)(*(array.astype(X.dtype) for array in params))
-        if len(rows) != X.shape[0]:
-            return State(params, np.broadcast_to(params.weights, (X.shape[0], len(params.weights))))
-        return State(params, X.array(rows).astype(X.dtype))
+        continuation.check_columns(self.components_, X)
+        return continuation.carried_to(X, self._state)
 
     def _journal(self, X: Counts) -> Journal:
         """What the fit has found that a warm start is to end; an empty one where none is cut short.

@@ -1,4 +1,4 @@
-"""What a fitted model does with rows: fold-in, honest scores, sampling."""
+"""What a fitted model does with rows: fold-in, predictions, sampling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import attributes, quantities, recommendations
+from skcooc.base import attributes, quantities, recommendations, scores
 from skcooc.decorators import computed, validated
 from skcooc.em import Record, Run, State
 from skcooc.em.temperature import Probe
@@ -79,6 +79,9 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     joint_distribution = quantities.joint_distribution
     row_log_likelihood = quantities.row_log_likelihood
     recommend = recommendations.recommend
+    score_samples = scores.score_samples
+    score = scores.score
+    perplexity = scores.perplexity
 
     def transform(self, X: TableLike) -> Array:
         """Fold rows into the fitted model.
@@ -119,64 +122,6 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"{len(self.components_)}."
             )
         return mixtures @ self.components_
-
-    def score_samples(self, X: TableLike) -> Array:
-        """Log-likelihood of held-out observations, in nats for each.
-
-        For that of whole new rows see ``row_log_likelihood``.
-
-        Parameters
-        ----------
-        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-            Observations of the rows fitted (Dyads), or new rows (anything else): half of the
-            observations of a new row are folded in, and the other half is scored.
-
-        Returns
-        -------
-        log_likelihood : (n_samples,) array
-            Of each observation (Dyads); the mean over the scored observations of each row
-            (otherwise), which is zero for a row that has none.
-
-        Warns
-        -----
-        UserWarning
-            Where most of the observations (Dyads) are of rows of which none was fitted, as in
-            folds in the order of the observations.
-        """
-        return self._score_samples(X)[0]
-
-    def score(self, X: TableLike, y: object = None) -> float:
-        """Mean log-likelihood of held-out observations, in nats; larger is better.
-
-        Parameters
-        ----------
-        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-            As in ``score_samples``.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-        """
-        samples, weights = self._score_samples(X)
-        if not weights.any():
-            raise ValueError("X holds no observations to score: all entries are zero.")
-        counted = weights > 0  # an impossible observation of weight zero would give NaN
-        return float(np.average(samples[counted], weights=weights[counted]))
-
-    def perplexity(self, X: TableLike) -> float:
-        """exp(-score(X)): among how many columns the model seems to guess.
-
-        Parameters
-        ----------
-        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-
-        Returns
-        -------
-        perplexity : float
-        """
-        return float(np.exp(-self.score(X)))
 
     @validated({"n_samples": [Interval(Integral, 0, None, closed="left")]})
     def sample(self, n_samples: int = 1) -> Dyads:

@@ -140,5 +140,6 @@ def _limits(n_documents: int, options: Options) -> tuple[int | float, int | floa
 
 
 def excerpt(line: str) -> str:
+    """The beginning of a line, where it is long; white space is folded."""
     line = " ".join(line.split())
     return line if len(line) <= EXCERPT else line[: EXCERPT - 1].rstrip() + "…"

@@ -264,10 +264,12 @@ def repeated(builder: ir.IRBuilder, number: Value, width: int) -> Value:
 
 
 def apart(builder: ir.IRBuilder, row: Row, value: Value) -> list[Value]:
+    """The vectors of a row."""
     return [builder.extract_value(value, v) for v in range(row.count)]
 
 
 def together(builder: ir.IRBuilder, row: Row, vectors: list[Value]) -> Value:
+    """A row of these vectors."""
     value = ir.Constant(ir.ArrayType(row.vector, row.count), ir.Undefined)
     for v, vector in enumerate(vectors):
         value = builder.insert_value(value, vector, v)

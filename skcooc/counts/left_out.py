@@ -52,25 +52,14 @@ def left_out_posterior(  # type: ignore[no-untyped-def]
 
 @guarded
 def left_out_runs(  # type: ignore[no-untyped-def]
-    lanes,
-    rows,
-    codes,
-    others,
-    columns,
-    lengths,
-    tile,
-    of_rows,
-    of_columns,
-    half,
-    cells,
-    products,
-    sums,
+    lanes, non_zeros, tile, of_rows, of_columns, half, cells, products, sums
 ):
     """A tile of a band: posteriors times counts, added up over its rows and columns.
 
     What normalises them is filled into the cells; one where every component excludes the cell, or
     where nothing is left of its row or its column: there the posterior is uniform.
     """
+    rows, codes, others, columns, lengths = non_zeros
     A, A_powers, A_most, per_row, weights, shares = of_rows
     B, B_powers, B_most, per_totals, ones = of_columns
     number = A.dtype.type
@@ -140,7 +129,7 @@ class LeftOutProducts(Stored):
         def add(band: int, tile: Array, cells: Array) -> None:
             arrays = A, powers[0], A_most, of_row, weights, shares
             of_rows = tuple(array[bands.of(band)] for array in arrays)
-            given = *bands.non_zeros, tile, of_rows, of_columns, half
+            given = bands.non_zeros, tile, of_rows, of_columns, half
             wide = lanes(A.shape[1], self.dtype)
             left_out_runs(wide, *given, cells, rows[bands.of(band)], columns)
 

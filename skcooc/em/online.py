@@ -110,4 +110,5 @@ def _distribution(column_sums: Array, components: Array) -> Array:
 
 
 def scaled(stats: Any, factor: float) -> Any:
+    """Statistics times a factor, field by field."""
     return type(stats)(*(field * factor for field in stats))

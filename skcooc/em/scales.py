@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skcooc.protocol import Array, Block, Counts
 
@@ -34,3 +36,23 @@ def scales(X: Block, coarsening: Sequence[Array]) -> list[Scale]:
         found.append(Scale(X, members, groups))
         X, finer, groups = X.coarsen(members), coarser, coarser
     return [*reversed([*found, Scale(X, None, groups)])]
+
+
+def check_coarsening(coarsening: Sequence[ArrayLike], n_rows: int) -> list[Array]:
+    """Labels of nested groups of rows, (n_rows,), finest first; ValueError where they are not."""
+    groupings: list[Array] = [np.asarray(labels) for labels in coarsening]
+    if not all(labels.ndim == 1 and labels.dtype.kind not in "fc" for labels in groupings):
+        raise ValueError("coarsening should be a list of 1d arrays of int, finest grouping first.")
+    for labels in groupings:
+        if len(labels) != n_rows:
+            raise ValueError(
+                f"coarsening has a grouping of {len(labels)} rows, but X has {n_rows} sample(s)."
+            )
+    for finer, coarser in pairwise(groupings):
+        first, group = np.unique(finer, return_index=True, return_inverse=True)[1:]
+        if not np.array_equal(coarser[first][group], coarser):
+            raise ValueError(
+                "coarsening should be nested, finest grouping first: a grouping divides a group of "
+                "the one before it."
+            )
+    return groupings

@@ -10,7 +10,7 @@ import numpy as np
 
 from skcooc.em.minimum import Points, around, golden_section, vertex
 from skcooc.heldout import Validation
-from skcooc.protocol import Model
+from skcooc.protocol import Block, Model
 
 SAME = 1e-9  # length of a range in which there is but one temperature
 N_PROBES = 7  # at most; by golden section they leave .06 of the interval
@@ -46,8 +46,9 @@ class TemperatureRange(NamedTuple):
         return float(np.exp(point)) if self.scale == "log" else point
 
 
-def pseudo_counts(expected: float) -> TemperatureRange:
-    """Where a prior is looked for, by the mean expected count of a column in a component."""
+def pseudo_counts(X: Block, n_components: int) -> TemperatureRange:
+    """Where a prior is looked for: around the mean expected count of a column in a component."""
+    expected = float(X.column_sums.sum()) / (n_components * X.shape[1])
     low, guess, high = (share * expected for share in (1e-3, 0.03, 0.5))
     return TemperatureRange(low, high, "log", guess, PRIOR_STEP)
 

@@ -15,8 +15,8 @@ from skcooc.em import TemperatureRange
 from skcooc.em.refinements import search_left_out, search_prior
 from skcooc.em.temperature import Probe, best, search
 from skcooc.fitting import Options, Plan
+from skcooc.fitting.aims import NOTHING, Aims
 from skcooc.fitting.journal import Journal
-from skcooc.fitting.plan import NOTHING, Aims
 from skcooc.fitting.probing import Tried, Tries
 from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout import Validation

@@ -16,17 +16,14 @@ from skcooc.base import attributes
 from skcooc.decorators import available_if, fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.members import MODEL, Member, member_of
+from skcooc.ensemble.memory_estimate import estimated
 from skcooc.fitting.journal import Journal
 from skcooc.heldout import Factors
-from skcooc.heldout.memory import Cells, Memory, best_memory, cells_of, remembering, rows_with
-from skcooc.heldout.validation import Division, add_one_unigram, hold_out
+from skcooc.heldout.memory import Memory, remembering, rows_with
+from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
 from skcooc.tables import Table, read, read_in_memory
 
-PURPOSE = (
-    "to estimate the memory. Give numbers for concentration, discount and smoothing, or change "
-    "validation_fraction."
-)
 SHARE = [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})]
 
 
@@ -232,7 +229,7 @@ class RowMemory(Composed):
     ) -> None:
         """Take over a fitted model; where it ``keeps`` them, its rows are known from now on."""
         X, factors = table.sample, member.fitted
-        memory = self._memory(member, X, keeps, journal)
+        memory = estimated(self, member, X, keeps, journal)
         rows = X if keeps else X.take(np.empty(0, dtype=np.intp))
         mass = rows.row_sums * rows.row_weights
         attributes.become(
@@ -253,29 +250,6 @@ class RowMemory(Composed):
                 "smoothing_": memory.smoothing,
             },
         )
-
-    def _memory(self, member: Member, X: Block, keeps: bool, journal: Journal) -> Memory:
-        """What is given, and the best of what is not."""
-        given = self.concentration, self.discount, self.smoothing
-        a, d, s = (None if value == "auto" else float(value) for value in given)
-        if a is not None and d is not None and s is not None:
-            return Memory(a, d, s)
-        return best_memory(self._cells(member, X, keeps, journal), (a, d, s))
-
-    def _cells(self, member: Member, X: Block, keeps: bool, journal: Journal) -> Cells:
-        """Observations of which the model knows nothing, and what it predicts of them."""
-        judged = member.judged if keeps else None
-        (seed,) = journal.once(("seeds",), lambda: attributes.seeds(self.random_state, 1))
-        division = judged.division if judged else Division(self.validation_fraction, seed, "auto")
-        rest, heldout = hold_out(X, *division, purpose=PURPOSE)
-        if judged:
-            predictor: Predictor = judged.predicted
-        elif keeps:
-            fit = partial(member.fit, rest.table, rest, rest.weights)
-            predictor = journal.once(("rest",), fit, tells=True).fitted
-        else:
-            predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
-        return cells_of(rest.table, heldout.X, predictor, add_one_unigram(rows_with(rest), 1))
 
     def _fold_in(self, X: Block) -> Array:
         """P(k given x) of checked rows."""

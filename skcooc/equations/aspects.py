@@ -31,9 +31,6 @@ MORE_NOISE = 10.0
 SHARED = 0.5  # of the distribution of all observations in an aspect that begins with a cluster
 NEVER = 1e-3  # of the mean: columns without observations, of which a prior takes logarithms
 
-# `usual_beta`: a row of so many observations, and so many components, have odds of one.
-USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32
-
 
 class Params(NamedTuple):
     """Parameters of the aspect model; P(z given x) is the state of the rows."""
@@ -217,36 +214,3 @@ def _factors_and_sums(X: Block) -> Array:
     """1 / sqrt(n_i) and n_i, (n, 2)."""
     n = X.row_sums.astype(np.float64)
     return np.column_stack([np.sqrt(reciprocals(n)), n])
-
-
-def usual_beta(X: Block, n_components: int) -> float:
-    """The inverse temperature that usually predicts best, by the mean length of a row.
-
-    The longer rows are, the less there is to overfit. On abstracts, messages, verses, word pairs
-    and planted tables, K=8 to 128, two splits of each, the best temperature was .013 from it in the
-    root mean square, and .04 at most.
-    """
-    odds = (mean_length(X) / USUAL_LENGTH) ** (2 / 3)  # of 1, where rows are long, to .5
-    return beta_of_others(USUAL_COMPONENTS, n_components, (0.5 + odds) / (1 + odds))
-
-
-def beta_of_others(n_components: int, others: int, beta: float) -> float:
-    """The best inverse temperature of other numbers of components, by that of these.
-
-    Its odds of 1 to .5 fall as the fifth root of their number: on the same tables.
-    """
-    far, near = beta - 0.5, (1 - beta) * (others / n_components) ** 0.2
-    return (0.5 * near + far) / (near + far)
-
-
-def usual_predictive_beta(X: Block, n_components: int) -> float:
-    """The one that usually predicts best where observations leave themselves out.
-
-    On the same tables: .85 where the other is .8, and .81 where it is .65.
-    """
-    return 0.645 + 0.25 * usual_beta(X, n_components)
-
-
-def mean_length(X: Block) -> float:
-    """Observations of a row, in the mean of those that have any."""
-    return float(X.row_sums.sum() / X.grain) / np.count_nonzero(X.row_sums)

@@ -1,100 +1,23 @@
-"""What a fit is to do: the options that all estimators share, and the plan of a model."""
+"""What a fit is to do: the plan of a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.counts.threads import n_threads
 from skcooc.em import Bursts, Cooling, Leg, Run, Split, TemperatureRange
-from skcooc.em.legs import Observe, Part, Solver
+from skcooc.em.legs import Observe, Part
 from skcooc.em.refinements import N_EXPONENTS, N_LEFT_OUT, N_PRIORS
-from skcooc.em.scales import Scale, scales
-from skcooc.em.temperature import N_PROBES, PROBE_ITERATIONS, Coarse, Exponents, Sought
+from skcooc.em.scales import Scale, check_coarsening, scales
+from skcooc.em.temperature import N_PROBES, Coarse, Exponents, Sought
+from skcooc.fitting.aims import Aims, LeftOut, Priors, PseudoCounts
+from skcooc.fitting.options import Options
 from skcooc.heldout import HeldOut
-from skcooc.heldout.validation import Division
 from skcooc.protocol import Array, Block, Counts, Model, Need, Params
-
-
-@dataclass(frozen=True)
-class Options:
-    """The parameters that all estimators share, checked; see CooccurrenceEstimator."""
-
-    beta: float | TemperatureRange  # a number, or where to look for it
-    max_iter: int
-    tol: float
-    solver: Solver
-    smoothing: float | Literal["auto"]
-    validation_fraction: float
-    early_stopping: bool
-    n_jobs: int | None
-    seeds: tuple[int, ...]  # one for each restart
-    resumable: bool  # whether another fit is to go on from where this one ends
-
-    @property
-    def n_threads(self) -> int:
-        """Number of threads."""
-        return n_threads(self.n_jobs)
-
-    @property
-    def searches(self) -> bool:
-        """Whether the temperature is chosen on observations held out."""
-        return isinstance(self.beta, TemperatureRange)
-
-    @property
-    def holds_out(self) -> bool:
-        """Whether a part of the observations is held out."""
-        return self.searches or self.early_stopping
-
-    @property
-    def division(self) -> Division:
-        """How observations are held out and judged."""
-        return Division(self.validation_fraction, self.seeds[0], self.smoothing)
-
-    @property
-    def short(self) -> Options:
-        """Those of a short fit: long steps count as several plain ones."""
-        n_iter = min(round(PROBE_ITERATIONS / self.solver.pace), self.max_iter)
-        return replace(self, max_iter=n_iter)
-
-
-class Priors(NamedTuple):
-    """The pseudo-counts among which the best for the held-out observations is looked for."""
-
-    within: TemperatureRange
-    model: Callable[[float], Model]  # that with a pseudo-count
-
-
-class PseudoCounts(NamedTuple):
-    """Those with which observations leave themselves out: of a column in a component, of a row."""
-
-    model: Callable[[float, float], Model]
-    usual: tuple[float, float]
-    smaller: Sequence[tuple[float, float]]  # shares of both that are tried, one after the other
-    beginner: Model  # what burns in: it leaves nothing out, but has the usual pseudo-counts
-
-
-class LeftOut(NamedTuple):
-    """The same model where observations leave themselves out, and its temperatures."""
-
-    within: TemperatureRange
-    pseudo_counts: PseudoCounts
-
-
-class Aims(NamedTuple):
-    """What is looked for on a table, beside the temperature, and how this is done."""
-
-    priors: Priors | None = None
-    coarse: Coarse | None = None
-    left_out: LeftOut | None = None
-
-
-NOTHING = Aims()
 
 
 class Grown(NamedTuple):
@@ -274,23 +197,3 @@ class Plan:
             for number, (table, (model, limit)) in enumerate(places)
         ]
         return [*legs[:-1], replace(legs[-1], heldout=heldout)]
-
-
-def check_coarsening(coarsening: Sequence[ArrayLike], n_rows: int) -> list[Array]:
-    """Labels of nested groups of rows, (n_rows,), finest first; ValueError where they are not."""
-    groupings: list[Array] = [np.asarray(labels) for labels in coarsening]
-    if not all(labels.ndim == 1 and labels.dtype.kind not in "fc" for labels in groupings):
-        raise ValueError("coarsening should be a list of 1d arrays of int, finest grouping first.")
-    for labels in groupings:
-        if len(labels) != n_rows:
-            raise ValueError(
-                f"coarsening has a grouping of {len(labels)} rows, but X has {n_rows} sample(s)."
-            )
-    for finer, coarser in pairwise(groupings):
-        first, group = np.unique(finer, return_index=True, return_inverse=True)[1:]
-        if not np.array_equal(coarser[first][group], coarser):
-            raise ValueError(
-                "coarsening should be nested, finest grouping first: a grouping divides a group of "
-                "the one before it."
-            )
-    return groupings

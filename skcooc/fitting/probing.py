@@ -21,8 +21,10 @@ from skcooc.em.refinements import (
     search_smaller,
 )
 from skcooc.em.temperature import Probe, Sought, best, search, search_coarsely
+from skcooc.fitting.aims import Aims
 from skcooc.fitting.journal import Journal, Name
-from skcooc.fitting.plan import Aims, Options, Plan
+from skcooc.fitting.options import Options
+from skcooc.fitting.plan import Plan
 from skcooc.fitting.restarts import Progress
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known

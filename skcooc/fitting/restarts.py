@@ -16,7 +16,8 @@ from skcooc.em.legs import Observe, Part, ignore
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import unknown_rows
 from skcooc.fitting.journal import Journal, Name
-from skcooc.fitting.plan import Diluted, Grown, Options, Plan
+from skcooc.fitting.options import Options
+from skcooc.fitting.plan import Diluted, Grown, Plan
 from skcooc.fitting.tasks import BlockTasks
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known

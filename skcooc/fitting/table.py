@@ -14,8 +14,10 @@ from skcooc.counts.threads import threads
 from skcooc.em import Fit, Record, Run, State, TemperatureRange
 from skcooc.em.legs import Observe, ignore
 from skcooc.em.temperature import Probe, best
+from skcooc.fitting.aims import Aims
 from skcooc.fitting.journal import Journal, Name
-from skcooc.fitting.plan import Aims, Grown, Options, Plan
+from skcooc.fitting.options import Options
+from skcooc.fitting.plan import Grown, Plan
 from skcooc.fitting.probing import Probes, find
 from skcooc.fitting.restarts import Begun, Progress, best_restart
 from skcooc.heldout import HeldOut

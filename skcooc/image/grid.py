@@ -67,6 +67,7 @@ def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list
 
 
 def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
+    """Height and width of an image; ValueError or TypeError where they are none."""
     if len(shape) != 2:
         raise ValueError(f"shape={shape} should be the height and the width of an image")
     for side, name in zip(shape, ("height", "width"), strict=True):

@@ -20,10 +20,11 @@ from skcooc.decorators import fit_context
 from skcooc.fitting.journal import Journal, taken_up
 from skcooc.model_selection.candidates import Sizes, Visit, explore, go_through
 from skcooc.model_selection.conclusion import Criterion, conclude, criterion_of
-from skcooc.model_selection.folds import Data, Folding, Params
+from skcooc.model_selection.folds import Data, Folding
 from skcooc.model_selection.search import Hooks, Search
 from skcooc.model_selection.sizes import check_candidates, limits_of, sizes_of
 from skcooc.model_selection.survey import Survey, surveyed
+from skcooc.model_selection.target import Params
 from skcooc.protocol import Array, RandomState, TableLike
 
 N_FOLDS = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import NamedTuple, Protocol, TypeAlias
@@ -17,11 +17,10 @@ from sklearn.utils.validation import _check_method_params
 
 from skcooc.heldout.scoring import check_rows_known
 from skcooc.model_selection.splits import ObservationSplit
-from skcooc.model_selection.target import Target
+from skcooc.model_selection.target import Params, Target
 from skcooc.protocol import Array, TableLike
 from skcooc.tables import Dyads
 
-Params: TypeAlias = Mapping[str, object]  # by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
 
 N_FOLDS = 10
@@ -117,6 +116,7 @@ def divided(
 def observation_folds(
     target: Target, data: Data, cv: Folding, split_params: Params
 ) -> list[ObservationFold]:
+    """Folds of the observations of a table; TypeError where a pipeline is given Dyads."""
     X, params = data.X, data.params
     if isinstance(X, Dyads):
         if target.has_steps:

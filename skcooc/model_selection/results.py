@@ -8,8 +8,8 @@ import numpy as np
 from numpy.ma import MaskedArray
 from scipy.stats import rankdata
 
-from skcooc.model_selection.folds import Params
 from skcooc.model_selection.grid_point import GridPoint
+from skcooc.model_selection.target import Params
 from skcooc.protocol import Array
 
 

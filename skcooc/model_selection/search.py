@@ -17,7 +17,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.decorators import available_if
-from skcooc.model_selection.folds import Data, Params
+from skcooc.model_selection.folds import Data
+from skcooc.model_selection.target import Params
 from skcooc.protocol import Array, TableLike
 
 Container: TypeAlias = Literal["default", "pandas", "polars"]

@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from skcooc.model_selection.candidates import Sizes
-from skcooc.model_selection.folds import Data, Folding, ObservationFold, Params, observation_folds
+from skcooc.model_selection.folds import Data, Folding, ObservationFold, observation_folds
 from skcooc.model_selection.grid_point import Run
 from skcooc.model_selection.measures import Scores, describe_fits, scores
 from skcooc.model_selection.path import Fitted, Path
 from skcooc.model_selection.splits import ObservationSplit
-from skcooc.model_selection.target import Target
+from skcooc.model_selection.target import Params, Target
 from skcooc.protocol import CSR, Array, RandomState
 from skcooc.tables import as_counts
 

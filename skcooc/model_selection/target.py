@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,8 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from skcooc.protocol import Array
 
-if TYPE_CHECKING:
-    from skcooc.model_selection.folds import Params
+Params: TypeAlias = Mapping[str, object]  # by name
 
 
 @dataclass(frozen=True)

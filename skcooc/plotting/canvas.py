@@ -65,6 +65,7 @@ class Display:
 
     @property
     def figure_(self) -> Figure | SubFigure:
+        """The figure drawn on."""
         return self.ax_.figure
 
     def save(self, path: str | PathLike[str], **options: Any) -> None:

@@ -51,9 +51,11 @@ class Frame:
         return Rectangle((self.left, BELOW), self.width, self.height, transform=ax.transData)
 
     def x(self, places: Array) -> Array:
+        """Shares of the width, as places on the axes."""
         return self.left + self.width * places
 
     def y(self, places: Array) -> Array:
+        """Shares of the height from the top, as places on the axes."""
         return BELOW + self.height * (1 - places)
 
 

@@ -48,6 +48,12 @@ class Index:
         self.tf_idf = tf_idf(table, idf)
         self.directions = self._direction(self.tf_idf)
 
+    def similarity(self, table: CSR, n_feedback: int) -> Array:
+        """s(q, d) for counts of queries; the documents found first join them, if any are to."""
+        queries = tf_idf(table, self.idf)
+        found = self.match(queries)
+        return self.match(self._expanded(queries, found, n_feedback)) if n_feedback else found
+
     def match(self, queries: CSR) -> Array:
         """s(q, d) for weighted queries of length one."""
         B = self._weighted_components(queries)
@@ -55,6 +61,14 @@ class Index:
         aspects = self._direction(queries) @ self.directions.T
         a = self.aspect_weight
         return np.asarray(np.clip((1 - a) * terms + a * aspects, 0, 1))
+
+    def _expanded(self, queries: CSR, found: Array, n: int) -> CSR:
+        """Queries and half the mean of the n documents found first; none of similarity zero."""
+        first, similarity = nearest(found, n)
+        share = (similarity > 0) * (0.5 / first.shape[1])
+        rows = np.repeat(np.arange(len(first)), first.shape[1])
+        chosen = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
+        return normalize(queries + sp.csr_array(chosen, shape=found.shape) @ self.tf_idf)
 
     def _weighted_components(self, table: CSR) -> Array:
         """P(w given z) idf_w of all models, (S K, M), of the type of a table."""
@@ -69,3 +83,9 @@ class Index:
 def posterior(weights: Array, components: Array) -> Array:
     """P(z given w) ~ P(z) P(w given z), (K, M); zeros for a word that no aspect has."""
     return normalize((weights[:, None] * components).T, "l1").T
+
+
+def nearest(similarity: Array, n: int) -> tuple[Array, Array]:
+    """Positions of the n most similar documents of each query, and their similarities."""
+    first = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
+    return first, np.take_along_axis(similarity, first, axis=1)

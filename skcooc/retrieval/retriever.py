@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
-from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state, check_scalar, gen_batches
 from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -21,11 +18,9 @@ from skcooc.aspect import AspectModel
 from skcooc.base import CooccurrenceEstimator
 from skcooc.decorators import fit_context
 from skcooc.protocol import CSR, Array, RandomState, TableLike
-from skcooc.retrieval.index import Index
-from skcooc.retrieval.term_weights import inverse_document_frequency, tf_idf
-from skcooc.tables import TextsError, check_table
-
-N_NAMED = 5  # queries that a warning names
+from skcooc.retrieval.index import Index, nearest
+from skcooc.retrieval.reading import counts_of, queries_of
+from skcooc.retrieval.term_weights import inverse_document_frequency
 
 
 class AspectRetriever(BaseEstimator):
@@ -189,7 +184,7 @@ class AspectRetriever(BaseEstimator):
         for K in sizes:
             check_scalar(K, "n_components", Integral, min_val=1)
         new = copy.copy(self)  # a fit that fails leaves self as it was
-        table = new._table(X, reset=True)
+        table = counts_of(new, X, reset=True)
         new.estimators_ = self._models(table, sizes)
         new.components_ = np.vstack([model.components_ for model in new.estimators_])
         new.embedding_ = _side_by_side([model.embedding_ for model in new.estimators_], table)
@@ -218,7 +213,7 @@ class AspectRetriever(BaseEstimator):
             Where a query has no word that is known, and so is like no document.
         """
         check_is_fitted(self)
-        return self._similarity(self._queries(X))
+        return self._index.similarity(queries_of(self, X), self.n_feedback)
 
     def kneighbors(
         self, X: TableLike | Sequence[str], n_neighbors: int = 5, return_distance: bool = True
@@ -248,58 +243,16 @@ class AspectRetriever(BaseEstimator):
         """
         check_is_fitted(self)
         check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=len(self.embedding_))
-        table = self._queries(X)
+        table = queries_of(self, X)
         distances = np.empty((table.shape[0], n_neighbors), dtype=table.dtype)
         documents = np.empty(distances.shape, dtype=np.intp)
         row_bytes = 8 * len(self.embedding_)
         chunk = get_chunk_n_rows(row_bytes=row_bytes, max_n_rows=max(1, len(distances)))
         for rows in gen_batches(len(distances), chunk):
-            documents[rows], similarity = _first(self._similarity(table[rows]), n_neighbors)
+            found = self._index.similarity(table[rows], self.n_feedback)
+            documents[rows], similarity = nearest(found, n_neighbors)
             distances[rows] = 1 - similarity
         return (distances, documents) if return_distance else documents
-
-    def _table(self, X: TableLike | Sequence[str], *, reset: bool) -> CSR:
-        """Checked counts: those given, or of the words of texts."""
-        counts = X if self.vectorizer is None else self._counted(X, reset=reset)
-        try:
-            table = check_table(self, counts, reset=reset)
-        except TextsError as error:
-            raise ValueError(
-                "X holds texts: give AspectRetriever(vectorizer=CountVectorizer()), or counts."
-            ) from error
-        if (table.data % 1).any():
-            warnings.warn(
-                "X has values that are no whole numbers, as tf-idf has. AspectRetriever takes "
-                "counts, and weighs words by itself.",
-                stacklevel=3,
-            )
-        return table
-
-    def _counted(self, X: TableLike | Sequence[str], *, reset: bool) -> TableLike:
-        """Counts of the words of texts."""
-        shape = getattr(X, "shape", ())
-        if len(shape) == 2:
-            raise ValueError(
-                f"X is a table of shape {shape}, but vectorizer={self.vectorizer} takes texts: "
-                "give texts, or vectorizer=None."
-            )
-        if not reset:
-            return self.vectorizer_.transform(X)
-        self.vectorizer_ = clone(self.vectorizer)
-        return self.vectorizer_.fit_transform(X)
-
-    def _queries(self, X: TableLike | Sequence[str]) -> CSR:
-        """Checked counts of queries; a warning names those without any word."""
-        table = self._table(X, reset=False)
-        unknown = np.flatnonzero(table @ np.ones(table.shape[1], dtype=table.dtype) == 0).tolist()
-        if unknown:
-            named = ", ".join(map(str, unknown[:N_NAMED])) + ", ..." * (len(unknown) > N_NAMED)
-            warnings.warn(
-                f"Queries without any known word, which are like no document: {len(unknown)} of "
-                f"{table.shape[0]}, at {named}.",
-                stacklevel=3,
-            )
-        return table
 
     def _models(self, table: CSR, sizes: Sequence[int]) -> list[CooccurrenceEstimator]:
         """One fitted model for each number of aspects."""
@@ -311,32 +264,12 @@ class AspectRetriever(BaseEstimator):
             for K, seed in zip(sizes, seeds, strict=True)
         ]
 
-    def _similarity(self, table: CSR) -> Array:
-        """s(q, d) for a checked table of queries."""
-        queries = tf_idf(table, self.idf_)
-        found = self._index.match(queries)
-        return self._index.match(self._expanded(queries, found)) if self.n_feedback else found
-
-    def _expanded(self, queries: CSR, found: Array) -> CSR:
-        """Queries and half the mean of the documents found first; none of similarity zero."""
-        first, similarity = _first(found, self.n_feedback)
-        share = (similarity > 0) * (0.5 / first.shape[1])
-        rows = np.repeat(np.arange(len(first)), first.shape[1])
-        chosen = (share.ravel().astype(queries.dtype), (rows, first.ravel()))
-        return normalize(queries + sp.csr_array(chosen, shape=found.shape) @ self._index.tf_idf)
-
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         counts = self.vectorizer is None
         tags.input_tags.sparse = tags.input_tags.positive_only = counts
         tags.input_tags.two_d_array, tags.input_tags.string = counts, not counts
         return tags
-
-
-def _first(similarity: Array, n: int) -> tuple[Array, Array]:
-    """Positions of the n most similar documents of each query, and their similarities."""
-    first = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
-    return first, np.take_along_axis(similarity, first, axis=1)
 
 
 def _side_by_side(mixtures: Sequence[Array], table: CSR) -> Array:

@@ -2,6 +2,7 @@
 
 from skcooc.counts import check_total, sound
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
+from skcooc.tables.checks import TextsError, check_table, is_collection, is_elsewhere
 from skcooc.tables.compact import CompactTable, open_compact, save_compact
 from skcooc.tables.dask import delayed_rows
 from skcooc.tables.disk import open_csr, save_csr
@@ -9,14 +10,10 @@ from skcooc.tables.dyads import Dyads, as_table
 from skcooc.tables.frames import Frame, cells_of, places
 from skcooc.tables.reading import (
     Table,
-    TextsError,
     as_counts,
     check_same_table,
     check_same_triads,
-    check_table,
     everywhere,
-    is_collection,
-    is_elsewhere,
     read,
     read_in_memory,
     read_new_triads,

@@ -199,6 +199,7 @@ def checked_positions(values: ArrayLike, name: str) -> Array:
 
 
 def checked_counts(counts: ArrayLike) -> Array:
+    """Counts, (n,); ValueError where some are negative or not finite."""
     counted: Array = check_array(
         np.asarray(counts),
         ensure_2d=False,

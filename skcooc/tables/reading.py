@@ -1,4 +1,4 @@
-"""What a user gives becomes checked counts. Here alone it is asked what X is."""
+"""What a user gives becomes checked counts. Here and in `checks` alone it is asked what X is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_n_features
 
-from skcooc.counts import CSRCounts, NewRows, NewTriples, check_total, sound, summed_up
+from skcooc.counts import CSRCounts, NewRows, NewTriples, check_total
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
+from skcooc.tables.checks import check_names, check_table, check_weights, is_collection
 from skcooc.tables.compact import CompactTable, counts_of_compact
 from skcooc.tables.dask import check_needs, counts_of
 from skcooc.tables.dyads import Dyads
@@ -24,14 +25,6 @@ from skcooc.tables.frames import Frame, cells_of, same_table
 from skcooc.tables.triads import Triads
 
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
-_TEXTS = (
-    "X holds texts or other strings, not counts: count the words of texts with a vectorizer, such "
-    "as scikit-learn's CountVectorizer; for pairs, such as user and item, take Dyads.from_frame."
-)
-
-
-class TextsError(ValueError):
-    """There are texts or other strings in place of counts."""
 
 
 @dataclass(frozen=True)
@@ -103,60 +96,6 @@ def everywhere(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
     return CSRCounts(sp.csr_array(arrays, shape=(n_rows, n_columns)))
 
 
-def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
-    """Turn counts into a CSR array of floats, (n, M); X itself where it is one already.
-
-    With ``reset`` the estimator gets ``n_features_in_`` and ``feature_names_in_``, else it is
-    compared with them. ValueError where counts are negative, not finite, or have another number of
-    columns than fitted; TextsError where there are strings; TypeError where X is not in memory.
-    """
-    if is_collection(X):
-        raise TypeError(
-            f"{type(X).__name__} is a dask collection, which fit, transform and predict of the "
-            "estimators take, as an array in blocks of rows. Elsewhere give its blocks, as in "
-            "X.map_blocks(estimator.score_samples, dtype=float, drop_axis=1)."
-        )
-    if isinstance(X, Triads):
-        raise TypeError(
-            "Triads have three indices, and this takes two: X.dyads gives those of two of its ways."
-        )
-    if isinstance(X, RowBlocks | CompactTable):
-        raise TypeError(
-            f"{type(X).__name__} is a table that fit of an estimator reads. Elsewhere give its "
-            "blocks, one at a time, as in [estimator.transform(block) for block in X]."
-        )
-    table = _canonical(estimator, X, reset)
-    check_total(table.data.sum(dtype=np.float64))
-    return table
-
-
-def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
-    """Counts that are in memory, checked one by one."""
-    if isinstance(X, Dyads):
-        table = X.to_csr()
-        _check_n_features(estimator, table, reset=reset)
-        _check_names(estimator, X.column_names, reset)
-        return table
-    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-    try:
-        table = validate_data(estimator, sound(X), ensure_non_negative=True, reset=reset, **options)
-    except ValueError as error:
-        if not str(error).startswith("could not convert string to float"):
-            raise
-        raise TextsError(_TEXTS) from None  # which shows no text as long as a book
-    return summed_up(table) if sp.issparse(table) else sp.csr_array(table)
-
-
-def is_collection(X: TableLike) -> bool:
-    """Whether something is a dask collection, of whatever kind."""
-    return hasattr(type(X), "__dask_graph__")
-
-
-def is_elsewhere(X: TableLike) -> bool:
-    """Whether a table that fit reads is not in memory."""
-    return is_collection(X) or isinstance(X, RowBlocks | CompactTable)
-
-
 def check_same_table(fitted: Frame, X: Dyads, name: str) -> None:
     """Raise ValueError where observations belong to another table than the one fitted."""
     if not same_table(fitted, X.frame):
@@ -201,7 +140,7 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
     """Check Triads that are to be fitted."""
     triads = check_triads(estimator, X)
     if sample_weight is not None:
-        triads = triads.reweighted(_weights(sample_weight, np.empty((len(triads), 0))))
+        triads = triads.reweighted(check_weights(sample_weight, np.empty((len(triads), 0))))
     counts = triads.to_counts()
     if not counts.observations.any():
         raise ValueError(
@@ -210,7 +149,7 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
         )
     check_total(counts.observations.sum(dtype=np.float64))
     _check_n_features(estimator, counts.table, reset=True)
-    _check_names(estimator, triads.names[2], reset=True)
+    check_names(estimator, triads.names[2], reset=True)
     return Table(counts, counts, triads.frame)
 
 
@@ -223,9 +162,9 @@ def read_in_memory(
 ) -> Table:
     """Check a table that has to be in memory; without ``reset`` it goes on from those before."""
     if isinstance(X, Dyads) and sample_weight is not None:
-        X, sample_weight = X.reweighted(_weights(sample_weight, np.empty((len(X), 0)))), None
+        X, sample_weight = X.reweighted(check_weights(sample_weight, np.empty((len(X), 0)))), None
     table = check_table(estimator, X, reset=reset)
-    weights = None if sample_weight is None else _weights(sample_weight, table)
+    weights = None if sample_weight is None else check_weights(sample_weight, table)
     observed = table.data if weights is None else (table @ np.ones(table.shape[1])) * weights
     if not observed.any():
         raise ValueError(
@@ -250,8 +189,8 @@ def _in_blocks(
         return check_table(estimator, block, reset=reset)
 
     weights = None if sample_weight is None else np.asarray(sample_weight)
-    check_weights = partial(_weights, allow_all_zero_weights=True)
-    blocks = CheckedBlocks(X, check, check_weights, weights, reset)
+    some_zero = partial(check_weights, allow_all_zero_weights=True)
+    blocks = CheckedBlocks(X, check, some_zero, weights, reset)
     sample, blocks = blocks.sampled(SAMPLE_ROWS, seeded(random_state))
     check_total(float(np.sum(cast(Array, blocks.column_sums))))
     return Table(sample, sample, _frame(estimator, (0, sample.shape[1])), blocks)
@@ -274,24 +213,3 @@ def _row_names(X: TableLike) -> Array | None:
     names = X.index if hasattr(X, "iloc") else ()
     strings = len(names) and all(isinstance(name, str) for name in names)
     return np.asarray(names, dtype=object) if strings else None
-
-
-def _check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> None:
-    """Keep the column names of Dyads if they are strings, or compare them with those kept."""
-    known = getattr(estimator, "feature_names_in_", None)
-    if names is None or not all(isinstance(name, str) for name in names):
-        names = None
-    if reset and known is not None:
-        del estimator.feature_names_in_
-    if reset and names is not None:
-        estimator.feature_names_in_ = names.astype(object)
-    if not reset and not (names is None or known is None or np.array_equal(known, names)):
-        raise ValueError(
-            "The feature names should match those that were passed during fit: the column names "
-            "of X are others."
-        )
-
-
-def _weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
-    weights: Array = _check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
-    return weights

@@ -72,9 +72,12 @@ class CountsElsewhere(ThereToo):
     _here: Block
 
     def array(self, values: Array) -> Elsewhere:
+        """An array there."""
         return Elsewhere(values)
 
     def rowwise(self, function: Callable[..., object], *arrays: Any, out: Any = None) -> Any:
+        """The function of ranges of rows, filled in there."""
+
         def there(*parts: Array) -> None:
             function(*map(Elsewhere, parts))
 
@@ -82,15 +85,19 @@ class CountsElsewhere(ThereToo):
         return Elsewhere(filled) if out is None else out
 
     def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
+        """What the function gives of ranges of rows."""
         return self._here.parts(function)
 
     def by_row(self, function: Callable[..., Any], *states: Any) -> Any:
+        """The function of these counts and states of their rows, for each row."""
         return function(self, *states)
 
     def total(self, function: Callable[..., Any], *states: Any) -> Any:
+        """The same, added up over the rows."""
         return function(self, *states)
 
     def over_states(self, *arguments: Any) -> Any:
+        """TypeError: equations are given a block."""
         raise TypeError("equations have row states, and the driver of EM has tables")
 
 

@@ -5,6 +5,7 @@ import re
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from skcooc.hierarchy import binary_tree
 
@@ -66,3 +67,8 @@ def read_payload(page):
     """What is embedded in a page."""
     block = re.search(r'<script type="application/json" id="payload">(.*?)</script>', page, re.S)
     return json.loads(block[1])
+
+
+def close(value):
+    """What is in a page, to some digits."""
+    return pytest.approx(value, rel=1e-3, abs=1e-8)

@@ -19,8 +19,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.model_selection import TemperatureSearchCV
 from tests.cases import FAST
+from tests.contract import TEXTS
 from tests.tables import planted
-from tests.test_contract import TEXTS
 from tests.test_estimators import impossible
 from tests.watching import Watcher
 

@@ -1,0 +1,21 @@
+"""Cells for tests of them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skcooc.datasets import make_cooccurrences
+
+
+@pytest.fixture(scope="module")
+def X():
+    return sp.csr_matrix(make_cooccurrences(60, 40, n_components=3, random_state=0).X)
+
+
+@pytest.fixture
+def adata(X):
+    anndata = pytest.importorskip("anndata", reason="needs anndata")
+    found = anndata.AnnData(X.copy())
+    found.layers["counts"] = X.copy()
+    found.var["highly_variable"] = np.arange(40) % 4 > 0
+    return found

@@ -1,0 +1,56 @@
+"""What tests of every estimator share: a table, quick fits, and which estimators these are."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from tests.cases import CLASSES, ESTIMATORS, FAST, FORMS, META
+from tests.tables import planted
+
+FAST = {**FAST, "max_iter": 10}
+X = planted(n_observations=4000).X.astype(float)
+TEXTS = [
+    f"red green blue {'sky cloud rain ' * (i % 3)} {'stone sand ' * (i % 4)}" for i in range(40)
+]
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+every_form = pytest.mark.parametrize("estimator", FORMS, ids=repr)
+every_class = pytest.mark.parametrize("estimator", CLASSES, ids=repr)
+averages_of_forms = pytest.mark.parametrize("estimator", [*FORMS, *META], ids=repr)
+averages_of_all = pytest.mark.parametrize("estimator", [*ESTIMATORS, *META], ids=repr)
+averages_too = pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)
+
+
+def size(estimator):
+    """The parameter that is the number of components."""
+    return next(
+        name
+        for name in estimator.__dataclass_fields__
+        if name.startswith("n_") and name not in ("n_init", "n_jobs")
+    )
+
+
+def is_hard(estimator):
+    """Whether it is soon done, whatever the temperature."""
+    return getattr(estimator, "hard", False)
+
+
+def fitted(estimator, X=X, **params):
+    return quick(estimator, **params).fit(X)
+
+
+shared = cache(fitted)  # once, for all tests that leave it as it is
+
+
+def quick(estimator, **params):
+    """Few iterations; an average of models has none of its own."""
+    given = {name: value for name, value in FAST.items() if name in estimator.get_params()}
+    return clone(estimator).set_params(**{**given, **params})
+
+
+def assert_same_fit(one, two):
+    np.testing.assert_array_equal(one.components_, two.components_)
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+    for name in ("beta_", "smoothing_", "objective_"):
+        assert getattr(one, name, None) == getattr(two, name, None)

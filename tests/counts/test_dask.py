@@ -1,0 +1,76 @@
+"""Counts on workers: sums and products of blocks."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from skcooc.counts import CSRCounts
+from skcooc.em import Leg, State, fit, solver
+from skcooc.equations.aspects import Aspects
+from tests.clusters import X, blocks_of, in_blocks, workers_here
+
+counts_on_workers = pytest.importorskip("skcooc.counts.dask")
+
+
+@pytest.fixture(scope="module")
+def workers():
+    with workers_here() as client:
+        yield client
+
+
+class Blocks:
+    """A table in blocks, in memory, whose statistics are added up as those on workers."""
+
+    def __init__(self, blocks):
+        self.blocks = [CSRCounts(block) for block in blocks]
+        self.shape = sum(X.shape[0] for X in self.blocks), self.blocks[0].shape[1]
+        self.dtype = self.blocks[0].dtype
+
+    def _over(self, function, *states):
+        ends = np.cumsum([X.shape[0] for X in self.blocks])[:-1]
+        pieces = zip(*(np.split(rows, ends) for rows in states), strict=True)
+        return [function(X, *rows) for X, rows in zip(self.blocks, pieces, strict=True)]
+
+    def expect(self, model, params, rows, beta):
+        steps = self._over(lambda X, own: model.expect(X, params, own, beta), rows)
+        stats = counts_on_workers.reduced(counts_on_workers.add_statistics, [s for _, s in steps])
+        return np.concatenate([own for own, _ in steps]), stats
+
+    def over_states(self, function, *states):
+        return np.concatenate(self._over(lambda X, *own: function(*own), *states))
+
+
+def test_equal_blocks_are_the_same_bit_by_bit(workers):
+    ends, model = (50, 170, 171), Aspects(3)
+    far = counts_on_workers.load(workers, in_blocks(X, *ends), "AspectModel")
+    rng = np.random.default_rng(0)
+    start = State(*model.random(far, rng))
+    one, two = (
+        fit([Leg(model, counts, 0.9, 12, 0.0)], rng, solver("momentum"), start=start)
+        for counts in (far, Blocks(blocks_of(X, *ends)))
+    )
+    assert [record.free_energy for record in one.history] == [r.free_energy for r in two.history]
+    np.testing.assert_array_equal(one.params.components, two.params.components)
+    np.testing.assert_array_equal(far.lasting(one.rows), two.rows)
+
+
+def weighed(block, rows):
+    """Sums of rows, weighted by their observations."""
+    return block.row_sums @ rows
+
+
+def test_products_are_those_of_the_table(workers):
+    far = counts_on_workers.load(workers, in_blocks(X, 7, 100), "AspectModel")
+    rng = np.random.default_rng(0)
+    wide = rng.random((X.shape[1], 3))
+    states = far.by_row(partial(CSRCounts.dot, D=wide))
+    for long in (states, far.lasting(states), X @ wide):
+        np.testing.assert_allclose(far.tdot(long), X.T @ (X @ wide))
+        np.testing.assert_allclose(far.total(weighed, long), X.sum(axis=1) @ (X @ wide))
+    np.testing.assert_allclose(far.lasting(states @ wide.T), X @ wide @ wide.T)
+    rows = far.sample(40, np.random.default_rng(1)).toarray()
+    places = [np.flatnonzero((X.toarray() == row).all(axis=1))[0] for row in rows]
+    assert len(set(places)) == 40
+    assert places == sorted(places)
+    assert (far.sample(1000, rng) != X).nnz == 0

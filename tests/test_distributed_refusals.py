@@ -1,0 +1,109 @@
+"""Dask arrays that cannot be fitted, and clusters that are lost."""
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    AveragedModels,
+    ClusterAbstraction,
+    ClusteringProjection,
+    SymmetricClustering,
+    delayed_rows,
+)
+from skcooc.counts import CSRCounts
+from skcooc.em import Leg, fit, solver
+from skcooc.equations.aspects import Aspects
+from tests.clusters import ASPECTS, At, X, in_blocks, local_cluster, workers_here
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+cluster_of = pytest.importorskip("distributed")
+
+pytestmark = [
+    pytest.mark.usefixtures("short_starts"),
+    pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
+]
+
+
+@pytest.fixture(scope="module")
+def workers():
+    with workers_here() as client:
+        yield client
+
+
+ONES = da.ones((6, 4))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "table", "error", "message"),
+    [
+        (ASPECTS, da.ones((6, 4), chunks=(3, 2)), ValueError, "rechunk"),
+        (ASPECTS, da.ones(6), ValueError, "Expected 2D array, got 1D"),
+        (ASPECTS, dask.delayed(X), TypeError, "Expected a dask array, got Delayed"),
+        (ASPECTS, -ONES, ValueError, "Negative values in data"),
+        (ASPECTS, da.full((6, 4), np.nan), ValueError, "contains NaN"),
+        (ASPECTS, da.zeros((6, 4)), ValueError, r"Found array with 0 observation\(s\)"),
+        (ASPECTS, da.ones((0, 4)), ValueError, r"Found array with 0 sample\(s\)"),
+        (
+            ASPECTS,
+            delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1]),
+            ValueError,
+            "Got blocks of 59 columns of float64, 60 columns",
+        ),
+        (AspectModel(early_stopping=True), ONES, ValueError, "early_stopping=True"),
+        (AspectModel(burstiness="auto"), ONES, ValueError, "burstiness"),
+        (SymmetricClustering(hard=True, tied=True), ONES, ValueError, "tied=True"),
+        (AsymmetricClustering(coarsening=[[0] * 6]), ONES, ValueError, "coarsening"),
+        (ClusterAbstraction(tree="annealed"), ONES, ValueError, "tree='annealed'"),
+        (ClusteringProjection(), ONES, ValueError, "begin with all rows"),
+        (AveragedModels(ASPECTS), ONES, TypeError, "map_blocks"),
+    ],
+)
+def test_what_cannot_be_is_said(workers, estimator, table, error, message):
+    model = clone(estimator)
+    with pytest.raises(error, match=message):
+        model.fit(table)
+    assert vars(model).keys() == vars(clone(estimator)).keys()
+
+
+def test_what_else_cannot_be(workers):
+    model = clone(ASPECTS).fit(X)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(in_blocks(X), sample_weight=np.ones(240))
+    with pytest.raises(TypeError, match="map_blocks"):
+        model.score(in_blocks(X))
+    with pytest.raises(ValueError, match="X should be in blocks of rows"):
+        model.transform(da.ones((6, 60), chunks=(3, 20)))
+
+
+def test_states_that_depend_on_the_parameters_alone_would_not_do(workers):
+    """Why the states of rows are kept: made anew from the last parameters, they are others."""
+    model, counts = Aspects(3), CSRCounts(X)
+    found = fit([Leg(model, counts, 0.9, 15, 0.0)], np.random.default_rng(0), solver(1.0))
+    anew = np.broadcast_to(found.params.weights, found.rows.shape)
+    again, _ = model.expect(counts, found.params, anew, 0.9)
+    assert np.abs(again - found.rows).max() > 0.01
+
+
+def test_a_lost_scheduler():
+    with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
+        model = clone(ASPECTS).set_callbacks(At(3, cluster.close))
+        with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
+            model.fit(in_blocks(X))
+    assert not hasattr(model, "components_")
+
+
+def test_rows_are_lost_with_their_cluster():
+    with local_cluster(1, processes=False) as cluster, cluster_of.Client(cluster):
+        model = clone(ASPECTS).fit(in_blocks(X, 100))
+        rows = np.asarray(model.embedding_).shape
+    for lost in (model.embedding_.compute, partial(pickle.dumps, model)):
+        with pytest.raises(ConnectionError, match="connection to the scheduler is lost"):
+            lost()
+    assert model.transform(X).shape == rows
