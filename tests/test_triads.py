@@ -19,6 +19,10 @@ def test_a_frame_gives_names_and_counts():
     assert [list(names) for names in triads.names] == [["ann", "bob"], ["rye", "tea"], ["am", "pm"]]
     np.testing.assert_array_equal(triads, [[0, 1, 0], [0, 1, 0], [1, 1, 1], [0, 0, 0]])
     assert len(Triads.from_frame(FRAME, "who", "what", "when")) == 3
+    with pytest.raises(ValueError, match="'where' is not a column of the frame, which has 'who'"):
+        Triads.from_frame(FRAME, "who", "what", "where")
+    with pytest.raises(ValueError, match="1 of 2 third have no name"):
+        Triads.from_triples(["a", "b"], ["c", "d"], ["e", None])
     assert triads.same_table(triads[:1])
     assert not triads.same_table(triads.transpose(1, 0, 2))
 

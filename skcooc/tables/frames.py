@@ -115,7 +115,7 @@ def complete(names: ArrayLike, side: str) -> Array:
     if missing.any():
         raise ValueError(
             f"{missing.sum()} of {len(names)} {side} have no name, the first at position "
-            f"{missing.argmax()}: leave these pairs out, or read names as strings, such as by "
+            f"{missing.argmax()}: leave these out, or read names as strings, such as by "
             "pandas.read_csv(..., keep_default_na=False)."
         )
     return names
@@ -208,3 +208,12 @@ def checked_counts(counts: ArrayLike) -> Array:
         input_name="counts",
     )
     return counted
+
+
+def named_column(frame: Any, name: str) -> Any:
+    """A column of a data frame or mapping; ValueError where it has none of that name."""
+    try:
+        return frame[name]
+    except KeyError as error:
+        names = ", ".join(map(repr, getattr(frame, "columns", frame)))
+        raise ValueError(f"{name!r} is not a column of the frame, which has {names}.") from error

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.tables.frames import complete, distinct, placed, repeated
+from skcooc.tables.frames import complete, distinct, named_column, placed, repeated
 
 if TYPE_CHECKING:
     from skcooc.tables.dyads import Dyads
@@ -113,14 +113,5 @@ def from_frame(
     array([[0., 0.],
            [0., 1.]])
     """
-    counts = None if count is None else _named(frame, count)
-    return cls.from_pairs(_named(frame, row), _named(frame, column), counts, like=like)
-
-
-def _named(frame: Any, name: str) -> Any:
-    """A column of a data frame or mapping; ValueError where it has none of that name."""
-    try:
-        return frame[name]
-    except KeyError as error:
-        names = ", ".join(map(repr, getattr(frame, "columns", frame)))
-        raise ValueError(f"{name!r} is not a column of the frame, which has {names}.") from error
+    counts = None if count is None else named_column(frame, count)
+    return cls.from_pairs(named_column(frame, row), named_column(frame, column), counts, like=like)

@@ -15,7 +15,7 @@ from skcooc.counts import TripleCounts
 from skcooc.protocol import Array
 from skcooc.tables import frames
 from skcooc.tables.dyads import Dyads
-from skcooc.tables.frames import Frame
+from skcooc.tables.frames import Frame, complete, distinct, named_column
 
 WAYS = "first", "second", "third"
 
@@ -110,8 +110,14 @@ class Triads:
         triads : Triads
             In the order of the triples, each repeated by its count. The names of each way are the
             distinct ones, sorted.
+
+        Raises
+        ------
+        ValueError
+            Where a name is missing.
         """
-        ways = [np.unique(np.asarray(w), return_inverse=True) for w in (first, second, third)]
+        given = {"first": first, "second": second, "third": third}
+        ways = [distinct(complete(names, way), way) for way, names in given.items()]
         x, y, w = (index for _, index in ways)
         sizes, names = [len(name) for name, _ in ways], [name for name, _ in ways]
         return cls(x, y, w, counts, shape=sizes, names=names)
@@ -134,8 +140,9 @@ class Triads:
         -------
         triads : Triads
         """
-        counts = None if count is None else frame[count]
-        return cls.from_triples(frame[first], frame[second], frame[third], counts)
+        counts = None if count is None else named_column(frame, count)
+        x, y, w = (named_column(frame, name) for name in (first, second, third))
+        return cls.from_triples(x, y, w, counts)
 
     @classmethod
     def of(cls, frame: Frame, first: Array, second: Array, third: Array) -> Triads:
