@@ -61,7 +61,7 @@ def test_members_differ_and_are_those_of_their_seeds(model):
 
 
 def test_the_mean_beats_its_members():
-    train, test = split_observations(HARD, random_state=2)
+    train, test = split_observations(HARD, random_state=0)
     mean = average(AspectModel(6, max_iter=40), 3).fit(train)
     members = [member.perplexity(Dyads(test)) for member in mean.estimators_]
     single = AspectModel(6, max_iter=40, random_state=0).fit(train)
@@ -90,7 +90,7 @@ def test_the_temperature_is_that_of_the_mean():
 
 
 def test_smoothing_is_estimated_where_members_hold_something_out():
-    sparse = planted(n_observations=600).X
+    sparse = planted(n_observations=300).X
     stopping = average(clone(ASPECTS).set_params(beta=1.0, early_stopping=True)).fit(sparse)
     assert stopping.smoothing_ > 1e-2
     assert stopping.beta_ == 1

@@ -44,8 +44,8 @@ class CountingAspectModel(AspectModel):
         """The temperatures of all E-steps so far."""
         return []
 
-    def _aspects(self, n_components: int, prior: float) -> CountingAspects:
-        return CountingAspects(n_components, self.tempering, prior, self.betas)
+    def _aspects(self, prior: float) -> CountingAspects:
+        return CountingAspects(self.n_components, self.tempering, prior, self.betas)
 
 
 def counted_fit(model: AspectModel, X: Any) -> tuple[AspectModel, Counted]:

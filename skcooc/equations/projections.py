@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from skcooc.em import Leg, OverRelaxation, fit
+from skcooc.em import Leg, OverRelaxation, State, fit
 from skcooc.equations import at_centers
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.at_centers import Collapsed
@@ -100,9 +100,13 @@ class Projections(OnlineModel[Params, Statistics]):
 
         Topics come from an aspect model and are then adapted to rows that are clusters of their
         own. These are the clusters where no number is given; else an asymmetric clustering is.
+        The aspects begin at random: from clusters each row may have one alone, and rows so far
+        from each other never share a cluster.
         """
-        leg = Leg(Aspects(self.n_topics), X, START_BETA, START_ITERATIONS, START_TOL)
-        found = fit(leg.burned_in(), rng, OverRelaxation(START_RELAXATION))
+        aspects = Aspects(self.n_topics)
+        leg = Leg(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
+        start = State(*aspects.random(X, rng))
+        found = fit(leg.burned_in(), rng, OverRelaxation(START_RELAXATION), start=start)
         topics, dtype = found.params.components, X.dtype
         block = cast(Block, X)
         S = found.rows * block.row_sums[:, None].astype(dtype)
