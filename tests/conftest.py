@@ -29,6 +29,7 @@ def short_starts(monkeypatch):
     """Starts of a few iterations, for tests of what comes after."""
     monkeypatch.setattr("skcooc.equations.starts.START_ITERATIONS", 2)
     monkeypatch.setattr("skcooc.equations.starts.FIRST_ITERATIONS", 2)
+    monkeypatch.setattr("skcooc.equations.starts.ONLY_ITERATIONS", 1)
     monkeypatch.setattr("skcooc.equations.starts.ROUNDS", (2,))
     monkeypatch.setattr("skcooc.equations.starts.FEWEST", 2)
     monkeypatch.setattr("skcooc.equations.starts.MOST", 2)
