@@ -16,8 +16,9 @@ import traceback
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.fuzz.judging import Wrong
+from tests.fuzz.models import MODELS, Model
 from tests.fuzz.tables import Table
-from tests.fuzz.trials import MODELS, Fitting, Model, again, trials
+from tests.fuzz.trials import Fitting, again, trials
 
 BATCH = 50  # trials of a child process
 LIMIT = 120.0  # seconds that a trial may take, loops to be compiled among them

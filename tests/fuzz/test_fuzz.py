@@ -1,5 +1,7 @@
 """The quick profile; ``python -m tests.fuzz`` is the long one."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -146,3 +148,8 @@ def test_sparse_arrays_may_have_any_order_of_bytes():
         same(models[0].fit(other).components_, models[1].fit(table).components_, form)
     same(models[0].fit(foreign).components_, models[1].components_, "csr")
     assert not foreign.dtype.isnative
+
+
+@pytest.mark.parametrize("profile", ["fuzz", "faults"])
+def test_the_long_profiles_can_be_begun(profile):
+    assert callable(import_module(f"tests.{profile}.__main__").main)
