@@ -196,6 +196,7 @@ class ComponentSearchCV(Search):
         self : object
         """
         names, criterion = sizes_of(self.estimator), criterion_of(self.estimator, self.criterion)
+        self.estimator._validate_params()
         given = check_candidates(self.candidates, names)
         data, split_params = self._routed(X, y, params)
         hooks = Hooks(estimator=self, X=data.X, y=data.y, metadata=data.params)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from skcooc import AspectModel, Dyads, metrics, open_csr, save_compact, save_csr
 from skcooc.heldout import Factors, HeldOut
 from skcooc.metrics import topic_diversity
-from skcooc.model_selection import TemperatureSearchCV
+from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
 from skcooc.tables import as_counts
 from tests.fuzz.judging import Refused, Wrong, same, tried
 from tests.fuzz.tables import Table
@@ -101,9 +101,10 @@ def test_measures_of_dyads_are_those_of_their_table():
 
 
 def test_searches_refuse_what_their_estimator_would():
-    search = TemperatureSearchCV(AspectModel(2, tol="small"), [0.9, 1.0], cv=2)
-    with pytest.raises(ValueError, match="'tol' parameter of AspectModel"):
-        search.fit(np.array(COUNTS))
+    model = AspectModel(2, relaxation="fast")
+    for search in (TemperatureSearchCV(model, [0.9, 1.0], cv=2), ComponentSearchCV(model, cv=2)):
+        with pytest.raises(ValueError, match="'relaxation' parameter of AspectModel"):
+            search.fit(np.array(COUNTS))
 
 
 def test_rows_of_next_to_nothing_are_refused():
