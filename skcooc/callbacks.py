@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from sklearn.utils._param_validation import Interval
 
-from skcooc.decorators import validated
+from skcooc.protocol.decorators import validated
 from skcooc.version import __version__, check_version
 
 __all__ = ["Checkpoint", "read_checkpoint"]

@@ -20,22 +20,19 @@ ESTIMATOR = {"base", "em", "equations", "fitting", "heldout", "hierarchy", "prot
 ALLOWED = {
     "protocol": set(),
     "version": set(),
-    "decorators": set(),
-    "callbacks": {"decorators", "version"},
+    "callbacks": {"protocol", "version"},
     "simplex": {"protocol"},
     "hierarchy": {"protocol"},
     "counts": {"protocol"},
-    "tables": {"counts", "decorators", "protocol"},
+    "tables": {"counts", "protocol"},
     "heldout": {"protocol"},
     "em": {"heldout", "protocol", "simplex"},
     "equations": {"em", "heldout", "hierarchy", "protocol", "simplex"},
     "fitting": {"callbacks", "counts", "em", "heldout", "protocol"},
     "testing": {"counts", "em", "protocol"},
-    "base": ESTIMATOR - {"base"}
-    | {"callbacks", "decorators", "model_selection", "tables", "version"},
+    "base": ESTIMATOR - {"base"} | {"callbacks", "model_selection", "tables", "version"},
     "model_selection": {
         "counts",
-        "decorators",
         "em",
         "fitting",
         "heldout",
@@ -44,14 +41,14 @@ ALLOWED = {
         "simplex",
         "tables",
     },
-    "ensemble": ESTIMATOR | {"decorators", "tables"},
-    "retrieval": {"aspect", "base", "decorators", "protocol", "simplex", "tables"},
-    "image": {"asymmetric", "base", "decorators", "protocol", "simplex", "tables"},
-    "metrics": {"decorators", "heldout", "protocol", "tables"},
-    "inspection": {"decorators", "hierarchy", "protocol", "simplex"},
-    "plotting": {"decorators", "hierarchy", "inspection", "protocol", "tables"},
+    "ensemble": ESTIMATOR | {"tables"},
+    "retrieval": {"aspect", "base", "protocol", "simplex", "tables"},
+    "image": {"asymmetric", "base", "protocol", "simplex", "tables"},
+    "metrics": {"heldout", "protocol", "tables"},
+    "inspection": {"hierarchy", "protocol", "simplex"},
+    "plotting": {"hierarchy", "inspection", "protocol", "tables"},
     "anndata": {"inspection", "protocol", "tables"},
-    "datasets": {"decorators", "hierarchy", "protocol"},
+    "datasets": {"hierarchy", "protocol"},
 }
 ANYTHING = {"__init__", "__main__", "cli"}
 # And each module in the root that is not named here is an estimator.
@@ -197,7 +194,7 @@ def is_an_estimator(source):
 
 
 def test_the_root_is_for_estimators():
-    others = {"protocol", "simplex", "hierarchy", "callbacks", "decorators", "version"}
+    others = {"protocol", "simplex", "hierarchy", "callbacks", "version"}
     for room in set(ALLOWED) - others:
         path = ROOT / f"{room}.py"
         assert not path.exists() or is_an_estimator(read(path)), path

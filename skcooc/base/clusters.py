@@ -7,8 +7,8 @@ from collections.abc import Callable
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.decorators import available_if
 from skcooc.protocol import Array, Block, TableLike
+from skcooc.protocol.decorators import available_if
 from skcooc.simplex import first_largest
 from skcooc.tables import is_collection
 

@@ -14,7 +14,6 @@ from sklearn.utils import Tags
 from skcooc.base import attributes, continuation, criteria, sizes
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed, meant
 from skcooc.base.streams import Streams
-from skcooc.decorators import computed, fit_context
 from skcooc.em import OverRelaxation, Run, State, TemperatureRange, solver
 from skcooc.em.legs import Solver
 from skcooc.em.solvers import Relaxation
@@ -27,6 +26,7 @@ from skcooc.fitting.stream import Begun
 from skcooc.fitting.table import fit, probes_of
 from skcooc.model_selection import ComponentSearchCV
 from skcooc.protocol import Block, Counts, RandomState, TableLike
+from skcooc.protocol.decorators import computed, fit_context
 from skcooc.tables import Table, read, read_in_memory
 
 

@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes, quantities, recommendations, scores
-from skcooc.decorators import computed, validated
 from skcooc.em import Record, Run, State
 from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import fold_in, over_rows
@@ -35,6 +34,7 @@ from skcooc.protocol import (
     Statistics,
     TableLike,
 )
+from skcooc.protocol.decorators import computed, validated
 from skcooc.tables import Dyads, Frame, check_same_table, is_collection, read_rows
 from skcooc.tables.dask import check_row_blocks
 from skcooc.version import __version__, check_version

@@ -13,9 +13,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base.quantities import NoRowsError, positions
-from skcooc.decorators import validated
 from skcooc.heldout.ranking import Ranked, ranked
 from skcooc.protocol import CSR, Array, Block, Predictor, TableLike
+from skcooc.protocol.decorators import validated
 from skcooc.tables import Frame, cells_of, everywhere, places
 from skcooc.tables.frames import Cells
 

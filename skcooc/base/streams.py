@@ -16,13 +16,13 @@ from skcooc.base.continuation import check_as_before, check_shape
 from skcooc.base.predictions import Predictions
 from skcooc.base.sizes import is_sought
 from skcooc.callbacks import PASS
-from skcooc.decorators import available_if, with_callbacks
 from skcooc.em import Record, State, TemperatureRange
 from skcooc.fitting import Plan
 from skcooc.fitting.stream import Batch, Begun, Follower, Passes, Position, Stream, Tally
 from skcooc.fitting.tasks import BlockTasks
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, TableLike
+from skcooc.protocol.decorators import available_if, with_callbacks
 from skcooc.tables import CheckedBlocks, read_in_memory
 
 AUTO = "it needs numbers of components, got 'auto'"

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes
 from skcooc.base.estimator import CooccurrenceEstimator
-from skcooc.decorators import validated
 from skcooc.em import State
 from skcooc.fitting import Plan
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.protocol import Array, Block, Counts, Triples
+from skcooc.protocol.decorators import validated
 from skcooc.tables import Triads, check_same_triads, read_new_triads
 
 

@@ -12,7 +12,7 @@ from sklearn.datasets import fetch_file, get_data_home
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval
 
-from skcooc.decorators import validated
+from skcooc.protocol.decorators import validated
 
 BASE_URL = (
     "https://raw.githubusercontent.com/feroshjacob/cranfield/"

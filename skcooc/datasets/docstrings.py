@@ -23,7 +23,7 @@ import sklearn
 from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
-from skcooc.decorators import validated
+from skcooc.protocol.decorators import validated
 
 logger = logging.getLogger(__name__)
 

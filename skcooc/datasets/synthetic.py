@@ -10,7 +10,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.datasets.planted import aspects, clusters, coclusters, hierarchy
-from skcooc.decorators import validated
+from skcooc.protocol.decorators import validated
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 

@@ -14,7 +14,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.decorators import fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.consensus import Consensus, consensus
 from skcooc.ensemble.mean import Mean, equal, mean_of
@@ -22,6 +21,7 @@ from skcooc.fitting.restarts import in_threads, shares
 from skcooc.heldout.predictors import Factors, weighted
 from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Block, RandomState, TableLike
+from skcooc.protocol.decorators import fit_context
 from skcooc.tables import read_in_memory
 
 

@@ -19,8 +19,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.decorators import fit_context
 from skcooc.protocol import Array, TableLike
+from skcooc.protocol.decorators import fit_context
 
 
 class MixtureFeatures(

@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _BaseComposition
 
 from skcooc.base import attributes
-from skcooc.decorators import fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.members import Member, members_of
 from skcooc.fitting.journal import Journal
@@ -33,6 +32,7 @@ from skcooc.heldout.predictors import (
 )
 from skcooc.heldout.validation import Division, Judged, add_one_unigram, hold_out
 from skcooc.protocol import Array, Block, RandomState, T, TableLike
+from skcooc.protocol.decorators import fit_context
 from skcooc.simplex import normalise
 from skcooc.tables import read_in_memory
 

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import attributes
-from skcooc.decorators import available_if, fit_context
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.members import MODEL, Member, member_of
 from skcooc.ensemble.memory_estimate import estimated
@@ -22,6 +21,7 @@ from skcooc.heldout import Factors
 from skcooc.heldout.memory import Memory, remembering, rows_with
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
+from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.tables import Table, read, read_in_memory
 
 SHARE = [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})]

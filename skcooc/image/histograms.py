@@ -15,10 +15,10 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.decorators import fit_context
 from skcooc.image.gabor import gabor_moduli
 from skcooc.image.grid import block_of, n_blocks
 from skcooc.protocol import CSR, Array
+from skcooc.protocol.decorators import fit_context
 
 BRIGHTEST = 1e30  # bins are float32
 

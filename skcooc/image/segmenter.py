@@ -14,11 +14,11 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.asymmetric import AsymmetricClustering
-from skcooc.decorators import fit_context
 from skcooc.image.grid import grid_coarsening, n_blocks
 from skcooc.image.histograms import GaborHistograms, block_counts, check_image
 from skcooc.image.potts import Segments, TiedSites, distributions
 from skcooc.protocol import CSR, Array, RandomState
+from skcooc.protocol.decorators import fit_context
 from skcooc.simplex import first_largest, log
 
 LARGEST_SEED = np.iinfo(np.int32).max

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 from sklearn.utils._param_validation import Interval
 
-from skcooc.decorators import validated
 from skcooc.inspection.explorer.reading import Subject, read
 from skcooc.inspection.labels import named_topics
 from skcooc.inspection.names import HOW_MANY
 from skcooc.inspection.ratios import LEAST, PRIOR, Evidence, Ratios, log_ratios
 from skcooc.inspection.tables import table_of
 from skcooc.protocol import Array, FactorModel, TableLike
+from skcooc.protocol.decorators import validated
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

@@ -8,12 +8,12 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.decorators import validated
 from skcooc.inspection.features import OF_ROWS
 from skcooc.inspection.labels import name_topics, names_set
 from skcooc.inspection.names import HOW_MANY, TreeModel
 from skcooc.inspection.ranking import ORDER, Order, ranked
 from skcooc.inspection.unwrapping import unwrap
+from skcooc.protocol.decorators import validated
 
 
 class Feature(TypedDict):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from skcooc.decorators import validated
 from skcooc.inspection.names import HOW_MANY, TreeModel
 from skcooc.inspection.ranking import Order, ranked
 from skcooc.inspection.unwrapping import Unwrapped, unwrap
 from skcooc.protocol import Components, FactorModel
+from skcooc.protocol.decorators import validated
 
 OF_ROWS = ("components_", "embedding_", "row_distribution_")
 

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.decorators import validated
 from skcooc.inspection.blocks import Clusters, of_rows
 from skcooc.inspection.features import OF_ROWS
 from skcooc.inspection.names import HOW_MANY, most_probable, row_names_of
 from skcooc.inspection.ranking import gains, masses
 from skcooc.inspection.unwrapping import layers, unwrap
 from skcooc.protocol import Array, FactorModel
+from skcooc.protocol.decorators import validated
 
 APART = " · "  # between the columns of a name
 Names = Sequence[str] | Mapping[int, str]

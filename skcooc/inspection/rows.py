@@ -11,10 +11,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 
-from skcooc.decorators import validated
 from skcooc.inspection.names import HOW_MANY, row_names_of
 from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, FactorModel, refuse_anndata
+from skcooc.protocol.decorators import validated
 
 
 @validated({"n_neighbors": [Interval(Integral, 1, None, closed="left")]})

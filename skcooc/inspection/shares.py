@@ -11,13 +11,13 @@ from scipy.stats import false_discovery_control
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from skcooc.decorators import validated
 from skcooc.inspection.found import found
 from skcooc.inspection.groups import Division, divide
 from skcooc.inspection.labels import Names
 from skcooc.inspection.resampling import Mass, Shares, differences, p_values, shares
 from skcooc.inspection.tables import table_of
 from skcooc.protocol import Array, FactorModel, RandomState
+from skcooc.protocol.decorators import validated
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

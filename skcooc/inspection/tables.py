@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
-from skcooc.decorators import validated
 from skcooc.inspection.blocks import two_sided
 from skcooc.inspection.features import OF_ROWS
 from skcooc.inspection.labels import Names, given, name_topics
@@ -19,6 +18,7 @@ from skcooc.inspection.rows import representative_rows
 from skcooc.inspection.sides import column_clusters, partners_of_rows
 from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, FactorModel
+from skcooc.protocol.decorators import validated
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

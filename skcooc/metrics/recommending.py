@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.decorators import validated
 from skcooc.metrics.scorers import NOTHING_NEW, nameless, parted
 from skcooc.metrics.validation import check_observed
 from skcooc.protocol import Array, TableLike
+from skcooc.protocol.decorators import validated
 from skcooc.tables import Dyads, places
 
 

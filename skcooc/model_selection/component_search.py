@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
-from skcooc.decorators import fit_context
 from skcooc.fitting.journal import Journal, taken_up
 from skcooc.model_selection.candidates import Sizes, Visit, explore, go_through
 from skcooc.model_selection.conclusion import Criterion, conclude, criterion_of
@@ -26,6 +25,7 @@ from skcooc.model_selection.sizes import check_candidates, limits_of, sizes_of
 from skcooc.model_selection.survey import Survey, surveyed
 from skcooc.model_selection.target import Params
 from skcooc.protocol import Array, RandomState, TableLike
+from skcooc.protocol.decorators import fit_context
 
 N_FOLDS = 5
 

@@ -16,10 +16,10 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.decorators import available_if
 from skcooc.model_selection.folds import Data
 from skcooc.model_selection.target import Params
 from skcooc.protocol import Array, TableLike
+from skcooc.protocol.decorators import available_if
 
 Container: TypeAlias = Literal["default", "pandas", "polars"]
 

@@ -18,7 +18,6 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from skcooc.counts.threads import threads
-from skcooc.decorators import fit_context
 from skcooc.fitting.journal import taken_up
 from skcooc.model_selection.folds import N_FOLDS, Data, Folding, divided
 from skcooc.model_selection.grid_point import Fit, GridPoint, Place, set_temperature
@@ -26,6 +25,7 @@ from skcooc.model_selection.results import cv_results, tables
 from skcooc.model_selection.search import Hooks, Search, fitting
 from skcooc.model_selection.target import Params, Target, check_temperatures, find_target
 from skcooc.protocol import Array, TableLike
+from skcooc.protocol.decorators import fit_context
 
 Grid: TypeAlias = Mapping[str, Sequence[object]]  # values of parameters, by name
 

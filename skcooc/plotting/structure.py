@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.decorators import validated
 from skcooc.inspection.found import chosen, found
 from skcooc.inspection.groups import Division, divide
 from skcooc.inspection.labels import Names
@@ -25,6 +24,7 @@ from skcooc.plotting.canvas import (
 )
 from skcooc.plotting.panels import FONT, cut
 from skcooc.protocol import Array, FactorModel
+from skcooc.protocol.decorators import validated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

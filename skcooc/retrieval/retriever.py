@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.aspect import AspectModel
 from skcooc.base import CooccurrenceEstimator
-from skcooc.decorators import fit_context
 from skcooc.protocol import CSR, Array, RandomState, TableLike
+from skcooc.protocol.decorators import fit_context
 from skcooc.retrieval.index import Index, nearest
 from skcooc.retrieval.reading import counts_of, queries_of
 from skcooc.retrieval.term_weights import inverse_document_frequency

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
 from skcooc.counts import CSRCounts
-from skcooc.decorators import validated
 from skcooc.protocol import CSR, Array, Need, TableLike
+from skcooc.protocol.decorators import validated
 
 MAX_PASSES = 10
 POSITIVE = [Interval(Integral, 1, None, closed="left")]

@@ -17,8 +17,8 @@ from numpy.typing import DTypeLike
 from sklearn.utils import check_array
 
 from skcooc.counts import sound
-from skcooc.decorators import validated
 from skcooc.protocol import CSR, Array, TableLike
+from skcooc.protocol.decorators import validated
 from skcooc.tables.blocks import MAX_PASSES, POSITIVE, RowBlocks
 from skcooc.tables.dyads import as_table
 
