@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from benchmarks import corpora, reporting
 from skcooc import AspectModel
 from skcooc.cli.texts import WORD
-from skcooc.metrics import npmi_coherence, perplexity
+from skcooc.metrics import npmi_coherence, perplexity, unigram
 from skcooc.model_selection import split_observations
 
 TEXTS: dict[str, Callable[[], list[str]]] = {
@@ -54,10 +54,19 @@ def measured(X: sp.csr_array, limit: float, n_components: int, seed: int) -> tup
     return found, float(npmi_coherence(model.components_, X[:, kept], n_features=N_TOP).mean())
 
 
+def without_topics(X: sp.csr_array, seed: int) -> float:
+    """Perplexity of the same words by their frequencies alone."""
+    scored = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0] <= SCORED
+    train, test = (part[:, scored] for part in split_observations(X, 0.1, seed))
+    return perplexity(test, np.ones((X.shape[0], 1)), unigram(train)[None])
+
+
 def rows(texts: list[str], n_components: int, n_seeds: int) -> Iterator[dict[str, Any]]:
     """Means and standard deviations over splits, which are also the seeds of the models."""
     counter = CountVectorizer(stop_words="english", token_pattern=WORD, min_df=5)
     X = sp.csr_array(counter.fit_transform(TEXTS[texts]()), dtype=float)
+    none = [without_topics(X, seed) for seed in range(n_seeds)]
+    yield {"texts": texts, "max_df": "no topics", "perplexity": mean(none), "sd": stdev(none)}
     for limit in LIMITS:
         found = [measured(X, limit, n_components, seed) for seed in range(n_seeds)]
         scores, coherences = zip(*found, strict=True)
