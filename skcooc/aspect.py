@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Integral, Real
@@ -11,16 +12,27 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
 from skcooc.base.merging import made_of
-from skcooc.em import Split, cooled
+from skcooc.em import Split, TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
-from skcooc.equations import aspect_search
+from skcooc.equations import aspect_search as usual_values
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting import LeftOut, Plan, PseudoCounts, priors
+from skcooc.fitting import Plan
+from skcooc.fitting.tunables import (
+    ComponentPrior,
+    LeaveOneOut,
+    Pilot,
+    SmallerPseudoCounts,
+    Temperature,
+    pseudo_counts,
+)
+from skcooc.fitting.tuning import Tunable, Values
 from skcooc.protocol import Array, Block
 
 BURSTINESS = 100.0  # observations: "auto"
+TEMPERATURES = TemperatureRange(0.5, 1.0)
+PREDICTIVE_STEP = 0.04  # between temperatures tried where observations leave themselves out
 
 
 @dataclass(eq=False, repr=False)
@@ -140,7 +152,7 @@ class AspectModel(CooccurrenceEstimator):
     splits_ : list of Split
         Only where ``cooling`` is above 1: ``beta``, the inverse temperature at which an aspect came
         apart, and ``parts``, the aspects in each part.
-    temperature_search_ : list of Probe
+    temperature_search_ : list of Trial
         The temperatures tried with ``n_components``, a quarter of the aspects but at least 32, or
         all where there are no more; that which these say is best, tried with all, where
         ``n_components`` is None; pseudo-counts at it; and temperatures at which observations leave
@@ -230,39 +242,76 @@ class AspectModel(CooccurrenceEstimator):
         return made_of(self, shares, mass, "n_components")
 
     def _plan(self) -> Plan:
-        left_out, prior = self._leaves_out(), self.component_prior
+        left_out = self._leaves_out()
         if left_out and (self.cooling or 0) > 1:
             raise ValueError(
                 "leave_one_out=True has no aspects that split: it needs cooling < 1, or None."
             )
-        searched = prior == "auto" and not left_out
-        predictive = self._pseudo_counts()
-        if prior == "auto":
-            plainly = self.component_prior_ if self._goes_on() else 0.0
-            prior = predictive.usual[0] if left_out else plainly
-        plain = self._aspects(prior)
-        nearer = partial(aspect_search.predictive_temperatures, self.n_components)
-        chooses = self.leave_one_out == "auto" and self.cooling is None
+        equations = self._equations({})
+        plain = equations.aspects if isinstance(equations, PredictiveAspects) else equations
         return Plan(
-            predictive.model(*predictive.usual) if left_out else plain,
-            nearer if left_out else aspect_search.temperatures,
+            equations,
+            self._temperatures,
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
             burn_in=BURN_IN,
-            beginner=plain,
+            warm_up=plain,
+            tunables=self._tunables,
+            variant=lambda values: (self._equations(values), self._warm_up(values)),
             cooling=cooled(self.cooling, plain.critical_beta),
-            priors=partial(priors, self._aspects, self.n_components) if searched else None,
-            coarse=None if left_out else partial(aspect_search.coarse, plain),
-            left_out=self._left_out if chooses and not left_out else None,
-            pseudo_counts=predictive if chooses or left_out else None,
             hands_on=plain.diluted if self.cooling is None else None,
             bursts=self._concentration(),
             divides=not left_out and self.cooling is None and self.burstiness is None,
-            alternates=self.beta == 1 and not (prior or left_out or self.cooling),
+            alternates=self.beta == 1 and not (plain.component_prior or left_out or self.cooling),
         )
 
-    def _aspects(self, prior: float) -> Aspects:
-        """The plain equations."""
-        return Aspects(self.n_components, self.tempering, prior)
+    def _tunables(self, X: Block, within: TemperatureRange) -> list[Tunable]:
+        """What is looked for on a table, one after the other."""
+        usual, always = self._pseudo_counts(True), self._leaves_out()
+        shares = [share for share in usual_values.SMALLER if self._is_auto(share)]
+        smaller = SmallerPseudoCounts(shares, usual, always)
+        if always:
+            return [Temperature(within), smaller]
+        K, few = self.n_components, usual_values.few(self.n_components)
+        guess = usual_values.usual_beta(X, few)
+        tunables: list[Tunable] = [
+            Pilot(within._replace(guess=guess), few),
+            Temperature(within, partial(usual_values.beta_of_others, few, K)),
+        ]
+        if self.component_prior == "auto":
+            tunables.append(ComponentPrior(pseudo_counts(X, K), self.smoothing == "auto"))
+        if self.leave_one_out == "auto" and self.cooling is None:
+            if usual_values.has_short_rows(X, K):
+                tunables.append(LeaveOneOut(self._temperatures(X, left_out=True), usual))
+            tunables.append(smaller)
+        return tunables
+
+    def _temperatures(self, X: Block, left_out: bool | None = None) -> TemperatureRange:
+        """Where the best one is looked for; nearer to 1 where observations leave themselves out."""
+        if not (self._leaves_out() if left_out is None else left_out):
+            return TEMPERATURES
+        guess = usual_values.usual_predictive_beta(X, self.n_components)
+        return TEMPERATURES._replace(guess=guess, step=PREDICTIVE_STEP)
+
+    def _equations(self, values: Values) -> Aspects | PredictiveAspects:
+        """The model with these hyper-parameters, and else those given, or usual."""
+        plain = self._aspects(values)
+        if not values.get("leave_one_out", self._leaves_out()):
+            return plain
+        return PredictiveAspects(plain, {**self._pseudo_counts(True), **values}["row_prior"])
+
+    def _aspects(self, values: Values) -> Aspects:
+        """The plain equations; few components have the same share of pseudo-counts."""
+        n, left_out = self.n_components, values.get("leave_one_out", self._leaves_out())
+        prior = self._pseudo_counts(left_out)["component_prior"]
+        if "n_components" in values:
+            n = values["n_components"]
+            prior *= self.n_components / n
+        return Aspects(n, self.tempering, values.get("component_prior", prior))
+
+    def _warm_up(self, values: Values) -> Aspects:
+        """What burns in: it leaves nothing out, and has no pseudo-counts that are tried."""
+        names = "n_components", "leave_one_out"
+        return self._aspects({name: values[name] for name in names if name in values})
 
     def _leaves_out(self) -> bool:
         """Whether observations leave themselves out, unless that is still to be found."""
@@ -270,23 +319,18 @@ class AspectModel(CooccurrenceEstimator):
             return self._goes_on() and self.leave_one_out_
         return self.leave_one_out
 
-    def _left_out(self, X: Block) -> LeftOut | None:
-        """Only where rows are short."""
-        if not aspect_search.has_short_rows(X, self.n_components):
-            return None
-        within = aspect_search.predictive_temperatures(self.n_components, X)
-        return LeftOut(within, self._pseudo_counts())
+    def _pseudo_counts(self, left_out: bool) -> Values:
+        """Those given; else those of the last fit, or those with which a search begins."""
+        values = dict(usual_values.PSEUDO_COUNTS)
+        if not left_out:
+            values["component_prior"] = 0.0
+        if self._goes_on() and left_out == self.leave_one_out_:
+            values = {name: getattr(self, f"{name}_") for name in values}
+        given = {name: getattr(self, name) for name in values}
+        return {name: values[name] if value == "auto" else value for name, value in given.items()}
 
-    def _pseudo_counts(self) -> PseudoCounts:
-        """Those with which observations leave themselves out: known, given, or to be tried."""
-        usual = aspect_search.PSEUDO_COUNTS
-        if self._goes_on() and self.row_prior_ is not None:
-            usual = self.component_prior_, self.row_prior_
-        given = self.component_prior, self.row_prior
-        usual, smaller = aspect_search.tried_pseudo_counts(*given, usual)
-        beginner = self._aspects(usual[0])
-        model = partial(aspect_search.leaving_out, beginner)
-        return PseudoCounts(model, usual, smaller, beginner)
+    def _is_auto(self, names: Iterable[str]) -> bool:
+        return all(getattr(self, name) == "auto" for name in names)
 
     def _concentration(self) -> float | None:
         """That of bursty rows; ValueError where it does not go with other parameters."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -14,9 +13,13 @@ from skcooc.base import CONSTRAINTS, TriadEstimator
 from skcooc.em import TemperatureRange
 from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import Relaxation
-from skcooc.em.temperature import Exponents
 from skcooc.equations.triadic_aspects import TriadicAspects
-from skcooc.fitting import Plan, priors
+from skcooc.fitting import Plan
+from skcooc.fitting.tunables import ComponentPrior, Exponents, Temperature, pseudo_counts
+from skcooc.fitting.tuning import Tunable, Values
+from skcooc.protocol import Block
+
+Pair = tuple[float, float]
 
 
 @dataclass(eq=False, repr=False)
@@ -120,7 +123,7 @@ class TriadicAspectModel(TriadEstimator):
 
     n_components: int = 10
     _: KW_ONLY
-    exponents: Exponents | Literal["auto"] = "auto"
+    exponents: Pair | Literal["auto"] = "auto"
     component_prior: float | Literal["auto"] = "auto"
     max_iter: int = 500
     relaxation: Relaxation = "momentum"
@@ -140,44 +143,46 @@ class TriadicAspectModel(TriadEstimator):
         return float(self._fitted_model.component_prior)
 
     @property
-    def exponents_(self) -> Exponents:
+    def exponents_(self) -> Pair:
         """Exponents used."""
-        exponents: Exponents = self._fitted_model.exponents
+        exponents: Pair = self._fitted_model.exponents
         return exponents
 
     def _plan(self) -> Plan:
-        prior = self.component_prior
-        searched = partial(priors, self._aspects, self.n_components) if prior == "auto" else None
-        if prior == "auto":
-            prior = self.component_prior_ if self._goes_on() else 0.0
+        plain = self._equations({})
         return Plan(
-            self._aspects(prior),
+            plain,
             lambda X: TemperatureRange(0.5, 1.0),
             shape={"n_components": self.n_components},
             burn_in=BURN_IN,
-            priors=searched,
-            exponents=_with_exponents if self.exponents == "auto" else None,
+            tunables=self._tunables,
+            variant=lambda values: (self._equations(values), plain),
         )
 
-    def _given(self) -> Exponents:
-        """The exponents with which a fit begins; ValueError where they are no pair."""
-        exponents = self.exponents
+    def _tunables(self, X: Block, within: TemperatureRange) -> list[Tunable]:
+        """What is looked for on a table, one after the other."""
+        tunables: list[Tunable] = [Temperature(within)]
+        if self.exponents == "auto":
+            tunables.append(Exponents())
+        if self.component_prior == "auto":
+            within = pseudo_counts(X, self.n_components)
+            tunables.append(ComponentPrior(within, self.smoothing == "auto"))
+        return tunables
+
+    def _equations(self, values: Values) -> TriadicAspects:
+        """The model with these hyper-parameters, and else those given, or of the last fit."""
+        prior, exponents = self.component_prior, self.exponents
+        if prior == "auto":
+            prior = self.component_prior_ if self._goes_on() else 0.0
         if exponents == "auto":
             exponents = self.exponents_ if self._goes_on() else (1.0, 1.0)
-        return checked_exponents(exponents)
-
-    def _aspects(self, prior: float) -> TriadicAspects:
-        """The equations."""
-        return TriadicAspects(self.n_components, prior, self._given())
+        given = {"component_prior": prior, "exponents": checked_exponents(exponents), **values}
+        return TriadicAspects(self.n_components, given["component_prior"], given["exponents"])
 
 
-def checked_exponents(exponents: Sequence[float]) -> Exponents:
+def checked_exponents(exponents: Sequence[float]) -> Pair:
     """Two numbers; ValueError where they are not in [0, 1]."""
     pair = [float(value) for value in exponents]
     if len(pair) != 2 or not all(0 <= value <= 1 for value in pair):
         raise ValueError(f"exponents={exponents} should be two numbers in the [0, 1] range")
     return pair[0], pair[1]
-
-
-def _with_exponents(model: TriadicAspects, exponents: Exponents) -> TriadicAspects:
-    return replace(model, exponents=exponents)

@@ -54,6 +54,10 @@ def pieces(value):
         yield np.ascontiguousarray(np.ma.getdata(value)).tobytes()
     elif sp.issparse(value):
         yield from pieces(value.toarray())
+    elif type(value).__name__ == "Trial":
+        names = "beta", "validation", "prior", "exponents", "n_components", "row_prior"
+        fields = {name: getattr(value, name) for name in names}  # as the Probe of 74e1347
+        yield from pieces(fields | {"smaller": value.stage == "smaller"})
     elif hasattr(value, "_asdict"):
         yield from pieces(value._asdict())
     elif isinstance(value, dict):

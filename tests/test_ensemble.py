@@ -10,7 +10,6 @@ from sklearn.pipeline import make_pipeline
 from skcooc import AspectModel, AveragedModels, Dyads, ProductSpaceMixture
 from skcooc.base import attributes
 from skcooc.counts import CSRCounts, thin
-from skcooc.em.temperature import best
 from skcooc.heldout import HeldOut
 from skcooc.heldout.predictors import Factors
 from skcooc.model_selection import ObservationSplit, split_observations
@@ -73,7 +72,7 @@ def test_the_temperature_is_that_of_the_mean():
     X = HARD
     mean = average(AspectModel(6, max_iter=40), 3).fit(X)
     first = mean.estimators_[0]
-    probe = best(mean.temperature_search_, worth=0.0)
+    (probe,) = (trial for trial in mean.temperature_search_ if trial.chosen)
     assert mean.beta_ == probe.beta == first.beta_
     assert first.component_prior_ == probe.prior > 0
     assert mean.smoothing_ == probe.validation.smoothing

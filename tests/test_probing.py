@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import clone
 
 from skcooc.counts import CSRCounts
-from skcooc.fitting.probing import Probes
+from skcooc.fitting.trials import ShortFits
 from skcooc.heldout.validation import hold_out
 from tests.cases import ESTIMATORS, FAST
 from tests.tables import planted
@@ -19,19 +19,20 @@ def test_a_kept_start_changes_nothing(estimator):
     counts, plan = CSRCounts(X), estimator._plan()
     options = estimator._options(plan, counts, warm=False)
     rest, heldout = hold_out(counts, *options.division)
-    kept = Probes(plan, rest, heldout, options)
+    kept = ShortFits(plan, rest, heldout, options)
     for beta in (0.8, 1.0, 0.6, 0.8):
-        assert kept(beta) == Probes(plan, rest, heldout, options)(beta)
+        fresh = ShortFits(plan, rest, heldout, options)
+        assert kept({"beta": beta}).validation == fresh({"beta": beta}).validation
 
 
-def test_probes_are_those_of_a_fit():
+def test_trials_are_those_of_a_fit():
     estimator = clone(ESTIMATORS[0]).set_params(**FAST)
-    probes, within = estimator._probes(X)
+    short, within = estimator._probes(X)
     model = estimator.fit(X)
     assert within.low < model.beta_ < within.high
-    ((beta, validation),) = [p[:2] for p in model.temperature_search_ if p.sought == "beta"]
-    assert probes(beta) == validation
-    assert beta == model.beta_
+    (trial,) = (trial for trial in model.temperature_search_ if trial.stage == "beta")
+    assert short(trial.values).validation == trial.validation
+    assert trial.beta == model.beta_
     estimator = clone(estimator)
     assert not hasattr(estimator, "_state")
     before = dict(vars(estimator))

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skcooc import AspectModel
 from skcooc.equations.aspects import Aspects, Params, Statistics
+from skcooc.fitting.tuning import Values
 
 
 class Counted(NamedTuple):
@@ -44,8 +45,10 @@ class CountingAspectModel(AspectModel):
         """The temperatures of all E-steps so far."""
         return []
 
-    def _aspects(self, prior: float) -> CountingAspects:
-        return CountingAspects(self.n_components, self.tempering, prior, self.betas)
+    def _aspects(self, values: Values) -> CountingAspects:
+        plain = super()._aspects(values)
+        counted = plain.n_components, plain.tempering, plain.component_prior
+        return CountingAspects(*counted, self.betas)
 
 
 def counted_fit(model: AspectModel, X: Any) -> tuple[AspectModel, Counted]:

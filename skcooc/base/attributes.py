@@ -92,7 +92,7 @@ def of_input(estimator: BaseEstimator) -> Attributes:
 
 def of_fit(fitted: Fitted) -> Attributes:
     """All attributes of a finished fit."""
-    fit, model, beta, smoothing, unigram, _, row_distribution, probes, judged = fitted
+    fit, model, beta, smoothing, unigram, _, row_distribution, trials, judged = fitted
     annealed = {} if fit.splits is None else {"splits_": fit.splits}
     state = State(fit.params, fit.rows)
     return {
@@ -101,7 +101,7 @@ def of_fit(fitted: Fitted) -> Attributes:
         "_unfinished": None,
         "_end": fit.end,
         "_judged": judged,
-        "temperature_search_": probes,
+        "temperature_search_": trials,
         "n_iter_": len(fit.history),
         "converged_": fit.converged,
         "objective_": fit.objective,
@@ -127,7 +127,7 @@ def at_iteration(
             **usable(model, state, record.beta, s, unigram, row_distribution),
             "_unfinished": journal,
             "_judged": None,
-            "temperature_search_": begun.probes,
+            "temperature_search_": begun.trials,
             **known,
         }
 

@@ -17,13 +17,12 @@ from skcooc.base.streams import Streams
 from skcooc.em import OverRelaxation, Run, State, TemperatureRange, solver
 from skcooc.em.legs import Solver
 from skcooc.em.solvers import Relaxation
-from skcooc.em.temperature import best
 from skcooc.fitting import Options, Plan
 from skcooc.fitting.journal import Journal
-from skcooc.fitting.probing import Probes
 from skcooc.fitting.restarts import Progress
 from skcooc.fitting.stream import Begun
-from skcooc.fitting.table import fit, probes_of
+from skcooc.fitting.table import fit, short_fits
+from skcooc.fitting.trials import ShortFits
 from skcooc.model_selection import ComponentSearchCV
 from skcooc.protocol import Block, Counts, RandomState, TableLike
 from skcooc.protocol.decorators import computed, fit_context
@@ -197,9 +196,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     def _options(self, plan: Plan, X: Block, warm: bool) -> Options:
         """Of a fit; a warm start keeps the temperature that an earlier one found by itself."""
-        searched = warm and bool(self.temperature_search_)
+        tried = self.temperature_search_ if warm else []
+        searched = bool(tried)
         known = self.beta == "auto" and searched
-        beta = best(self.temperature_search_).beta if known else self.beta
+        beta = next(trial.beta for trial in tried if trial.chosen) if known else self.beta
         if warm and plan.cooling is not None and self.beta == self._fitted_parameters["beta"]:
             beta = self.beta_  # a fall may have ended before beta
         smoothing = self.smoothing
@@ -224,7 +224,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     def _probes(
         self, X: TableLike, sample_weight: ArrayLike | None = None
-    ) -> tuple[Probes, TemperatureRange]:
+    ) -> tuple[ShortFits, TemperatureRange]:
         """What tries temperatures on a part of these observations, and where to look for them."""
         sizes.check_numbers(self)
         self._validate_params()
@@ -232,7 +232,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         plan = self._plan().suited(counts)
         self._check_solver(alternates=False)
         within = plan.temperatures(counts)
-        return probes_of(plan, counts, self._options(plan, counts, warm=False)), within
+        return short_fits(plan, counts, self._options(plan, counts, warm=False)), within
 
     def _check_solver(self, alternates: bool) -> None:
         """Raise ValueError where rows and columns cannot be fitted in turn, but are to be."""

@@ -88,7 +88,7 @@ component has no observations.""",
     "unigram_ : (M,) array": "Add-one distribution of the columns, used for smoothing.",
     "beta_ : float": "Inverse temperature used.",
     "smoothing_ : float": "Smoothing used.",
-    "temperature_search_ : list of Probe": """\
+    "temperature_search_ : list of Trial": """\
 The temperatures tried: each has ``beta``, ``validation.perplexity`` and ``validation.smoothing``,
 ``prior`` and ``exponents`` where these were tried, and ``n_components`` where the search has a
 number of its own. Empty where none was searched.""",

@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import attributes, quantities, recommendations, scores
 from skcooc.em import Record, Run, State
-from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import fold_in, over_rows
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.stream import Begun, Passes, Stream
+from skcooc.fitting.tuning import Trial
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.heldout.validation import Judged
@@ -60,7 +60,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     objective_: float
     converged_: bool
     history_: list[Record]
-    temperature_search_: list[Probe]
+    temperature_search_: list[Trial]
     _state: State
     _fitted_model: Any  # its equations
     _fitted_parameters: dict[str, object]

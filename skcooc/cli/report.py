@@ -157,7 +157,7 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
     first = probes[0]
     if first.n_components is not None:
         yield f"by short fits of {first.n_components} components"
-    alike = sorted(probe for probe in probes if probe.sought == first.sought)
+    alike = sorted((p for p in probes if p.stage == first.stage), key=lambda probe: probe.beta)
     found = (probe.validation.perplexity for probe in alike)
     yield from _tried("beta", (f"{probe.beta:9.3f}" for probe in alike), found)
     if tried := sorted((probe for probe in probes if probe.prior), key=lambda probe: probe.prior):

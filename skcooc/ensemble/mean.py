@@ -5,26 +5,31 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc.base import CooccurrenceEstimator
 from skcooc.em import TemperatureRange
-from skcooc.em.refinements import search_left_out, search_prior
-from skcooc.em.temperature import Probe, best, search
 from skcooc.fitting import Options, Plan
-from skcooc.fitting.aims import NOTHING, Aims
 from skcooc.fitting.journal import Journal
-from skcooc.fitting.probing import Tried, Tries
 from skcooc.fitting.restarts import in_threads, shares
+from skcooc.fitting.tunables import ComponentPrior, LeaveOneOut, Temperature
+from skcooc.fitting.tuning import Record, Trial, Tunable, Values, tune
 from skcooc.heldout import Validation
 from skcooc.heldout.predictors import Factors, Known, side_by_side
 from skcooc.heldout.validation import hold_out
 from skcooc.protocol import Block
 
 WORTH = 0.0  # relative gain for which there is a prior: a mean leaves little to chance
+
+
+class Judgement(NamedTuple):
+    """What the mean of short fits predicts of the observations held out, and how well."""
+
+    validation: Validation
+    predicted: Known
 
 
 @dataclass(frozen=True)
@@ -53,78 +58,66 @@ class Mean:
 
     def chosen(
         self, plan: Plan, X: Block, options: Options, journal: Journal
-    ) -> tuple[dict[str, Any], list[Probe], Tried | None]:
-        """Parameters that are best for the mean, the probes, and what these predict with them."""
+    ) -> tuple[dict[str, Any], list[Trial], Judgement | None]:
+        """Parameters that are best for the mean, all that was tried, and what it predicts there."""
         if not options.holds_out:
             return {"beta": options.beta}, [], None
-        aims = plan.aims(X)
+        record, tunables = journal.once(("tries",), Record[Judgement]), _tunables(plan, X, options)
         plain = {} if plan.bursts is None else {"burstiness": None}  # as Plan.searching says
-        tries = journal.once(("tries",), Tries)
-        probes = self._search(X, options, aims, tries, journal, **plain)
-        chosen = best(probes, WORTH)
-        found: dict[str, Any] = {"beta": chosen.beta}
-        if options.searches and aims.priors is not None:
-            found["component_prior"] = chosen.prior
-        if aims.left_out is not None:
-            found["leave_one_out"] = chosen.row_prior is not None
-        if plain:
-            tries, at_best = journal.once(("bursty",), Tries), replace(options, beta=chosen.beta)
-            self._search(X, at_best, NOTHING, tries, journal, **found)
-        return found, probes, tries.leaders["beta"]
+        judge = self._judge(X, options)
 
-    def _search(
-        self,
-        X: Block,
-        options: Options,
-        aims: Aims,
-        tries: Tries,
-        journal: Journal,
-        **given: object,
-    ) -> list[Probe]:
-        """Probe temperatures, and priors, with short fits of all members, judged by their mean."""
+        def told(trial: Trial) -> bool:
+            journal.tell()
+            return False
+
+        chosen = tune(tunables, lambda values: judge({**values, **plain}), record, told)
+        found = _untuned(tunables) | dict(chosen.values)
+        judged = record.best
+        if plain:
+            judged = journal.once(("bursty",), lambda: judge(found))
+        return found, record.trials, judged
+
+    def _judge(self, X: Block, options: Options) -> Callable[[Values], Judgement]:
+        """Short fits of all members, judged by their mean."""
         rest, heldout = hold_out(X, *options.division)
         short = {"n_init": 1, "max_iter": options.short.max_iter}
-        before = iter(list(tries.validations))
 
-        def evaluate(beta: float, **others: object) -> Validation:
-            if (known := next(before, None)) is not None:
-                return known
-            found = short | given | {"beta": beta} | others
-            members = self.members(rest, Journal(), **found)
+        def judged(values: Values) -> Judgement:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                members = self.members(rest, Journal(), **short, **values)
             predicted = Known(mean_of(members).cells(heldout.X))
-            tries.add(Tried(heldout.score(predicted), predicted), "beta")
-            journal.tell()
-            return tries.validations[-1]
+            return Judgement(heldout.score(predicted), predicted)
 
-        within = options.beta
-        if not isinstance(within, TemperatureRange):
-            within = TemperatureRange(within, within)  # for the smoothing alone
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            probes = search(evaluate, within)
-            return [*probes, *(_further(evaluate, best(probes), aims) if options.searches else [])]
+        return judged
 
 
-def _further(evaluate: Callable[..., Validation], at: Probe, aims: Aims) -> list[Probe]:
-    """Probes of a prior, and of observations that leave themselves out, from the best plain one."""
-    probes: list[Probe] = []
-    if (priors := aims.priors) is not None:
-        probes += search_prior(
-            lambda beta, prior: evaluate(beta, component_prior=prior),
-            *(at, priors.within),
-            worth=WORTH,
-        )
-    if (left_out := aims.left_out) is not None:
-        usual, within = left_out.pseudo_counts.usual, left_out.within
-        guess = None if within.guess is None else (1 + within.guess) / 2  # a mean overfits less
-        probes += search_left_out(
-            lambda beta: evaluate(beta, component_prior=usual[0], leave_one_out=True),
-            best([at, *probes], WORTH),
-            usual,
-            within._replace(guess=guess),
-            worth=WORTH,
-        )
-    return probes
+def _tunables(plan: Plan, X: Block, options: Options) -> list[Tunable]:
+    """The temperature; then what is tuned for one model, but whatever the gain."""
+    within = options.beta
+    if not isinstance(within, TemperatureRange):
+        return [Temperature(TemperatureRange(within, within))]  # for the smoothing alone
+    tunables: list[Tunable] = [Temperature(within)]
+    for tunable in plan.tuned(X, within):
+        if isinstance(tunable, ComponentPrior):
+            tunables.append(replace(tunable, only_thin=False, min_gain=WORTH))
+        elif isinstance(tunable, LeaveOneOut):
+            within = tunable.within
+            if within.guess is not None:  # a mean overfits less
+                within = within._replace(guess=(1 + within.guess) / 2)
+            tunables.append(replace(tunable, within=within, min_gain=WORTH))
+    return tunables
+
+
+def _untuned(tunables: Sequence[Tunable]) -> dict[str, Any]:
+    """The values of what was not worth it."""
+    found: dict[str, Any] = {}
+    for tunable in tunables:
+        if isinstance(tunable, ComponentPrior):
+            found["component_prior"] = 0.0
+        elif isinstance(tunable, LeaveOneOut):
+            found["leave_one_out"] = False
+    return found
 
 
 def equal(n: int) -> list[float]:

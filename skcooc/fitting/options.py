@@ -8,8 +8,10 @@ from typing import Literal
 from skcooc.counts.threads import n_threads
 from skcooc.em import TemperatureRange
 from skcooc.em.legs import Solver
-from skcooc.em.temperature import PROBE_ITERATIONS
 from skcooc.heldout.validation import Division
+
+# Of plain EM in a short fit; with less, too large a beta wins where components are many.
+SHORT_ITERATIONS = 60
 
 
 @dataclass(frozen=True)
@@ -50,5 +52,5 @@ class Options:
     @property
     def short(self) -> Options:
         """Those of a short fit: long steps count as several plain ones."""
-        n_iter = min(round(PROBE_ITERATIONS / self.solver.pace), self.max_iter)
+        n_iter = min(round(SHORT_ITERATIONS / self.solver.pace), self.max_iter)
         return replace(self, max_iter=n_iter)

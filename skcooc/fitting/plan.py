@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 
 from skcooc.em import Bursts, Cooling, Leg, Run, Split, TemperatureRange
 from skcooc.em.legs import Observe, Part
-from skcooc.em.refinements import N_EXPONENTS, N_LEFT_OUT, N_PRIORS
 from skcooc.em.scales import Scale, check_coarsening, scales
-from skcooc.em.temperature import N_PROBES, Coarse, Exponents, Sought
-from skcooc.fitting.aims import Aims, LeftOut, Priors, PseudoCounts
 from skcooc.fitting.options import Options
+from skcooc.fitting.tunables import Temperature
+from skcooc.fitting.tuning import Tunable, Values
 from skcooc.heldout import HeldOut
 from skcooc.protocol import Array, Block, Counts, Model, Need, Params
 
@@ -51,13 +50,11 @@ class Plan:
     burn_in: int = 0  # iterations at beta = 1 with which a random start begins
     cooling: Cooling | None = None  # how the first leg comes to its temperature
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
-    priors: Callable[[Block], Priors] | None = None
-    coarse: Callable[[Block], Coarse] | None = None
-    left_out: Callable[[Block], LeftOut | None] | None = None  # None where that is not tried
-    pseudo_counts: PseudoCounts | None = None  # where observations leave themselves out, or may do
-    beginner: Model | None = None  # what burns in; None where that is the model itself
-    # The same model with other exponents of the indices given, where they are looked for.
-    exponents: Callable[[Any, Exponents], Model] | None = None
+    warm_up: Model | None = None  # what burns in; None where that is the model itself
+    # What is tuned on a table, within this range of temperatures; None: the temperature alone.
+    tunables: Callable[[Block, TemperatureRange], Sequence[Tunable]] | None = None
+    # The equations with other hyper-parameters, and what burns in then; None: they have none.
+    variant: Callable[[Values], tuple[Model, Model]] | None = None
     grow: Grow | None = None  # what makes the model of the observations fitted
     bursts: float | None = None  # concentration of rows that are bursty; None where they are not
     # How the parameters of the best short fit begin the final one; None where it begins anew.
@@ -77,27 +74,21 @@ class Plan:
         bursty: dict[Need, str] = {} if self.bursts is None else {"replaced": tables}
         return {**self.equations.needs, **self.more_needs, **tied, **bursty}
 
-    @property
-    def n_probes(self) -> int:
-        """How many are tried at most, where the temperature is looked for."""
-        n_exponents = 3 * N_EXPONENTS * (self.exponents is not None)
-        n_priors = (N_PRIORS + 1) * (self.priors is not None)
-        smaller = () if self.pseudo_counts is None else self.pseudo_counts.smaller
-        n_left_out = N_LEFT_OUT * (self.left_out is not None) + len(smaller)
-        return N_PROBES + (self.coarse is not None) + n_exponents + n_priors + n_left_out
-
     def searched(self, X: Block) -> TemperatureRange | None:
         """Where the temperature of counts is looked for; None where there is but one."""
         within = self.temperatures(X)
         return within if within.low < within.high else None
 
-    def aims(self, X: Block) -> Aims:
-        """What is looked for on a table."""
-        return Aims(
-            self.priors and self.priors(X),
-            self.coarse and self.coarse(X),
-            self.left_out and self.left_out(X),
-        )
+    def tuned(self, X: Block, within: TemperatureRange) -> Sequence[Tunable]:
+        """What is looked for on a table, one after the other."""
+        return [Temperature(within)] if self.tunables is None else self.tunables(X, within)
+
+    def at(self, values: Values) -> Plan:
+        """The same plan with these hyper-parameters."""
+        if self.variant is None:
+            return self
+        equations, warm_up = self.variant(values)
+        return replace(self, equations=equations, warm_up=warm_up)
 
     def lacks(self, offers: frozenset[Need]) -> str | None:
         """Why a table with these offers will not do; None where it will."""
@@ -110,15 +101,6 @@ class Plan:
         What belongs to them, the memory of a row, is not there yet.
         """
         return replace(self, bursts=None)
-
-    def trying(self, model: Model, sought: Sought) -> Plan:
-        """The same plan for another model, where something is sought.
-
-        Those in which observations leave themselves out begin with pseudo-counts: what is next to
-        zero else, because one observation alone stands for it, they do not find again.
-        """
-        begins = self.pseudo_counts if sought in ("left out", "smaller") else None
-        return replace(self, equations=model, beginner=(begins or self).beginner)
 
     @property
     def burnt_in(self) -> Plan:
@@ -160,7 +142,7 @@ class Plan:
         legs = self._plain(tables, beta, options, heldout)
         first, others = legs[0], [*legs[1:], *self._rounds(legs[-1])]
         if self.cooling is None or not cooled:
-            return [*first.burned_in(self.burn_in, self.beginner), *others]
+            return [*first.burned_in(self.burn_in, self.warm_up), *others]
         return [*self.cooling(first), *others]
 
     def last_leg(

@@ -13,12 +13,12 @@ from sklearn.callback import CallbackContext, CallbackSupportMixin
 from skcooc.counts.threads import n_threads, threads
 from skcooc.em import Fit, Record, Run, State, fit
 from skcooc.em.legs import Observe, Part, ignore
-from skcooc.em.temperature import Probe
 from skcooc.fitting.fold_in import unknown_rows
 from skcooc.fitting.journal import Journal, Name
 from skcooc.fitting.options import Options
 from skcooc.fitting.plan import Diluted, Grown, Plan
 from skcooc.fitting.tasks import BlockTasks
+from skcooc.fitting.tuning import Trial, Tunable
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import Known
 from skcooc.protocol import Counts, Model, Params, T
@@ -31,9 +31,9 @@ class Begun(NamedTuple):
     """What comes before the random starts: the structure of the model, and the temperature."""
 
     grown: Grown
-    probes: list[Probe]
+    trials: list[Trial]
     beta: float  # to fit at
-    validation: Validation | None = None  # of what is held out, by the best probe
+    validation: Validation | None = None  # of what is held out, by the best short fit
     predicted: Known | None = None  # of the same, by the same
     params: Params | None = None  # with which the first start begins; None where it is random, too
 
@@ -76,12 +76,13 @@ class Progress:
         self._restarts: list[CallbackContext] = []
 
     @contextmanager
-    def searching(self) -> Iterator[Callable[[Probe], bool]]:
-        """The search: what it yields is called with every probe and returns True to stop."""
-        task = self._begin(self._root, "temperature search", self._plan.n_probes)
+    def searching(self, tunables: Sequence[Tunable]) -> Iterator[Callable[[Trial], bool]]:
+        """The search: what it yields is called with every trial and returns True to stop."""
+        n_trials = sum(tunable.n_trials for tunable in tunables)
+        task = self._begin(self._root, "temperature search", n_trials)
 
-        def observe(probe: Probe) -> bool:
-            step = self._begin(task, str(probe), 0)
+        def observe(trial: Trial) -> bool:
+            step = self._begin(task, str(trial), 0)
             return bool(step.call_on_fit_task_end(**self._data))
 
         yield observe

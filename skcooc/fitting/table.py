@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -13,19 +13,21 @@ import numpy as np
 from skcooc.counts.threads import threads
 from skcooc.em import Fit, Record, Run, State, TemperatureRange
 from skcooc.em.legs import Observe, ignore
-from skcooc.em.temperature import Probe, best
-from skcooc.fitting.aims import Aims
 from skcooc.fitting.journal import Journal, Name
 from skcooc.fitting.options import Options
 from skcooc.fitting.plan import Grown, Plan
-from skcooc.fitting.probing import Probes, find
 from skcooc.fitting.restarts import Begun, Progress, best_restart
+from skcooc.fitting.trials import ShortFit, ShortFits
+from skcooc.fitting.tuning import Record as Trials
+from skcooc.fitting.tuning import Trial, Tunable, tune
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing, hold_out
 from skcooc.protocol import Array, Block, Counts, Model
 
 BEGUN: Name = ("begun",)  # parts of a journal
 GROWN: Name = (*BEGUN, "grown")
+TRIALS: Name = (*BEGUN, "trials")
+BURSTY: Name = (*BEGUN, "bursty")
 
 
 class Fitted(NamedTuple):
@@ -38,7 +40,7 @@ class Fitted(NamedTuple):
     unigram: Array  # (M,): add-one, of the observations fitted
     mass: float  # of them, weights of rows included
     row_distribution: Array  # (N,): the share of each row
-    probes: list[Probe]
+    trials: list[Trial]
     judged: Judged | None = None  # where observations were held out
 
 
@@ -58,8 +60,9 @@ def fit(
     short.
     """
     train, heldout = hold_out(sample, *options.division) if options.holds_out else (sample, None)
-    aims = plan.aims(sample)
-    begin = partial(_begun, plan, train, heldout, aims, options, progress, journal)
+    within = options.beta
+    tunables = plan.tuned(sample, within) if isinstance(within, TemperatureRange) else []
+    begin = partial(_begun, plan, train, heldout, tunables, options, progress, journal)
     begun = journal.once(BEGUN, begin)
     grown = begun.grown
     seed = replace(plan, equations=grown.seed)
@@ -73,7 +76,7 @@ def fit(
     predicted = judge.predicted(grown.model, fit.params, fit.rows) if judge else begun.predicted
     judged = None if predicted is None else Judged(options.division, predicted)
     fit, found = fit._replace(rows=X.lasting(fit.rows)), (unigram, mass, row_distribution)
-    return Fitted(fit, grown.model, fit.beta, smoothing, *found, begun.probes, judged)
+    return Fitted(fit, grown.model, fit.beta, smoothing, *found, begun.trials, judged)
 
 
 def distributed(X: Counts) -> tuple[float, Array]:
@@ -90,19 +93,19 @@ def _shares(X: Block, mass: float) -> Array:
     return X.row_sums * X.row_weights / mass
 
 
-def probes_of(plan: Plan, X: Block, options: Options) -> Probes:
-    """What tries temperatures on counts, a part of which it holds out; with one thread."""
+def short_fits(plan: Plan, X: Block, options: Options) -> ShortFits:
+    """Short fits to counts, a part of which is held out; with one thread."""
     rest, heldout = hold_out(X, *options.division)
     seed = _grown(plan, rest, heldout, options, lambda: nullcontext(ignore), Journal()).seed
     plan = replace(plan.searching, equations=seed)
-    return Probes(plan, rest.spread(1, map), heldout, options)
+    return ShortFits(plan, rest.spread(1, map), heldout, options)
 
 
 def _begun(
     plan: Plan,
     train: Block,
     heldout: HeldOut | None,
-    aims: Aims,
+    tunables: Sequence[Tunable],
     options: Options,
     progress: Progress,
     journal: Journal,
@@ -113,15 +116,27 @@ def _begun(
         lambda: _grown(plan, train, heldout, options, progress.growing, journal),
         tells=plan.grow is not None,
     )
-    within = options.beta
-    if heldout is None or not isinstance(within, TemperatureRange):
-        return Begun(grown, [], float(within))  # type: ignore[arg-type]
+    if heldout is None or not tunables:
+        return Begun(grown, [], float(options.beta))  # type: ignore[arg-type]
     seed = replace(plan, equations=grown.seed)
-    found, model, leader = find(seed, train, heldout, within, aims, options, progress, journal)
+    record = journal.once(TRIALS, Trials[ShortFit])
+    with threads(options.n_threads) as map, progress.searching(tunables) as observe:
+        X = train.spread(options.n_threads, map)
+
+        def told(trial: Trial) -> bool:
+            journal.tell()
+            return observe(trial)
+
+        chosen = tune(tunables, ShortFits(seed.searching, X, heldout, options), record, told)
+        short, model = record.best, seed.at(chosen.values).equations
+        if plan.bursts is not None:  # what predicts is to be as bursty as what is fitted then
+            fits = ShortFits(seed, X, heldout, options)
+            bursty = journal.once(BURSTY, lambda: fits(chosen.values))
+            short = bursty._replace(params=short.params)
     if plan.grow is None:
         grown = Grown(model, model, None)
-    params = leader.params if plan.hands_on else None
-    return Begun(grown, found, best(found).beta, leader.validation, leader.predicted, params)
+    params = short.params if plan.hands_on else None
+    return Begun(grown, record.trials, chosen.beta, short.validation, short.predicted, params)
 
 
 def _grown(

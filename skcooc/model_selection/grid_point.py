@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 
 from skcooc.em import TemperatureRange
 from skcooc.fitting.journal import Journal
-from skcooc.fitting.probing import Probes
+from skcooc.fitting.trials import ShortFits
 from skcooc.heldout import Validation
 from skcooc.model_selection.folds import Fold
 from skcooc.model_selection.racing import Race, around, zoom
@@ -70,7 +70,7 @@ class GridPoint:
         self._estimator, self._target, self._folds = estimator, target, folds
         self._run, self._observed, self._at = run, observed, at
         prepared = run(self._prepared, [(fold,) for fold in folds])
-        self._probes: list[Probes] = [probes for probes, _ in prepared]
+        self._probes: list[ShortFits] = [probes for probes, _ in prepared]
         self.betas = resolved(prepared[0][1]) if betas is None else betas
         self.probes: dict[tuple[int, int], Validation] = {}
         self.trials: dict[tuple[int, int], Trial] = {}
@@ -91,7 +91,7 @@ class GridPoint:
         probe = self.probes.get((candidate, fold))
         return [*trial, np.nan if probe is None else -np.log(probe.perplexity)]
 
-    def _prepared(self, fold: Fold) -> tuple[Probes, TemperatureRange]:
+    def _prepared(self, fold: Fold) -> tuple[ShortFits, TemperatureRange]:
         X, y, params = fold.training
         last, steps = self._target.parts(clone(self._estimator))
         if steps is not None:
@@ -105,7 +105,9 @@ class GridPoint:
         return [float(np.log(validation.perplexity)) for validation in found]
 
     def _validation(self, candidate: int, fold: int) -> Validation:
-        probe = partial(self._probes[fold], self.betas[candidate])
+        def probe() -> Validation:
+            return self._probes[fold]({"beta": self.betas[candidate]}).validation
+
         return self._at.once("probe", candidate, fold, probe)
 
     def _fit(self, pairs: Sequence[tuple[int, int]]) -> list[float]:

@@ -76,7 +76,7 @@ def _validations(model: FactorModel) -> Iterator[tuple[str, list[tuple[float, fl
     history = [(number, record.validation_perplexity) for number, record in records]
     yield "iterations", [point for point in history if np.isfinite(point[1])]
     probes = getattr(model, "temperature_search_", [])
-    alike = [probe for probe in probes if probe.sought == probes[0].sought]  # as many components
+    alike = [probe for probe in probes if probe.stage == probes[0].stage]  # as many components
     yield "beta", [(p.beta, p.validation.perplexity) for p in alike]
     yield "component_prior", [(p.prior, p.validation.perplexity) for p in probes if p.prior]
 

@@ -237,7 +237,7 @@ def test_it_goes_with_observations_that_leave_themselves_out():
     assert bursty.perplexity(Dyads(test)) < whole.perplexity(Dyads(test))
     few = AspectModel(20, burstiness=A_ROW, random_state=0, max_iter=10, tol=1e-2)
     searched = few.fit(planted(n_rows=60, n_observations=600).X).temperature_search_
-    assert "left out" in {probe.sought for probe in searched}
+    assert "left out" in {probe.stage for probe in searched}
 
 
 def test_averages_are_of_bursty_members():

@@ -10,8 +10,8 @@ from sklearn.preprocessing import normalize
 from skcooc import AspectModel, AsymmetricClustering, Dyads, ProductSpaceMixture, RowBlocks
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, fit, solver
-from skcooc.em.refinements import N_PRIORS, WITH_PRIOR
 from skcooc.equations.aspects import Aspects
+from skcooc.fitting.tunables import LARGER_BETA, N_PRIORS
 from skcooc.model_selection import TemperatureSearchCV, split_observations
 from tests.tables import planted
 
@@ -85,7 +85,7 @@ def test_the_prior_it_finds_helps_where_data_are_thin():
         AspectModel(16, component_prior=prior, random_state=0).fit(train) for prior in (0.0, "auto")
     )
     assert plain.component_prior_ == 0
-    assert auto.beta_ in (plain.beta_, plain.beta_ + WITH_PRIOR)
+    assert auto.beta_ in (plain.beta_, plain.beta_ + LARGER_BETA)
     assert 0 < auto.component_prior_ < THIN.sum() / (16 * THIN.shape[1])
     assert auto.smoothing_ < plain.smoothing_  # the prior does what smoothing did
     assert auto.perplexity(Dyads(test)) < 0.99 * plain.perplexity(Dyads(test))

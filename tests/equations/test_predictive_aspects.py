@@ -1,7 +1,5 @@
 """Predictive EM: steps and fixed points of the literal equations, limits, and what it predicts."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,7 +10,6 @@ from skcooc.counts.left_out import power_of_rest
 from skcooc.em.online import averages, step
 from skcooc.equations.aspects import Aspects, Params, Statistics
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting import Plan
 from skcooc.model_selection import split_observations
 from tests.equations import literal_predictive_aspects as literal
 from tests.equations.broken import LeftInColumns, NothingLeftOut
@@ -219,13 +216,13 @@ def test_it_is_chosen_where_rows_are_short_and_held_out_observations_prefer_it()
     chosen, plain = (
         AspectModel(**options, leave_one_out=how).fit(train) for how in ("auto", False)
     )
-    kinds = [probe.sought for probe in chosen.temperature_search_]
+    kinds = [probe.stage for probe in chosen.temperature_search_]
     assert chosen.leave_one_out_
     assert not plain.leave_one_out_
     assert kinds[-1] == "smaller"
-    assert "left out" not in [probe.sought for probe in plain.temperature_search_]
+    assert "left out" not in [probe.stage for probe in plain.temperature_search_]
     assert chosen.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
-    left_out = [p for p in chosen.temperature_search_ if p.sought in ("left out", "smaller")]
+    left_out = [p for p in chosen.temperature_search_ if p.stage in ("left out", "smaller")]
     assert chosen.beta_ in [probe.beta for probe in left_out]
     tried = [(probe.prior, probe.row_prior) for probe in left_out]
     assert {tried[-2], tried[-1]} != {tried[0]} == {(0.02, 1.0)}
@@ -252,7 +249,7 @@ def test_it_is_tried_as_it_is_asked_for(monkeypatch):
     tried, asked = perplexities()
     assert len(tried) > 1
     assert tried.items() <= asked.items()
-    monkeypatch.setattr(Plan, "trying", lambda plan, model, _: replace(plan, equations=model))
+    monkeypatch.setattr(AspectModel, "_warm_up", lambda self, values: self._aspects({}))
     tried, asked = perplexities()  # the twin that burns in without pseudo-counts
     assert not tried.items() <= asked.items()
 
@@ -260,7 +257,7 @@ def test_it_is_tried_as_it_is_asked_for(monkeypatch):
 def test_it_is_not_tried_where_rows_are_longer_than_aspects_are_many():
     model = AspectModel(3, random_state=0, max_iter=20, tol=1e-3).fit(SHORT)
     assert not model.leave_one_out_
-    assert "left out" not in {probe.sought for probe in model.temperature_search_}
+    assert "left out" not in {probe.stage for probe in model.temperature_search_}
     fixed = AspectModel(40, beta=0.9, random_state=0, max_iter=5, tol=1e-2).fit(SHORT)
     assert not fixed.leave_one_out_
 
@@ -302,4 +299,4 @@ def test_averages_choose_it_for_all(monkeypatch):
     options = {"component_prior": 0.02, "random_state": 0, "max_iter": 20, "tol": 1e-3}
     mean = AveragedModels(AspectModel(40, **options), 2, random_state=0).fit(X)
     assert [member.leave_one_out_ for member in mean.estimators_] == [True, True]
-    assert mean.temperature_search_[-1].sought == "left out"
+    assert mean.temperature_search_[-1].stage == "left out"

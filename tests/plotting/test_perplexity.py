@@ -48,7 +48,9 @@ def test_iterations_that_were_validated():
 def test_temperatures_and_priors_that_were_tried():
     model = AspectModel(4, random_state=0).fit(X)
     beta = PerplexityDisplay.from_estimator(model)
-    probes = sorted(probe for probe in model.temperature_search_ if probe.sought == "coarse")
+    probes = sorted(
+        (p for p in model.temperature_search_ if p.stage == "coarse"), key=lambda p: p.beta
+    )
     assert len(probes) == len(model.temperature_search_) - 1
     np.testing.assert_array_equal(beta.lines_[0].get_xdata(), [probe.beta for probe in probes])
     np.testing.assert_array_equal(

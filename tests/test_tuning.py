@@ -1,0 +1,184 @@
+"""Hyper-parameters are chosen one after the other, and each by its rule."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from skcooc.em import TemperatureRange
+from skcooc.fitting.tunables import (
+    N_TEMPERATURES,
+    ComponentPrior,
+    Exponents,
+    Pilot,
+    SmallerPseudoCounts,
+    Temperature,
+)
+from skcooc.fitting.tuning import Record, tune
+from skcooc.heldout import Validation
+
+RANGE = TemperatureRange(0.5, 1.0)
+PRIORS = TemperatureRange(1e-3, 1.0, "log", guess=0.1, step=0.8)
+
+
+class Found:
+    """What a short fit is to the tuner."""
+
+    def __init__(self, perplexity, smoothing=0.02):
+        self.validation = Validation(float(perplexity), smoothing)
+
+
+def tried(tunables, loss, observe=lambda trial: False, record=None):
+    """All trials, and the chosen one; a loss takes values by their names."""
+    record = record or Record()
+    chosen = tune(tunables, lambda values: Found(loss(**values)), record, observe)
+    assert [trial for trial in record.trials if trial.chosen] == [chosen]
+    return record.trials, chosen
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@pytest.mark.parametrize("optimum", [0.06, 0.3, 0.77, 0.99])
+def test_finds_the_minimum_of_a_unimodal_loss(scale, optimum):
+    of = np.log if scale == "log" else float
+    within = TemperatureRange(0.05, 1.0, scale)
+    trials, best = tried(
+        [Temperature(within, n_trials=12)], lambda beta: abs(of(beta) - of(optimum))
+    )
+    assert abs(of(best.beta) - of(optimum)) < 0.01 * (of(1.0) - of(0.05))
+    assert len({round(trial.beta, 12) for trial in trials}) == len(trials) == 12
+
+
+def test_of_equals_the_coldest_wins_and_an_observer_ends_the_search():
+    trials, best = tried([Temperature(RANGE)], lambda beta: 1.0)
+    assert best.beta == max(trial.beta for trial in trials)
+    assert len(tried([Temperature(RANGE)], lambda beta: 1.0, lambda trial: True)[0]) == 1
+    wide = Temperature(TemperatureRange(0.9, 1.0, guess=0.92))
+    trials, best = tried([wide], lambda beta: 1.0)
+    assert best.beta == 1
+    assert len({trial.beta for trial in trials}) == len(trials)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_a_range_of_length_zero_has_one_trial(scale):
+    observed = []
+    trials, best = tried(
+        [Temperature(TemperatureRange(0.7, 0.7, scale))], lambda beta: 2.0, observed.append
+    )
+    assert len(trials) == len(observed) == 1
+    assert best.beta == 0.7
+
+
+@pytest.mark.parametrize("optimum", [0.55, 0.62, 0.97, 1.0])
+def test_a_bad_guess_is_left_with_growing_steps(optimum):
+    within = TemperatureRange(0.5, 1.0, guess=0.8, step=0.03)
+    trials, best = tried([Temperature(within)], lambda beta: np.exp(3 * (beta - optimum) ** 2))
+    assert len(trials) <= N_TEMPERATURES
+    assert all(0.5 <= trial.beta <= 1 for trial in trials)
+    assert best.beta == pytest.approx(optimum, abs=0.05)
+
+
+def test_a_pilot_says_where_the_temperature_is_and_is_never_chosen():
+    def loss(beta, n_components=None):
+        return np.exp((beta - 0.82) ** 2) if n_components else 5.0
+
+    pilot = Pilot(TemperatureRange(0.5, 1.0, guess=0.8), 8)
+    trials, best = tried([pilot, Temperature(RANGE, lambda beta: beta - 0.1)], loss)
+    assert {trial.n_components for trial in trials[:-1]} == {8}
+    assert trials[-1] == best
+    assert best.beta == pytest.approx(0.72)
+
+
+def test_the_prior_is_looked_for_at_the_best_temperature():
+    def loss(beta, component_prior=None):
+        prior = 1e-9 if component_prior is None else component_prior
+        return 1 + abs(np.log10(prior + 1e-4) + 1.5) - beta
+
+    at = Temperature(TemperatureRange(0.7, 0.7))
+    trials, best = tried([at, ComponentPrior(PRIORS)], loss)
+    assert {trial.beta for trial in trials[:-1]} == {0.7}
+    assert best == trials[-1]
+    assert best.prior == pytest.approx(10**-1.5, rel=0.7)
+    assert best.beta == pytest.approx(0.715)
+
+
+@pytest.mark.parametrize(
+    ("loss", "n", "has_prior"),
+    [(lambda p: 1 + p, 2, False), (lambda p: p * 10.5, None, True), (lambda p: 0.995, 2, False)],
+)
+def test_a_prior_must_be_worth_it_at_the_second_try(loss, n, has_prior):
+    def whole(beta, component_prior=None):
+        return 1.0 if component_prior is None else loss(component_prior)
+
+    trials, best = tried([Temperature(TemperatureRange(1.0, 1.0)), ComponentPrior(PRIORS)], whole)
+    assert n is None or len(trials) == 1 + n
+    assert bool(best.prior) is has_prior
+
+
+def test_a_prior_is_looked_for_where_data_are_thin():
+    tunables = [Temperature(TemperatureRange(0.7, 0.7)), ComponentPrior(PRIORS)]
+    for smoothing, n in ((0.009, 1), (0.02, 3)):
+        record = Record()
+        tune(tunables, lambda values: Found(1 + ("component_prior" in values), smoothing), record)  # noqa: B023
+        assert len(record.trials) == n
+
+
+def test_exponents_are_looked_for_one_after_the_other():
+    asked = []
+
+    def loss(beta, exponents=(1.0, 1.0)):
+        first, second = (exponent * beta for exponent in exponents)
+        asked.append((first, second, beta))
+        return 1 + (first - 0.3) ** 2 + (second - 0.6) ** 2 + (beta - 0.85) ** 2
+
+    _, best = tried([Temperature(TemperatureRange(0.6, 0.6)), Exponents()], loss)
+    first, second, third = (np.array(asked[1:][n : n + 4]) for n in (0, 4, 8))
+    assert (first[:, 1:] == 0.6).all()
+    assert np.ptp(second[:, [0, 2]], axis=0).max() < 1e-12
+    assert np.ptp(third[:, :2], axis=0).max() < 1e-12
+    found = (*(exponent * best.beta for exponent in best.exponents), best.beta)
+    np.testing.assert_allclose(found, (0.3, 0.6, 0.85), atol=0.08)
+
+
+@pytest.mark.parametrize("shares", [["component_prior", "row_prior"], ["row_prior"]])
+def test_smaller_pseudo_counts_are_tried_one_after_the_other_and_the_better_one_stays(shares):
+    def loss(beta, component_prior=None, row_prior=1.0, leave_one_out=False):
+        if not leave_one_out:
+            return 9.0
+        return abs(np.log(component_prior / 0.005)) + abs(np.log(row_prior)) + 1
+
+    factors = {"component_prior": 0.25, "row_prior": 0.3}
+    usual = {"component_prior": 0.02, "row_prior": 1.0}
+    smaller = SmallerPseudoCounts([{name: factors[name]} for name in shares], usual, always=True)
+    trials, best = tried([Temperature(TemperatureRange(0.6, 0.6)), smaller], loss)
+    assert len(trials) == 1 + len(shares)
+    assert best.row_prior == (1.0 if len(shares) == 2 else 0.3)
+    assert (
+        tried([Temperature(RANGE), SmallerPseudoCounts([], usual, False)], loss)[1].stage == "beta"
+    )
+
+
+def test_a_search_that_was_cut_short_goes_on():
+    def loss(beta, component_prior=0.5):
+        return 1 + (beta - 0.8) ** 2 + component_prior
+
+    tunables = [Temperature(RANGE), ComponentPrior(PRIORS)]
+    whole, best = tried(tunables, loss)
+    for stop in range(1, len(whole)):
+        record, made = Record(), []
+
+        def cut(stop=stop, made=made, **values):
+            made.append(values)
+            if len(made) > stop:
+                raise KeyboardInterrupt
+            return loss(**values)
+
+        with pytest.raises(KeyboardInterrupt):
+            tried(tunables, cut, record=record)
+        record = pickle.loads(pickle.dumps(record))
+        again = []
+        trials, found = tried(
+            tunables, lambda again=again, **v: again.append(v) or loss(**v), record=record
+        )
+        assert (trials, found) == (whole, best)
+        assert record.best.validation == best.validation
+        assert len(again) == len(whole) - stop
