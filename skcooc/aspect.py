@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
+from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.merging import made_of
 from skcooc.em import Split, TemperatureRange, cooled
 from skcooc.em.legs import BURN_IN
-from skcooc.em.solvers import Relaxation
+from skcooc.em.solvers import SolverName
 from skcooc.equations import aspect_search as usual_values
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.predictive_aspects import PredictiveAspects
@@ -59,7 +59,7 @@ class AspectModel(CooccurrenceEstimator):
         critical value, on texts about .6, all aspects become the unigram. "auto" chooses it on
         observations held out inside ``fit``, by short fits around a guess, most of them with a
         quarter of the aspects, but at least 32. It then fits all observations; the first random
-        start goes on from the best short fit, but for ``cooling``.
+        start goes on from the best short fit, but for ``annealing``.
 
     tempering : {"joint", "likelihood"}, default="joint"
         What beta is the exponent of: P(z) P(x given z) P(y given z), or, as in the memo, only
@@ -86,7 +86,7 @@ class AspectModel(CooccurrenceEstimator):
         twice the number of components, after all else; it stays if it lowers the perplexity of the
         held-out observations by more than one per cent. ``leave_one_out_`` says so. A stream has
         what its first batch, or the sample of its blocks, prefers, which may be too few to prefer
-        it. It is not tried with ``cooling``.
+        it. It is not tried with ``annealing``.
 
     row_prior : float > 0 or "auto", default="auto"
         Only where observations leave themselves out: how many observations, distributed as P(z),
@@ -110,7 +110,7 @@ class AspectModel(CooccurrenceEstimator):
         plainly, so that ``transform`` of the rows fitted is not ``embedding_``. Not with
         ``early_stopping``, streams, blocks of rows, dask arrays or compact tables.
 
-    cooling : float > 1, float in (0, 1) or None, default=None
+    annealing : float > 1, float in (0, 1) or None, default=None
         Largest factor by which the inverse temperature changes at a time, while EM goes on;
         ``max_iter`` is for each temperature. Above 1, say 1.03, it rises from the critical value
         up to beta: EM begins with a single aspect, and at every temperature each may split in two,
@@ -147,12 +147,12 @@ class AspectModel(CooccurrenceEstimator):
     leave_one_out_ : bool
         Whether observations left themselves out.
     beta_ : float
-        Inverse temperature used; where ``cooling`` is below 1 and ``early_stopping=True``, that at
-        which the fall ended.
+        Inverse temperature used; where ``annealing < 1`` and ``early_stopping=True``, that at which
+        the fall ended.
     splits_ : list of Split
-        Only where ``cooling`` is above 1: ``beta``, the inverse temperature at which an aspect came
+        Only where ``annealing > 1``: ``beta``, the inverse temperature at which an aspect came
         apart, and ``parts``, the aspects in each part.
-    temperature_search_ : list of Trial
+    tuning_ : list of Trial
         The temperatures tried with ``n_components``, a quarter of the aspects but at least 32, or
         all where there are no more; that which these say is best, tried with all, where
         ``n_components`` is None; pseudo-counts at it; and temperatures at which observations leave
@@ -201,9 +201,9 @@ class AspectModel(CooccurrenceEstimator):
     leave_one_out: bool | Literal["auto"] = "auto"
     row_prior: float | Literal["auto"] = "auto"
     burstiness: float | Literal["auto"] | None = None
-    cooling: float | None = None
+    annealing: float | None = None
     max_iter: int = 500
-    relaxation: Relaxation = "momentum"
+    solver: SolverName = "momentum"
 
     n_components_: int = field(init=False)
     splits_: list[Split] = field(init=False)
@@ -216,7 +216,7 @@ class AspectModel(CooccurrenceEstimator):
         "leave_one_out": ["boolean", StrOptions({"auto"})],
         "row_prior": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "burstiness": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
-        "cooling": COOLING,
+        "annealing": ANNEALING,
     }
 
     @property
@@ -243,9 +243,9 @@ class AspectModel(CooccurrenceEstimator):
 
     def _plan(self) -> Plan:
         left_out = self._leaves_out()
-        if left_out and (self.cooling or 0) > 1:
+        if left_out and (self.annealing or 0) > 1:
             raise ValueError(
-                "leave_one_out=True has no aspects that split: it needs cooling < 1, or None."
+                "leave_one_out=True has no aspects that split: it needs annealing < 1, or None."
             )
         equations = self._equations({})
         plain = equations.aspects if isinstance(equations, PredictiveAspects) else equations
@@ -257,11 +257,11 @@ class AspectModel(CooccurrenceEstimator):
             warm_up=plain,
             tunables=self._tunables,
             variant=lambda values: (self._equations(values), self._warm_up(values)),
-            cooling=cooled(self.cooling, plain.critical_beta),
-            hands_on=plain.diluted if self.cooling is None else None,
+            annealing=cooled(self.annealing, plain.critical_beta),
+            hands_on=plain.diluted if self.annealing is None else None,
             bursts=self._concentration(),
-            divides=not left_out and self.cooling is None and self.burstiness is None,
-            alternates=self.beta == 1 and not (plain.component_prior or left_out or self.cooling),
+            divides=not left_out and self.annealing is None and self.burstiness is None,
+            alternates=self.beta == 1 and not (plain.component_prior or left_out or self.annealing),
         )
 
     def _tunables(self, X: Block, within: TemperatureRange) -> list[Tunable]:
@@ -279,7 +279,7 @@ class AspectModel(CooccurrenceEstimator):
         ]
         if self.component_prior == "auto":
             tunables.append(ComponentPrior(pseudo_counts(X, K), self.smoothing == "auto"))
-        if self.leave_one_out == "auto" and self.cooling is None:
+        if self.leave_one_out == "auto" and self.annealing is None:
             if usual_values.has_short_rows(X, K):
                 tunables.append(LeaveOneOut(self._temperatures(X, left_out=True), usual))
             tunables.append(smaller)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
+from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.base.merging import made_of
 from skcooc.em import Split, cooled
@@ -66,7 +66,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         Nothing proves that the objective falls: EM ends where it has not for ten iterations. New
         rows are assigned plainly, so that ``predict`` of the rows fitted can differ from
         ``labels_``. It needs ``hard=False``, ``axis="rows"``, ``object_weights="counts"`` and no
-        ``coarsening``; it has no clusters that split, and so needs ``cooling`` below 1, or None.
+        ``coarsening``; it has no clusters that split, and so needs ``annealing`` below 1, or None.
         Not with streams, blocks of rows or dask arrays.
 
     beta : float > 0 or "auto", default="auto"
@@ -80,7 +80,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         a cluster is multiplied by. For rows that sum to one it is beta itself; clusters never come
         apart where it is below 1, and on abstracts it is best between 5 and 7.
 
-    cooling : float > 1, float in (0, 1) or None, default=None
+    annealing : float > 1, float in (0, 1) or None, default=None
         Factor by which the inverse temperature changes while EM goes on. Above 1, EM starts at the
         critical temperature with a single cluster, and the inverse temperature is multiplied by
         this until it is beta. At every temperature each cluster may split in two, which ``splits_``
@@ -92,13 +92,13 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     coarsening : sequence of (N,) arrays of int or None, default=None
         Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
         multiscale optimisation. EM begins with the rows of a group tied to one posterior, and
-        reaches the single rows last. Cooling concerns the coarsest groups. For pixels see
+        reaches the single rows last. Annealing concerns the coarsest groups. For pixels see
         ``skcooc.image.grid_coarsening``.
 
     max_iter : int, default=200
         Largest number of EM iterations at each temperature and scale.
 
-    relaxation : float in (0, 2) or str, default=1.8
+    solver : float in (0, 2) or str, default=1.8
         Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
         ever longer steps as long as they lead down. A step that raises the free energy is undone.
         Hard clusterings take plain steps. 1.8 and "momentum" took 8 to 9 iterations on CLASSIC3
@@ -126,7 +126,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     embedding_ : (N, K) array
         P(c given x_i) of the rows fitted; a dask array where X was one.
     splits_ : list of Split
-        Only where ``cooling`` is above 1: ``beta``, the inverse temperature at which a cluster came
+        Only where ``annealing > 1``: ``beta``, the inverse temperature at which a cluster came
         apart, and ``parts``, the clusters in each part.
 
     References
@@ -153,7 +153,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     object_weights: Literal["counts", "equal"] = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
     leave_one_out: bool = False
-    cooling: float | None = None
+    annealing: float | None = None
     coarsening: Sequence[ArrayLike] | None = None
 
     n_clusters_: int = field(init=False)
@@ -168,7 +168,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         "object_weights": [StrOptions({"counts", "equal"})],
         "proportions": [StrOptions({"uniform", "estimated"})],
         "leave_one_out": ["boolean"],
-        "cooling": COOLING,
+        "annealing": ANNEALING,
         "coarsening": [list, tuple, None],
     }
 
@@ -205,8 +205,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             no_temperature if self.hard else lambda X: temperatures(plain, X),
             shape={name: getattr(self, name) for name in ("n_clusters", "axis", "leave_one_out")},
             largest_beta=plain.largest_beta,
-            cooling=cooled(self.cooling, plain.critical_beta),
-            hands_on=None if self.leave_one_out or self.cooling else plain.diluted,
+            annealing=cooled(self.annealing, plain.critical_beta),
+            hands_on=None if self.leave_one_out or self.annealing else plain.diluted,
             plain_steps=self.hard,
             coarsening=self.coarsening,
         )
@@ -228,11 +228,11 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
                 "coarsening ties rows with their observations: it needs object_weights='counts', "
                 "which is the same as 'equal' where all rows have equally many."
             )
-        if self.hard and self.cooling is not None:
-            raise ValueError("hard=True does not depend on the temperature: it needs cooling=None.")
-        if self.object_weights == "equal" and (self.cooling or 2) < 1:
+        if self.hard and self.annealing is not None:
+            raise ValueError("hard=True has no temperature: it needs annealing=None.")
+        if self.object_weights == "equal" and (self.annealing or 2) < 1:
             raise ValueError(
-                "cooling < 1 falls from maximum likelihood: it needs object_weights='counts'."
+                "annealing < 1 falls from maximum likelihood: it needs object_weights='counts'."
             )
 
     def _check_left_out(self) -> None:
@@ -244,7 +244,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
                     "leave_one_out=True takes the counts of single rows out of soft clusters: it "
                     f"needs {name}={value!r}."
                 )
-        if (self.cooling or 0) > 1:
+        if (self.annealing or 0) > 1:
             raise ValueError(
-                "leave_one_out=True has no clusters that split: it needs cooling < 1, or None."
+                "leave_one_out=True has no clusters that split: it needs annealing < 1, or None."
             )

@@ -73,7 +73,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         ``fit``: between .5 and 1, or, structured, on a logarithmic scale, as
         ``AsymmetricClustering`` does.
 
-    cooling : float in (0, 1) or None, default=None
+    annealing : float in (0, 1) or None, default=None
         Factor by which the inverse temperature falls while EM goes on, from 1 down to beta, and
         where ``early_stopping=True`` only as long as held-out observations are predicted better. It
         does not rise with clusters that split: two copies of one, each with the prior of its
@@ -90,7 +90,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         other models it took up to 1.6 times as many iterations on abstracts and messages, and
         predicted no better: perplexities were up to .1 per cent larger (K = 16, beta = 1).
 
-    relaxation : float in (0, 2) or str, default=1.8
+    solver : float in (0, 2) or str, default=1.8
         Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
         ever longer steps as long as they lead down. A step that lowers the bound is undone.
         Clusters that died stay dead. On a third of CLASSIC3 (8 topics, beta = 1, one start) 1.8
@@ -160,7 +160,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
     update_priors: bool = False
     posterior: Literal["auto", "factorial", "structured"] = "auto"
     inference: Literal["collapsed", "variational"] = "collapsed"
-    cooling: float | None = None
+    annealing: float | None = None
     tol: float = 1e-5
 
     n_components_: int = field(init=False)
@@ -175,7 +175,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         "update_priors": ["boolean"],
         "posterior": [StrOptions({"auto", "factorial", "structured"})],
         "inference": [StrOptions({"collapsed", "variational"})],
-        "cooling": [FALLING, None],
+        "annealing": [FALLING, None],
     }
 
     def _plan(self) -> Plan:
@@ -186,7 +186,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
             kind(self.n_components, self.n_clusters, *priors, self.update_priors),
             self._temperatures,
             shape=shape,
-            cooling=None if self.cooling is None else falling(self.cooling),
+            annealing=None if self.annealing is None else falling(self.annealing),
         )
 
     @property

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
+from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.em import TemperatureRange, of_the_start
-from skcooc.em.solvers import Relaxation
+from skcooc.em.solvers import SolverName
 from skcooc.equations.predictive_products import PredictiveProducts
 from skcooc.equations.product_aspects import ProductAspects
 from skcooc.fitting import Plan
@@ -53,7 +53,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         rows are folded in plainly, so that ``transform`` of the rows fitted is not ``embedding_``.
         Not with streams, blocks of rows or dask arrays.
 
-    cooling : float > 1, float in (0, 1) or None, default=None
+    annealing : float > 1, float in (0, 1) or None, default=None
         Factor by which an inverse temperature changes while EM goes on. Above 1, the aspect model
         with which EM starts is annealed: it begins at its critical temperature, with a single
         aspect, and splits on the way to where it always starts. Below 1, the inverse temperature of
@@ -109,9 +109,9 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     _: KW_ONLY
     tempering: Literal["joint", "likelihood"] = "likelihood"
     leave_one_out: bool = False
-    cooling: float | None = None
+    annealing: float | None = None
     max_iter: int = 500
-    relaxation: Relaxation = "momentum"
+    solver: SolverName = "momentum"
 
     n_row_components_: int = field(init=False)
     n_column_components_: int = field(init=False)
@@ -122,7 +122,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         "n_column_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "tempering": [StrOptions({"joint", "likelihood"})],
         "leave_one_out": ["boolean"],
-        "cooling": COOLING,
+        "annealing": ANNEALING,
     }
 
     @property
@@ -139,12 +139,12 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     def _plan(self) -> Plan:
         sizes = self.n_row_components, self.n_column_components
-        of_start, cooling = of_the_start(self.cooling)
+        of_start, annealing = of_the_start(self.annealing)
         plain = ProductAspects(*sizes, self.tempering, of_start)
         shaping = "n_row_components", "n_column_components", "leave_one_out"
         return Plan(
             PredictiveProducts(plain) if self.leave_one_out else plain,
             lambda X: TemperatureRange(0.5, 1.0),
             shape={name: getattr(self, name) for name in shaping},
-            cooling=cooling,
+            annealing=annealing,
         )

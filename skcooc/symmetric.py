@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BiclusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.base import CONSTRAINTS, COOLING, CooccurrenceEstimator, Size
+from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.em import TemperatureRange, of_the_start
 from skcooc.equations.class_bigrams import ClassBigrams
@@ -66,7 +66,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         logarithmic scale. Counts must be in units of observations, which need not be whole: rows
         divided by their sums are too small for any beta.
 
-    cooling : float > 1, float in (0, 1) or None, default=None
+    annealing : float > 1, float in (0, 1) or None, default=None
         Factor by which an inverse temperature changes while EM goes on. Above 1, the asymmetric
         clusterings of both sides, with which EM starts, are annealed: each begins at its critical
         temperature, with a single cluster, and splits on the way to where it always starts. The
@@ -83,7 +83,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     max_iter : int, default=200
         Largest number of EM iterations at each temperature and scale.
 
-    relaxation : float in (0, 2) or str, default=1.8
+    solver : float in (0, 2) or str, default=1.8
         Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
         ever longer steps as long as they lead down. A step that raises the free energy is undone.
         Hard clusterings take plain steps. On CLASSIC3 (16 clusters a side, beta = .3, three
@@ -147,7 +147,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     hard: bool = False
     tied: bool = False
     proportions: Literal["uniform", "estimated"] = "uniform"
-    cooling: float | None = None
+    annealing: float | None = None
     coarsening: Sequence[ArrayLike] | None = None
 
     n_row_clusters_: int = field(init=False)
@@ -160,7 +160,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         "hard": ["boolean"],
         "tied": ["boolean"],
         "proportions": [StrOptions({"uniform", "estimated"})],
-        "cooling": COOLING,
+        "annealing": ANNEALING,
         "coarsening": [list, tuple, None],
     }
 
@@ -211,9 +211,9 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     def _plan(self) -> Plan:
         check_proportions(self.hard, self.proportions)
         sizes = self.n_row_clusters, self.n_column_clusters
-        if self.hard and self.cooling is not None:
-            raise ValueError("hard=True does not depend on the temperature: it needs cooling=None.")
-        of_start, cooling = of_the_start(self.cooling)
+        if self.hard and self.annealing is not None:
+            raise ValueError("hard=True has no temperature: it needs annealing=None.")
+        of_start, annealing = of_the_start(self.annealing)
         model = CoClusters(*sizes, self.hard, self.proportions, of_start)
         if self.tied:
             self._check_tied()
@@ -225,8 +225,8 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             ClassBigrams(self.n_row_clusters) if self.tied else model,
             no_temperature if self.hard else within,
             shape=dict(zip(("n_row_clusters", "n_column_clusters"), sizes, strict=True)),
-            cooling=cooling,
-            hands_on=model.diluted if self.cooling is None else None,
+            annealing=annealing,
+            hands_on=model.diluted if self.annealing is None else None,
             plain_steps=self.hard,
             check=self._check_square,
             coarsening=self.coarsening,

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import CONSTRAINTS, TriadEstimator
 from skcooc.em import TemperatureRange
 from skcooc.em.legs import BURN_IN
-from skcooc.em.solvers import Relaxation
+from skcooc.em.solvers import SolverName
 from skcooc.equations.triadic_aspects import TriadicAspects
 from skcooc.fitting import Plan
 from skcooc.fitting.tunables import ComponentPrior, Exponents, Temperature, pseudo_counts
@@ -126,7 +126,7 @@ class TriadicAspectModel(TriadEstimator):
     exponents: Pair | Literal["auto"] = "auto"
     component_prior: float | Literal["auto"] = "auto"
     max_iter: int = 500
-    relaxation: Relaxation = "momentum"
+    solver: SolverName = "momentum"
 
     n_components_: int = field(init=False)
 

@@ -152,14 +152,14 @@ def every_case(X, weights):
 
 
 def other_forms(X):
-    """What the cases have not: scales, cooling on them, one clustering of both sides."""
+    """What the cases have not: scales, annealing on them, one clustering of both sides."""
     scales = [np.arange(60) // 2, np.arange(60) // 6]
     rows, both = skcooc.AsymmetricClustering, skcooc.SymmetricClustering
     forms = [
         rows(3, beta=0.2, coarsening=scales),
-        rows(3, coarsening=scales, cooling=1.4, n_init=2, n_jobs=2),
-        rows(3, beta=0.3, coarsening=scales, cooling=1.4, early_stopping=True),
-        rows(3, cooling=1.3, hard=False, n_init=2),
+        rows(3, coarsening=scales, annealing=1.4, n_init=2, n_jobs=2),
+        rows(3, beta=0.3, coarsening=scales, annealing=1.4, early_stopping=True),
+        rows(3, annealing=1.3, hard=False, n_init=2),
         both(3, 3, coarsening=scales),
         both(3, 3, coarsening=scales, early_stopping=True),
         skcooc.ClusterAbstraction(4, tree="annealed", abstraction="object", early_stopping=True),
@@ -215,7 +215,7 @@ def on_workers(X):
     cases = [
         skcooc.AspectModel(3),
         skcooc.AspectModel(3, beta=0.9, component_prior=0.0, n_init=2),
-        skcooc.AsymmetricClustering(3, beta=0.3, cooling=1.5),
+        skcooc.AsymmetricClustering(3, beta=0.3, annealing=1.5),
         skcooc.AsymmetricClustering(3, axis="columns", beta=0.3),
         skcooc.SymmetricClustering(3, 3),
         skcooc.ClusterAbstraction(3),

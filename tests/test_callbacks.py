@@ -39,7 +39,7 @@ OTHERS = [
     AspectModel(3, n_init=3),
     AspectModel(3, beta=0.8, early_stopping=True, n_init=2, n_jobs=2),
     AsymmetricClustering(3, beta=0.4, coarsening=COARSENING),
-    AsymmetricClustering(4, beta=0.6, coarsening=COARSENING, cooling=1.3, relaxation="momentum"),
+    AsymmetricClustering(4, beta=0.6, coarsening=COARSENING, annealing=1.3, solver="momentum"),
     ClusterAbstraction(4, beta=0.4, tree="annealed", abstraction="object", object_iter=3),
     SymmetricClustering(3, 2, beta=0.8, coarsening=COARSENING),
 ]
@@ -81,7 +81,7 @@ def assert_same(one, two):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
     for name in ("beta_", "smoothing_", "objective_", "n_iter_", "converged_"):
         assert getattr(one, name) == getattr(two, name)
-    assert repr(one.temperature_search_) == repr(two.temperature_search_)
+    assert repr(one.tuning_) == repr(two.tuning_)
     assert getattr(one, "splits_", None) == getattr(two, "splits_", None)
     records = ([repr(record[:-1]) for record in model.history_] for model in (one, two))
     assert len(set(map(tuple, records))) == 1
@@ -96,18 +96,18 @@ def test_a_fit_goes_on_as_if_nothing_had_happened(estimator, tmp_path):
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 17, 39, 40])
-@pytest.mark.parametrize("relaxation", ["momentum", 1.8, 1.0])
-def test_at_any_iteration(relaxation, at, tmp_path):
-    estimator = AspectModel(3, beta=0.9, relaxation=relaxation, max_iter=40, tol=0, random_state=0)
+@pytest.mark.parametrize("solver", ["momentum", 1.8, 1.0])
+def test_at_any_iteration(solver, at, tmp_path):
+    estimator = AspectModel(3, beta=0.9, solver=solver, max_iter=40, tol=0, random_state=0)
     half = interrupted(clone(estimator), X, tmp_path / "model", at)
     assert half.transform(X).shape == (80, 3)
     assert_same(half.fit(X), clone(estimator).fit(X))
 
 
-@pytest.mark.parametrize("relaxation", ["momentum", 1.8])
-def test_speed_that_is_forgotten_is_found_out(relaxation, tmp_path, monkeypatch):
+@pytest.mark.parametrize("solver", ["momentum", 1.8])
+def test_speed_that_is_forgotten_is_found_out(solver, tmp_path, monkeypatch):
     """A broken twin: the parameters are kept, but not what makes steps longer."""
-    estimator = AspectModel(3, beta=0.9, relaxation=relaxation, max_iter=40, tol=0, random_state=0)
+    estimator = AspectModel(3, beta=0.9, solver=solver, max_iter=40, tol=0, random_state=0)
     whole = clone(estimator).fit(X)
     monkeypatch.setattr(
         Run, "copy", lambda run: replace(run, solver=OverRelaxation(1.0), history=[*run.history])
@@ -123,7 +123,7 @@ def test_warm_starts_go_on_too_and_what_ended_is_over(tmp_path):
     whole = pickle.loads(pickle.dumps(begun)).set_params(**warm).fit(X)
     half = interrupted(begun.set_params(**warm), X, tmp_path / "model", at=11)
     assert_same(half.fit(X), whole)
-    assert half.temperature_search_
+    assert half.tuning_
     estimator = AspectModel(3, beta=0.9, max_iter=10, warm_start=True, random_state=0)
     half = interrupted(clone(estimator), X, tmp_path / "model", at=5)
     one, two = half.fit(X), clone(estimator).fit(X)
@@ -140,7 +140,7 @@ def test_the_seeds_of_a_generator_are_kept(tmp_path):
 def test_a_fit_goes_on_only_as_it_was(tmp_path):
     model = AspectModel(3, max_iter=10, random_state=0)
     half = interrupted(model, X, tmp_path / "model", at=5).set_params(n_jobs=2, random_state=3)
-    for changed in ({"beta": 0.5}, {"max_iter": 20}, {"relaxation": 1.0}):
+    for changed in ({"beta": 0.5}, {"max_iter": 20}, {"solver": 1.0}):
         with pytest.raises(ValueError, match=f"other values of {next(iter(changed))}. Set warm"):
             clone_with_state(half).set_params(**changed).fit(X)
     for other in (X[::-1], 2 * X):
@@ -164,7 +164,7 @@ def test_a_search_goes_on_from_any_probe_as_it_was(tmp_path):
 
     estimator = AspectModel(3, max_iter=10, random_state=0)
     whole = clone(estimator).fit(X)
-    for at in range(1, len(whole.temperature_search_) + 1):
+    for at in range(1, len(whole.tuning_) + 1):
         model = clone(estimator)
         model.set_callbacks(Checkpoint(tmp_path / "model"), InTheSearch(at))
         with pytest.raises(KeyboardInterrupt):

@@ -161,7 +161,7 @@ def test_a_fit_goes_on_and_its_rows_can_be_folded_in(table):
 def test_the_temperature_is_found_on_a_sample(table, monkeypatch):
     monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 30)
     model = AspectModel(3, **SHORT).fit(table)
-    assert model.temperature_search_
+    assert model.tuning_
     assert model.embedding_.shape == (120, 3)
 
 

@@ -196,12 +196,12 @@ def test_warm_start_goes_on(estimator):
 def test_warm_starts_keep_only_what_was_found(estimator):
     warm = {"warm_start": True, "n_init": 1, "early_stopping": False}
     model = fitted(estimator, beta=1.0, **warm)
-    assert not model.temperature_search_
+    assert not model.tuning_
     model.set_params(beta="auto").fit(X)
-    searched = model.temperature_search_
+    searched = model.tuning_
     assert model.beta_ in [probe.beta for probe in searched]
     model.fit(X)
-    assert model.temperature_search_ is searched
+    assert model.tuning_ is searched
     single = model.fit(X.astype(np.float32))
     assert single.components_.dtype == single.embedding_.dtype == np.float32
 
@@ -221,7 +221,7 @@ def test_no_smoothing_still_finds_a_temperature(estimator):
     sparse = planted(n_observations=1500, n_columns=300).X
     model = fitted(estimator, sparse, smoothing=0.0, beta="auto")
     assert model.smoothing_ == 0
-    assert all(np.isfinite(probe.validation.perplexity) for probe in model.temperature_search_)
+    assert all(np.isfinite(probe.validation.perplexity) for probe in model.tuning_)
 
 
 @averages_too
@@ -330,7 +330,7 @@ def test_the_wrong_width_is_refused(estimator):
     ("name", "value"),
     [
         ("beta", 0.0), ("beta", 1.1), ("beta", "hot"), ("max_iter", 0), ("tol", -1.0),
-        ("n_init", 0), ("relaxation", 2.0), ("smoothing", 1.0), ("smoothing", "none"),
+        ("n_init", 0), ("solver", 2.0), ("smoothing", 1.0), ("smoothing", "none"),
         ("validation_fraction", 1.0), ("early_stopping", "yes"), ("random_state", "seed"),
         ("size", 0), ("size", 2.5),
     ],

@@ -39,11 +39,11 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
 ]
 ESTIMATORS = [
-    AspectModel(3, beta=0.9, component_prior=0.01, tempering="likelihood", relaxation=1.8, **SHORT),
+    AspectModel(3, beta=0.9, component_prior=0.01, tempering="likelihood", solver=1.8, **SHORT),
     AspectModel(3, beta=0.9, leave_one_out=True, **SHORT),
     AsymmetricClustering(3, beta=0.2, proportions="estimated", **SHORT),
     AsymmetricClustering(3, beta=0.1, axis="columns", n_init=2, **SHORT),
-    AsymmetricClustering(3, beta=0.2, cooling=4.0, max_iter=3, tol=1e-2, random_state=0),
+    AsymmetricClustering(3, beta=0.2, annealing=4.0, max_iter=3, tol=1e-2, random_state=0),
     AsymmetricClustering(3, hard=True, **SHORT),
     SymmetricClustering(3, 4, beta=0.1, **SHORT),
     ClusterAbstraction(4, beta=0.2, abstraction="object", **SHORT),
@@ -119,8 +119,8 @@ def test_the_temperature_is_found_on_a_sample(workers, monkeypatch):
     assert far.component_prior_ == near.component_prior_
     monkeypatch.setattr("skcooc.tables.reading.SAMPLE_ROWS", 60)
     part = clone(estimator).fit(in_blocks(X, 100))
-    assert part.beta_ in [probe.beta for probe in part.temperature_search_]
-    assert part.temperature_search_ != far.temperature_search_
+    assert part.beta_ in [probe.beta for probe in part.tuning_]
+    assert part.tuning_ != far.tuning_
     assert part.objective_ == pytest.approx(far.objective_, rel=0.2)  # of all rows
 
 

@@ -72,7 +72,7 @@ def test_the_temperature_is_that_of_the_mean():
     X = HARD
     mean = average(AspectModel(6, max_iter=40), 3).fit(X)
     first = mean.estimators_[0]
-    (probe,) = (trial for trial in mean.temperature_search_ if trial.chosen)
+    (probe,) = (trial for trial in mean.tuning_ if trial.chosen)
     assert mean.beta_ == probe.beta == first.beta_
     assert first.component_prior_ == probe.prior > 0
     assert mean.smoothing_ == probe.validation.smoothing
@@ -93,7 +93,7 @@ def test_smoothing_is_estimated_where_members_hold_something_out():
     stopping = average(clone(ASPECTS).set_params(beta=1.0, early_stopping=True)).fit(sparse)
     assert stopping.smoothing_ > 1e-2
     assert stopping.beta_ == 1
-    assert stopping.temperature_search_ == []
+    assert stopping.tuning_ == []
     assert average(clone(ASPECTS).set_params(beta=0.9)).fit(sparse).smoothing_ == 1e-3
     assert average(clone(ASPECTS).set_params(smoothing=0.2)).fit(sparse).smoothing_ == 0.2
 

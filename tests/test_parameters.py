@@ -26,8 +26,8 @@ from skcooc.protocol import Array
 from tests.cases import CLASSES, META
 
 DIFFERENT = {
-    "AspectModel": {"max_iter": 500, "relaxation": "momentum"},
-    "ProductSpaceMixture": {"max_iter": 500, "relaxation": "momentum"},
+    "AspectModel": {"max_iter": 500, "solver": "momentum"},
+    "ProductSpaceMixture": {"max_iter": 500, "solver": "momentum"},
     "ClusteringProjection": {"tol": 1e-5},
 }
 """Defaults with a reason of their own, which their documentation gives."""

@@ -30,7 +30,7 @@ def test_trials_are_those_of_a_fit():
     short, within = estimator._probes(X)
     model = estimator.fit(X)
     assert within.low < model.beta_ < within.high
-    (trial,) = (trial for trial in model.temperature_search_ if trial.stage == "beta")
+    (trial,) = (trial for trial in model.tuning_ if trial.stage == "beta")
     assert short(trial.values).validation == trial.validation
     assert trial.beta == model.beta_
     estimator = clone(estimator)

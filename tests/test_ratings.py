@@ -38,7 +38,7 @@ def distance(model, stars):
 
 
 def test_em_weights_each_dyad_by_its_rating():
-    model = AspectModel(2, beta=1.0, relaxation=1.0, tol=0, max_iter=1000, random_state=0)
+    model = AspectModel(2, beta=1.0, solver=1.0, tol=0, max_iter=1000, random_state=0)
     model.fit(RATED)
     assert distance(model, STARS) < 1e-6
     assert distance(model, np.ones(400)) > 1e-2  # the twin that does not look at the ratings

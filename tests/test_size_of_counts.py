@@ -56,7 +56,7 @@ def test_too_large_counts_are_refused_wherever_they_are_given(value, tmp_path):
     np.testing.assert_array_equal(model.components_, before)
 
 
-@pytest.mark.parametrize("estimator", [AsymmetricClustering(), AspectModel(2, cooling=1.2)])
+@pytest.mark.parametrize("estimator", [AsymmetricClustering(), AspectModel(2, annealing=1.2)])
 def test_sums_of_next_to_nothing_or_of_too_much_are_refused(estimator):
     for counts in (np.eye(4, 3) * 1e38, np.eye(4, 3) * 5e-324, np.eye(4, 3) * 2.0**52):
         with pytest.raises(ValueError, match=REFUSED):

@@ -27,13 +27,13 @@ X = planted(n_observations=4000).X.astype(float)
 OPTIONS = {"tol": 0, "random_state": 0, "warm_start": True}
 MODELS = [
     AspectModel(3, beta=0.9),
-    AspectModel(3, beta=0.9, relaxation=1.8),
-    AspectModel(3, beta=1.0, relaxation="alternating"),
-    AspectModel(3, beta=0.7, cooling=0.8),
+    AspectModel(3, beta=0.9, solver=1.8),
+    AspectModel(3, beta=1.0, solver="alternating"),
+    AspectModel(3, beta=0.7, annealing=0.8),
     AspectModel(3, beta=0.7, leave_one_out=True),
     ProductSpaceMixture(3, 3, beta=0.9),
     AsymmetricClustering(3, beta=0.3),
-    AsymmetricClustering(3, beta=0.3, relaxation="momentum"),
+    AsymmetricClustering(3, beta=0.3, solver="momentum"),
     SymmetricClustering(3, 3, beta=0.7),
     ClusterAbstraction(3, beta=0.4, abstraction="constant"),
     ClusteringProjection(3, 4, beta=0.3),
@@ -76,7 +76,7 @@ def settled(model):
 
 
 def test_what_is_not_kept_is_found_out(monkeypatch):
-    model = AspectModel(3, beta=0.9, relaxation=1.8)
+    model = AspectModel(3, beta=0.9, solver=1.8)
     half, whole = fitted(model, 10), fitted(model, 20)
     with pytest.raises(AssertionError):
         assert_same(again(settled(fitted(model, 10))), whole)
@@ -91,7 +91,7 @@ OTHERS = [
     {"table": X[:50]},
     {"table": X.astype(np.float32)},
     {"beta": 0.8},
-    {"relaxation": 1.5},
+    {"solver": 1.5},
     {"tempering": "likelihood"},
 ]
 
@@ -109,13 +109,13 @@ def test_a_batch_is_other_data():
     assert_same(again(one.partial_fit(X[:20])), again(two.partial_fit(X[:20])))
 
 
-@pytest.mark.parametrize("relaxation", ["momentum", "alternating", 1.8])
-def test_data_that_look_the_same_do_no_harm(relaxation):
+@pytest.mark.parametrize("solver", ["momentum", "alternating", 1.8])
+def test_data_that_look_the_same_do_no_harm(solver):
     """Sums of rows and columns are the same: the first steps are wrong, and none after them."""
     table, swapped = X.toarray() + 1, np.zeros(X.shape)
     swapped[:20, :20] = np.outer(*[1 - 2 * (np.arange(20) % 2)] * 2)
     other = table + swapped
-    model = AspectModel(3, beta=1.0, relaxation=relaxation, tol=0, max_iter=10, random_state=0)
+    model = AspectModel(3, beta=1.0, solver=solver, tol=0, max_iter=10, random_state=0)
     end = clone(model).set_params(warm_start=True).fit(table).set_params(max_iter=300, tol=1e-9)
     end.fit(other)
     energies = np.array([record.free_energy for record in end.history_])
@@ -127,9 +127,9 @@ def test_data_that_look_the_same_do_no_harm(relaxation):
 SIZES = [("momentum", 2, 1), (1.8, 2, 2), (1.0, 1, 0)]
 
 
-@pytest.mark.parametrize(("relaxation", "n_rows", "n_columns"), SIZES)
-def test_what_is_kept_is_small(relaxation, n_rows, n_columns):
-    model = AspectModel(30, beta=0.9, relaxation=relaxation)
+@pytest.mark.parametrize(("solver", "n_rows", "n_columns"), SIZES)
+def test_what_is_kept_is_small(solver, n_rows, n_columns):
+    model = AspectModel(30, beta=0.9, solver=solver)
     warm, cold = (fitted(model, 10, warm_start=kept) for kept in (True, False))
     more = len(pickle.dumps(warm)) - len(pickle.dumps(cold))
     kept = n_rows * warm.embedding_.nbytes + n_columns * warm.components_.nbytes

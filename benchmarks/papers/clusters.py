@@ -101,13 +101,13 @@ def multiscale(options: argparse.Namespace) -> Iterator[Row]:
     X, labels = mosaic()
     groups = grid_coarsening((SITES, SITES))
     yield {"what": f"{X.nnz} non-zeros, {X.sum() / X.shape[0]:.0f} observations a site"}
-    for cooling in (1.1, None):
+    for annealing in (1.1, None):
         for beta in (0.018, 0.05):
             for seed in range(options.seeds):
-                model = {"beta": beta, "cooling": cooling, "random_state": seed}
+                model = {"beta": beta, "annealing": annealing, "random_state": seed}
                 single, tied = (_timed(X, labels, g, model) for g in (None, groups))
                 yield {
-                    "start": "random" if cooling is None else "annealed",
+                    "start": "random" if annealing is None else "annealed",
                     "beta": beta,
                     "seed": seed,
                     "single, s": single["seconds"],

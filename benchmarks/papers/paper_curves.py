@@ -98,7 +98,7 @@ def curves(panel: Panel, beta: float, K: int, max_iter: int, split: Sequence[sp.
         return HeldOutCurve(lambda Z, B: perplexity(X, Z, B, background=b, smoothing=SMOOTHING))
 
     parts = {name: callback(X) for name, X in zip(("training", "test"), split, strict=True)}
-    rest = {"max_iter": max_iter, "tol": 0.0, "relaxation": 1.0, "random_state": 0}
+    rest = {"max_iter": max_iter, "tol": 0.0, "solver": 1.0, "random_state": 0}
     model = MODELS[panel.model](K).set_params(beta=beta, **rest)
     model.set_callbacks(*parts.values()).fit(split[0])
     return {

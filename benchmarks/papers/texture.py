@@ -132,17 +132,17 @@ def compared(
 def multiscale(options: argparse.Namespace) -> Iterator[Row]:
     """With and without tied sites."""
     patterns = list(map(ranks, corpora.textures().values()))
-    for cooling in (None, 1.1):
+    for annealing in (None, 1.1):
         for seed in seeds(options)[:3]:
             mosaic = layout(patterns, N_TEXTURES, 256, seed)
             features = GaborHistograms(step=2)
             X = features.fit_transform(mosaic.image)
             groups = grid_coarsening(features.grid(mosaic.image.shape))
             (single, energy), (tied, tied_energy) = (
-                timed_fit(X, coarsening, cooling, seed) for coarsening in (None, groups)
+                timed_fit(X, coarsening, annealing, seed) for coarsening in (None, groups)
             )
             yield {
-                "start": "random" if cooling is None else "annealed",
+                "start": "random" if annealing is None else "annealed",
                 "seed": seed,
                 "single, s": single,
                 "multiscale, s": tied,
@@ -152,10 +152,10 @@ def multiscale(options: argparse.Namespace) -> Iterator[Row]:
 
 
 def timed_fit(
-    X: Any, coarsening: Sequence[np.ndarray] | None, cooling: float | None, seed: int
+    X: Any, coarsening: Sequence[np.ndarray] | None, annealing: float | None, seed: int
 ) -> tuple[float, float]:
     """Seconds of processor time, and the free energy at the end."""
-    model = AsymmetricClustering(N_TEXTURES, beta=0.15, cooling=cooling, random_state=seed)
+    model = AsymmetricClustering(N_TEXTURES, beta=0.15, annealing=annealing, random_state=seed)
     began = time.process_time()
     model.set_params(coarsening=coarsening).fit(X)
     return time.process_time() - began, model.objective_

@@ -33,15 +33,15 @@ from skcooc.model_selection import split_observations
 WAYS: dict[str, dict[str, Any]] = {
     "random": {},
     "best of five": {"n_init": 5},
-    "rising": {"cooling": 1.03},
-    "falling": {"cooling": 0.95},
-    "tempered EM": {"cooling": 0.95, "beta": 0.5, "early_stopping": True},
+    "rising": {"annealing": 1.03},
+    "falling": {"annealing": 0.95},
+    "tempered EM": {"annealing": 0.95, "beta": 0.5, "early_stopping": True},
 }
 CLUSTER_WAYS: dict[str, dict[str, Any]] = {
     "random": {},
     "best of five": {"n_init": 5},
-    "rising": {"cooling": 1.1},
-    "falling": {"cooling": 0.8},
+    "rising": {"annealing": 1.1},
+    "falling": {"annealing": 0.8},
 }
 MODELS: dict[str, Callable[..., Any]] = {
     "AspectModel": lambda K, **options: AspectModel(K, **options),
@@ -103,7 +103,7 @@ def warm_up(options: argparse.Namespace) -> None:
     """Compile the loops, before anything is timed."""
     X = np.random.default_rng(0).poisson(1.0, (60, 40)).astype(np.float32)
     for size in {size * times for size in options.components for times in (1, 2)}:
-        AspectModel(size, beta=0.9, cooling=1.1, max_iter=2, n_jobs=1).fit(X)
+        AspectModel(size, beta=0.9, annealing=1.1, max_iter=2, n_jobs=1).fit(X)
 
 
 def summary(rows: list[Row]) -> list[Row]:

@@ -71,7 +71,7 @@ TABLES: dict[str, Callable[[], Iterator[Task]]] = {
     "clustering-projection, newsgroups": lambda: new_documents("newsgroups4"),
     "clustering-projection, Reuters": lambda: new_documents("reuters5"),
     "clusters; trees on folds": folds,
-    "trees, bursts and cooling, Cranfield": lambda: splits(corpora.cranfield().X, 3),
+    "trees, bursts and annealing, Cranfield": lambda: splits(corpora.cranfield().X, 3),
     "trees and bursts, CLASSIC3": lambda: splits(corpora.classic3().X, 3),
     "bursts, pairs": lambda: splits(corpora.brown_pairs().X, 3),
     "bursts, Reuters": lambda: splits(corpora.reuters5().X, 3),

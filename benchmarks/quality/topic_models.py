@@ -157,7 +157,7 @@ def aspects(X: Any, n_components: int, n_jobs: int, seed: int, **parameters: Any
 
 def untempered(X: Any, n_components: int, n_jobs: int, seed: int) -> AspectModel:
     """PLSA as in the paper: until the improvement is less than .01 %."""
-    return aspects(X, n_components, n_jobs, seed, beta=1.0, relaxation=1.0, tol=1e-4)
+    return aspects(X, n_components, n_jobs, seed, beta=1.0, solver=1.0, tol=1e-4)
 
 
 def dirichlet(X: Any, n_components: int, n_jobs: int, seed: int, *, eta: float) -> Any:

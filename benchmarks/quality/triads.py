@@ -64,7 +64,7 @@ def seconds(options: argparse.Namespace) -> Iterator[Row]:
         observed = DATA[data]()
         observed = observed.reweighted(np.ones(len(observed), SINGLE))
         for K in options.components:
-            fixed = {"n_components": K, "beta": 0.9, "relaxation": 1.0, "tol": 0, "random_state": 0}
+            fixed = {"n_components": K, "beta": 0.9, "solver": 1.0, "tol": 0, "random_state": 0}
             tables = {name: observed.dyads(*ways) for name, ways in WAYS.items()}
             models = {f"two, {name}": (AspectModel(**fixed), X) for name, X in tables.items()}
             models["three"] = TriadicAspectModel(**fixed), observed

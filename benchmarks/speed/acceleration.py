@@ -19,9 +19,9 @@ import numpy as np
 from benchmarks import corpora, reporting
 from skcooc.counts import CSRCounts
 from skcooc.counts.threads import threads
-from skcooc.em import SOLVERS, Leg, State, fit, solver
+from skcooc.em import SOLVERS, Leg, State, fit, make_solver
 from skcooc.em.legs import BURN_IN
-from skcooc.em.solvers import Relaxation
+from skcooc.em.solvers import SolverName
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.row_clusters import RowClusters
 
@@ -49,14 +49,14 @@ def started(case: str, X: CSRCounts, n_components: int, seed: int) -> tuple[Any,
         model = RowClusters(n_components)
         return model, State(*model.start(X, rng))
     aspects = Aspects(n_components)
-    begun = fit([to_the_end(aspects, X, 1.0, BURN_IN)], rng, solver(1.0))
+    begun = fit([to_the_end(aspects, X, 1.0, BURN_IN)], rng, make_solver(1.0))
     return aspects, State(begun.params, begun.rows)
 
 
-def run(model: Any, X: CSRCounts, start: State, beta: float, eta: Relaxation, n_iter: int) -> Run:
+def run(model: Any, X: CSRCounts, start: State, beta: float, eta: SolverName, n_iter: int) -> Run:
     """The free energies of a run, and when they were reached."""
     leg, rng = to_the_end(model, X, beta, n_iter), np.random.default_rng(0)
-    history = fit([leg], rng, solver(eta), start=start).history
+    history = fit([leg], rng, make_solver(eta), start=start).history
     energies = np.array([record.free_energy for record in history])
     return energies, np.cumsum([record.seconds for record in history])
 
@@ -85,10 +85,10 @@ def measures(run: Run, level: float, least: float) -> dict[str, float]:
     }
 
 
-def suited(etas: list[Relaxation], case: str, beta: float) -> list[Relaxation]:
+def suited(etas: list[SolverName], case: str, beta: float) -> list[SolverName]:
     """Those that the case allows: rows and columns in turn are for aspects at beta = 1."""
     plain = (case, beta) == ("aspects", 1.0)
-    return [eta for eta in etas if plain or "alternation" not in solver(eta).needs]
+    return [eta for eta in etas if plain or "alternation" not in make_solver(eta).needs]
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
@@ -99,7 +99,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
             X = CSRCounts(table).spread(options.jobs, map)
             for case, beta in (("aspects", 0.8), ("aspects", 1.0), ("clusters", 0.1)):
                 etas = suited(options.etas, case, beta)
-                results: dict[Relaxation, list[dict[str, float]]] = {eta: [] for eta in etas}
+                results: dict[SolverName, list[dict[str, float]]] = {eta: [] for eta in etas}
                 for seed in range(options.seeds):
                     model, start = started(case, X, options.components, seed)
                     arguments = model, X, start, beta
@@ -114,9 +114,9 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
                     yield {"data": data, "model": case, "beta": beta, "eta": eta} | means
 
 
-def step(text: str) -> Relaxation:
-    """A value of ``relaxation``, as it is given to the command."""
-    return cast(Relaxation, text if text in SOLVERS else float(text))
+def step(text: str) -> SolverName:
+    """A value of ``solver``, as it is given to the command."""
+    return cast(SolverName, text if text in SOLVERS else float(text))
 
 
 def main() -> None:

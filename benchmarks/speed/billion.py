@@ -118,7 +118,7 @@ def fit(table: CompactTable, seconds: float, settings: dict[str, Any]) -> dict[s
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Write the table, or open it, and fit it."""
     settings: dict[str, Any] = {"n_components": options.components, "beta": options.beta}
-    settings |= {"n_jobs": options.threads, "relaxation": options.relaxation, "random_state": 0}
+    settings |= {"n_jobs": options.threads, "solver": options.solver, "random_state": 0}
     small = make_cooccurrences(random_state=0).X.astype(np.float32)
     AspectModel(**settings | {"max_iter": 12}).fit(small)  # compiles
     table, seconds = written(options.folder, options.millions)
@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return row | {"iterations of a part": needed, "hours of a fit": hours}
 
 
-def relaxation(text: str) -> float | str:
+def solver(text: str) -> float | str:
     """A number, or "momentum"."""
     return text if text == "momentum" else float(text)
 
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60, help="of the fit; 0 only writes")
     parser.add_argument("--components", type=int, default=50)
     parser.add_argument("--beta", type=float, default=0.8)
-    parser.add_argument("--relaxation", type=relaxation, default="momentum", help="1: plain EM")
+    parser.add_argument("--solver", type=solver, default="momentum", help="1: plain EM")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--part", type=float, default=10, help="millions, fitted to the end")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))

@@ -24,7 +24,7 @@ from skcooc import delayed_rows
 from skcooc.counts import CSRCounts
 from skcooc.counts.dask import load
 from skcooc.counts.threads import threads
-from skcooc.em import Fit, Leg, fit, solver
+from skcooc.em import Fit, Leg, fit, make_solver
 from skcooc.equations.aspects import Aspects
 
 BETA = 0.9
@@ -35,7 +35,7 @@ SIZES = {1: 20_000, 5: 50_000, 50: 100_000}  # millions of non-zeros, about, and
 def fitted(counts: Any, n_components: int, n_iter: int) -> Fit:
     """The same iterations for any counts."""
     leg = Leg(Aspects(n_components), counts, BETA, n_iter, tol=-np.inf)
-    return fit([leg], np.random.default_rng(0), solver("momentum"))
+    return fit([leg], np.random.default_rng(0), make_solver("momentum"))
 
 
 def blocks_of(millions: int, n_columns: int, n_blocks: int) -> list[Any]:

@@ -67,7 +67,7 @@ from skcooc import AspectModel
 warnings.simplefilter("ignore", ConvergenceWarning)
 curves = {}
 for beta in (1.0, 0.9, 0.8, 0.7, 0.6):
-    model = AspectModel(64, beta=beta, relaxation=1.0, max_iter=100, tol=0, random_state=0)
+    model = AspectModel(64, beta=beta, solver=1.0, max_iter=100, tol=0, random_state=0)
     curves[beta] = Curves()
     model.set_callbacks(curves[beta]).fit(train)
     held_out = curves[beta].held_out

@@ -20,13 +20,13 @@ data = make_cooccurrences(
 print(data.X.shape, int(data.X.sum()))
 
 # %%
-# ``cooling=1.1`` raises the inverse temperature by a tenth at a time, from the critical one at
+# ``annealing=1.1`` raises the inverse temperature by a tenth at a time, from the critical one at
 # which the first split occurs, to the one that predicts held-out observations best.
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering
 
-model = AsymmetricClustering(8, cooling=1.1, random_state=0).fit(data.X)
+model = AsymmetricClustering(8, annealing=1.1, random_state=0).fit(data.X)
 for split in model.splits_:
     print(f"beta {split.beta:.3f}: {' | '.join(str(part) for part in split.parts)}")
 print(f"agreement with the planted clusters: {adjusted_rand_score(data.labels, model.labels_):.2f}")

@@ -1,7 +1,7 @@
 """What the estimators share."""
 
 from skcooc.base.estimator import CooccurrenceEstimator
-from skcooc.base.parameters import CONSTRAINTS, COOLING, FALLING, Size
+from skcooc.base.parameters import ANNEALING, CONSTRAINTS, FALLING, Size
 from skcooc.base.triads import TriadEstimator
 
-__all__ = ["CONSTRAINTS", "COOLING", "FALLING", "CooccurrenceEstimator", "Size", "TriadEstimator"]
+__all__ = ["ANNEALING", "CONSTRAINTS", "FALLING", "CooccurrenceEstimator", "Size", "TriadEstimator"]

@@ -101,7 +101,7 @@ def of_fit(fitted: Fitted) -> Attributes:
         "_unfinished": None,
         "_end": fit.end,
         "_judged": judged,
-        "temperature_search_": trials,
+        "tuning_": trials,
         "n_iter_": len(fit.history),
         "converged_": fit.converged,
         "objective_": fit.objective,
@@ -127,7 +127,7 @@ def at_iteration(
             **usable(model, state, record.beta, s, unigram, row_distribution),
             "_unfinished": journal,
             "_judged": None,
-            "temperature_search_": begun.trials,
+            "tuning_": begun.trials,
             **known,
         }
 
@@ -143,7 +143,7 @@ def warn_about(estimator: BaseEstimator, plan: Plan, stopped: bool) -> None:
         )
     if collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
         remedy = "Use a larger beta, or beta='auto'."
-        if plan.largest_beta == 1 and (estimator.beta_ == 1 or estimator.temperature_search_):
+        if plan.largest_beta == 1 and (estimator.beta_ == 1 or estimator.tuning_):
             remedy = "Give counts in larger units, if they are not numbers of observations."
         _warn(
             f"All {len(estimator.components_)} components are the unigram: at "

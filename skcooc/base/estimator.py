@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field, replace
+from inspect import Parameter, signature
 from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
@@ -14,9 +15,9 @@ from sklearn.utils import Tags
 from skcooc.base import attributes, continuation, criteria, sizes
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed, meant
 from skcooc.base.streams import Streams
-from skcooc.em import OverRelaxation, Run, State, TemperatureRange, solver
+from skcooc.em import Run, State, TemperatureRange, make_solver
 from skcooc.em.legs import Solver
-from skcooc.em.solvers import Relaxation
+from skcooc.em.solvers import SolverName
 from skcooc.fitting import Options, Plan
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.restarts import Progress
@@ -41,7 +42,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     max_iter: int = 200
     tol: float = 3e-6
     n_init: int = 1
-    relaxation: Relaxation = 1.8
+    solver: SolverName = 1.8
     smoothing: float | Literal["auto"] = "auto"
     validation_fraction: float = 0.1
     early_stopping: bool = False
@@ -63,8 +64,18 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         cls.__doc__ = completed(cls.__doc__, "Attributes", ATTRIBUTES, {})
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
-        """A new estimator; TypeError, with what may be meant, where a parameter is unknown."""
+        """Create an estimator; TypeError where a parameter is unknown or must be named."""
         valid = cls._get_param_names()
+        parameters_by_position = [
+            name
+            for name, parameter in signature(cls.__init__).parameters.items()
+            if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD and name != "self"
+        ]
+        if len(args) > len(parameters_by_position):
+            raise TypeError(
+                f"{cls.__name__}() takes {' and '.join(parameters_by_position)} by position, "
+                f"got {len(args)} positional arguments. Give all others by name."
+            )
         for name in parameters.keys() - valid:
             raise TypeError(
                 f"{cls.__name__}() got an unexpected keyword argument {name!r}. "
@@ -144,7 +155,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             return sizes.fit_with_found(self, X, y, sample_weight)
         plan, new = self._plan(), copy.copy(self)  # a fit that fails leaves self as it was
         self._check_solver(plan.alternates)
-        needs = {**plan.needs, **solver(self.relaxation).needs}
+        needs = {**plan.needs, **make_solver(self.solver).needs}
         if self.early_stopping:
             needs["divide"] = (
                 "early_stopping=True holds out observations of all rows; it needs False"
@@ -183,7 +194,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         known |= {"_fitted_parameters": self.get_params(deep=False)}
         known |= {"_stream": None, "_passes": None}
         if warm and not options.searches:
-            known["temperature_search_"] = self.temperature_search_
+            known["tuning_"] = self.tuning_
         at_iteration = attributes.at_iteration(X, options.smoothing, known)
         progress = Progress(self, plan, options, at_iteration, data)
         fitted = fit(plan, X, sample, options, progress, journal, start)
@@ -196,11 +207,11 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     def _options(self, plan: Plan, X: Block, warm: bool) -> Options:
         """Of a fit; a warm start keeps the temperature that an earlier one found by itself."""
-        tried = self.temperature_search_ if warm else []
+        tried = self.tuning_ if warm else []
         searched = bool(tried)
         known = self.beta == "auto" and searched
         beta = next(trial.beta for trial in tried if trial.chosen) if known else self.beta
-        if warm and plan.cooling is not None and self.beta == self._fitted_parameters["beta"]:
+        if warm and plan.annealing is not None and self.beta == self._fitted_parameters["beta"]:
             beta = self.beta_  # a fall may have ended before beta
         smoothing = self.smoothing
         if smoothing == "auto" and searched and not (beta == "auto" or self.early_stopping):
@@ -220,7 +231,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     def _solver(self, plan: Plan) -> Solver:
         """What makes the iterations, at the beginning."""
-        return OverRelaxation(1.0) if plan.plain_steps else solver(self.relaxation)
+        return make_solver("em" if plan.plain_steps else self.solver)
 
     def _probes(
         self, X: TableLike, sample_weight: ArrayLike | None = None
@@ -236,10 +247,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     def _check_solver(self, alternates: bool) -> None:
         """Raise ValueError where rows and columns cannot be fitted in turn, but are to be."""
-        if "alternation" in solver(self.relaxation).needs and not alternates:
+        if "alternation" in make_solver(self.solver).needs and not alternates:
             raise ValueError(
-                f'relaxation="{self.relaxation}" needs an AspectModel with beta=1.0, no cooling, '
-                'no component_prior and leave_one_out=False: set relaxation="momentum".'
+                f'solver="{self.solver}" needs an AspectModel with beta=1.0, no annealing, '
+                'no component_prior and leave_one_out=False: set solver="momentum".'
             )
 
     def _goes_on(self) -> bool:

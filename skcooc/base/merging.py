@@ -29,7 +29,7 @@ def made_of(
     new = copy.copy(self).set_params(**{parameter: shares.shape[1]})
     known = {
         "_fitted_parameters": new.get_params(deep=False),
-        "temperature_search_": self.temperature_search_,
+        "tuning_": self.tuning_,
         "_unfinished": None,
         "_stream": None,
         "_passes": None,

@@ -17,7 +17,7 @@ CONSTRAINTS: dict[str, Any] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
     "n_init": [Interval(Integral, 1, None, closed="left")],
-    "relaxation": [Interval(Real, 0, 2, closed="neither"), StrOptions(set(SOLVERS))],
+    "solver": [Interval(Real, 0, 2, closed="neither"), StrOptions(set(SOLVERS))],
     "smoothing": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "early_stopping": ["boolean"],
@@ -31,7 +31,7 @@ SIZES = (  # what is meant by n_topics, num_topics and k of other libraries
 )
 Size: TypeAlias = Any  # a number of components, or "auto", which is none before fit
 FALLING = Interval(Real, 0, 1, closed="neither")
-COOLING: list[Any] = [FALLING, Interval(Real, 1, None, closed="neither"), None]
+ANNEALING: list[Any] = [FALLING, Interval(Real, 1, None, closed="neither"), None]
 
 NAMED = "\n".join(
     f'"{name}": {(kind.__doc__ or "").partition(".")[0]}.' for name, kind in SOLVERS.items()
@@ -44,7 +44,7 @@ messages (K = 32); 200 in the others, which took at most 120.""",
     "n_init : int": """\
 Number of random starts; the one with the least free energy is kept, or with the least validation
 perplexity where ``early_stopping=True``.""",
-    "relaxation : float in (0, 2) or str": f"""\
+    "solver : float in (0, 2) or str": f"""\
 A number is the step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A
 step that raises the free energy is undone. A name is that of a solver. In aspect models "momentum"
 took a third of the iterations that 1.8 took; in clusterings neither was better.
@@ -88,7 +88,7 @@ component has no observations.""",
     "unigram_ : (M,) array": "Add-one distribution of the columns, used for smoothing.",
     "beta_ : float": "Inverse temperature used.",
     "smoothing_ : float": "Smoothing used.",
-    "temperature_search_ : list of Trial": """\
+    "tuning_ : list of Trial": """\
 The temperatures tried: each has ``beta``, ``validation.perplexity`` and ``validation.smoothing``,
 ``prior`` and ``exponents`` where these were tried, and ``n_components`` where the search has a
 number of its own. Empty where none was searched.""",

@@ -60,7 +60,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     objective_: float
     converged_: bool
     history_: list[Record]
-    temperature_search_: list[Trial]
+    tuning_: list[Trial]
     _state: State
     _fitted_model: Any  # its equations
     _fitted_parameters: dict[str, object]

@@ -149,7 +149,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
 
 
 def _temperature(chosen: BaseEstimator) -> Iterator[str]:
-    probes = chosen.temperature_search_
+    probes = chosen.tuning_
     if not probes:
         return
     beta = f"{chosen.beta_:.3f}"

@@ -131,7 +131,7 @@ def _summary(table: Table, comparison: Comparison, model: BaseEstimator) -> dict
                 "n_components": probe.n_components,
                 **probe.validation._asdict(),
             }
-            for probe in comparison.chosen.temperature_search_
+            for probe in comparison.chosen.tuning_
         ],
         "model": type(model).__name__,
         "parameters": model.get_params(),

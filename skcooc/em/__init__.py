@@ -1,17 +1,17 @@
 """Expectation maximisation and its variants, for any model that follows the protocol."""
 
+from skcooc.em.annealing import Annealing, Falling, cooled, falling, of_the_start, rising
 from skcooc.em.bursts import Bursts
-from skcooc.em.cooling import Cooling, Falling, cooled, falling, of_the_start, rising
 from skcooc.em.legs import Fit, Leg, Record, Run, Split, State, fit
-from skcooc.em.solvers import SOLVERS, OverRelaxation, solver
+from skcooc.em.solvers import SOLVERS, OverRelaxation, make_solver
 from skcooc.em.splitting import Growing, Splitting
 from skcooc.em.temperature import TemperatureRange
 from skcooc.em.widening import Widening, narrowed
 
 __all__ = [
     "SOLVERS",
+    "Annealing",
     "Bursts",
-    "Cooling",
     "Falling",
     "Fit",
     "Growing",
@@ -27,8 +27,8 @@ __all__ = [
     "cooled",
     "falling",
     "fit",
+    "make_solver",
     "narrowed",
     "of_the_start",
     "rising",
-    "solver",
 ]

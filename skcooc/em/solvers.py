@@ -22,7 +22,7 @@ FLOOR, MOMENTUM_FLOOR = 1e-3, 0.5
 OVERSHOT = 0.1  # of the fall before: with less, momentum has gone too far, and EM is not at an end
 N_PLAIN = 4  # steps of EM with which alternation begins: components that hardly differ yet
 
-Relaxation = float | Literal["momentum", "alternating"]
+SolverName = float | Literal["em", "momentum", "alternating"]
 
 
 class Sweep(NamedTuple):
@@ -121,6 +121,13 @@ class OverRelaxation(Accelerated):
         return self._taken
 
 
+class PlainEM(OverRelaxation):
+    """EM as it is, which needs the most iterations, and arrays of one step alone."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+
 class Momentum(Accelerated):
     """Extrapolates from the last plain steps, ever further; restarts where the objective rises.
 
@@ -174,7 +181,7 @@ class Alternating(Momentum):
 
     pace = 9.8
     needs: Mapping[Need, str] = MappingProxyType(
-        {"alternation": 'relaxation="alternating" needs all counts in memory; set "momentum"'}
+        {"alternation": 'solver="alternating" needs all counts in memory; set "momentum"'}
     )
 
     def __init__(self) -> None:
@@ -204,12 +211,16 @@ class Alternating(Momentum):
 
 
 # A number is the eta of over-relaxed EM.
-SOLVERS: dict[str, Callable[[], Solver]] = {"momentum": Momentum, "alternating": Alternating}
+SOLVERS: dict[str, Callable[[], Solver]] = {
+    "em": PlainEM,
+    "momentum": Momentum,
+    "alternating": Alternating,
+}
 
 
-def solver(relaxation: Relaxation) -> Solver:
-    """The solver that a parameter ``relaxation`` asks for."""
-    return SOLVERS.get(str(relaxation), partial(OverRelaxation, cast(float, relaxation)))()
+def make_solver(solver: SolverName) -> Solver:
+    """The solver that a parameter ``solver`` asks for."""
+    return SOLVERS.get(str(solver), partial(OverRelaxation, cast(float, solver)))()
 
 
 def relax(previous: Sweep, step: Sweep, X: Counts, eta: float, floor: float = FLOOR) -> Sweep:

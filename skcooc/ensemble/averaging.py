@@ -85,7 +85,7 @@ class AveragedModels(Composed):
         One model of K components, each the mean of those of the members that match, with intervals:
         to be read, and shown by :func:`skcooc.inspection.describe`. Not where members have
         different numbers of components.
-    temperature_search_ : list of Trial
+    tuning_ : list of Trial
         The temperatures tried: each has ``beta``, and ``validation.perplexity`` and
         ``validation.smoothing`` of the mean. Empty where none was searched.
     n_iter_ : int
@@ -202,7 +202,7 @@ class AveragedModels(Composed):
                 "unigram_": add_one_unigram(counts.column_sums, counts.grain),
                 "beta_": found["beta"],
                 "smoothing_": chosen_smoothing(options.smoothing, leader and leader.validation),
-                "temperature_search_": trials if options.searches else [],
+                "tuning_": trials if options.searches else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
                 "converged_": all(member.converged_ for member in members),
             },

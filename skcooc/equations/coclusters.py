@@ -60,7 +60,7 @@ class CoClusters(Clustering[Params, Statistics]):
     n_column_clusters: int
     hard: bool = False
     proportions: Literal["uniform", "estimated"] = "uniform"
-    cooling: float | None = None
+    annealing: float | None = None
 
     @property
     def needs(self) -> Mapping[Need, str]:
@@ -68,7 +68,7 @@ class CoClusters(Clustering[Params, Statistics]):
         return {"each step": "columns are clustered by all of their rows; it needs them in memory"}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Both sides from asymmetric clusterings, where there is cooling annealed ones.
+        """Both sides from asymmetric clusterings, where there is annealing annealed ones.
 
         Nothing less will do: near the unigram, where rows have the posteriors rho_c (1 + a_ic) and
         columns rho_d (1 + b_jd), the logarithms of the associations are sum_ij p_ij a_ic b_jd, less
@@ -76,8 +76,8 @@ class CoClusters(Clustering[Params, Statistics]):
         the rows after a step are of third. The unigram is stable at any temperature, and no single
         cluster splits in two. Given clusters of columns, those of rows do, as asymmetric ones.
         """
-        rows = soft_start(RowClusters(self.n_row_clusters), X, rng, self.cooling).rows
-        columns = soft_start(ColumnClusters(self.n_column_clusters), X, rng, self.cooling)
+        rows = soft_start(RowClusters(self.n_row_clusters), X, rng, self.annealing).rows
+        columns = soft_start(ColumnClusters(self.n_column_clusters), X, rng, self.annealing)
         J = columns.params.memberships
         profiles = X.tdot(rows)
         uniform = [np.full(k, 1 / k, dtype=J.dtype) for k in (profiles.shape[1], J.shape[1])]

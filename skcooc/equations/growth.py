@@ -20,7 +20,7 @@ from skcooc.hierarchy import Division, Tree, division
 from skcooc.protocol import Array, Block
 from skcooc.simplex import normalise
 
-COOLING = 1.1  # factor between successive inverse temperatures
+ANNEALING = 1.1  # factor between successive inverse temperatures
 
 
 class Growth(NamedTuple):
@@ -81,7 +81,7 @@ def grow(
     temperature; ``resume`` is where it goes on that was cut short.
     """
     model = kind.model(n_clusters)
-    betas = path(model.critical_beta(X), temperatures(model, X).high, COOLING)
+    betas = path(model.critical_beta(X), temperatures(model, X).high, ANNEALING)
     leg = Leg(model, X, betas[-1], max_iter, tol)
     found = fit([Growing(leg, betas, heldout)], rng, solver, observe, resume=resume)
     splits = found.splits or []

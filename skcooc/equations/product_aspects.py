@@ -54,12 +54,12 @@ class ProductAspects(OnlineModel[Params, Statistics]):
     n_row_components: int
     n_column_components: int
     tempering: Literal["joint", "likelihood"] = "likelihood"
-    cooling: float | None = None
+    annealing: float | None = None
 
     needs: ClassVar[Mapping[Need, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """An aspect model, its aspects merged on the side that has fewer; annealed with cooling.
+        """An aspect model, its aspects merged on the side that has fewer; annealed with annealing.
 
         At random, components would end at the unigram for all but large beta. Where all are nearly
         the same, a difference of theirs grows by beta (1 + r s) from step to step, s being the
@@ -71,8 +71,8 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         aspects = Aspects(max(self.n_row_components, self.n_column_components))
         leg = Leg(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
         legs: Sequence[Part] = leg.burned_in()
-        if self.cooling is not None:
-            legs = rising(self.cooling, aspects.critical_beta)(leg)
+        if self.annealing is not None:
+            legs = rising(self.annealing, aspects.critical_beta)(leg)
         found = fit(legs, rng, OverRelaxation(START_RELAXATION))
         B, weights = found.params
         into_rows = _merged(B, self.n_row_components)

@@ -49,15 +49,17 @@ def soft_start(
     soft: Clustering[Params, Statistics],
     X: Counts,
     rng: np.random.Generator,
-    cooling: float | None = None,
+    annealing: float | None = None,
 ) -> Fit:
     """A few steps of a soft model, at the temperature that is usually best.
 
     A hard model that starts at random keeps most of what chance has put together. With a number
-    for ``cooling`` clusters split on the way there.
+    for ``annealing`` clusters split on the way there.
     """
     leg = Leg(soft, X, usual_beta(soft, X), START_ITERATIONS, START_TOL)
-    legs: Sequence[Part] = [leg] if cooling is None else rising(cooling, soft.critical_beta)(leg)
+    legs: Sequence[Part] = [leg]
+    if annealing is not None:
+        legs = rising(annealing, soft.critical_beta)(leg)
     return fit(legs, rng, OverRelaxation(1.0))
 
 

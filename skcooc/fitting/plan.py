@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.em import Bursts, Cooling, Leg, Run, Split, TemperatureRange
+from skcooc.em import Annealing, Bursts, Leg, Run, Split, TemperatureRange
 from skcooc.em.legs import Observe, Part
 from skcooc.em.scales import Scale, check_coarsening, scales
 from skcooc.fitting.options import Options
@@ -48,7 +48,7 @@ class Plan:
     largest_beta: float = 1.0  # infinite where it is no exponent of a likelihood
     stages: Callable[[Any], Stages] = alone  # ever less constrained models, fitted in turn
     burn_in: int = 0  # iterations at beta = 1 with which a random start begins
-    cooling: Cooling | None = None  # how the first leg comes to its temperature
+    annealing: Annealing | None = None  # how the first leg comes to its temperature
     coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
     warm_up: Model | None = None  # what burns in; None where that is the model itself
     # What is tuned on a table, within this range of temperatures; None: the temperature alone.
@@ -122,7 +122,7 @@ class Plan:
     @property
     def has_one_leg(self) -> bool:
         """Whether ``max_iter`` is the largest number of iterations of a run."""
-        whole = self.cooling is None and self.coarsening is None and self.bursts is None
+        whole = self.annealing is None and self.coarsening is None and self.bursts is None
         return self.stages is alone and whole
 
     def legs(
@@ -141,9 +141,9 @@ class Plan:
         """
         legs = self._plain(tables, beta, options, heldout)
         first, others = legs[0], [*legs[1:], *self._rounds(legs[-1])]
-        if self.cooling is None or not cooled:
+        if self.annealing is None or not cooled:
             return [*first.burned_in(self.burn_in, self.warm_up), *others]
-        return [*self.cooling(first), *others]
+        return [*self.annealing(first), *others]
 
     def last_leg(
         self, X: Counts, beta: float, options: Options, heldout: HeldOut | None

@@ -75,7 +75,7 @@ def _validations(model: FactorModel) -> Iterator[tuple[str, list[tuple[float, fl
     records = enumerate(getattr(model, "history_", []), start=1)
     history = [(number, record.validation_perplexity) for number, record in records]
     yield "iterations", [point for point in history if np.isfinite(point[1])]
-    probes = getattr(model, "temperature_search_", [])
+    probes = getattr(model, "tuning_", [])
     alike = [probe for probe in probes if probe.stage == probes[0].stage]  # as many components
     yield "beta", [(p.beta, p.validation.perplexity) for p in alike]
     yield "component_prior", [(p.prior, p.validation.perplexity) for p in probes if p.prior]

@@ -82,7 +82,7 @@ class PerplexityDisplay(Display):
         Parameters
         ----------
         model : fitted estimator
-            With ``history_`` or ``temperature_search_``.
+            With ``history_`` or ``tuning_``.
         over : {"iterations", "beta", "component_prior"}, default=None
             Iterations need ``early_stopping=True``, the others ``beta="auto"``. None means
             iterations where they were validated, else beta.

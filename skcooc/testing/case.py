@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, State, fit, solver
+from skcooc.em import Leg, State, fit, make_solver
 from skcooc.em.solvers import sweep
 from skcooc.protocol import CSR, Array, Model, Statistics
 from skcooc.testing.literal import Literal
@@ -54,7 +54,7 @@ class Case:
     def end(self) -> State:
         """Where EM ends."""
         leg = Leg(self.model, self.X, self.beta, END, CONVERGED)
-        found = fit([leg], np.random.default_rng(), solver("momentum"), start=self.states[1])
+        found = fit([leg], np.random.default_rng(), make_solver("momentum"), start=self.states[1])
         return State(found.params, found.rows)
 
     def same_step(self, model: Model) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, State, fit, solver
+from skcooc.em import Leg, State, fit, make_solver
 from skcooc.equations.aspects import Aspects
 from tests.clusters import X, blocks_of, in_blocks, workers_here
 
@@ -47,7 +47,7 @@ def test_equal_blocks_are_the_same_bit_by_bit(workers):
     rng = np.random.default_rng(0)
     start = State(*model.random(far, rng))
     one, two = (
-        fit([Leg(model, counts, 0.9, 12, 0.0)], rng, solver("momentum"), start=start)
+        fit([Leg(model, counts, 0.9, 12, 0.0)], rng, make_solver("momentum"), start=start)
         for counts in (far, Blocks(blocks_of(X, *ends)))
     )
     assert [record.free_energy for record in one.history] == [r.free_energy for r in two.history]

@@ -194,7 +194,7 @@ def test_with_memory_it_predicts_better_from_what_a_bursty_fit_predicts():
     plain, bursty = (RowMemory(model).fit(TRAIN) for model in (AspectModel(3, **FAST), BURSTY))
     assert bursty.perplexity(Dyads(TEST)) < plain.perplexity(Dyads(TEST))
     one, two = plain.estimator_, bursty.estimator_
-    assert two.temperature_search_ == one.temperature_search_  # which ignores bursts
+    assert two.tuning_ == one.tuning_  # which ignores bursts
     judged = [model._judged.predicted.values for model in (one, two)]
     assert np.abs(judged[0] - judged[1]).max() > 1e-3
 
@@ -236,14 +236,14 @@ def test_it_goes_with_observations_that_leave_themselves_out():
     assert bursty.estimator_.leave_one_out_
     assert bursty.perplexity(Dyads(test)) < whole.perplexity(Dyads(test))
     few = AspectModel(20, burstiness=A_ROW, random_state=0, max_iter=10, tol=1e-2)
-    searched = few.fit(planted(n_rows=60, n_observations=600).X).temperature_search_
+    searched = few.fit(planted(n_rows=60, n_observations=600).X).tuning_
     assert "left out" in {probe.stage for probe in searched}
 
 
 def test_averages_are_of_bursty_members():
     model = AveragedModels(clone(BURSTY), 2, random_state=0).fit(TRAIN)
     plain = AveragedModels(AspectModel(3, **FAST), 2, random_state=0).fit(TRAIN)
-    assert model.temperature_search_ == plain.temperature_search_
+    assert model.tuning_ == plain.tuning_
     assert all(member.burstiness == A_ROW for member in model.estimators_)
     judged = (model._judged.predicted.values, plain._judged.predicted.values)
     assert np.abs(judged[0] - judged[1]).max() > 1e-3

@@ -105,14 +105,14 @@ def test_burn_in_takes_its_steps_from_the_leg():
     assert hot.burned_in() == [hot]
 
 
-def aspects_fit(X, relaxation=1.0, heldout=None, max_iter=60, tol=0.0, beta=0.9):
+def aspects_fit(X, solver=1.0, heldout=None, max_iter=60, tol=0.0, beta=0.9):
     leg = Leg(Aspects(4), CSRCounts(X), beta, max_iter, tol, heldout)
-    return fit(leg.burned_in(), np.random.default_rng(0), OverRelaxation(relaxation))
+    return fit(leg.burned_in(), np.random.default_rng(0), OverRelaxation(solver))
 
 
-@pytest.mark.parametrize("relaxation", [1.0, 1.5, 1.9])
-def test_free_energy_never_rises_at_one_temperature(relaxation):
-    records = aspects_fit(planted().X.astype(float), relaxation).history
+@pytest.mark.parametrize("solver", [1.0, 1.5, 1.9])
+def test_free_energy_never_rises_at_one_temperature(solver):
+    records = aspects_fit(planted().X.astype(float), solver).history
     energies = np.array([record.free_energy for record in records if record.beta == 0.9])
     assert (np.diff(energies) <= 1e-9 * abs(energies[0])).all()
 
@@ -122,9 +122,9 @@ def test_over_relaxation_reaches_the_same_energy_in_fewer_steps():
     burnt = aspects_fit(X, max_iter=20)
     start = State(burnt.params, burnt.rows)
 
-    def energies(relaxation):
+    def energies(solver):
         leg = Leg(Aspects(4), CSRCounts(X), 0.9, 40, 0.0)
-        history = fit([leg], None, OverRelaxation(relaxation), start=start).history
+        history = fit([leg], None, OverRelaxation(solver), start=start).history
         return [record.free_energy for record in history]
 
     goal = energies(1.0)[-1]

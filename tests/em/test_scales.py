@@ -168,10 +168,10 @@ def test_estimators_find_the_segments_of_an_image():
     assert adjusted_rand_score(segments, again.labels_) > 0.95
 
 
-def test_cooling_concerns_the_coarsest_groups():
+def test_annealing_concerns_the_coarsest_groups():
     X, segments = image()
-    options = {"beta": BETA, "coarsening": COARSENING, "relaxation": 1.0, "random_state": 0}
-    model = AsymmetricClustering(K, cooling=1.5, **options).fit(X)
+    options = {"beta": BETA, "coarsening": COARSENING, "solver": 1.0, "random_state": 0}
+    model = AsymmetricClustering(K, annealing=1.5, **options).fit(X)
     critical = RowClusters(K).critical_beta(scales(CSRCounts(X), COARSENING)[0].X)
     betas = np.array([record.beta for record in model.history_])
     energies = np.array([record.free_energy for record in model.history_])

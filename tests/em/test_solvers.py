@@ -5,7 +5,7 @@ import pytest
 
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.em import Leg, OverRelaxation, State, fit, solver, solvers
+from skcooc.em import Leg, OverRelaxation, State, fit, make_solver, solvers
 from skcooc.em.solvers import FLOOR, Alternating, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
 from skcooc.equations.row_clusters import RowClusters
@@ -53,9 +53,9 @@ def energies(solver, model, beta, n_iter, start=None):
 
 
 def test_solvers_by_their_names():
-    assert type(solver("momentum")) is Momentum
-    assert type(solver("alternating")) is Alternating
-    assert solver(1.8).eta == solver(1.8).pace == 1.8
+    assert type(make_solver("momentum")) is Momentum
+    assert type(make_solver("alternating")) is Alternating
+    assert make_solver(1.8).eta == make_solver(1.8).pace == 1.8
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_reaches_the_same_energy_in_fewer_steps():
     plain = energies(OverRelaxation(1.0), Aspects(4), 0.9, 400, start)[0]
     goal = plain[-1] * (1 + 1e-6)
 
-    def steps(relaxation):
-        return int(np.argmax(energies(solver(relaxation), Aspects(4), 0.9, 400, start)[0] <= goal))
+    def steps(solver):
+        return int(np.argmax(energies(make_solver(solver), Aspects(4), 0.9, 400, start)[0] <= goal))
 
     assert 0 < steps("momentum") < 0.6 * steps(1.0)
 

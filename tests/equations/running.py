@@ -5,13 +5,13 @@ import numpy as np
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, State, fit
 from skcooc.em.legs import ignore
-from skcooc.em.solvers import solver
+from skcooc.em.solvers import make_solver
 
 
 def run(model, X, start=None, beta=1.0, n_iter=20, tol=-np.inf, weights=None, observe=ignore):
     """Plain EM on a table, for so many iterations where it does not converge before."""
     leg = Leg(model, counts_of(X, weights), beta, n_iter, tol)
-    return fit([leg], np.random.default_rng(0), solver(1.0), observe, start)
+    return fit([leg], np.random.default_rng(0), make_solver(1.0), observe, start)
 
 
 def step(model, X, state, beta=1.0, weights=None):

@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads, ProductSpaceMixture, RowBlocks
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, fit, solver
+from skcooc.em import Leg, fit, make_solver
 from skcooc.equations.aspects import Aspects
 from skcooc.fitting.tunables import LARGER_BETA, N_PRIORS
 from skcooc.model_selection import TemperatureSearchCV, split_observations
@@ -97,9 +97,9 @@ def test_the_prior_is_that_of_the_best_probe():
     model = AspectModel(6, random_state=0).fit(THIN)
     seed = int(np.random.RandomState(0).randint(2**31))
     rest, held = (part.table.toarray() for part in X.divide(0.1, seed))
-    tried = [probe for probe in model.temperature_search_ if probe.prior]
+    tried = [probe for probe in model.tuning_ if probe.prior]
     assert 1 < len(tried) <= N_PRIORS + 1
-    all_aspects = [probe for probe in model.temperature_search_ if probe.n_components is None]
+    all_aspects = [probe for probe in model.tuning_ if probe.n_components is None]
     best = min(all_aspects, key=lambda probe: probe.validation.perplexity)
     assert (best.beta, best.prior) == (model.beta_, model.component_prior_)
     assert best.validation.smoothing == model.smoothing_
@@ -108,7 +108,7 @@ def test_the_prior_is_that_of_the_best_probe():
         counts = CSRCounts(sp.csr_array(rest))
         burn_in = Leg(Aspects(6), counts, 1.0, 8, 3e-6)
         leg = Leg(Aspects(6, component_prior=probe.prior), counts, probe.beta, 17, 3e-6)
-        found = fit([burn_in, leg], np.random.default_rng(seed), solver("momentum"))
+        found = fit([burn_in, leg], np.random.default_rng(seed), make_solver("momentum"))
         s = probe.validation.smoothing
         P = (1 - s) * found.rows @ found.params.components.T + s * b
         expected = np.exp(-(held * np.log(P)).sum() / held.sum())
@@ -124,7 +124,7 @@ def test_no_prior_where_nothing_is_held_out_to_choose_it():
         AspectModel(component_prior="none").fit(THIN)
 
 
-ALTERNATING = AspectModel(3, beta=1.0, relaxation="alternating", max_iter=30, tol=0, random_state=0)
+ALTERNATING = AspectModel(3, beta=1.0, solver="alternating", max_iter=30, tol=0, random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -134,10 +134,10 @@ ALTERNATING = AspectModel(3, beta=1.0, relaxation="alternating", max_iter=30, to
         clone(ALTERNATING).set_params(beta=0.9),
         clone(ALTERNATING).set_params(component_prior=0.1),
         clone(ALTERNATING).set_params(leave_one_out=True),
-        clone(ALTERNATING).set_params(cooling=0.9),
-        AsymmetricClustering(3, beta=1.0, relaxation="alternating"),
-        AsymmetricClustering(3, beta=1.0, hard=True, relaxation="alternating"),
-        ProductSpaceMixture(2, 2, beta=1.0, relaxation="alternating"),
+        clone(ALTERNATING).set_params(annealing=0.9),
+        AsymmetricClustering(3, beta=1.0, solver="alternating"),
+        AsymmetricClustering(3, beta=1.0, hard=True, solver="alternating"),
+        ProductSpaceMixture(2, 2, beta=1.0, solver="alternating"),
     ],
 )
 def test_rows_and_columns_in_turn_are_refused_where_they_cannot_be_had(model):
@@ -157,8 +157,8 @@ def test_rows_and_columns_in_turn_need_one_table_and_one_temperature():
 def test_rows_and_columns_in_turn_fit_better_than_em():
     X = THIN.astype(np.float32)
     fits = [
-        clone(ALTERNATING).set_params(n_components=8, relaxation=relaxation, n_jobs=n_jobs).fit(X)
-        for relaxation, n_jobs in (("alternating", 1), ("alternating", 2), (1.0, 1))
+        clone(ALTERNATING).set_params(n_components=8, solver=solver, n_jobs=n_jobs).fit(X)
+        for solver, n_jobs in (("alternating", 1), ("alternating", 2), (1.0, 1))
     ]
     assert fits[0].components_.dtype == np.float32
     np.testing.assert_array_equal(fits[0].components_, fits[1].components_)

@@ -136,7 +136,7 @@ def test_the_best_temperature_is_looked_for_around_six_effective_observations(ax
         model = AsymmetricClustering(4, axis=axis, random_state=0)
         models.append(model.fit(oriented(truth.X * factor, axis)))
         size = factor * truth.X.sum() / 60
-        betas = np.array([probe.beta for probe in model.temperature_search_])
+        betas = np.array([probe.beta for probe in model.tuning_])
         assert (betas > 2 / size).all()
         assert (betas < 20 / size).all()
         assert betas[0] * betas[1] == pytest.approx(2 * 20 / size**2)  # symmetric in the logarithm
@@ -147,10 +147,10 @@ def test_the_best_temperature_is_looked_for_around_six_effective_observations(ax
 
 @every_axis
 @every_weights
-def test_cooling_splits_clusters_until_all_are_apart(axis, object_weights):
+def test_annealing_splits_clusters_until_all_are_apart(axis, object_weights):
     X = oriented(clusters().X, axis)
     options = {"axis": axis, "object_weights": object_weights, "beta": 0.2, "random_state": 0}
-    annealed = AsymmetricClustering(4, cooling=1.2, **options).fit(X)
+    annealed = AsymmetricClustering(4, annealing=1.2, **options).fit(X)
     model = KINDS[axis](4, object_weights=object_weights)
     critical = model.critical_beta(CSRCounts(X.astype(float)))
     parts = {(0, 1, 2, 3)}
@@ -167,9 +167,9 @@ def test_cooling_splits_clusters_until_all_are_apart(axis, object_weights):
 
 
 @every_axis
-def test_cooling_ends_as_low_as_the_best_of_random_starts(axis):
+def test_annealing_ends_as_low_as_the_best_of_random_starts(axis):
     X, options = oriented(clusters().X, axis), {"axis": axis, "beta": 0.2, "random_state": 0}
-    annealed = AsymmetricClustering(4, cooling=1.5, **options).fit(X)
+    annealed = AsymmetricClustering(4, annealing=1.5, **options).fit(X)
     random = AsymmetricClustering(4, n_init=5, **options).fit(X)
     assert annealed.objective_ == pytest.approx(random.objective_, rel=1e-3)
     assert annealed.beta_ == random.beta_
@@ -190,9 +190,9 @@ NESTED = [np.arange(60) // 2, np.arange(60) // 4]
         ({"coarsening": NESTED, "axis": "columns"}, "needs axis='rows'"),
         ({"coarsening": "pixels"}, "'coarsening' parameter"),
         ({"coarsening": NESTED, "object_weights": "equal"}, "needs object_weights='counts'"),
-        ({"hard": True, "cooling": 1.5}, "needs cooling=None"),
+        ({"hard": True, "annealing": 1.5}, "needs annealing=None"),
         ({"hard": True, "proportions": "estimated"}, "needs proportions='uniform'"),
-        ({"cooling": 1}, "'cooling' parameter"),
+        ({"annealing": 1}, "'annealing' parameter"),
         ({"axis": 0}, "'axis' parameter"),
         ({"axis": "both"}, "'axis' parameter"),
         ({"object_weights": "sizes"}, "'object_weights' parameter"),

@@ -75,7 +75,7 @@ def test_clusters_never_come_apart_below_one_for_a_unit_of_divergence(axis):
 def test_a_temperature_is_that_of_the_divergence(axis, beta):
     """beta times the mean sum of an object is per unit of divergence, whatever that sum is."""
     one, other = (
-        fitted(X, axis=axis, beta=beta / unit, relaxation=1.0, max_iter=40, n_init=1)
+        fitted(X, axis=axis, beta=beta / unit, solver=1.0, max_iter=40, n_init=1)
         for X, unit in ((COUNTS, UNIT), (ROWS, 1.0))
     )
     order = linear_sum_assignment(-one.posteriors_.T @ other.posteriors_)[1]  # starts may differ
@@ -90,7 +90,7 @@ def test_a_temperature_is_that_of_the_divergence(axis, beta):
 @every_axis
 def test_the_same_temperatures_are_looked_for(axis):
     tried = [
-        sorted(unit * probe.beta for probe in fitted(X, axis=axis, n_init=1).temperature_search_)
+        sorted(unit * probe.beta for probe in fitted(X, axis=axis, n_init=1).tuning_)
         for X, unit in ((COUNTS, UNIT), (ROWS, 1.0))
     ]
     for betas in tried:

@@ -113,7 +113,7 @@ def test_independent_rows_and_columns_are_one_cluster():
 def test_with_a_temperature_that_is_given(options):
     data = hierarchy()
     model = ClusterAbstraction(4, tree="annealed", random_state=0, **options).fit(data.X)
-    assert model.temperature_search_ == []
+    assert model.tuning_ == []
     assert adjusted_rand_score(data.labels, model.labels_) > 0.95
     assert model.predict(data.X).tolist() == model.labels_.tolist()
 

@@ -74,7 +74,7 @@ def test_hot_models_collapse_to_the_unigram_and_say_so(model):
         *(AsymmetricClustering(4, **axis, object_weights="equal", beta=0.1) for axis in AXES),
         SymmetricClustering(3, 3, beta=0.3),
         ProductSpaceMixture(2, 3, beta=0.95),
-        ClusterAbstraction(3, abstraction="object", beta=0.3, relaxation=1.0),
+        ClusterAbstraction(3, abstraction="object", beta=0.3, solver=1.0),
         ClusterAbstraction(4, tree="annealed", beta=0.1),
     ],
     ids=repr,

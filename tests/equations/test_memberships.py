@@ -167,7 +167,7 @@ def alike(seed=0, n_words=1000):
     return np.stack([rng.multinomial(n_words, p) for p in P]), rows
 
 
-@pytest.mark.parametrize("options", [{}, {"cooling": 1.3}, {"object_weights": "equal"}])
+@pytest.mark.parametrize("options", [{}, {"annealing": 1.3}, {"object_weights": "equal"}])
 def test_the_temperature_found_is_never_that_of_the_unigram(options):
     X, rows = alike()
     model = AsymmetricClustering(4, n_init=3, random_state=1, **options).fit(X)
@@ -215,6 +215,6 @@ def test_predictions_of_the_rows_fitted_are_their_labels(options):
 
 def test_what_did_not_converge_says_so():
     X = planted(4, 3000, kind="clusters").X
-    model = AsymmetricClustering(4, beta=0.2, cooling=1.3, max_iter=2, tol=0, random_state=0)
+    model = AsymmetricClustering(4, beta=0.2, annealing=1.3, max_iter=2, tol=0, random_state=0)
     with pytest.warns(UserWarning, match="did not converge"):
         model.fit(X)

@@ -216,13 +216,13 @@ def test_it_is_chosen_where_rows_are_short_and_held_out_observations_prefer_it()
     chosen, plain = (
         AspectModel(**options, leave_one_out=how).fit(train) for how in ("auto", False)
     )
-    kinds = [probe.stage for probe in chosen.temperature_search_]
+    kinds = [probe.stage for probe in chosen.tuning_]
     assert chosen.leave_one_out_
     assert not plain.leave_one_out_
     assert kinds[-1] == "smaller"
-    assert "left out" not in [probe.stage for probe in plain.temperature_search_]
+    assert "left out" not in [probe.stage for probe in plain.tuning_]
     assert chosen.perplexity(Dyads(test)) < plain.perplexity(Dyads(test))
-    left_out = [p for p in chosen.temperature_search_ if p.stage in ("left out", "smaller")]
+    left_out = [p for p in chosen.tuning_ if p.stage in ("left out", "smaller")]
     assert chosen.beta_ in [probe.beta for probe in left_out]
     tried = [(probe.prior, probe.row_prior) for probe in left_out]
     assert {tried[-2], tried[-1]} != {tried[0]} == {(0.02, 1.0)}
@@ -238,8 +238,8 @@ def test_it_is_tried_as_it_is_asked_for(monkeypatch):
 
     def perplexities():
         """By temperature and pseudo-counts: where it is tried, and where it is asked for."""
-        tried = AspectModel(**options).fit(SHORT).temperature_search_
-        asked = AspectModel(**options, leave_one_out=True).fit(SHORT).temperature_search_
+        tried = AspectModel(**options).fit(SHORT).tuning_
+        asked = AspectModel(**options, leave_one_out=True).fit(SHORT).tuning_
         left_out = [probe for probe in tried if probe.row_prior]
         return [
             {(p.beta, p.prior or 0.02, p.row_prior or 1.0): p.validation.perplexity for p in probes}
@@ -257,7 +257,7 @@ def test_it_is_tried_as_it_is_asked_for(monkeypatch):
 def test_it_is_not_tried_where_rows_are_longer_than_aspects_are_many():
     model = AspectModel(3, random_state=0, max_iter=20, tol=1e-3).fit(SHORT)
     assert not model.leave_one_out_
-    assert "left out" not in {probe.stage for probe in model.temperature_search_}
+    assert "left out" not in {probe.stage for probe in model.tuning_}
     fixed = AspectModel(40, beta=0.9, random_state=0, max_iter=5, tol=1e-2).fit(SHORT)
     assert not fixed.leave_one_out_
 
@@ -299,4 +299,4 @@ def test_averages_choose_it_for_all(monkeypatch):
     options = {"component_prior": 0.02, "random_state": 0, "max_iter": 20, "tol": 1e-3}
     mean = AveragedModels(AspectModel(40, **options), 2, random_state=0).fit(X)
     assert [member.leave_one_out_ for member in mean.estimators_] == [True, True]
-    assert mean.temperature_search_[-1].stage == "left out"
+    assert mean.tuning_[-1].stage == "left out"

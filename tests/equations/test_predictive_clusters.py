@@ -115,7 +115,7 @@ REFUSED = [
     ({"axis": "columns"}, "needs axis='rows'"),
     ({"object_weights": "equal"}, "needs object_weights='counts'"),
     ({"coarsening": [np.arange(400) // 2]}, "needs coarsening=None"),
-    ({"cooling": 1.1}, "needs cooling < 1, or None"),
+    ({"annealing": 1.1}, "needs annealing < 1, or None"),
 ]
 
 
@@ -136,7 +136,7 @@ def test_goes_on_where_it_was_and_falls_in_temperature():
     model = AsymmetricClustering(3, beta=0.3, warm_start=True, **options).fit(TABLE.X)
     before = model.objective_
     assert model.fit(TABLE.X).objective_ < before * 1.001
-    falling = AsymmetricClustering(3, beta=0.5, cooling=0.5, **options).fit(TABLE.X)
+    falling = AsymmetricClustering(3, beta=0.5, annealing=0.5, **options).fit(TABLE.X)
     assert falling.beta_ == 0.5
 
 

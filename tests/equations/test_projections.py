@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks import corpora
 from skcooc import ClusteringProjection
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, fit, solver
+from skcooc.em import Leg, fit, make_solver
 from skcooc.equations.at_centers import MeanField, cluster_terms
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.projections import StructuredProjections, clusters_of
@@ -24,11 +24,11 @@ MODELS = {"factorial": FactorialProjections, "structured": StructuredProjections
 every_posterior = pytest.mark.parametrize("posterior", MODELS)
 
 
-def bounds(model, beta, relaxation=1.0, n_iter=25, X=None):
+def bounds(model, beta, solver=1.0, n_iter=25, X=None):
     """-bound / beta at every E-step."""
     X = planted(4, 2000, kind="clusters", n_rows=30, n_columns=25).X if X is None else X
     leg = Leg(model, CSRCounts(X.astype(float)), beta, n_iter, -np.inf)
-    return energies(fit([leg], np.random.default_rng(0), solver(relaxation)))
+    return energies(fit([leg], np.random.default_rng(0), make_solver(solver)))
 
 
 def largest_rise(values):
@@ -37,7 +37,7 @@ def largest_rise(values):
 
 @every_posterior
 @pytest.mark.parametrize(
-    ("relaxation", "beta", "n_clusters", "options"),
+    ("solver", "beta", "n_clusters", "options"),
     [
         (1.0, 0.6, None, {"topic_prior": 0.5, "alpha": 30.0, "lambda_": 0.02}),
         (1.0, 1.0, None, {"update_priors": True}),
@@ -45,8 +45,8 @@ def largest_rise(values):
         (1.8, 0.8, None, {}),
     ],
 )
-def test_the_bound_never_falls(posterior, relaxation, beta, n_clusters, options):
-    values = bounds(MODELS[posterior](3, n_clusters, **options), beta, relaxation)
+def test_the_bound_never_falls(posterior, solver, beta, n_clusters, options):
+    values = bounds(MODELS[posterior](3, n_clusters, **options), beta, solver)
     assert largest_rise(values) <= 1e-11
     assert values[-1] < values[0]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Growing, Leg, State, fit, solver
+from skcooc.em import Growing, Leg, State, fit, make_solver
 from skcooc.em.splitting import doubled, mixed
 from skcooc.equations.growth import KINDS, means_below, own_nodes
 from skcooc.equations.splitting_trees import SplittingTrees
@@ -55,7 +55,7 @@ def grown(kind):
     low = model.critical_beta(X)
     leg = Leg(model, X, 4 * low, 100, 1e-6)
     found = fit([Growing(leg, [low * 1.2**step for step in range(8)])],
-                np.random.default_rng(0), solver(1.8))  # fmt: skip
+                np.random.default_rng(0), make_solver(1.8))  # fmt: skip
     whole = division(found.splits)
     order = [whole.groups[leaf][0] for leaf in whole.tree.leaves]
     return found, whole, order, X.row_sums @ found.rows

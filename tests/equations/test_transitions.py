@@ -96,7 +96,7 @@ def test_clusters_of_both_sides_never_come_apart_by_themselves():
 
 def test_annealed_aspects_split_until_all_are_apart_and_lie_as_low_as_random_ones():
     options = {"beta": 0.85, "component_prior": 0.0, "tol": 1e-8, "random_state": 0}
-    annealed = AspectModel(3, cooling=1.05, **options).fit(X)
+    annealed = AspectModel(3, annealing=1.05, **options).fit(X)
     parts = {(0, 1, 2)}
     for split in annealed.splits_:
         parts.remove(tuple(sorted(sum(split.parts, ()))))
@@ -118,7 +118,7 @@ def test_annealed_aspects_split_until_all_are_apart_and_lie_as_low_as_random_one
 def test_splits_are_found_soon_but_not_with_the_noise_of_clusters(noise, latest, monkeypatch):
     monkeypatch.setattr(aspects, "MORE_NOISE", noise)
     large = planted(4, 4000, n_rows=150, n_columns=300).X.astype(float)
-    first = AspectModel(2, beta=0.8, cooling=1.05, random_state=0).fit(large).splits_[0].beta
+    first = AspectModel(2, beta=0.8, annealing=1.05, random_state=0).fit(large).splits_[0].beta
     assert latest - 0.1 < first / Aspects(2).critical_beta(CSRCounts(large)) < latest
 
 
@@ -154,7 +154,7 @@ def temperatures(monkeypatch):
 @pytest.mark.filterwarnings("ignore:EM did not converge")
 @pytest.mark.parametrize("model", [ProductSpaceMixture, SymmetricClustering])
 def test_the_starts_of_two_sided_models_rise_from_their_critical_temperatures(model, temperatures):
-    model(3, 3, beta=0.9, cooling=1.1, random_state=0, max_iter=2).fit(X)
+    model(3, 3, beta=0.9, annealing=1.1, random_state=0, max_iter=2).fit(X)
     kind = Aspects if model is ProductSpaceMixture else RowClusters
     assert temperatures[0] == kind(3).critical_beta(CSRCounts(X))
     assert temperatures == sorted(temperatures)
@@ -165,7 +165,7 @@ def test_two_sided_models_begin_with_annealed_ones():
     """Which start at the same place whatever the seed, but for the names of components."""
     for make, beta in ((ProductSpaceMixture, 0.9), (SymmetricClustering, 0.3)):
         options = {"beta": beta, "tol": 1e-9, "max_iter": 300}
-        found = [make(3, 3, cooling=1.1, random_state=s, **options).fit(X) for s in range(3)]
+        found = [make(3, 3, annealing=1.1, random_state=s, **options).fit(X) for s in range(3)]
         random = [make(3, 3, random_state=s, **options).fit(X).objective_ for s in range(5)]
         objectives = [model.objective_ for model in found]
         assert np.ptp(objectives) < 1e-3 * np.abs(objectives).max()
@@ -181,7 +181,7 @@ def moves_in_a_literal_step(model):
 
 
 def test_what_falls_ends_at_a_stationary_point_of_its_last_temperature():
-    options = {"cooling": 0.9, "tol": 1e-13, "max_iter": 3000, "random_state": 0}
+    options = {"annealing": 0.9, "tol": 1e-13, "max_iter": 3000, "random_state": 0}
     model = AspectModel(3, beta=0.8, component_prior=0.0, **options).fit(X)
     betas = np.unique([record.beta for record in model.history_])
     assert (betas[0], betas[-1], len(betas)) == (0.8, 1.0, 4)
@@ -193,7 +193,7 @@ def test_what_falls_ends_at_a_stationary_point_of_its_last_temperature():
 
 def test_tempered_em_keeps_the_temperature_that_predicted_best(temperatures):
     sparse = planted(6, 5000, n_rows=80, n_columns=60).X
-    options = {"cooling": 0.9, "early_stopping": True, "random_state": 0}
+    options = {"annealing": 0.9, "early_stopping": True, "random_state": 0}
     model = AspectModel(12, beta=0.4, **options).fit(sparse)
     scores = {}
     for record in model.history_:
@@ -209,16 +209,16 @@ def test_tempered_em_keeps_the_temperature_that_predicted_best(temperatures):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (AspectModel(3, leave_one_out=True, cooling=1.1), "cooling < 1, or None"),
-        (AspectModel(3, cooling=1.0), "'cooling' parameter of AspectModel"),
-        (AspectModel(3, cooling=0), "'cooling' parameter of AspectModel"),
-        (ProductSpaceMixture(3, 3, cooling=-1.0), "'cooling' parameter of ProductSpaceMixture"),
-        (SymmetricClustering(3, 3, cooling=1.1, hard=True), "needs cooling=None"),
-        (ClusteringProjection(3, 3, cooling=1.1), r"in the range \(0.0, 1.0\) or None"),
+        (AspectModel(3, leave_one_out=True, annealing=1.1), "annealing < 1, or None"),
+        (AspectModel(3, annealing=1.0), "'annealing' parameter of AspectModel"),
+        (AspectModel(3, annealing=0), "'annealing' parameter of AspectModel"),
+        (ProductSpaceMixture(3, 3, annealing=-1.0), "'annealing' parameter of ProductSpaceMixture"),
+        (SymmetricClustering(3, 3, annealing=1.1, hard=True), "needs annealing=None"),
+        (ClusteringProjection(3, 3, annealing=1.1), r"in the range \(0.0, 1.0\) or None"),
     ],
     ids=repr,
 )
-def test_bad_coolings_are_refused(model, message):
+def test_bad_annealings_are_refused(model, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X)
     assert not hasattr(model, "components_")

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, fit, solver
+from skcooc.em import Leg, fit, make_solver
 from skcooc.em.legs import ignore
 from skcooc.equations.tree_clusters import Abstractions, Params
 from skcooc.hierarchy import explicit_tree
@@ -66,7 +66,7 @@ def staged(model, n_iter=30, observe=ignore):
     X = CSRCounts(planted().X.astype(float))
     stages = ((stage, min(limit or n_iter, n_iter)) for stage, limit in model.stages)
     legs = [Leg(stage, X, 0.5, most, -np.inf) for stage, most in stages]
-    return fit(legs, np.random.default_rng(0), solver(1.0), observe)
+    return fit(legs, np.random.default_rng(0), make_solver(1.0), observe)
 
 
 def test_stages_are_ever_less_constrained():

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from skcooc import AspectModel, Dyads, TriadicAspectModel, Triads
 from skcooc.counts import CSRCounts, NewTriples
 from skcooc.counts.threads import threads
-from skcooc.em import Leg, State, fit, solver
+from skcooc.em import Leg, State, fit, make_solver
 from skcooc.equations import aspects
 from skcooc.equations.triadic_aspects import Params, TriadicAspects
 from skcooc.heldout.predictors import Factors
@@ -117,12 +117,12 @@ def test_a_first_way_that_says_nothing_leaves_two():
 @pytest.mark.parametrize(("beta", "exponents"), [(1.0, PLAIN), (0.8, UNEQUAL)])
 def test_the_bound_falls(beta, exponents):
     model = TriadicAspects(K, 0.05, exponents)
-    for relaxation in (1.0, "momentum"):
+    for solver in (1.0, "momentum"):
         leg = Leg(model, X, beta, 30, 0.0)
-        found = fit([leg], np.random.default_rng(0), solver(relaxation), start=some_state())
+        found = fit([leg], np.random.default_rng(0), make_solver(solver), start=some_state())
         energies = [record.free_energy for record in found.history]
         assert energies[-1] < energies[0]
-        if relaxation == 1.0:
+        if solver == 1.0:
             assert max(b - a for a, b in pairwise(energies)) < 1e-10 * abs(energies[0])
 
 
@@ -252,7 +252,7 @@ def test_what_says_the_same_twice_or_nothing_counts_less():
     assert plain.exponents_ == (1.0, 1.0)
     assert min(found.exponents_) < 0.9
     assert found.perplexity(test) < plain.perplexity(test)
-    assert {probe.exponents is None for probe in found.temperature_search_} == {True, False}
+    assert {probe.exponents is None for probe in found.tuning_} == {True, False}
     again = clone(found).set_params(warm_start=True).fit(train)
     assert again.fit(train).exponents_ == found.exponents_
 

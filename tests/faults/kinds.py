@@ -28,7 +28,7 @@ KINDS = {
     "beta given": AspectModel(3, beta=0.9, n_init=3, **SHORT),
     "beta searched": AspectModel(3, **SHORT),
     "left out": AspectModel(60, leave_one_out="auto", n_init=2, **SHORT | {"max_iter": 8}),
-    "clusters": AsymmetricClustering(4, cooling=1.2, beta=0.3, **SHORT),
+    "clusters": AsymmetricClustering(4, annealing=1.2, beta=0.3, **SHORT),
     "grown tree": ClusterAbstraction(5, tree="grown", **SHORT | {"max_iter": 8}),
     "annealed tree": ClusterAbstraction(4, tree="annealed", **SHORT | {"max_iter": 8}),
     "temperatures": TemperatureSearchCV(ASPECTS, [0.7, 0.8, 0.9, 1.0], cv=3, n_jobs=2),

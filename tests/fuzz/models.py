@@ -17,7 +17,7 @@ SHARED = {
     "max_iter": ([3], [0, 1, -1, 2.5, "many"]),
     "tol": ([1e-6, 0.0], [-1.0, np.nan, np.inf, "small"]),
     "n_init": ([1, 2], [0, 1.5]),
-    "relaxation": (["momentum", 1.8, 1.0], [0.0, 3.0, -1, "fast", "alternating"]),
+    "solver": (["momentum", 1.8, 1.0], [0.0, 3.0, -1, "fast", "alternating"]),
     "smoothing": (["auto", 0.1], [0.0, 1.0, -0.1, 2, "much"]),
     "validation_fraction": ([0.1, 0.5], [0.0, 1.0, 1e-9, 0.999]),
     "early_stopping": ([False, True], ["yes", None]),
@@ -32,7 +32,7 @@ ASPECT = {
     "leave_one_out": (["auto", True, False], ["yes"]),
     "row_prior": (["auto", 1.0], [0.0, np.inf]),
     "burstiness": ([None, "auto", 5.0], [0.0, np.inf, 1e-12]),
-    "cooling": ([None, 1.3, 0.8], [1.0, 0.0, -1]),
+    "annealing": ([None, 1.3, 0.8], [1.0, 0.0, -1]),
 }
 CLUSTER = {
     "hard": ([False, True], [None]),
@@ -46,7 +46,7 @@ MODELS: dict[str, dict[str, tuple[list, list]]] = {
         "axis": (["rows", "columns"], ["both"]),
         "object_weights": (["counts", "equal"], ["none"]),
         "leave_one_out": ([False, True], ["auto"]),
-        "cooling": ([None, 1.3], [1.0]),
+        "annealing": ([None, 1.3], [1.0]),
         "coarsening": ([None], [[[0, 0, 1]], "rows", [[]]]),
         **CLUSTER,
     },
@@ -54,7 +54,7 @@ MODELS: dict[str, dict[str, tuple[list, list]]] = {
         "n_row_clusters": SIZES,
         "n_column_clusters": SIZES,
         "tied": ([False, True], ["x"]),
-        "cooling": ([None, 1.3], [1.0]),
+        "annealing": ([None, 1.3], [1.0]),
         **CLUSTER,
     },
     "ClusterAbstraction": {
@@ -67,13 +67,13 @@ MODELS: dict[str, dict[str, tuple[list, list]]] = {
     "ClusteringProjection": {
         "n_components": SIZES,
         "n_clusters": ([None, 2, 3], [0, 20]),
-        "cooling": ([None, 0.8], [1.0]),
+        "annealing": ([None, 0.8], [1.0]),
     },
     "ProductSpaceMixture": {
         "n_row_components": SIZES,
         "n_column_components": SIZES,
         "leave_one_out": ([False, True], ["x"]),
-        "cooling": ([None, 1.3], [1.0]),
+        "annealing": ([None, 1.3], [1.0]),
     },
 }
 AROUND = ["AveragedModels", "RowMemory", "InterpolatedModels"]

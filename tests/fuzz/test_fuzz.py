@@ -101,14 +101,14 @@ def test_measures_of_dyads_are_those_of_their_table():
 
 
 def test_searches_refuse_what_their_estimator_would():
-    model = AspectModel(2, relaxation="fast")
+    model = AspectModel(2, solver="fast")
     for search in (TemperatureSearchCV(model, [0.9, 1.0], cv=2), ComponentSearchCV(model, cv=2)):
-        with pytest.raises(ValueError, match="'relaxation' parameter of AspectModel"):
+        with pytest.raises(ValueError, match="'solver' parameter of AspectModel"):
             search.fit(np.array(COUNTS))
 
 
 def test_rows_of_next_to_nothing_are_refused():
-    params = {"max_iter": 3, "random_state": 0, "early_stopping": True, "relaxation": 1.8}
+    params = {"max_iter": 3, "random_state": 0, "early_stopping": True, "solver": 1.8}
     table = Table(((1e-30, 0.0, 1e-300, 5e-324),))
     assert Fitting(Model("AspectModel", params, "InterpolatedModels"), table).run() == "refused"
     nothing = HeldOut(as_counts(sp.csr_array([[1.0]])), np.ones(1), 0.1)

@@ -48,10 +48,8 @@ def test_iterations_that_were_validated():
 def test_temperatures_and_priors_that_were_tried():
     model = AspectModel(4, random_state=0).fit(X)
     beta = PerplexityDisplay.from_estimator(model)
-    probes = sorted(
-        (p for p in model.temperature_search_ if p.stage == "coarse"), key=lambda p: p.beta
-    )
-    assert len(probes) == len(model.temperature_search_) - 1
+    probes = sorted((p for p in model.tuning_ if p.stage == "coarse"), key=lambda p: p.beta)
+    assert len(probes) == len(model.tuning_) - 1
     np.testing.assert_array_equal(beta.lines_[0].get_xdata(), [probe.beta for probe in probes])
     np.testing.assert_array_equal(
         beta.lines_[0].get_ydata(), [probe.validation.perplexity for probe in probes]
@@ -59,9 +57,9 @@ def test_temperatures_and_priors_that_were_tried():
     with pytest.raises(ValueError, match=r"nothing to draw over component_prior: .* beta"):
         PerplexityDisplay.from_estimator(model, over="component_prior")  # there are data enough
     model = AspectModel(4, random_state=0).fit(planted(6, 1000, n_rows=100, n_columns=100).X)
-    probes = [probe for probe in model.temperature_search_ if not probe.prior]
+    probes = [probe for probe in model.tuning_ if not probe.prior]
     prior = PerplexityDisplay.from_estimator(model, over="component_prior")
-    assert len(prior.lines_[0].get_xdata()) == len(model.temperature_search_) - len(probes)
+    assert len(prior.lines_[0].get_xdata()) == len(model.tuning_) - len(probes)
     assert prior.ax_.get_xscale() == "log"
     assert overlaps(prior.figure_) == []
     average = AveragedModels(AspectModel(2, max_iter=9), 2, random_state=0).fit(X)

@@ -72,7 +72,7 @@ def test_the_words_of_clusters_are_those_of_leaves():
 
 def test_an_annealed_clustering():
     X = make_cooccurrences(60, 40, 4, kind="clusters", random_state=0).X
-    model = AsymmetricClustering(4, beta=0.2, cooling=1.5, random_state=0).fit(X)
+    model = AsymmetricClustering(4, beta=0.2, annealing=1.5, random_state=0).fit(X)
     display = SplitsDisplay.from_estimator(model)
     drawn = {betas for betas in display.division_.betas if not np.isnan(betas)}
     assert drawn == {split.beta for split in model.splits_}

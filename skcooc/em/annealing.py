@@ -12,7 +12,7 @@ from skcooc.em.splitting import Splitting, path
 from skcooc.protocol import Counts
 
 COLDEST = 1.0  # inverse temperature at which a fall begins: maximum likelihood
-Cooling = Callable[[Leg], list[Part]]  # what a leg becomes that is not to begin at its temperature
+Annealing = Callable[[Leg], list[Part]]  # a leg that does not begin at its own temperature
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ class Falling:
         return self.leg.seen(state)
 
 
-def falling(factor: float) -> Cooling:
+def falling(factor: float) -> Annealing:
     """From beta = 1, each temperature this times the one before."""
     return lambda leg: [Falling(leg, path(max(COLDEST, leg.beta), leg.beta, factor))]
 
 
-def rising(factor: float, critical_beta: Callable[[Counts], float]) -> Cooling:
+def rising(factor: float, critical_beta: Callable[[Counts], float]) -> Annealing:
     """From the critical temperature of the table, where there is one cluster, which splits."""
 
     def rise(leg: Leg) -> list[Part]:
@@ -78,15 +78,18 @@ def rising(factor: float, critical_beta: Callable[[Counts], float]) -> Cooling:
     return rise
 
 
-def cooled(factor: float | None, critical_beta: Callable[[Counts], float]) -> Cooling | None:
+def cooled(factor: float | None, critical_beta: Callable[[Counts], float]) -> Annealing | None:
     """Rising by a factor above 1, falling by one below, or, without any, neither."""
     if factor is None:
         return None
     return rising(factor, critical_beta) if factor > 1 else falling(factor)
 
 
-def of_the_start(factor: float | None) -> tuple[float | None, Cooling | None]:
-    """By what the start of a model is annealed that does not split itself; and its own cooling."""
+def of_the_start(factor: float | None) -> tuple[float | None, Annealing | None]:
+    """Split ``annealing`` into the factor of the start and the schedule of the model.
+
+    Models without splits anneal only the clusters with which they start.
+    """
     if factor is None or factor > 1:
         return factor, None
     return None, falling(factor)

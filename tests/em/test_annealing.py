@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skcooc.em import Falling, Leg, OverRelaxation, fit, of_the_start
-from skcooc.em.cooling import cooled, falling
+from skcooc.em.annealing import cooled, falling
 from skcooc.em.legs import BURN_IN
 from skcooc.em.splitting import path
 from skcooc.heldout import Validation
