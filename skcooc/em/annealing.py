@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skcooc.em.legs import BURN_IN, Leg, Part, Run, State
+from skcooc.em.legs import BURN_IN, Leg, Part, Run
 from skcooc.em.splitting import Splitting, path
 from skcooc.protocol import Counts
 
@@ -16,7 +16,7 @@ Annealing = Callable[[Leg], list[Part]]  # a leg that does not begin at its own 
 
 
 @dataclass(frozen=True)
-class Falling:
+class Falling(Part):
     """EM at a falling sequence of inverse temperatures, each from where the one before has ended.
 
     Where nothing is held out, the temperatures on the way have a few iterations each, the last as
@@ -29,10 +29,6 @@ class Falling:
 
     leg: Leg  # at the last temperature
     betas: Sequence[float]  # falling
-
-    def begin(self, rng: np.random.Generator) -> State:
-        """Where a fit begins, unless it is told."""
-        return self.leg.begin(rng)
 
     def at(self, run: Run) -> Leg:
         """The leg under way."""
@@ -54,13 +50,6 @@ class Falling:
         run.number += 1
         if in_vain or run.number == len(self.betas):
             run.part, run.number = run.part + 1, 0
-
-    def finish(self, run: Run) -> None:
-        """When the observer has stopped it."""
-
-    def seen(self, state: State) -> State:
-        """The state of the finest table."""
-        return self.leg.seen(state)
 
 
 def falling(factor: float) -> Annealing:

@@ -39,7 +39,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from skcooc.em.legs import Leg, Run, State
+from skcooc.em.legs import Leg, Part, Run
 from skcooc.protocol import Array, Block
 
 N_ROUNDS = 3
@@ -55,7 +55,7 @@ class Bound(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bursts:
+class Bursts(Part):
     """Rounds of EM, each on the tables that its beginning expects.
 
     The objective is that of the DCM, less what does not depend on the model: the sum over l < n_ij
@@ -64,10 +64,6 @@ class Bursts:
 
     leg: Leg  # a round, on the counts
     concentration: float  # a, observations
-
-    def begin(self, rng: np.random.Generator) -> State:
-        """Where a fit begins, unless it is told."""
-        return self.leg.begin(rng)
 
     def at(self, run: Run) -> Leg:
         """The round under way."""
@@ -86,13 +82,6 @@ class Bursts:
         run.number += 1
         if run.number == N_ROUNDS:
             run.part, run.number = run.part + 1, 0
-
-    def finish(self, run: Run) -> None:
-        """When the observer has stopped it: nothing is to be undone."""
-
-    def seen(self, state: State) -> State:
-        """The state of the table."""
-        return state
 
 
 def bound(X: Block, A: Array, B: Array, a: float) -> Bound:

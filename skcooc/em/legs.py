@@ -56,8 +56,40 @@ class Fit(NamedTuple):
     X: Counts | None = None  # what they were fitted to in the end
 
 
+class Part:
+    """Stages of EM that follow each other; a subclass writes only what differs from a single one.
+
+    The methods change the run that they are given, between its iterations.
+    """
+
+    leg: Leg  # the stage, or that to which a schedule comes in the end
+
+    def begin(self, rng: np.random.Generator) -> State:
+        """Return the initial state of a fit without a start."""
+        return State(*self.leg.model.start(self.leg.X, rng))
+
+    def at(self, run: Run) -> Leg:
+        """Return the current stage."""
+        return self.leg
+
+    def enter(self, run: Run, rng: np.random.Generator) -> None:
+        """Prepare the run for the first iteration of a stage."""
+
+    def leave(self, run: Run) -> None:
+        """Go on to the next stage after the last iteration of one."""
+        run.part += 1
+
+    def finish(self, run: Run) -> None:
+        """Tidy up after the observer has stopped the fit."""
+
+    def seen(self, state: State) -> State:
+        """Return the state with a row for each row of the finest table."""
+        groups = self.leg.groups
+        return state if groups is None else state._replace(rows=state.rows[groups])
+
+
 @dataclass(frozen=True)
-class Leg:
+class Leg(Part):
     """EM with one model on one table at one inverse temperature, until it converges."""
 
     model: Model
@@ -72,29 +104,13 @@ class Leg:
     groups: Array | None = None  # (N,): for each of the finest table, its row here; None: the same
     offset: float = 0.0  # nats: a constant of the objective, so that it goes on from other tables
 
-    def begin(self, rng: np.random.Generator) -> State:
-        """Where a fit begins, unless it is told."""
-        return State(*self.model.start(self.X, rng))
-
-    def at(self, run: Run) -> Leg:
-        """The leg under way."""
+    @property
+    def leg(self) -> Leg:  # type: ignore[override]  # a schedule of one stage
         return self
 
     def enter(self, run: Run, rng: np.random.Generator) -> None:
-        """Before the first iteration."""
         if self.members is not None:
             run.state = run.state._replace(rows=run.state.rows[self.members])
-
-    def leave(self, run: Run) -> None:
-        """After the last iteration."""
-        run.part += 1
-
-    def finish(self, run: Run) -> None:
-        """When the observer has stopped it."""
-
-    def seen(self, state: State) -> State:
-        """The state of the finest table."""
-        return state if self.groups is None else state._replace(rows=state.rows[self.groups])
 
     def burned_in(self, n_burn_in: int = BURN_IN, by: Model | None = None) -> list[Leg]:
         """A few steps at beta = 1, then this leg; ``max_iter`` steps in all.
@@ -109,17 +125,6 @@ class Leg:
             return [self]
         first = replace(self, model=by or self.model, beta=1.0, max_iter=n_burn_in)
         return [first, replace(self, max_iter=self.max_iter - n_burn_in, members=None)]
-
-
-class Part(Protocol):
-    """A leg, or legs that are found on the way; see Leg for what the methods do."""
-
-    def begin(self, rng: np.random.Generator) -> State: ...
-    def at(self, run: Run) -> Leg: ...
-    def enter(self, run: Run, rng: np.random.Generator) -> None: ...
-    def leave(self, run: Run) -> None: ...
-    def finish(self, run: Run) -> None: ...
-    def seen(self, state: State) -> State: ...
 
 
 class Solver(Protocol):
@@ -229,7 +234,7 @@ def fit(
 def _cut_short(run: Run, state: State, leg: Leg, last: Leg, solver: Solver) -> Fit:
     """What a fit that was stopped has found so far, as parameters of the model asked for."""
     validation = run.validation
-    if last.model is not leg.model:
+    if last.model != leg.model:
         rng = np.random.default_rng()  # not used: it does not begin at random
         once = fit([replace(last, max_iter=1)], rng, solver, start=run.state)
         state, validation = State(once.params, once.rows), once.validation

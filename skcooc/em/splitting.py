@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skcooc.em.legs import Leg, Run, Split, State
+from skcooc.em.legs import Leg, Part, Run, Split, State
 from skcooc.heldout import HeldOut
 from skcooc.protocol import Annealable, Array, Counts, Params, Statistics
 
@@ -19,7 +19,7 @@ PATIENCE = 10  # legs that do not predict better, once there are clusters: a fac
 
 
 @dataclass(frozen=True)
-class Splitting:
+class Splitting(Part):
     """EM at a rising sequence of inverse temperatures, beginning with a single cluster.
 
     At every temperature each cluster is replaced by two copies, which are pulled apart a little.
@@ -72,10 +72,6 @@ class Splitting:
         """What has come apart when it was stopped."""
         self._part(run)
         self._fill(run)
-
-    def seen(self, state: State) -> State:
-        """The state of the finest table."""
-        return self.leg.seen(state)
 
     def _part(self, run: Run) -> None:
         """Join copies, but for those which have drifted apart."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skcooc.em.legs import Leg, Run, State
+from skcooc.em.legs import Leg, Part, Run, State
 from skcooc.em.splitting import doubled, mixed, single
 from skcooc.protocol import Annealable, Array, Params, Statistics
 
@@ -14,7 +14,7 @@ BIRTH = 15  # iterations in which two copies drift apart
 
 
 @dataclass(frozen=True)
-class Widening:
+class Widening(Part):
     """EM that begins with fewer components than its model has, and splits some of them.
 
     All are replaced by two copies, which EM drives apart for a few iterations. Then as many as are
@@ -57,10 +57,6 @@ class Widening:
         apart = farthest(components, run.state.params.weights, n_missing)
         parts = [(c,) if c in apart else (c, k + c) for c in range(k)]
         run.state = mixed(self.model, run.state, parts + [(k + c,) for c in apart])
-
-    def seen(self, state: State) -> State:
-        """The state of the finest table."""
-        return self.leg.seen(state)
 
 
 def farthest(components: Array, weights: Array, n: int) -> list[int]:
