@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Integral, Real
@@ -13,21 +12,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.merging import made_of
 from skcooc.em import Split, TemperatureRange, cooled
-from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import SolverName
 from skcooc.equations import aspect_search as usual_values
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.fitting import Plan
-from skcooc.fitting.tunables import (
+from skcooc.fitting import ModelFamily, Recipe
+from skcooc.fitting.tuning import (
     ComponentPrior,
     LeaveOneOut,
     Pilot,
     SmallerPseudoCounts,
     Temperature,
-    pseudo_counts,
+    Tunable,
+    Values,
+    prior_range,
 )
-from skcooc.fitting.tuning import Tunable, Values
 from skcooc.protocol import Array, Block
 
 BURSTINESS = 100.0  # observations: "auto"
@@ -208,6 +207,7 @@ class AspectModel(CooccurrenceEstimator):
     n_components_: int = field(init=False)
     splits_: list[Split] = field(init=False)
 
+    size_parameters = ("n_components",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -241,96 +241,40 @@ class AspectModel(CooccurrenceEstimator):
         mass = self.component_distribution_ if kept else self._state.params.weights
         return made_of(self, shares, mass, "n_components")
 
-    def _plan(self) -> Plan:
-        left_out = self._leaves_out()
-        if left_out and (self.annealing or 0) > 1:
+    def recipe(self) -> Recipe:
+        family = AspectFamily(
+            n_components=self.n_components,
+            tempering=self.tempering,
+            component_prior=self.component_prior,
+            row_prior=self.row_prior,
+            leave_one_out=self.leave_one_out,
+            annealed=self.annealing is not None,
+            tunes_smoothing=self.smoothing == "auto",
+            last=self._last_values(),
+        )
+        if family.is_leave_one_out({}) and (self.annealing or 0) > 1:
             raise ValueError(
                 "leave_one_out=True has no aspects that split: it needs annealing < 1, or None."
             )
-        equations = self._equations({})
-        plain = equations.aspects if isinstance(equations, PredictiveAspects) else equations
-        return Plan(
-            equations,
-            self._temperatures,
+        plain = family.plain({})
+        return Recipe(
+            family,
+            self._settings(),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
-            burn_in=BURN_IN,
-            warm_up=plain,
-            tunables=self._tunables,
-            variant=lambda values: (self._equations(values), self._warm_up(values)),
             annealing=cooled(self.annealing, plain.critical_beta),
-            hands_on=plain.diluted if self.annealing is None else None,
-            bursts=self._concentration(),
-            divides=not left_out and self.annealing is None and self.burstiness is None,
-            alternates=self.beta == 1 and not (plain.component_prior or left_out or self.annealing),
+            init_from=plain.diluted if self.annealing is None else None,
+            concentration=self._concentration(),
+            supports_splitting=not (
+                family.is_leave_one_out({}) or self.annealing or self.burstiness
+            ),
         )
 
-    def _tunables(self, X: Block, within: TemperatureRange) -> list[Tunable]:
-        """What is looked for on a table, one after the other."""
-        usual, always = self._pseudo_counts(True), self._leaves_out()
-        shares = [share for share in usual_values.SMALLER if self._is_auto(share)]
-        smaller = SmallerPseudoCounts(shares, usual, always)
-        if always:
-            return [Temperature(within), smaller]
-        K, few = self.n_components, usual_values.few(self.n_components)
-        guess = usual_values.usual_beta(X, few)
-        tunables: list[Tunable] = [
-            Pilot(within._replace(guess=guess), few),
-            Temperature(within, partial(usual_values.beta_of_others, few, K)),
-        ]
-        if self.component_prior == "auto":
-            tunables.append(ComponentPrior(pseudo_counts(X, K), self.smoothing == "auto"))
-        if self.leave_one_out == "auto" and self.annealing is None:
-            if usual_values.has_short_rows(X, K):
-                tunables.append(LeaveOneOut(self._temperatures(X, left_out=True), usual))
-            tunables.append(smaller)
-        return tunables
-
-    def _temperatures(self, X: Block, left_out: bool | None = None) -> TemperatureRange:
-        """Where the best one is looked for; nearer to 1 where observations leave themselves out."""
-        if not (self._leaves_out() if left_out is None else left_out):
-            return TEMPERATURES
-        guess = usual_values.usual_predictive_beta(X, self.n_components)
-        return TEMPERATURES._replace(guess=guess, step=PREDICTIVE_STEP)
-
-    def _equations(self, values: Values) -> Aspects | PredictiveAspects:
-        """The model with these hyper-parameters, and else those given, or usual."""
-        plain = self._aspects(values)
-        if not values.get("leave_one_out", self._leaves_out()):
-            return plain
-        return PredictiveAspects(plain, {**self._pseudo_counts(True), **values}["row_prior"])
-
-    def _aspects(self, values: Values) -> Aspects:
-        """The plain equations; few components have the same share of pseudo-counts."""
-        n, left_out = self.n_components, values.get("leave_one_out", self._leaves_out())
-        prior = self._pseudo_counts(left_out)["component_prior"]
-        if "n_components" in values:
-            n = values["n_components"]
-            prior *= self.n_components / n
-        return Aspects(n, self.tempering, values.get("component_prior", prior))
-
-    def _warm_up(self, values: Values) -> Aspects:
-        """What burns in: it leaves nothing out, and has no pseudo-counts that are tried."""
-        names = "n_components", "leave_one_out"
-        return self._aspects({name: values[name] for name in names if name in values})
-
-    def _leaves_out(self) -> bool:
-        """Whether observations leave themselves out, unless that is still to be found."""
-        if self.leave_one_out == "auto":
-            return self._goes_on() and self.leave_one_out_
-        return self.leave_one_out
-
-    def _pseudo_counts(self, left_out: bool) -> Values:
-        """Those given; else those of the last fit, or those with which a search begins."""
-        values = dict(usual_values.PSEUDO_COUNTS)
-        if not left_out:
-            values["component_prior"] = 0.0
-        if self._goes_on() and left_out == self.leave_one_out_:
-            values = {name: getattr(self, f"{name}_") for name in values}
-        given = {name: getattr(self, name) for name in values}
-        return {name: values[name] if value == "auto" else value for name, value in given.items()}
-
-    def _is_auto(self, names: Iterable[str]) -> bool:
-        return all(getattr(self, name) == "auto" for name in names)
+    def _last_values(self) -> Values:
+        """Return the hyper-parameters of the fit from which a warm start goes on."""
+        if not self._goes_on():
+            return {}
+        names = "component_prior", "row_prior", "leave_one_out"
+        return {name: getattr(self, f"{name}_") for name in names}
 
     def _concentration(self) -> float | None:
         """That of bursty rows; ValueError where it does not go with other parameters."""
@@ -342,3 +286,89 @@ class AspectModel(CooccurrenceEstimator):
                 "set burstiness=None."
             )
         return BURSTINESS if self.burstiness == "auto" else float(self.burstiness)
+
+
+@dataclass(frozen=True)
+class AspectFamily(ModelFamily):
+    """Aspects by the values of their hyper-parameters; those that are "auto" may be tuned."""
+
+    n_components: int
+    tempering: Literal["joint", "likelihood"]
+    component_prior: float | Literal["auto"]
+    row_prior: float | Literal["auto"]
+    leave_one_out: bool | Literal["auto"]
+    annealed: bool
+    tunes_smoothing: bool
+    last: Values  # of the fit from which a warm start goes on; else empty
+    has_warmup = True
+
+    def model(self, values: Values) -> Aspects | PredictiveAspects:
+        plain = self.plain(values)
+        if not self.is_leave_one_out(values):
+            return plain
+        return PredictiveAspects(plain, {**self._pseudo_counts(True), **values}["row_prior"])
+
+    def plain(self, values: Values) -> Aspects:
+        """Return the equations without leave-one-out.
+
+        With fewer components the pseudo-count of a column is larger, so that their total stays.
+        """
+        n = values.get("n_components", self.n_components)
+        prior = self._pseudo_counts(self.is_leave_one_out(values))["component_prior"]
+        prior *= self.n_components / n
+        return Aspects(n, self.tempering, values.get("component_prior", prior))
+
+    def warmup_model(self, values: Values) -> Aspects:
+        """Return plain equations, with the usual pseudo-counts instead of those tried."""
+        names = "n_components", "leave_one_out"
+        return self.plain({name: values[name] for name in names if name in values})
+
+    def beta_range(self, X: Block) -> TemperatureRange:
+        return self._predictive_range(X) if self.is_leave_one_out({}) else TEMPERATURES
+
+    def tunables(self, X: Block) -> list[Tunable]:
+        usual, always = self._pseudo_counts(True), self.is_leave_one_out({})
+        shares = [
+            share
+            for share in usual_values.SMALLER
+            if all(getattr(self, name) == "auto" for name in share)
+        ]
+        smaller = SmallerPseudoCounts(shares, usual, always)
+        if always:
+            return [Temperature(self.beta_range(X)), smaller]
+        K, few = self.n_components, usual_values.few(self.n_components)
+        pilot = TEMPERATURES._replace(guess=usual_values.usual_beta(X, few))
+        tunables: list[Tunable] = [
+            Pilot(pilot, few),
+            Temperature(TEMPERATURES, partial(usual_values.beta_of_others, few, K)),
+        ]
+        if self.component_prior == "auto":
+            tunables.append(ComponentPrior(prior_range(X, K), only_thin=self.tunes_smoothing))
+        if self.leave_one_out == "auto" and not self.annealed:
+            if usual_values.has_short_rows(X, K):
+                tunables.append(LeaveOneOut(self._predictive_range(X), usual))
+            tunables.append(smaller)
+        return tunables
+
+    def is_leave_one_out(self, values: Values) -> bool:
+        """Return whether responsibilities are leave-one-out; False where that is to be tuned."""
+        if "leave_one_out" in values:
+            return values["leave_one_out"]
+        if self.leave_one_out == "auto":
+            return bool(self.last) and self.last["leave_one_out"]
+        return self.leave_one_out
+
+    def _predictive_range(self, X: Block) -> TemperatureRange:
+        """Return the range of leave-one-out models, whose best beta is nearer to 1."""
+        guess = usual_values.usual_predictive_beta(X, self.n_components)
+        return TEMPERATURES._replace(guess=guess, step=PREDICTIVE_STEP)
+
+    def _pseudo_counts(self, leave_one_out: bool) -> dict[str, float]:
+        """Return the pseudo-counts given; else those of the last fit, or the usual ones."""
+        usual = dict(usual_values.PSEUDO_COUNTS)
+        if not leave_one_out:
+            usual["component_prior"] = 0.0
+        if self.last and leave_one_out == self.last["leave_one_out"]:
+            usual = {name: self.last[name] for name in usual}
+        given = {"component_prior": self.component_prior, "row_prior": self.row_prior}
+        return {name: usual[name] if value == "auto" else value for name, value in given.items()}

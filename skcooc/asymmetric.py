@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -18,7 +19,7 @@ from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.predictive_clusters import PredictiveClusters
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.fitting import Plan
+from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
 from skcooc.simplex import first_largest
 
@@ -159,6 +160,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     n_clusters_: int = field(init=False)
     splits_: list[Split] = field(init=False)
 
+    size_parameters = ("n_clusters",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -195,19 +197,18 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             mass = self.embedding_[self.row_distribution_ > 0].sum(axis=0)
         return made_of(self, shares, mass, "n_clusters")
 
-    def _plan(self) -> Plan:
+    def recipe(self) -> Recipe:
         of_clusters = self.n_clusters, self.hard, self.object_weights, self.proportions
         rows = RowClusters(*of_clusters)
         plain = rows if self.axis == "rows" else ColumnClusters(*of_clusters)
         self._check_combinations(plain.largest_beta)
-        return Plan(
-            PredictiveClusters(rows) if self.leave_one_out else plain,
-            no_temperature if self.hard else lambda X: temperatures(plain, X),
+        model = PredictiveClusters(rows) if self.leave_one_out else plain
+        return Recipe(
+            FixedModel(model, no_temperature if self.hard else partial(temperatures, plain)),
+            self._settings(),
             shape={name: getattr(self, name) for name in ("n_clusters", "axis", "leave_one_out")},
-            largest_beta=plain.largest_beta,
             annealing=cooled(self.annealing, plain.critical_beta),
-            hands_on=None if self.leave_one_out or self.annealing else plain.diluted,
-            plain_steps=self.hard,
+            init_from=None if self.leave_one_out or self.annealing else plain.diluted,
             coarsening=self.coarsening,
         )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal, cast
 
@@ -21,10 +22,48 @@ from skcooc.em.legs import Observe
 from skcooc.equations.growth import KINDS, grow
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.tree_clusters import Abstractions
-from skcooc.fitting import Grown, Options, Plan
+from skcooc.fitting import FixedModel, LearnedStructure, Recipe, Settings
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
-from skcooc.protocol import Block, Counts
+from skcooc.protocol import Block, Counts, Need
+
+
+@dataclass(frozen=True)
+class TreeLearner:
+    """Grows the tree of a model by annealing; a warm start keeps the tree that has grown."""
+
+    model: Abstractions
+    kind: str  # "annealed" or "grown"
+    n_clusters: int
+    grown: list[Split] | None  # splits of the tree that a warm start keeps
+
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        reason = f"tree={self.kind!r} is grown on all rows; give a tree, or tree='binary'"
+        return {"all rows": reason}
+
+    def learn(
+        self,
+        X: Block,
+        settings: Settings,
+        rng: np.random.Generator,
+        heldout: HeldOut | None,
+        observe: Observe,
+        resume: Run | None,
+    ) -> LearnedStructure:
+        if self.grown is not None:
+            return LearnedStructure(self.model, self.model, self.grown)
+        em = settings.max_iter, settings.tol, settings.solver
+        growth = grow(X, KINDS[self.kind], self.n_clusters, *em, rng, heldout, observe, resume)
+        if growth.failed:
+            warnings.warn(
+                "The tree has not grown: no clusters came apart that predict better. Rows and "
+                "columns are independent, or there are too few observations; try tree='binary'.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        model = replace(self.model, tree=growth.tree)
+        return LearnedStructure(model, replace(model, origin=growth.nodes), growth.splits)
 
 
 @dataclass(eq=False, repr=False)
@@ -183,6 +222,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     splits_: list[Split] = field(init=False)
 
+    size_parameters = ("n_clusters",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -195,21 +235,23 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         "coarsening": [list, tuple, None],
     }
 
-    def _plan(self) -> Plan:
+    def recipe(self) -> Recipe:
         check_proportions(self.hard, self.proportions)
         model = self._equations()
-        growing = f"tree={self.tree!r} is grown on all rows; give a tree, or tree='binary'"
-        return Plan(
-            model,
-            no_temperature if self.hard else lambda X: temperatures(model, X),
+        return Recipe(
+            FixedModel(model, no_temperature if self.hard else partial(temperatures, model)),
+            self._settings(),
             shape={"n_clusters": self.n_clusters},
-            stages=lambda model: model.stages,
             coarsening=self.coarsening,
-            plain_steps=self.hard,
-            grow=self._grow if self._grows else None,
-            more_needs={"all rows": growing} if self._grows else {},
+            structure=self._tree_learner(model),
             check=self._check_tree,
         )
+
+    def _tree_learner(self, model: Abstractions) -> TreeLearner | None:
+        if not self._grows:
+            return None
+        grown = self.splits_ if self._goes_on() else None
+        return TreeLearner(model, cast(str, self.tree), self.n_clusters, grown)
 
     def _equations(self) -> Abstractions:
         options = self.abstraction, self.tempering, self.proportions, self.object_iter
@@ -231,32 +273,6 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
                 f"tree has {len(tree.leaves)} leaves, but n_clusters={self.n_clusters}."
             )
         return tree
-
-    def _grow(
-        self,
-        X: Block,
-        options: Options,
-        rng: np.random.Generator,
-        heldout: HeldOut | None,
-        observe: Observe,
-        resume: Run | None,
-    ) -> Grown:
-        """The model on a tree that has grown; a warm start keeps that which is there."""
-        model = self._equations()
-        if self._goes_on():
-            return Grown(model, model, self.splits_)
-        em = options.max_iter, options.tol, options.solver
-        kind = KINDS[cast(str, self.tree)]
-        growth = grow(X, kind, self.n_clusters, *em, rng, heldout, observe, resume)
-        if growth.failed:
-            warnings.warn(
-                "The tree has not grown: no clusters came apart that predict better. Rows and "
-                "columns are independent, or there are too few observations; try tree='binary'.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        model = replace(model, tree=growth.tree)
-        return Grown(model, replace(model, origin=growth.nodes), growth.splits)
 
     def _check_tree(self, X: Counts) -> None:
         """Raise ValueError where a warm start would go on with another tree."""

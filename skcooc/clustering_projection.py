@@ -15,7 +15,7 @@ from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.projections import StructuredProjections
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.fitting import Plan
+from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Block
 
 
@@ -165,6 +165,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
 
     n_components_: int = field(init=False)
 
+    size_parameters = ("n_components",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -178,13 +179,14 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
         "annealing": [FALLING, None],
     }
 
-    def _plan(self) -> Plan:
+    def recipe(self) -> Recipe:
         shape = {name: getattr(self, name) for name in ("n_components", "n_clusters", "posterior")}
         kind = StructuredProjections if self._is_structured else FactorialProjections
         priors = self.cluster_prior, self.center_prior, self.topic_prior
-        return Plan(
-            kind(self.n_components, self.n_clusters, *priors, self.update_priors),
-            self._temperatures,
+        model = kind(self.n_components, self.n_clusters, *priors, self.update_priors)
+        return Recipe(
+            FixedModel(model, self._temperatures),
+            self._settings(),
             shape=shape,
             annealing=None if self.annealing is None else falling(self.annealing),
         )

@@ -13,7 +13,7 @@ from skcooc.em import TemperatureRange, of_the_start
 from skcooc.em.solvers import SolverName
 from skcooc.equations.predictive_products import PredictiveProducts
 from skcooc.equations.product_aspects import ProductAspects
-from skcooc.fitting import Plan
+from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
 
 
@@ -116,6 +116,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     n_row_components_: int = field(init=False)
     n_column_components_: int = field(init=False)
 
+    size_parameters = ("n_row_components", "n_column_components")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_row_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -137,14 +138,15 @@ class ProductSpaceMixture(CooccurrenceEstimator):
         joint: Array = self._state.params.joint
         return joint
 
-    def _plan(self) -> Plan:
+    def recipe(self) -> Recipe:
         sizes = self.n_row_components, self.n_column_components
         of_start, annealing = of_the_start(self.annealing)
         plain = ProductAspects(*sizes, self.tempering, of_start)
         shaping = "n_row_components", "n_column_components", "leave_one_out"
-        return Plan(
-            PredictiveProducts(plain) if self.leave_one_out else plain,
-            lambda X: TemperatureRange(0.5, 1.0),
+        model = PredictiveProducts(plain) if self.leave_one_out else plain
+        return Recipe(
+            FixedModel(model, lambda X: TemperatureRange(0.5, 1.0)),
+            self._settings(),
             shape={name: getattr(self, name) for name in shaping},
             annealing=annealing,
         )

@@ -18,7 +18,7 @@ from skcooc.em import TemperatureRange, of_the_start
 from skcooc.equations.class_bigrams import ClassBigrams
 from skcooc.equations.coclusters import CoClusters, log_association, mutual_information
 from skcooc.equations.memberships import no_temperature, temperatures
-from skcooc.fitting import Plan
+from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array, Block, Counts
 from skcooc.simplex import first_largest
 
@@ -153,6 +153,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     n_row_clusters_: int = field(init=False)
     n_column_clusters_: int = field(init=False)
 
+    size_parameters = ("n_row_clusters", "n_column_clusters")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_row_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -208,7 +209,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         members = self.column_labels_ == np.arange(self.joint_.shape[1])[:, None]
         return np.tile(members, (self.joint_.shape[0], 1))
 
-    def _plan(self) -> Plan:
+    def recipe(self) -> Recipe:
         check_proportions(self.hard, self.proportions)
         sizes = self.n_row_clusters, self.n_column_clusters
         if self.hard and self.annealing is not None:
@@ -221,13 +222,13 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         def within(X: Block) -> TemperatureRange:
             return temperatures(model, X, SYMMETRIC, SYMMETRIC_CRITICAL)
 
-        return Plan(
-            ClassBigrams(self.n_row_clusters) if self.tied else model,
-            no_temperature if self.hard else within,
+        equations = ClassBigrams(self.n_row_clusters) if self.tied else model
+        return Recipe(
+            FixedModel(equations, no_temperature if self.hard else within),
+            self._settings(),
             shape=dict(zip(("n_row_clusters", "n_column_clusters"), sizes, strict=True)),
             annealing=annealing,
-            hands_on=model.diluted if self.annealing is None else None,
-            plain_steps=self.hard,
+            init_from=model.diluted if self.annealing is None else None,
             check=self._check_square,
             coarsening=self.coarsening,
         )

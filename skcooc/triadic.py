@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -11,12 +11,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, TriadEstimator
 from skcooc.em import TemperatureRange
-from skcooc.em.legs import BURN_IN
 from skcooc.em.solvers import SolverName
 from skcooc.equations.triadic_aspects import TriadicAspects
-from skcooc.fitting import Plan
-from skcooc.fitting.tunables import ComponentPrior, Exponents, Temperature, pseudo_counts
-from skcooc.fitting.tuning import Tunable, Values
+from skcooc.fitting import ModelFamily, Recipe
+from skcooc.fitting.tuning import (
+    ComponentPrior,
+    Exponents,
+    Temperature,
+    Tunable,
+    Values,
+    prior_range,
+)
 from skcooc.protocol import Block
 
 Pair = tuple[float, float]
@@ -130,6 +135,7 @@ class TriadicAspectModel(TriadEstimator):
 
     n_components_: int = field(init=False)
 
+    size_parameters = ("n_components",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -148,36 +154,49 @@ class TriadicAspectModel(TriadEstimator):
         exponents: Pair = self._fitted_model.exponents
         return exponents
 
-    def _plan(self) -> Plan:
-        plain = self._equations({})
-        return Plan(
-            plain,
-            lambda X: TemperatureRange(0.5, 1.0),
-            shape={"n_components": self.n_components},
-            burn_in=BURN_IN,
-            tunables=self._tunables,
-            variant=lambda values: (self._equations(values), plain),
-        )
-
-    def _tunables(self, X: Block, within: TemperatureRange) -> list[Tunable]:
-        """What is looked for on a table, one after the other."""
-        tunables: list[Tunable] = [Temperature(within)]
-        if self.exponents == "auto":
-            tunables.append(Exponents())
-        if self.component_prior == "auto":
-            within = pseudo_counts(X, self.n_components)
-            tunables.append(ComponentPrior(within, self.smoothing == "auto"))
-        return tunables
-
-    def _equations(self, values: Values) -> TriadicAspects:
-        """The model with these hyper-parameters, and else those given, or of the last fit."""
+    def recipe(self) -> Recipe:
         prior, exponents = self.component_prior, self.exponents
         if prior == "auto":
             prior = self.component_prior_ if self._goes_on() else 0.0
         if exponents == "auto":
             exponents = self.exponents_ if self._goes_on() else (1.0, 1.0)
-        given = {"component_prior": prior, "exponents": checked_exponents(exponents), **values}
-        return TriadicAspects(self.n_components, given["component_prior"], given["exponents"])
+        family = TriadicFamily(
+            TriadicAspects(self.n_components, prior, checked_exponents(exponents)),
+            tunes_exponents=self.exponents == "auto",
+            tunes_prior=self.component_prior == "auto",
+            tunes_smoothing=self.smoothing == "auto",
+        )
+        return Recipe(family, self._settings(), shape={"n_components": self.n_components})
+
+
+@dataclass(frozen=True)
+class TriadicFamily(ModelFamily):
+    """Aspects of three indices, by the values of their hyper-parameters."""
+
+    plain: TriadicAspects
+    tunes_exponents: bool
+    tunes_prior: bool
+    tunes_smoothing: bool
+    has_warmup = True
+
+    def model(self, values: Values) -> TriadicAspects:
+        given = {name: value for name, value in values.items() if name != "beta"}
+        return replace(self.plain, **given)
+
+    def warmup_model(self, values: Values) -> TriadicAspects | None:
+        return self.plain if values else None
+
+    def beta_range(self, X: Block) -> TemperatureRange:
+        return TemperatureRange(0.5, 1.0)
+
+    def tunables(self, X: Block) -> list[Tunable]:
+        tunables: list[Tunable] = [Temperature(self.beta_range(X))]
+        if self.tunes_exponents:
+            tunables.append(Exponents())
+        if self.tunes_prior:
+            within = prior_range(X, self.plain.n_components)
+            tunables.append(ComponentPrior(within, only_thin=self.tunes_smoothing))
+        return tunables
 
 
 def checked_exponents(exponents: Sequence[float]) -> Pair:

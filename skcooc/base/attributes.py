@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 
 from skcooc.em import Record, State
-from skcooc.fitting import Plan
+from skcooc.fitting import Recipe
+from skcooc.fitting.fit import AttributesAt, Fit, Start, distributed
 from skcooc.fitting.journal import Journal
-from skcooc.fitting.restarts import Begun
-from skcooc.fitting.table import Fitted, distributed
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing
-from skcooc.protocol import Array, Counts, Model, RandomState
+from skcooc.protocol import Array, Counts, Model
 from skcooc.tables import CheckedBlocks
 
 COLLAPSED = 1e-2  # total variation between every component and the distribution of the columns
@@ -56,17 +54,12 @@ def usable(
     }
 
 
-def lacking(plan: Plan) -> str | None:
+def lacking(recipe: Recipe) -> str | None:
     """Why a model cannot follow a stream; None where it can."""
-    reason = plan.lacks(CheckedBlocks.offers)
-    if reason is None and not hasattr(plan.equations, "diluted"):
+    reason = recipe.unmet_need(CheckedBlocks.offers)
+    if reason is None and not hasattr(recipe.equations, "diluted"):
         return "the equations do not say how parameters meet new columns, which diluted would"
     return reason
-
-
-def seeds(random_state: RandomState, n: int) -> tuple[int, ...]:
-    """Seeds of so many random starts."""
-    return tuple(check_random_state(random_state).randint(2**31, size=n).tolist())
 
 
 def become(estimator: BaseEstimator, fitted: Attributes) -> None:
@@ -90,36 +83,40 @@ def of_input(estimator: BaseEstimator) -> Attributes:
     return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
 
 
-def of_fit(fitted: Fitted) -> Attributes:
-    """All attributes of a finished fit."""
-    fit, model, beta, smoothing, unigram, _, row_distribution, trials, judged = fitted
-    annealed = {} if fit.splits is None else {"splits_": fit.splits}
-    state = State(fit.params, fit.rows)
+def of_sizes(estimator: BaseEstimator) -> Attributes:
+    """Return the numbers of components, where they are no properties of the class."""
+    sizes = {f"{name}_": getattr(estimator, name) for name in estimator.size_parameters}
+    return {name: n for name, n in sizes.items() if not hasattr(type(estimator), name)}
+
+
+def of_fit(fit: Fit) -> Attributes:
+    """Return all attributes of a finished fit."""
+    run = fit.run
+    splits = {} if run.splits is None else {"splits_": run.splits}
+    state = State(run.params, run.rows)
     return {
-        **annealed,
-        **usable(model, state, beta, smoothing, unigram, row_distribution),
+        **splits,
+        **usable(fit.model, state, run.beta, fit.smoothing, fit.unigram, fit.row_distribution),
         "_unfinished": None,
-        "_end": fit.end,
-        "_judged": judged,
-        "tuning_": trials,
-        "n_iter_": len(fit.history),
-        "converged_": fit.converged,
-        "objective_": fit.objective,
-        "history_": fit.history,
+        "_end": run.end,
+        "_judged": fit.judged,
+        "tuning_": fit.start.trials,
+        "n_iter_": len(run.history),
+        "converged_": run.converged,
+        "objective_": run.objective,
+        "history_": run.history,
     }
 
 
-def at_iteration(
-    X: Counts, smoothing: float | Literal["auto"], known: Attributes
-) -> Callable[[Model, Record, State, Begun, Journal], Attributes]:
-    """What turns an iteration into the attributes of an estimator that stopped there."""
+def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attributes) -> AttributesAt:
+    """Return what makes the attributes of an estimator that would have stopped at an iteration."""
 
     def attributes(
-        model: Model, record: Record, state: State, begun: Begun, journal: Journal
+        model: Model, start: Start, journal: Journal, record: Record, state: State
     ) -> Attributes:
         state = State(state.params, X.lasting(state.rows))
-        splits = begun.grown.splits
-        s = chosen_smoothing(smoothing, begun.validation)
+        splits = start.structure.splits
+        s = chosen_smoothing(smoothing, start.validation)
         unigram = add_one_unigram(X.column_sums, X.grain)
         _, row_distribution = distributed(X)
         return {
@@ -127,14 +124,14 @@ def at_iteration(
             **usable(model, state, record.beta, s, unigram, row_distribution),
             "_unfinished": journal,
             "_judged": None,
-            "tuning_": begun.trials,
+            "tuning_": start.trials,
             **known,
         }
 
     return attributes
 
 
-def warn_about(estimator: BaseEstimator, plan: Plan, stopped: bool) -> None:
+def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
     """Warn where a fit ended in the unigram, or, unless stopped, before it converged."""
     if not (estimator.converged_ or stopped):
         _warn(
@@ -143,7 +140,7 @@ def warn_about(estimator: BaseEstimator, plan: Plan, stopped: bool) -> None:
         )
     if collapsed(estimator.components_, estimator.weights_, len(estimator.embedding_)):
         remedy = "Use a larger beta, or beta='auto'."
-        if plan.largest_beta == 1 and (estimator.beta_ == 1 or estimator.tuning_):
+        if recipe.equations.largest_beta == 1 and (estimator.beta_ == 1 or estimator.tuning_):
             remedy = "Give counts in larger units, if they are not numbers of observations."
         _warn(
             f"All {len(estimator.components_)} components are the unigram: at "

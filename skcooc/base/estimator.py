@@ -1,38 +1,42 @@
-"""What all estimators share: fit, and what a warm start goes on with."""
+"""Base class of the estimators: ``fit``, warm starts, and sizes that are "auto"."""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from inspect import Parameter, signature
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self
 
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags
 
-from skcooc.base import attributes, continuation, criteria, sizes
+from skcooc.base import attributes, criteria, warm_start
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed, meant
 from skcooc.base.streams import Streams
 from skcooc.em import Run, State, TemperatureRange, make_solver
 from skcooc.em.legs import Solver
 from skcooc.em.solvers import SolverName
-from skcooc.fitting import Options, Plan
+from skcooc.fitting import Recipe, Settings
+from skcooc.fitting.fit import fit, short_fits
 from skcooc.fitting.journal import Journal
-from skcooc.fitting.restarts import Progress
+from skcooc.fitting.progress import Progress
+from skcooc.fitting.recipe import draw_seeds
+from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.stream import Begun
-from skcooc.fitting.table import fit, short_fits
-from skcooc.fitting.trials import ShortFits
-from skcooc.model_selection import ComponentSearchCV
-from skcooc.protocol import Block, Counts, RandomState, TableLike
+from skcooc.protocol import Counts, RandomState, TableLike
 from skcooc.protocol.decorators import computed, fit_context
-from skcooc.tables import Table, read, read_in_memory
+from skcooc.tables import Table, is_elsewhere, read, read_in_memory
+
+if TYPE_CHECKING:
+    from skcooc.model_selection import ComponentSearchCV
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
-    """Base class of the estimators: a subclass is a dataclass, a docstring and its plan.
+    """Base class of the estimators: a subclass is a dataclass, a docstring and its recipe.
 
     Its docstring gets the paragraphs of the shared parameters and attributes that it does not
     explain itself.
@@ -51,6 +55,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     random_state: RandomState = None
     component_search_: ComponentSearchCV = field(init=False)
 
+    size_parameters: ClassVar[tuple[str, ...]] = ()  # names of the numbers of components
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     n_parameters_ = computed(criteria.n_parameters)
@@ -66,15 +71,15 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def __new__(cls, *args: object, **parameters: object) -> Self:
         """Create an estimator; TypeError where a parameter is unknown or must be named."""
         valid = cls._get_param_names()
-        parameters_by_position = [
+        by_position = [
             name
             for name, parameter in signature(cls.__init__).parameters.items()
             if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD and name != "self"
         ]
-        if len(args) > len(parameters_by_position):
+        if len(args) > len(by_position):
             raise TypeError(
-                f"{cls.__name__}() takes {' and '.join(parameters_by_position)} by position, "
-                f"got {len(args)} positional arguments. Give all others by name."
+                f"{cls.__name__}() takes {' and '.join(by_position)} by position, got "
+                f"{len(args)} positional arguments. Give all others by name."
             )
         for name in parameters.keys() - valid:
             raise TypeError(
@@ -107,8 +112,14 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             )
         return super().set_params(**params)
 
-    def _plan(self) -> Plan:
-        """What the parameters mean: equations, and how they are fitted."""
+    def recipe(self) -> Recipe:
+        """Return what the model brings to a fit: for estimators that are made of others.
+
+        Returns
+        -------
+        recipe : Recipe
+            Equations, their hyper-parameters, and the settings; without seeds.
+        """
         raise NotImplementedError
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -151,11 +162,11 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         ConnectionError
             Where X is a dask array, and the scheduler is lost.
         """
-        if sizes.is_sought(self):
-            return sizes.fit_with_found(self, X, y, sample_weight)
-        plan, new = self._plan(), copy.copy(self)  # a fit that fails leaves self as it was
-        self._check_solver(plan.alternates)
-        needs = {**plan.needs, **make_solver(self.solver).needs}
+        if self.has_auto_size():
+            return _fit_with_searched_size(self, X, y, sample_weight)
+        recipe, new = self.recipe(), copy.copy(self)  # a fit that fails leaves self as it was
+        self._check_solver(recipe)
+        needs = {**recipe.needs, **make_solver(self.solver).needs}
         if self.early_stopping:
             needs["divide"] = (
                 "early_stopping=True holds out observations of all rows; it needs False"
@@ -169,117 +180,155 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             searches=self.beta == "auto",
             random_state=self.random_state,
         )
-        known = attributes.of_input(new) | sizes.numbers(self) | {"_frame": table.frame}
+        known = attributes.of_input(new) | attributes.of_sizes(self) | {"_frame": table.frame}
         if table.blocks is None:
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            stopped = self._fit_table(plan, table, known, data)
+            stopped = self._fit_table(recipe, table, known, data)
         else:
             with self._all_or_nothing():
-                self._fit_blocks(plan, table.sample, table.blocks, known)
+                self._fit_blocks(recipe, table.sample, table.blocks, known)
             stopped = True  # there is no need to converge
-        attributes.warn_about(self, plan, stopped)
+        attributes.warn_about(self, recipe, stopped)
         return self
 
     def _fit_table(
-        self, plan: Plan, table: Table, known: attributes.Attributes, data: dict[str, object]
+        self,
+        recipe: Recipe,
+        table: Table,
+        known: attributes.Attributes,
+        data: dict[str, object],
     ) -> bool:
         """Fit to a checked table; return whether a callback stopped it."""
-        X, sample = table.counts, table.sample
-        plan = plan.suited(X)
+        X = table.counts
+        recipe = recipe.for_table(X)
         journal = self._journal(X)
         warm = journal.once(("warm",), self._goes_on)
-        start = self._continued(plan, X) if warm else None
-        options = self._options(plan, sample, warm)
-        options = replace(options, seeds=journal.once(("seeds",), lambda: options.seeds))
+        run = self._warm_run(recipe, X) if warm else None
+        seeds = draw_seeds(self.random_state, 1 if warm else self.n_init)
+        recipe = recipe.with_settings(self._settings(recipe, warm))
+        recipe = recipe.with_seeds(journal.once(("seeds",), lambda: seeds))
         known |= {"_fitted_parameters": self.get_params(deep=False)}
         known |= {"_stream": None, "_passes": None}
-        if warm and not options.searches:
+        if warm and not recipe.settings.tunes:
             known["tuning_"] = self.tuning_
-        at_iteration = attributes.at_iteration(X, options.smoothing, known)
-        progress = Progress(self, plan, options, at_iteration, data)
-        fitted = fit(plan, X, sample, options, progress, journal, start)
+        at_iteration = attributes.at_iteration(X, recipe.settings.smoothing, known)
+        progress = Progress(self, recipe, data)
+        found = fit(recipe, X, table.sample, progress, at_iteration, journal, run)
         progress.end()
-        if attributes.lacking(replace(plan, equations=fitted.model)) is None:
-            seed = attributes.seeds(self.random_state, 1)[0]
-            known["_stream"] = Begun(fitted.fit.stats, fitted.mass, X.column_sums, X.grain, seed)
-        attributes.become(self, attributes.of_fit(fitted) | known)
-        return fitted.fit.stopped
+        if attributes.lacking(recipe.with_model(found.model)) is None:
+            seed = draw_seeds(self.random_state, 1)[0]
+            known["_stream"] = Begun(found.run.stats, found.mass, X.column_sums, X.grain, seed)
+        attributes.become(self, attributes.of_fit(found) | known)
+        return found.run.stopped
 
-    def _options(self, plan: Plan, X: Block, warm: bool) -> Options:
-        """Of a fit; a warm start keeps the temperature that an earlier one found by itself."""
+    def _settings(self, recipe: Recipe | None = None, warm: bool = False) -> Settings:
+        """Return the shared parameters; a warm start keeps the temperature that was tuned."""
         tried = self.tuning_ if warm else []
-        searched = bool(tried)
-        known = self.beta == "auto" and searched
-        beta = next(trial.beta for trial in tried if trial.chosen) if known else self.beta
-        if warm and plan.annealing is not None and self.beta == self._fitted_parameters["beta"]:
-            beta = self.beta_  # a fall may have ended before beta
+        beta = self.beta
+        if beta == "auto" and tried:
+            beta = next(trial.beta for trial in tried if trial.chosen)
+        annealed = recipe is not None and recipe.annealing is not None
+        if warm and annealed and self.beta == self._fitted_parameters["beta"]:
+            beta = self.beta_  # annealing may have ended before beta
         smoothing = self.smoothing
-        if smoothing == "auto" and searched and not (beta == "auto" or self.early_stopping):
+        if smoothing == "auto" and tried and not (beta == "auto" or self.early_stopping):
             smoothing = self.smoothing_
-        return Options(
-            beta=plan.temperatures(X) if beta == "auto" else beta,
+        return Settings(
+            beta=beta,
             max_iter=self.max_iter,
             tol=self.tol,
-            solver=self._solver(plan),
+            solver=self._make_solver(),
             smoothing=smoothing,
             validation_fraction=self.validation_fraction,
             early_stopping=self.early_stopping,
             n_jobs=self.n_jobs,
-            seeds=attributes.seeds(self.random_state, 1 if warm else self.n_init),
+            seeds=(),
             resumable=self.warm_start,
+            names=frozenset(self._get_param_names()),
         )
 
-    def _solver(self, plan: Plan) -> Solver:
-        """What makes the iterations, at the beginning."""
-        return make_solver("em" if plan.plain_steps else self.solver)
+    def _make_solver(self) -> Solver:
+        """Return the solver; hard clusterings make plain steps."""
+        return make_solver("em" if getattr(self, "hard", False) else self.solver)
 
-    def _probes(
+    def short_fits(
         self, X: TableLike, sample_weight: ArrayLike | None = None
     ) -> tuple[ShortFits, TemperatureRange]:
-        """What tries temperatures on a part of these observations, and where to look for them."""
-        sizes.check_numbers(self)
+        """Return short fits at temperatures to be tried: for searches around this estimator.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
+            A part of the tokens is held out, and judges the fits.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        fits : ShortFits
+            Callable with ``{"beta": value}``.
+        within : TemperatureRange
+            Range in which the best temperature is searched.
+        """
+        if self.has_auto_size():
+            name = self.size_parameters[0]
+            raise ValueError(f"A search for the temperature needs {name} as a number, got 'auto'.")
         self._validate_params()
         counts = read_in_memory(copy.copy(self), X, sample_weight).sample
-        plan = self._plan().suited(counts)
-        self._check_solver(alternates=False)
-        within = plan.temperatures(counts)
-        return short_fits(plan, counts, self._options(plan, counts, warm=False)), within
+        recipe = self.recipe().for_table(counts)
+        if "alternation" in make_solver(self.solver).needs:
+            self._refuse_alternating()
+        recipe = recipe.with_seeds(draw_seeds(self.random_state, self.n_init))
+        return short_fits(recipe, counts), recipe.family.beta_range(counts)
 
-    def _check_solver(self, alternates: bool) -> None:
-        """Raise ValueError where rows and columns cannot be fitted in turn, but are to be."""
-        if "alternation" in make_solver(self.solver).needs and not alternates:
+    def _check_solver(self, recipe: Recipe) -> None:
+        """Raise ValueError where the solver fits rows and columns in turn, but cannot."""
+        needed = "alternation" in make_solver(self.solver).needs
+        if needed and not (self.beta == 1 and recipe.supports_alternating):
+            self._refuse_alternating()
+
+    def _refuse_alternating(self) -> NoReturn:
+        raise ValueError(
+            f'solver="{self.solver}" needs an AspectModel with beta=1.0, no annealing, no '
+            'component_prior and leave_one_out=False: set solver="momentum".'
+        )
+
+    def has_auto_size(self) -> bool:
+        """Return whether numbers of components are "auto"; ValueError where only one of two is."""
+        given = {name: getattr(self, name) for name in self.size_parameters}
+        auto = [name for name in given if isinstance(given[name], str)]
+        if len(auto) not in (0, len(given)):
             raise ValueError(
-                f'solver="{self.solver}" needs an AspectModel with beta=1.0, no annealing, '
-                'no component_prior and leave_one_out=False: set solver="momentum".'
+                f"{auto[0]}='auto' needs that {' and '.join(given)} are both 'auto', got {given}."
             )
+        return bool(auto)
 
     def _goes_on(self) -> bool:
         """Whether a fit is a warm start."""
         return self.warm_start and hasattr(self, "_state")
 
-    def _continued(self, plan: Plan, X: Counts) -> Run:
-        """What a warm start goes on from: on another table, or with other parameters, a new run."""
+    def _warm_run(self, recipe: Recipe, X: Counts) -> Run:
+        """Return where a warm start goes on; other tables or parameters begin a new run."""
         end, fitted = self._end, self._fitted_parameters
-        if end is not None and continuation.is_same_run(self, fitted, X):
+        if end is not None and warm_start.is_same_run(self, fitted, X):
             return end.moved(X.array)
-        return Run(self._begun_at(plan, X), self._solver(plan))
+        return Run(self._warm_state(recipe, X), self._make_solver())
 
-    def _begun_at(self, plan: Plan, X: Counts) -> State:
-        """Where a new run begins; rows keep their states if there are as many as before."""
-        continuation.check_shape(self._fitted_parameters, plan, "warm_start=True")
-        continuation.check_columns(self.components_, X)
-        return continuation.carried_to(X, self._state)
+    def _warm_state(self, recipe: Recipe, X: Counts) -> State:
+        """Return the initial state of a new run; equally many rows keep their states."""
+        warm_start.check_shape(self._fitted_parameters, recipe, "warm_start=True")
+        warm_start.check_columns(self.components_, X)
+        return warm_start.carried_to(X, self._state)
 
     def _journal(self, X: Counts) -> Journal:
-        """What the fit has found that a warm start is to end; an empty one where none is cut short.
+        """Return the journal of the interrupted fit that a warm start ends, or an empty one.
 
-        ValueError where that was another one.
+        ValueError where the interrupted fit was another one.
         """
         before = self._unfinished if self.warm_start else None
         journal = Journal(self) if before is None else before.of(self)
-        parameters, table = journal.once(("of",), lambda: continuation.begun(self, X))
+        parameters, table = journal.once(("of",), lambda: warm_start.begun(self, X))
         if before is not None:
-            continuation.check_as_before(self, parameters, table.is_of(X))
+            warm_start.check_as_before(self, parameters, table.is_of(X))
         return journal
 
     def __sklearn_tags__(self) -> Tags:
@@ -287,3 +336,55 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
+
+
+def _fit_with_searched_size(
+    estimator: CooccurrenceEstimator, X: TableLike, y: object, sample_weight: ArrayLike | None
+) -> CooccurrenceEstimator:
+    """Fit with the numbers of components that a search finds, or has found for a warm start.
+
+    A copy that has these numbers is fitted, and its attributes are taken over.
+    """
+    names = estimator.size_parameters
+    if is_elsewhere(X):
+        raise ValueError(
+            f"{names[0]}='auto' divides the observations of a table in memory, got X of type "
+            f"{type(X).__name__}. Give a number, which may be one found on a sample of rows."
+        )
+    if estimator.warm_start and hasattr(estimator, "components_"):
+        if not hasattr(estimator, "component_search_"):
+            raise ValueError(
+                "warm_start=True goes on from a fit with a number of its own, got "
+                f"{names[0]}='auto'. Set warm_start=False to start anew."
+            )
+        search = estimator.component_search_
+    else:
+        search = _size_search(estimator, X, sample_weight)
+    sizes = dict(search.best_params_)
+    new = copy.copy(estimator).set_params(**sizes)
+    new.fit(X, y, sample_weight)
+    auto = dict.fromkeys(sizes, "auto")
+    estimator.__dict__.clear()
+    estimator.__dict__.update(vars(new) | auto | {"component_search_": search})
+    return estimator
+
+
+def _size_search(
+    estimator: CooccurrenceEstimator, X: TableLike, sample_weight: ArrayLike | None
+) -> ComponentSearchCV:
+    """Search on these data, all of which are checked before."""
+    from skcooc.model_selection import ComponentSearchCV
+
+    read_in_memory(copy.copy(estimator), X, sample_weight)
+    few = dict.fromkeys(estimator.size_parameters, 1)
+    plain = clone(estimator).set_params(**few, n_jobs=1, warm_start=False)
+    search = ComponentSearchCV(
+        plain.set_callbacks(),
+        refit=False,
+        n_jobs=estimator.n_jobs,
+        random_state=estimator.random_state,
+    )
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    with config_context(enable_metadata_routing=False):  # fit hands weights on, whoever asks
+        search.fit(X, **weights)
+    return search

@@ -8,7 +8,6 @@ import numpy as np
 
 from skcooc.base import attributes
 from skcooc.base.estimator import CooccurrenceEstimator
-from skcooc.base.sizes import numbers
 from skcooc.em import State
 from skcooc.protocol import Array
 from skcooc.simplex import normalise
@@ -43,5 +42,5 @@ def made_of(
         self.unigram_,
         self.row_distribution_,
     )
-    attributes.become(new, attributes.of_input(self) | numbers(new) | known | found)
+    attributes.become(new, attributes.of_input(self) | attributes.of_sizes(new) | known | found)
     return new

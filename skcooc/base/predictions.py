@@ -14,10 +14,11 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import attributes, quantities, recommendations, scores
+from skcooc.base import quantities, recommendations, scores
 from skcooc.em import Record, Run, State
 from skcooc.fitting.fold_in import fold_in, over_rows
 from skcooc.fitting.journal import Journal
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import Begun, Passes, Stream
 from skcooc.fitting.tuning import Trial
 from skcooc.heldout import scoring
@@ -145,7 +146,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if not len(self.embedding_):
             raise ValueError("There are no rows to sample: of a table in blocks none are kept.")
-        rng = np.random.default_rng(attributes.seeds(self.random_state, 1)[0])
+        rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
         of_rows = np.asarray(self.row_distribution_), np.asarray(self.embedding_)
         factors = *of_rows, self.components_
         return Dyads.of(self._frame, *scoring.draw(n_samples, *factors, rng))

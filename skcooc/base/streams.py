@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn.callback import CallbackContext
 
 from skcooc.base import attributes
-from skcooc.base.continuation import check_as_before, check_shape
 from skcooc.base.predictions import Predictions
-from skcooc.base.sizes import is_sought
+from skcooc.base.warm_start import check_as_before, check_shape
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange
-from skcooc.fitting import Plan
+from skcooc.fitting import Recipe
+from skcooc.fitting.progress import BlockTasks
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import Batch, Begun, Follower, Passes, Position, Stream, Tally
-from skcooc.fitting.tasks import BlockTasks
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.decorators import available_if, with_callbacks
@@ -31,7 +31,7 @@ AUTO = "it needs numbers of components, got 'auto'"
 def _follows_streams(self: Streams) -> bool:
     """True where an estimator can follow a stream; else AttributeError says why it cannot."""
     try:
-        reason = AUTO if is_sought(self) else attributes.lacking(self._plan())
+        reason = AUTO if self.has_auto_size() else attributes.lacking(self.recipe())
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
         return True
     if reason is not None:
@@ -46,7 +46,8 @@ class Streams(Predictions):
     smoothing: float | Literal["auto"]
     validation_fraction: float
     fit: Callable[..., Self]
-    _plan: Callable[[], Plan]
+    recipe: Callable[[], Recipe]
+    has_auto_size: Callable[[], bool]
     _goes_on: Callable[[], bool]
     _init_callback_context: Callable[..., CallbackContext]
 
@@ -104,8 +105,8 @@ class Streams(Predictions):
         """
         if not hasattr(self, "_state"):
             return self.fit(X, y, sample_weight)
-        plan, start, tally = self._plan(), perf_counter(), Tally()
-        check_shape(self._fitted_parameters, plan, "partial_fit", "Fit anew.")
+        recipe, start, tally = self.recipe(), perf_counter(), Tally()
+        check_shape(self._fitted_parameters, recipe, "partial_fit", "Fit anew.")
         if self._stream is None:
             raise ValueError(
                 "partial_fit goes on from a fit that came to its end, with parameters that allow "
@@ -114,40 +115,40 @@ class Streams(Predictions):
         table = read_in_memory(self, X, sample_weight, reset=False)
         batch, now = table.sample, self._position
         totals = now.stream.column_sums + batch.column_sums
-        after = self._follower(plan).step(now, batch, totals, tally)
+        after = self._follower(recipe).step(now, batch, totals, tally)
         mass = batch.row_sums * batch.row_weights
         self._go_on(after, mass, tally, perf_counter() - start, converged=False)
         self._frame, self._passes, self._judged = table.frame, None, None
         return self
 
     def _fit_blocks(
-        self, plan: Plan, sample: Block, blocks: CheckedBlocks, known: attributes.Attributes
+        self, recipe: Recipe, sample: Block, blocks: CheckedBlocks, known: attributes.Attributes
     ) -> None:
         """Fit a sample, then go through the blocks until that helps no more."""
         done = Passes()
         if not (self._goes_on() and self._stream is not None):
             self.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
-            self._fit_sample(plan, sample)
+            self._fit_sample(recipe, sample)
         elif self._passes is None:
-            check_shape(self._fitted_parameters, plan, "warm_start=True")
+            check_shape(self._fitted_parameters, recipe, "warm_start=True")
         else:
             before = self._position.stream.column_sums
             same_table = np.array_equal(cast(Array, blocks.column_sums), before)
             check_as_before(self, self._fitted_parameters, same_table)
             done = self._passes
         self.__dict__.update(known)
-        self._go_through(plan, blocks, done)
+        self._go_through(recipe, blocks, done)
 
-    def _fit_sample(self, plan: Plan, sample: Block) -> None:
+    def _fit_sample(self, recipe: Recipe, sample: Block) -> None:
         """Fit rows to begin with, less what the passes hold out of them."""
-        (seed,), batch = attributes.seeds(self.random_state, 1), Batch(sample)
-        if self._search(plan)(sample):
+        (seed,), batch = draw_seeds(self.random_state, 1), Batch(sample)
+        if self._search(recipe)(sample):
             batch = batch.divided(self.validation_fraction, seed)
         self.fit(batch.X.table, sample_weight=batch.X.weights)
         self._stream = cast(Begun, self._stream)._replace(seed=seed)
 
     @with_callbacks
-    def _go_through(self, plan: Plan, blocks: CheckedBlocks, done: Passes) -> None:
+    def _go_through(self, recipe: Recipe, blocks: CheckedBlocks, done: Passes) -> None:
         """Passes over the blocks."""
         max_passes, totals = blocks.blocks.max_passes, cast(Array, blocks.column_sums)
         root = self._init_callback_context(max_subtasks=max_passes)
@@ -156,7 +157,7 @@ class Streams(Predictions):
         passes = BlockTasks(root, PASS, len(blocks.blocks), data)
         now, stopped = self._position, False
         while done.number < max_passes and not (done.converged or stopped):
-            start, follower = perf_counter(), self._follower(plan)
+            start, follower = perf_counter(), self._follower(recipe)
             now, done, tally = follower.go_through(now, blocks, totals, done, passes.after_block)
             self._passes = done
             self._go_on(now, np.empty(0), tally, perf_counter() - start, done.converged)
@@ -170,20 +171,27 @@ class Streams(Predictions):
         stream = cast(Stream, self._stream).begun
         return Position(*self._state, self.beta_, self.smoothing_, stream)
 
-    def _follower(self, plan: Plan) -> Follower:
+    def _follower(self, recipe: Recipe) -> Follower:
         """What makes the steps."""
         return Follower(
             self._fitted_model,
-            self._search(plan),
+            self._search(recipe),
             self.validation_fraction,
             self.smoothing,
             self.unigram_,
             self.n_jobs,
         )
 
-    def _search(self, plan: Plan) -> Callable[[Block], TemperatureRange | None]:
+    def _search(self, recipe: Recipe) -> Callable[[Block], TemperatureRange | None]:
         """Where the temperature of a batch is looked for."""
-        return plan.searched if self.beta == "auto" else lambda X: None
+        if self.beta != "auto":
+            return lambda X: None
+
+        def search(X: Block) -> TemperatureRange | None:
+            within = recipe.family.beta_range(X)
+            return within if within.low < within.high else None
+
+        return search
 
     def _go_on(
         self, now: Position, row_mass: Array, tally: Tally, seconds: float, converged: bool

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import attributes
 from skcooc.base.estimator import CooccurrenceEstimator
 from skcooc.em import State
-from skcooc.fitting import Plan
+from skcooc.fitting import Recipe
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
 from skcooc.protocol import Array, Block, Counts, Triples
@@ -137,7 +137,7 @@ class TriadEstimator(CooccurrenceEstimator):
             Of the table fitted, in random order.
         """
         check_is_fitted(self)
-        rng = np.random.default_rng(attributes.seeds(self.random_state, 1)[0])
+        rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
         classes = np.eye(len(self.components_))
         rows, z = scoring.draw(n_samples, self.row_distribution_, self.embedding_, classes, rng)
         second, third = (
@@ -151,7 +151,7 @@ class TriadEstimator(CooccurrenceEstimator):
         components: Array = self._state.params.middle.T
         return components
 
-    def _begun_at(self, plan: Plan, X: Counts) -> State:
+    def _warm_state(self, recipe: Recipe, X: Counts) -> State:
         """Where a warm start goes on, where it has the values of the second way."""
         observed = cast(Triples, X).middle_sums
         known: Array = np.asarray(self.middle_components_.any(axis=0))
@@ -160,7 +160,7 @@ class TriadEstimator(CooccurrenceEstimator):
                 "warm_start=True goes on from a model in which values of the second way of X have "
                 "probability zero, or are not. Set warm_start=False to start anew."
             )
-        return super()._begun_at(plan, X)
+        return super()._warm_state(recipe, X)
 
     def _checked(self, X: Triads) -> Block:
         check_is_fitted(self)

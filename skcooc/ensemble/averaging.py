@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -17,7 +16,8 @@ from skcooc.base import CooccurrenceEstimator, attributes
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.consensus import Consensus, consensus
 from skcooc.ensemble.mean import Mean, equal, mean_of
-from skcooc.fitting.restarts import in_threads, shares
+from skcooc.fitting.fit import in_threads, shares
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout.predictors import Factors, weighted
 from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Block, RandomState, TableLike
@@ -178,22 +178,22 @@ class AveragedModels(Composed):
         self.estimator._validate_params()
         new, member = copy.copy(self), clone(self.estimator)
         table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
-        counts, plan = table.sample, member._plan().suited(table.sample)
+        counts, recipe = table.sample, member.recipe().for_table(table.sample)
         with self._journal(counts) as journal:
             seeds = journal.once(
-                ("seeds",), lambda: attributes.seeds(self.random_state, self.n_estimators)
+                ("seeds",), lambda: draw_seeds(self.random_state, self.n_estimators)
             )
-            options = replace(member._options(plan, counts, warm=False), seeds=seeds)
+            recipe = recipe.with_seeds(seeds)
             mean = Mean(self.estimator, seeds, self.n_jobs)
-            found, trials, leader = mean.chosen(plan, counts, options, journal)
+            found, trials, leader = mean.chosen(recipe, counts, journal)
             members = mean.members(counts, journal, **found)
-        factors = mean_of(members)
+        factors, settings = mean_of(members), recipe.settings
         attributes.become(
             self,
             attributes.of_input(new)
             | {
                 "_frame": table.frame,
-                "_judged": leader and Judged(options.division, leader.predicted),
+                "_judged": leader and Judged(settings.division, leader.predicted),
                 "estimators_": members,
                 "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
@@ -201,8 +201,8 @@ class AveragedModels(Composed):
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts.column_sums, counts.grain),
                 "beta_": found["beta"],
-                "smoothing_": chosen_smoothing(options.smoothing, leader and leader.validation),
-                "tuning_": trials if options.searches else [],
+                "smoothing_": chosen_smoothing(settings.smoothing, leader and leader.validation),
+                "tuning_": trials if settings.tunes else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
                 "converged_": all(member.converged_ for member in members),
             },

@@ -18,8 +18,9 @@ from sklearn.utils.metaestimators import _BaseComposition
 from skcooc.base import attributes
 from skcooc.ensemble.composed import Composed
 from skcooc.ensemble.members import Member, members_of
+from skcooc.fitting.fit import in_threads, shares
 from skcooc.fitting.journal import Journal
-from skcooc.fitting.restarts import in_threads, shares
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout.predictors import (
     LARGEST_SMOOTHING,
     LEAST_SMOOTHING,
@@ -266,7 +267,7 @@ class InterpolatedModels(Composed, _BaseComposition):
 
     def _best_mean(self, members: Sequence[Member], X: Block, journal: Journal) -> Mean:
         """The weights with which observations, of which models know nothing, are most likely."""
-        (seed,) = journal.once(("seeds",), lambda: attributes.seeds(self.random_state, 1))
+        (seed,) = journal.once(("seeds",), lambda: draw_seeds(self.random_state, 1))
         division = Division(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(
             X, *division, purpose="to estimate the weights. Change validation_fraction."

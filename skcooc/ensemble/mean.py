@@ -11,12 +11,19 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc.base import CooccurrenceEstimator
-from skcooc.em import TemperatureRange
-from skcooc.fitting import Options, Plan
+from skcooc.fitting import Recipe, Settings
+from skcooc.fitting.fit import in_threads, shares
 from skcooc.fitting.journal import Journal
-from skcooc.fitting.restarts import in_threads, shares
-from skcooc.fitting.tunables import ComponentPrior, LeaveOneOut, Temperature
-from skcooc.fitting.tuning import Record, Trial, Tunable, Values, tune
+from skcooc.fitting.tuning import (
+    ComponentPrior,
+    LeaveOneOut,
+    Record,
+    Temperature,
+    Trial,
+    Tunable,
+    Values,
+    tune,
+)
 from skcooc.heldout import Validation
 from skcooc.heldout.predictors import Factors, Known, side_by_side
 from skcooc.heldout.validation import hold_out
@@ -57,30 +64,32 @@ class Mean:
         return in_threads(known, list(enumerate(self.seeds)), n_outer)
 
     def chosen(
-        self, plan: Plan, X: Block, options: Options, journal: Journal
+        self, recipe: Recipe, X: Block, journal: Journal
     ) -> tuple[dict[str, Any], list[Trial], Judgement | None]:
         """Parameters that are best for the mean, all that was tried, and what it predicts there."""
-        if not options.holds_out:
-            return {"beta": options.beta}, [], None
-        record, tunables = journal.once(("tries",), Record[Judgement]), _tunables(plan, X, options)
-        plain = {} if plan.bursts is None else {"burstiness": None}  # as Plan.searching says
-        judge = self._judge(X, options)
+        settings = recipe.settings
+        if not settings.holds_out:
+            return {"beta": settings.beta}, [], None
+        record, tunables = journal.once(("tries",), Record[Judgement]), _tunables(recipe, X)
+        plain = {} if recipe.concentration is None else {"burstiness": None}
+        judge = self._judge(X, settings)
 
         def told(trial: Trial) -> bool:
             journal.tell()
             return False
 
-        chosen = tune(tunables, lambda values: judge({**values, **plain}), record, told)
+        fit = lambda values: judge({**values, **plain})  # noqa: E731
+        chosen = tune(tunables, settings.names, fit, record, told)
         found = _untuned(tunables) | dict(chosen.values)
         judged = record.best
         if plain:
             judged = journal.once(("bursty",), lambda: judge(found))
         return found, record.trials, judged
 
-    def _judge(self, X: Block, options: Options) -> Callable[[Values], Judgement]:
+    def _judge(self, X: Block, settings: Settings) -> Callable[[Values], Judgement]:
         """Short fits of all members, judged by their mean."""
-        rest, heldout = hold_out(X, *options.division)
-        short = {"n_init": 1, "max_iter": options.short.max_iter}
+        rest, heldout = hold_out(X, *settings.division)
+        short = {"n_init": 1, "max_iter": settings.short.max_iter}
 
         def judged(values: Values) -> Judgement:
             with warnings.catch_warnings():
@@ -92,13 +101,12 @@ class Mean:
         return judged
 
 
-def _tunables(plan: Plan, X: Block, options: Options) -> list[Tunable]:
+def _tunables(recipe: Recipe, X: Block) -> list[Tunable]:
     """The temperature; then what is tuned for one model, but whatever the gain."""
-    within = options.beta
-    if not isinstance(within, TemperatureRange):
-        return [Temperature(TemperatureRange(within, within))]  # for the smoothing alone
-    tunables: list[Tunable] = [Temperature(within)]
-    for tunable in plan.tuned(X, within):
+    tunables: list[Tunable] = [Temperature(recipe.beta_range(X))]
+    if not recipe.settings.tunes:
+        return tunables  # for the smoothing alone
+    for tunable in recipe.family.tunables(X):
         if isinstance(tunable, ComponentPrior):
             tunables.append(replace(tunable, only_thin=False, min_gain=WORTH))
         elif isinstance(tunable, LeaveOneOut):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal, Protocol
 
-from skcooc.base import attributes
 from skcooc.ensemble.members import Member
 from skcooc.fitting.journal import Journal
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import Cells, Memory, best_memory, cells_of, rows_with
 from skcooc.heldout.validation import Division, add_one_unigram, hold_out
@@ -41,7 +41,7 @@ def estimated(self: Estimating, member: Member, X: Block, keeps: bool, journal: 
 def _cells(self: Estimating, member: Member, X: Block, keeps: bool, journal: Journal) -> Cells:
     """Observations of which the model knows nothing, and what it predicts of them."""
     judged = member.judged if keeps else None
-    (seed,) = journal.once(("seeds",), lambda: attributes.seeds(self.random_state, 1))
+    (seed,) = journal.once(("seeds",), lambda: draw_seeds(self.random_state, 1))
     division = judged.division if judged else Division(self.validation_fraction, seed, "auto")
     rest, heldout = hold_out(X, *division, purpose=PURPOSE)
     if judged:

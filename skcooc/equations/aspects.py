@@ -67,6 +67,10 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
 
     needs: ClassVar[Mapping[Need, str]] = {}
 
+    @property
+    def supports_alternating(self) -> bool:
+        return not self.component_prior
+
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Clusters of rows, diluted; every row an equal mixture of them.
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcooc.em import Growing, Leg, Split, fit
+from skcooc.em.annealing import path
 from skcooc.em.legs import Observe, Run, Solver
-from skcooc.em.splitting import path
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.row_clusters import Params as ClusterParams
 from skcooc.equations.row_clusters import RowClusters

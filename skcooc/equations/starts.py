@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from skcooc.em import Fit, Leg, OverRelaxation, State, fit, rising
+from skcooc.em.annealing import mixed
 from skcooc.em.legs import Part
-from skcooc.em.splitting import mixed
 from skcooc.equations.memberships import usual_beta
 from skcooc.protocol import Array, Clustering, Counts, Joinable, Params, Statistics
 

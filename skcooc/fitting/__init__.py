@@ -1,6 +1,5 @@
-"""How a model is fitted to counts: plans, tuning, restarts, streams, fold-in."""
+"""How a model is fitted to counts: recipes, tuning, restarts, streams, fold-in."""
 
-from skcooc.fitting.options import Options
-from skcooc.fitting.plan import Grown, Plan
+from skcooc.fitting.recipe import FixedModel, LearnedStructure, ModelFamily, Recipe, Settings
 
-__all__ = ["Grown", "Options", "Plan"]
+__all__ = ["FixedModel", "LearnedStructure", "ModelFamily", "Recipe", "Settings"]

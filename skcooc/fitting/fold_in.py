@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from skcooc.counts.threads import n_threads, threads
-from skcooc.protocol import Block, Counts, FoldIn, P, Params, Rows, S
+from skcooc.em.legs import unknown_rows
+from skcooc.protocol import Block, FoldIn, P, Rows, S
 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
 FOLD_IN_ITERATIONS = 200
@@ -54,12 +55,6 @@ def _settled(
         if not moving.all():
             active, X = active[moving], X.take(np.flatnonzero(moving))
     return rows
-
-
-def unknown_rows(params: Params, X: Counts) -> Rows:
-    """The states of rows of which nothing is known, (n, k), of the type of their counts."""
-    weights = params.weights.astype(X.dtype)
-    return np.broadcast_to(weights, (X.shape[0], len(weights)))
 
 
 def over_rows(function: Callable[[Block], Rows], X: Block, n_jobs: int | None) -> Rows:

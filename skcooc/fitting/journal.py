@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 
 from skcooc.callbacks import keep
 from skcooc.em import Record, Run, State
-from skcooc.em.legs import Observe
+from skcooc.fitting.progress import Listener
+from skcooc.fitting.tuning import Trial
 from skcooc.protocol import T
 
 Name = tuple[str | int | float, ...]  # of a part: that of the whole, and more
@@ -38,18 +39,22 @@ class Journal:
         self._found: dict[Name, Any] = {}
 
     def once(self, name: Name, find: Callable[[], T], *, tells: bool = False) -> T:
-        """What has this name; it is found first if it is not there. Threads may ask side by side.
+        """Return what has this name; compute it first if it is not there.
 
-        Its parts are then forgotten. ``tells`` is whether the checkpoints are told.
+        Threads may ask side by side. ``tells`` is whether checkpoints are written then.
         """
         if name not in self._found:
-            self._found[name] = find()
-            for other in list(self._found):
-                if other[:-1] == name:
-                    del self._found[other]
+            self.add(name, find())
             if tells:
                 self.tell()
         return cast(T, self._found[name])
+
+    def add(self, name: Name, value: object) -> None:
+        """Keep a finished part, and forget the parts of it."""
+        self._found[name] = value
+        for other in list(self._found):
+            if other[:-1] == name:
+                del self._found[other]
 
     def note(self, name: Name, value: object) -> None:
         """Keep where something is that is under way."""
@@ -77,17 +82,36 @@ class Journal:
         rng.bit_generator.state = before.random
         return cast(Run, before.run)
 
-    def noting(self, name: Name, rng: np.random.Generator, observe: Observe) -> Observe:
-        """Note where legs of EM are after each iteration, and observe it."""
-
-        def noted(record: Record, state: State, run: Run) -> bool:
-            self.note(name, Underway(run, rng.bit_generator.state))
-            return observe(record, state, run)
-
-        return noted
-
     def __getstate__(self) -> dict[str, Any]:
         return {"_estimator": None, "key": self.key, "_found": dict(self._found)}
+
+
+class JournalListener(Listener):
+    """Notes where a run of EM is after each iteration, and lets checkpoints keep the trials.
+
+    ``tells`` is whether checkpoints are written after an iteration, too.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        name: Name = (),
+        rng: np.random.Generator | None = None,
+        *,
+        tells: bool = False,
+    ) -> None:
+        self._journal, self._name, self._rng, self._tells = journal, name, rng, tells
+
+    def trial(self, trial: Trial) -> bool:
+        self._journal.tell()
+        return False
+
+    def iteration(self, record: Record, state: State, run: Run) -> bool:
+        rng = cast(np.random.Generator, self._rng)
+        self._journal.note(self._name, Underway(run, rng.bit_generator.state))
+        if self._tells:
+            self._journal.tell(ended=False)
+        return False
 
 
 def taken_up(estimator: BaseEstimator, *data: object) -> Journal:

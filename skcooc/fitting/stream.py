@@ -10,7 +10,7 @@ import numpy as np
 
 from skcooc.counts.threads import n_threads, threads
 from skcooc.em import TemperatureRange, online
-from skcooc.em.adaptation import Temperature, followed
+from skcooc.em.online import Temperature, followed
 from skcooc.fitting.fold_in import fold_in
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.validation import judged_with

@@ -1,21 +1,40 @@
-"""Hyper-parameters that ``fit`` chooses on held-out observations, one after the other."""
+"""Hyper-parameters that ``fit`` tunes on held-out tokens, one after the other.
+
+A `Tunable` is a coroutine: it yields values by the names of estimator parameters and is sent their
+held-out perplexity. `tune` walks through several of them, and knows neither models nor tables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+import numpy as np
+
+from skcooc.em.search import TemperatureRange, vertex
 from skcooc.heldout import Validation
+from skcooc.protocol import Block
 
-MIN_GAIN = 1e-2  # smaller differences of short fits are chance: on texts they lead astray
+MIN_GAIN = 1e-2  # relative; smaller differences between short fits are noise
+N_TEMPERATURES = 7  # at most; golden-section search then leaves 6 % of the range
+PRIOR_STEP = 0.8  # between priors, on a logarithmic scale: a factor of 2.2
+N_PRIORS = 5  # at most, and one at another temperature
+LARGER_BETA = 0.015  # added to beta where there is a prior
+THIN = 1e-2  # smoothing, up to which data are dense enough to need no prior
+N_EXPONENTS = 4  # of each index: they leave 24 % of the range
+N_LEAVE_ONE_OUT = 4  # temperatures of leave-one-out fits, at most
 
-Values = Mapping[str, Any]  # of hyper-parameters, by their names as parameters of the estimator
-Proposals = Generator[Values, float, None]  # yields values, and is sent their held-out perplexity
+Values = Mapping[str, Any]  # of hyper-parameters, by the names of estimator parameters
+Proposals = Generator[Values, float, None]  # yields values, is sent their held-out perplexity
 
 
 class Trial(NamedTuple):
-    """Values of hyper-parameters that were tried, and what came of it."""
+    """Values of hyper-parameters that were tried, and how well they predicted.
+
+    ``str`` of a trial lists its values.
+    """
 
     stage: str  # name of the Tunable that proposed them
     values: Values
@@ -29,17 +48,17 @@ class Trial(NamedTuple):
 
     @property
     def prior(self) -> float:
-        """Pseudo-count of every column in every component that was tried; else 0."""
+        """Pseudo-count of every column in every component; 0 where none was tried."""
         return self.values.get("component_prior", 0.0)
 
     @property
     def row_prior(self) -> float | None:
-        """Pseudo-observations of a row; None where observations do not leave themselves out."""
+        """Pseudo-count of a row; None without leave-one-out."""
         return self.values.get("row_prior")
 
     @property
     def exponents(self) -> tuple[float, float] | None:
-        """Of the two indices given, relative to beta; None where all are equal."""
+        """Exponents of the two given indices, relative to beta; None where all are equal."""
         return self.values.get("exponents")
 
     @property
@@ -49,69 +68,67 @@ class Trial(NamedTuple):
 
     @property
     def loss(self) -> tuple[float, float]:
-        """By which trials are ordered: of equal perplexities, the larger beta wins."""
+        """Sort key: perplexity, and of equal ones the larger beta first."""
         return self.validation.perplexity, -self.beta
 
     def __hash__(self) -> int:
         return hash((self.stage, tuple(sorted(self.values.items())), self.validation))
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} = {_shown(value)}" for name, value in self.values.items())
+        shown = {n: f"{v:.3g}" if isinstance(v, float) else v for n, v in self.values.items()}
+        return ", ".join(f"{name} = {value}" for name, value in shown.items())
 
 
 class Tunable(Protocol):
-    """One hyper-parameter, or several that are chosen together."""
+    """A hyper-parameter, or several that are chosen together."""
 
     @property
     def name(self) -> str:
-        """Of its stage."""
+        """Name of its stage."""
 
     @property
     def n_trials(self) -> int:
-        """At most."""
+        """Largest number of trials."""
 
     @property
     def min_gain(self) -> float | None:
-        """Relative fall in perplexity that is worth a change; None: it is never chosen."""
+        """Relative fall of perplexity that is worth a change; None: it is never chosen."""
 
     def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
-        """Values to try, given the trials before and the best of them."""
+        """Yield values to try, given the trials so far and the best of them."""
 
 
 class Validated(Protocol):
-    """What came of values: a fit, of which only the best one is kept."""
+    """Any outcome of a trial that tells how well it predicts."""
 
     @property
     def validation(self) -> Validation:
-        """Of the values."""
+        """Perplexity of the held-out tokens, and their smoothing."""
 
 
 F = TypeVar("F", bound=Validated)
 
 
 class Record(Generic[F]):
-    """The trials of a search in order, and the fit of the best: what it needs to go on later."""
+    """Trials of a search in order, and the fit of the best: all that a resumed search needs."""
 
     def __init__(self) -> None:
         self.trials: list[Trial] = []
         self._fits: list[F | None] = []
 
-    def trial(self, number: int, stage: str, values: Values, fit: Callable[[Values], F]) -> Trial:
-        """The trial of this number; it is made if it is not there yet."""
-        if number == len(self.trials):
-            fitted = fit(values)
-            self.trials.append(Trial(stage, values, fitted.validation))
-            self._fits.append(fitted)
-        return self.trials[number]
+    def add(self, stage: str, values: Values, fit: F) -> None:
+        """Append a trial."""
+        self.trials.append(Trial(stage, values, fit.validation))
+        self._fits.append(fit)
 
     def keep(self, number: int, *trials: Trial | None) -> None:
-        """Of the first trials, so many, forget the fits of all others."""
+        """Forget the fits of the first ``number`` trials, except those given."""
         for at, trial in enumerate(self.trials[:number]):
             if not any(trial is kept for kept in trials):
                 self._fits[at] = None
 
-    def chosen(self, best: Trial) -> Trial:
-        """The trial that is chosen in the end, marked as such."""
+    def mark_chosen(self, best: Trial) -> Trial:
+        """Mark a trial as chosen, and return it."""
         at = next(at for at, trial in enumerate(self.trials) if trial is best)
         self.trials[at] = best._replace(chosen=True)
         return self.trials[at]
@@ -124,35 +141,60 @@ class Record(Generic[F]):
 
 def tune(
     tunables: Sequence[Tunable],
+    names: Collection[str],
     fit: Callable[[Values], F],
     record: Record[F],
     observe: Callable[[Trial], bool] = lambda trial: False,
 ) -> Trial:
     """Choose hyper-parameters in turn, each at the best values of those before it.
 
-    ``observe`` is called with every trial and returns True to end the search of one of them. What
-    a record has of a search that was cut short is not fitted again.
+    Parameters
+    ----------
+    tunables : sequence of Tunable
+    names : names of the parameters of the estimator
+        Tunables may propose values of these alone.
+    fit : callable
+        Fits with some values.
+    record : Record
+        Its trials, of a search that was interrupted, are not fitted again. New ones are appended.
+    observe : callable
+        Called with every trial; True ends the search of the current tunable.
+
+    Returns
+    -------
+    chosen : Trial
+
+    Raises
+    ------
+    ValueError
+        Where a proposed name is no parameter, or no trial may be chosen.
     """
     number, best = 0, None
     for tunable in tunables:
         proposals, found = tunable.propose(record.trials[:number], best), list[Trial]()
         with suppress(StopIteration):
             while not (found and observe(found[-1])):
-                values = (
-                    proposals.send(found[-1].validation.perplexity) if found else next(proposals)
-                )
-                found.append(record.trial(number, tunable.name, values, fit))
+                perplexity = found[-1].validation.perplexity if found else None
+                values = proposals.send(perplexity)  # type: ignore[arg-type]  # None begins it
+                if number == len(record.trials):
+                    if unknown := values.keys() - names:
+                        raise ValueError(
+                            f"{tunable.name!r} proposes values of {', '.join(sorted(unknown))}, "
+                            "but the estimator has no such parameter."
+                        )
+                    record.add(tunable.name, values, fit(values))
+                found.append(record.trials[number])
                 number += 1
                 record.keep(number, best, min(found, key=lambda trial: trial.loss))
         best = better(best, found, tunable.min_gain)
         record.keep(number, best)
     if best is None:
         raise ValueError("No hyper-parameters were tried that may be chosen.")
-    return record.chosen(best)
+    return record.mark_chosen(best)
 
 
 def better(best: Trial | None, found: Sequence[Trial], min_gain: float | None) -> Trial | None:
-    """The best of the trials found where it is better by enough than what was best before."""
+    """Return the best of the new trials if it gains enough, else what was best before."""
     if min_gain is None or not found:
         return best
     least = min(found, key=lambda trial: trial.loss)
@@ -162,5 +204,180 @@ def better(best: Trial | None, found: Sequence[Trial], min_gain: float | None) -
     return least if least.validation.perplexity < enough else best
 
 
-def _shown(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def line_search(
+    within: TemperatureRange,
+    n_trials: int,
+    values: Callable[[float], Values],
+    *,
+    enough: float = np.inf,
+    patience: int = 0,
+) -> Generator[Values, float, dict[float, float]]:
+    """Propose values along a range; return the perplexity of each point.
+
+    It ends after ``patience`` trials if none of them has a perplexity below ``enough``.
+    """
+    found: dict[float, float] = {}
+    if within.is_point:
+        found[within.low] = yield values(within.low)
+        return found
+    points = within.points
+    point = next(points)
+    with suppress(StopIteration):
+        while len(found) < n_trials:
+            value = within.unscaled(point)
+            found[value] = yield values(value)
+            if patience and len(found) >= patience and min(found.values()) >= enough:
+                break
+            point = points.send(found[value])
+    return found
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Temperatures of a model with fewer components, which costs less and is never chosen."""
+
+    within: TemperatureRange
+    n_components: int
+    name: str = "coarse"
+    n_trials: int = N_TEMPERATURES
+    min_gain: None = None
+
+    def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
+        fewer = {"n_components": self.n_components}
+        yield from line_search(self.within, self.n_trials, lambda beta: {"beta": beta} | fewer)
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """Inverse temperature; after a pilot only the one that follows from the pilot's best."""
+
+    within: TemperatureRange
+    from_pilot: Callable[[float], float] | None = None
+    name: str = "beta"
+    n_trials: int = N_TEMPERATURES
+    min_gain: float = MIN_GAIN
+
+    def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
+        if self.from_pilot is None:
+            yield from line_search(self.within, self.n_trials, lambda beta: {"beta": beta})
+        else:
+            losses = {trial.beta: np.log(trial.validation.perplexity) for trial in so_far}
+            yield {"beta": self.from_pilot(vertex(losses))}
+
+
+@dataclass(frozen=True)
+class Exponents:
+    """Exponents of three indices, the last of which is beta.
+
+    From one exponent for all, the first and the second are lowered, then the third is raised.
+    """
+
+    name: str = "exponents"
+    n_trials: int = 3 * N_EXPONENTS
+    min_gain: float = MIN_GAIN
+
+    def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
+        beta, least = _required(best).beta, _required(best).validation.perplexity
+        at: Values = {"beta": beta, "exponents": (1.0, 1.0)}
+        for index in range(3):
+            absolute = [*(exponent * at["beta"] for exponent in at["exponents"]), at["beta"]]
+            low, high = (0.0, beta) if index < 2 else (max(absolute[:2]), 1.0)
+
+            def moved(value: float, absolute: list[float] = absolute, index: int = index) -> Values:
+                three = [*absolute[:index], value, *absolute[index + 1 :]]
+                exponents = three[0] / three[2], three[1] / three[2]
+                return {"beta": three[2], "exponents": exponents}
+
+            found = yield from line_search(TemperatureRange(low, high), N_EXPONENTS, moved)
+            value = min(found, key=lambda value: found[value])
+            if found[value] < least:
+                at, least = moved(value), found[value]
+
+
+@dataclass(frozen=True)
+class ComponentPrior:
+    """Pseudo-count of columns at the best temperature without one; then a larger beta with it.
+
+    No search for the temperature follows: short fits do not show that a larger beta overfits.
+    """
+
+    within: TemperatureRange
+    only_thin: bool = True  # whether it is tried only where components have few data
+    name: str = "prior"
+    n_trials: int = N_PRIORS + 1
+    min_gain: float = MIN_GAIN
+
+    def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
+        best = _required(best)
+        if self.only_thin and best.validation.smoothing <= THIN:
+            return
+        found = yield from line_search(
+            self.within,
+            N_PRIORS,
+            lambda prior: {**best.values, "component_prior": prior},
+            enough=(1 - self.min_gain) * best.validation.perplexity,
+            patience=2,
+        )
+        prior = min(found, key=lambda value: found[value])
+        beta = min(best.beta + LARGER_BETA, 1.0)
+        if len(found) > 2 and beta > best.beta:
+            yield {**best.values, "component_prior": prior, "beta": beta}
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Leave-one-out responsibilities with the usual pseudo-counts, and their temperature."""
+
+    within: TemperatureRange
+    usual: Values  # pseudo-counts
+    name: str = "left out"
+    n_trials: int = N_LEAVE_ONE_OUT
+    min_gain: float = MIN_GAIN
+
+    def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
+        yield from line_search(
+            self.within,
+            self.n_trials,
+            lambda beta: {**self.usual, "leave_one_out": True, "beta": beta},
+            enough=(1 - self.min_gain) * _required(best).validation.perplexity,
+            patience=1,
+        )
+
+
+@dataclass(frozen=True)
+class SmallerPseudoCounts:
+    """Pseudo-counts of leave-one-out fits times some shares, tried in turn."""
+
+    shares: Sequence[Values]
+    usual: Values
+    always: bool  # whether the model is leave-one-out anyway
+    name: str = "smaller"
+    min_gain: float = MIN_GAIN
+
+    @property
+    def n_trials(self) -> int:
+        return len(self.shares)
+
+    def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
+        at, least = dict(_required(best).values), _required(best).validation.perplexity
+        if not (self.always or at.get("leave_one_out")):
+            return
+        at |= {**self.usual, "leave_one_out": True}
+        for share in self.shares:
+            tried = at | {name: at[name] * factor for name, factor in share.items()}
+            perplexity = yield tried
+            if perplexity < least:
+                at, least = tried, perplexity
+
+
+def prior_range(X: Block, n_components: int) -> TemperatureRange:
+    """Range of priors around the mean expected count of a column in a component."""
+    expected = float(X.column_sums.sum()) / (n_components * X.shape[1])
+    low, guess, high = (share * expected for share in (1e-3, 0.03, 0.5))
+    return TemperatureRange(low, high, "log", guess, PRIOR_STEP)
+
+
+def _required(best: Trial | None) -> Trial:
+    if best is None:
+        raise ValueError("A temperature must be tuned before other hyper-parameters.")
+    return best

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 
 from skcooc.em import TemperatureRange
 from skcooc.fitting.journal import Journal
-from skcooc.fitting.trials import ShortFits
+from skcooc.fitting.short_fits import ShortFits
 from skcooc.heldout import Validation
 from skcooc.model_selection.folds import Fold
 from skcooc.model_selection.racing import Race, around, zoom
@@ -96,7 +96,7 @@ class GridPoint:
         last, steps = self._target.parts(clone(self._estimator))
         if steps is not None:
             X = steps.fit_transform(X, y)
-        return last._probes(X, self._target.weights(params))
+        return last.short_fits(X, self._target.weights(params))
 
     def _probe(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
         """log perplexity of probes of (temperature, fold) on what the fold has held out."""

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, clone
 from skcooc.em import Leg, State, TemperatureRange, Widening, narrowed
 from skcooc.em import fit as fit_legs
 from skcooc.em.legs import Part
-from skcooc.fitting import Options, Plan
+from skcooc.fitting import Recipe
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors, HeldOut
 from skcooc.heldout.predictors import smoothed
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
@@ -85,28 +86,28 @@ class Path:
     def fit(self, sizes: Mapping[str, int]) -> Fitted:
         """A fit with numbers of components, by the names of the parameters."""
         estimator = clone(self._estimator).set_params(random_state=self._seed, **sizes)
-        plan, weights = estimator._plan(), self._data.params.get("sample_weight")
-        if not plan.divides or estimator.early_stopping:
+        recipe, weights = estimator.recipe(), self._data.params.get("sample_weight")
+        if not recipe.supports_splitting or estimator.early_stopping:
             return _fitted(estimator.fit(self._data.X, **self._data.params))
         X = read_in_memory(copy.copy(estimator), self._data.X, weights).sample  # type: ignore[arg-type]
-        return self._further(plan, X, estimator._options(plan, X, warm=False), *sizes.values())
+        recipe = recipe.with_seeds(draw_seeds(self._seed, estimator.n_init))
+        return self._further(recipe, X, *sizes.values())
 
-    def _further(self, plan: Plan, X: Block, options: Options, n: int) -> Fitted:
+    def _further(self, recipe: Recipe, X: Block, n: int) -> Fitted:
         """A fit that begins with another one, if there is any."""
-        train, heldout = hold_out(X, *options.division) if options.searches else (X, None)
-        within = options.beta
-        if not isinstance(within, TemperatureRange):
-            within = TemperatureRange(within, within)
-        ladder = Ladder(plan, train.spread(1, map), heldout, options, self._seed + n)
+        settings = recipe.settings
+        train, heldout = hold_out(X, *settings.division) if settings.tunes else (X, None)
+        within = recipe.beta_range(X)
+        ladder = Ladder(recipe, train.spread(1, map), heldout, self._seed + n)
         stage = ladder.descend(self._begun(ladder, within, n), within)
         self._stages[n] = stage = stage.or_better(self._stages.get(n))
-        factors = Factors(*plan.equations.factors(*stage.state))
+        factors = Factors(*recipe.equations.factors(*stage.state))
         shares = train.row_sums * train.row_weights
         return Fitted(
             factors,
             (shares / shares.sum()) @ factors.A,
             add_one_unigram(train.column_sums, train.grain),
-            chosen_smoothing(options.smoothing, None) if heldout is None else stage.smoothing,
+            chosen_smoothing(settings.smoothing, None) if heldout is None else stage.smoothing,
             stage.beta,
             float(n * stage.n_iter),
         )
@@ -123,15 +124,14 @@ class Path:
 class Ladder(NamedTuple):
     """Fits of one number of components at ever lower temperatures."""
 
-    plan: Plan
+    recipe: Recipe
     X: Block
     heldout: HeldOut | None
-    options: Options
     seed: int
 
     def start(self, within: TemperatureRange) -> Stage:
         """From the start, at the highest temperature."""
-        parts = self.plan.legs(self.plan.scales(self.X), within.high, self.options)
+        parts = self.recipe.schedule(self.recipe.scales(self.X), within.high)
         return self._stage(parts, None, within.high, 0)
 
     def widen(self, before: Stage) -> Stage:
@@ -152,20 +152,20 @@ class Ladder(NamedTuple):
                 stage = stage._replace(n_iter=lower.n_iter)
                 break
             stage = lower
-        last = self._leg(stage.beta, self.options.max_iter)
+        last = self._leg(stage.beta, self.recipe.settings.max_iter)
         return self._stage([last], stage.state, stage.beta, stage.n_iter)
 
     def _leg(self, beta: float, n_iter: int) -> Leg:
-        leg: Leg = self.plan.last_leg(self.X, beta, self.options, None)[0]  # type: ignore[assignment]
+        leg: Leg = self.recipe.warm_start_schedule(self.X, beta, None)[0]  # type: ignore[assignment]
         return replace(leg, max_iter=min(n_iter, leg.max_iter))
 
     def _stage(self, parts: list[Part], start: State | None, beta: float, n_iter: int) -> Stage:
         rng = np.random.default_rng(self.seed)
-        found = fit_legs(parts, rng, self.options.solver, start=start)
+        found = fit_legs(parts, rng, self.recipe.settings.solver, start=start)
         state, n_iter = State(found.params, found.rows), n_iter + len(found.history)
         if self.heldout is None:
             return Stage(state, beta, np.nan, np.nan, n_iter)
-        validation = self.heldout(self.plan.equations, *state)
+        validation = self.heldout(self.recipe.equations, *state)
         return Stage(state, beta, *validation, n_iter)
 
 

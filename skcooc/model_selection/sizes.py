@@ -11,19 +11,6 @@ from sklearn.utils.validation import _num_samples
 from skcooc.model_selection.candidates import Sizes
 from skcooc.protocol import TableLike
 
-NAMES = (
-    ("n_components",),
-    ("n_clusters",),
-    ("n_row_clusters", "n_column_clusters"),
-    ("n_row_components", "n_column_components"),
-)
-
-
-def names_of(estimator: BaseEstimator) -> tuple[str, ...]:
-    """The names of the parameters that are numbers of components; none where there are none."""
-    params = estimator.get_params(deep=False) if hasattr(estimator, "_plan") else {}
-    return next((names for names in NAMES if set(names) <= set(params)), ())
-
 
 def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
     """The names of the parameters; TypeError where there are none.
@@ -32,7 +19,7 @@ def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
     >>> sizes_of(SymmetricClustering())
     ('n_row_clusters', 'n_column_clusters')
     """
-    names = names_of(estimator)
+    names: tuple[str, ...] = getattr(estimator, "size_parameters", ())
     if not names:
         raise TypeError(
             "ComponentSearchCV needs an estimator of skcooc with a number of components or "

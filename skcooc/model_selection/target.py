@@ -52,7 +52,7 @@ def find_target(estimator: BaseEstimator) -> Target:
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         target = Target(f"{name}__", len(estimator.steps) > 1)
-    if not hasattr(last, "_probes"):
+    if not hasattr(last, "short_fits"):
         raise TypeError(
             "TemperatureSearchCV needs an estimator of skcooc, alone or as the last step of a "
             f"Pipeline, got {last!r}."
@@ -67,7 +67,7 @@ def check_temperatures(estimator: BaseEstimator, betas: Array | None) -> None:
             f"{type(estimator).__name__} with hard=True has no temperature: its results are the "
             "same for every beta. Use GridSearchCV for its other parameters, or hard=False."
         )
-    largest = estimator._plan().largest_beta
+    largest = estimator.recipe().equations.largest_beta
     if betas is None:
         return
     if not (betas.size and np.isfinite(betas).all() and betas[0] > 0 and betas[-1] <= largest):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -56,6 +56,21 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         """
         return 1
 
+    @property
+    def largest_beta(self) -> float:
+        """Largest inverse temperature: 1 where it is the exponent of a likelihood."""
+        return 1.0
+
+    @property
+    def stages(self) -> Sequence[tuple[Model, int | None]]:
+        """Models fitted in turn, ever less constrained, and their largest numbers of iterations."""
+        return [(self, None)]
+
+    @property
+    def supports_alternating(self) -> bool:
+        """Whether rows and columns can be fitted in turn at beta = 1; see Alternating."""
+        return False
+
     def folding(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
         """What new rows are folded in by: equations, and the parameters that they need.
 
@@ -102,11 +117,6 @@ class Alternating(Equations[P, S], Protocol[P, S]):
 
 class Clustering(Equations[P, S], Protocol[P, S]):
     """A model of clusters, whose best temperature depends on the size of the objects clustered."""
-
-    @property
-    def largest_beta(self) -> float:
-        """1 where beta is the exponent of a likelihood; infinite where it is of a divergence."""
-        return 1.0
 
     def object_size(self, X: Counts) -> float:
         """Mean number of observations of an object."""

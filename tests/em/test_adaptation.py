@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from skcooc.em import TemperatureRange
-from skcooc.em.adaptation import N_STEPS, WHOLE, Temperature, followed
+from skcooc.em.online import N_STEPS, WHOLE, Temperature, followed
 from skcooc.heldout import Validation
 
 LINEAR, LOG = TemperatureRange(0.5, 1.0), TemperatureRange(0.01, 1.0, "log")

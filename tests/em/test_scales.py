@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from skcooc import AsymmetricClustering
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, OverRelaxation, fit
-from skcooc.em.scales import scales
+from skcooc.em.legs import scales
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout.validation import hold_out
 from skcooc.image import grid_coarsening

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
 from skcooc.em import Growing, Leg, OverRelaxation, Split, Splitting, State, fit
-from skcooc.em.splitting import DISTINCT, PERTURBATION, drifted, path
+from skcooc.em.annealing import DISTINCT, PERTURBATION, drifted, path
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import Validation
 from tests.em.here import HERE

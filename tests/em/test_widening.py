@@ -4,8 +4,8 @@ import numpy as np
 
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, OverRelaxation, State, Widening, fit, narrowed, widening
-from skcooc.em.widening import farthest
-from skcooc.em.widening import joined as joined_of
+from skcooc.em.annealing import farthest
+from skcooc.em.annealing import joined as joined_of
 from skcooc.equations.aspects import Aspects, Params
 from skcooc.simplex import matched
 from tests.tables import planted

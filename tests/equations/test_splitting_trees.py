@@ -5,7 +5,7 @@ import pytest
 
 from skcooc.counts import CSRCounts
 from skcooc.em import Growing, Leg, State, fit, make_solver
-from skcooc.em.splitting import doubled, mixed
+from skcooc.em.annealing import doubled, mixed
 from skcooc.equations.growth import KINDS, means_below, own_nodes
 from skcooc.equations.splitting_trees import SplittingTrees
 from skcooc.hierarchy import division

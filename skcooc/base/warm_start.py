@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skcooc.em import State
-from skcooc.fitting import Plan
-from skcooc.fitting.table import distributed
+from skcooc.em.legs import unknown_rows
+from skcooc.fitting import Recipe
+from skcooc.fitting.fit import distributed
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Counts
 
@@ -81,12 +82,12 @@ def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bo
         )
 
 
-def check_shape(fitted: Parameters, plan: Plan, what: str, remedy: str = REMEDY) -> None:
+def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REMEDY) -> None:
     """Raise ValueError where the model fitted has another shape than that asked for."""
-    shape = {name: fitted[name] for name in plan.shape}
-    if shape != plan.shape:
+    shape = {name: fitted[name] for name in recipe.shape}
+    if shape != recipe.shape:
         raise ValueError(
-            f"{what} goes on from a model fitted with {shape}, but {dict(plan.shape)} is "
+            f"{what} goes on from a model fitted with {shape}, but {dict(recipe.shape)} is "
             f"asked for. {remedy}"
         )
 
@@ -112,5 +113,5 @@ def carried_to(X: Counts, state: State) -> State:
     params, rows = state
     params = type(params)(*(array.astype(X.dtype) for array in params))
     if len(rows) != X.shape[0]:
-        return State(params, np.broadcast_to(params.weights, (X.shape[0], len(params.weights))))
+        return State(params, unknown_rows(params, X))
     return State(params, X.array(rows).astype(X.dtype))

@@ -1,0 +1,106 @@
+"""Searches along a line for the minimum of a function of one variable.
+
+A search is a generator: it yields the next point and is sent the value there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+GOLDEN = (np.sqrt(5) - 1) / 2
+PLATEAU = 1e-4  # relative difference of values that are equal within noise
+GROWTH = 1.5  # factor of the step, once there are points on both sides of the guess
+SAME = 1e-9  # difference of points that are equal but for rounding
+STEP = 0.035  # between points around a guess
+
+Points = Generator[float, float, None]
+
+
+class TemperatureRange(NamedTuple):
+    """Range in which an inverse temperature, or another hyper-parameter, is searched."""
+
+    low: float
+    high: float
+    scale: Literal["linear", "log"] = "linear"
+    guess: float | None = None  # first point to try; None: golden-section search
+    step: float = STEP  # between points around the guess, on the scale
+
+    @property
+    def points(self) -> Points:
+        """Search for the minimum, on the scale."""
+        low, high = self.scaled(self.low), self.scaled(self.high)
+        if self.guess is None:
+            return golden_section(low, high)
+        return around(self.scaled(self.guess), self.step, low, high)
+
+    def scaled(self, value: float) -> float:
+        """Return the point of a value on the scale."""
+        return float(np.log(value)) if self.scale == "log" else value
+
+    def unscaled(self, point: float) -> float:
+        """Return the value of a point on the scale."""
+        return float(np.exp(point)) if self.scale == "log" else point
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the range has a single value."""
+        return self.high - self.low < SAME
+
+
+def golden_section(low: float, high: float) -> Points:
+    """Golden-section search; among equal values it goes towards larger points."""
+    known: dict[float, float] = {}
+    while True:
+        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        for point in (left, right):
+            if _near(known, point) is None:
+                known[point] = yield point
+        at_left, at_right = (known[_near(known, point)] for point in (left, right))  # type: ignore[index]
+        if at_left < (1 - PLATEAU) * at_right:
+            high = right
+        else:
+            low = left
+
+
+def around(guess: float, step: float, low: float, high: float) -> Points:
+    """Try a guess, then points to both sides, further out while the minimum is at an end.
+
+    Among equal values it goes towards larger points.
+    """
+    known: dict[float, float] = {}
+    point: float | None = guess
+    while point is not None:
+        known[point] = yield point
+        enough = (1 + PLATEAU) * min(known.values())
+        least = max(tried for tried in known if known[tried] <= enough)
+        further = step
+        if len(known) >= 4:
+            further = GROWTH * min(abs(tried - least) for tried in known if tried != least)
+        point = None
+        for side in (max(low, least - further), min(high, least + further)):
+            beyond = any((tried - least) * (side - least) > 0 for tried in known)
+            if abs(side - least) > SAME and not beyond:
+                point = float(side)
+                break
+
+
+def vertex(known: Mapping[float, float]) -> float:
+    """Return the vertex of the parabola through the minimum and its two neighbours.
+
+    A minimum at an end is returned as it is.
+    """
+    points = sorted(known)
+    at = min(range(len(points)), key=lambda i: known[points[i]])
+    if at in (0, len(points) - 1):
+        return float(points[at])
+    three = points[at - 1 : at + 2]
+    a, b, _ = np.polyfit(np.subtract(three, three[1]), [known[point] for point in three], 2)
+    return float(np.clip(three[1] - b / (2 * a), three[0], three[2]))
+
+
+def _near(known: Mapping[float, float], point: float) -> float | None:
+    """Known point within SAME of ``point``, or None."""
+    return next((other for other in known if abs(other - point) < SAME), None)

@@ -1,0 +1,285 @@
+"""How a model is fitted to a table: held-out tokens, structure, hyper-parameters, random starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from skcooc.counts.threads import n_threads, threads
+from skcooc.em import Fit as EMFit
+from skcooc.em import Record, Run, State
+from skcooc.em import fit as run_em
+from skcooc.em.legs import Part, ignore, unknown_rows
+from skcooc.fitting.journal import Journal, JournalListener, Name
+from skcooc.fitting.progress import Listeners, Progress
+from skcooc.fitting.recipe import LearnedStructure, Recipe
+from skcooc.fitting.short_fits import ShortFit, ShortFits
+from skcooc.fitting.tuning import Record as TrialRecord
+from skcooc.fitting.tuning import Trial, Tunable, tune
+from skcooc.heldout import HeldOut, Validation
+from skcooc.heldout.predictors import Known
+from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing, hold_out
+from skcooc.protocol import Array, Block, Counts, Model, Params, T
+
+BEGUN: Name = ("begun",)  # parts of a journal
+STRUCTURE: Name = (*BEGUN, "structure")
+TRIALS: Name = (*BEGUN, "trials")
+BURSTY: Name = (*BEGUN, "bursty")
+STARTS: Name = ("start",)
+UNIGRAM_SHARE = 0.01  # of the unigram in components that go on with more tokens
+
+
+class Start(NamedTuple):
+    """What a fit finds before its random starts: structure and hyper-parameters."""
+
+    structure: LearnedStructure
+    trials: list[Trial]
+    beta: float
+    validation: Validation | None = None  # of the best short fit
+    predicted: Known | None = None  # held-out tokens, by the best short fit
+    params: Params | None = None  # initial ones of the first run; None: it starts at random
+
+
+class Fit(NamedTuple):
+    """A finished fit."""
+
+    start: Start
+    run: EMFit  # the best one
+    smoothing: float
+    unigram: Array  # (M,): add-one, of the tokens fitted
+    mass: float  # number of tokens, weights of rows included
+    row_distribution: Array  # (N,)
+    judged: Judged | None = None  # predictions of held-out tokens
+
+    @property
+    def model(self) -> Model:
+        """The equations, with the values and the structure that were found."""
+        return self.start.structure.model
+
+
+# Attributes of an estimator that would have stopped at an iteration.
+AttributesAt = Callable[[Model, Start, Journal, Record, State], dict[str, object]]
+
+
+def fit(
+    recipe: Recipe,
+    X: Counts,
+    sample: Block,
+    progress: Progress,
+    attributes: AttributesAt,
+    journal: Journal,
+    warm_run: Run | None = None,
+) -> Fit:
+    """Fit a model to counts.
+
+    Hyper-parameters are tuned on the sample, which is X or some of its rows. A warm start goes on
+    from ``warm_run``, without search and warm-up. What the journal has of an interrupted fit is not
+    computed again.
+    """
+    settings = recipe.settings
+    train, heldout = hold_out(sample, *settings.division) if settings.holds_out else (sample, None)
+    start: Start | None = journal.noted(BEGUN)
+    if start is None:
+        tunables = recipe.family.tunables(sample) if settings.tunes else []
+        start = _start(recipe, train, heldout, tunables, progress, journal)
+        journal.add(BEGUN, start)
+    X, judge = (train, heldout) if settings.early_stopping else (X, None)
+    del train  # the final fit needs the memory
+    recipe = recipe.with_model(start.structure.initial)
+    run = _best_run(recipe, start, journal, X, judge, progress, attributes, warm_run)
+    if start.structure.splits is not None:
+        run = run._replace(splits=start.structure.splits)
+    model = start.structure.model
+    predicted = judge.predicted(model, run.params, run.rows) if judge else start.predicted
+    mass, row_distribution = distributed(X)
+    return Fit(
+        start,
+        run._replace(rows=X.lasting(run.rows)),
+        chosen_smoothing(settings.smoothing, run.validation or start.validation),
+        add_one_unigram(X.column_sums, X.grain),
+        mass,
+        row_distribution,
+        None if predicted is None else Judged(settings.division, predicted),
+    )
+
+
+def distributed(X: Counts) -> tuple[float, Array]:
+    """Return the number of tokens, weights included, and the share of each row, (N,)."""
+    mass = float(X.total(_mass))
+    return mass, X.lasting(X.by_row(partial(_shares, mass=mass)))
+
+
+def _mass(X: Block) -> Array:
+    return np.sum(X.row_sums * X.row_weights)
+
+
+def _shares(X: Block, mass: float) -> Array:
+    return X.row_sums * X.row_weights / mass
+
+
+def short_fits(recipe: Recipe, X: Block) -> ShortFits:
+    """Return short fits to counts, a part of which is held out; with one thread."""
+    rest, heldout = hold_out(X, *recipe.settings.division)
+    structure = _structure(recipe, rest, heldout, None, Journal())
+    if recipe.structure is not None:
+        recipe = recipe.with_model(structure.initial)
+    return ShortFits(recipe.without_burstiness, rest.spread(1, map), heldout)
+
+
+def _start(
+    recipe: Recipe,
+    train: Block,
+    heldout: HeldOut | None,
+    tunables: Sequence[Tunable],
+    progress: Progress,
+    journal: Journal,
+) -> Start:
+    """Learn the structure, then tune hyper-parameters, where there are any."""
+    structure = journal.once(
+        STRUCTURE,
+        lambda: _structure(recipe, train, heldout, progress, journal),
+        tells=recipe.structure is not None,
+    )
+    settings = recipe.settings
+    if heldout is None or not tunables:
+        return Start(structure, [], float(settings.beta))
+    if recipe.structure is not None:
+        recipe = recipe.with_model(structure.initial)
+    record = journal.once(TRIALS, TrialRecord[ShortFit])
+    with threads(settings.n_threads) as map, progress.search(tunables) as listener:
+        X = train.spread(settings.n_threads, map)
+        fits = ShortFits(recipe.without_burstiness, X, heldout)
+        heard = Listeners(JournalListener(journal), listener)
+        chosen = tune(tunables, settings.names, fits, record, heard.trial)
+        best = record.best
+        if recipe.concentration is not None:  # predictions should be as bursty as the final fit
+            bursty = journal.once(BURSTY, lambda: ShortFits(recipe, X, heldout)(chosen.values))
+            best = bursty._replace(params=best.params)
+    if recipe.structure is None:
+        model = recipe.with_values(chosen.values).equations
+        structure = LearnedStructure(model, model, None)
+    params = best.params if recipe.init_from else None
+    return Start(structure, record.trials, chosen.beta, best.validation, best.predicted, params)
+
+
+def _structure(
+    recipe: Recipe,
+    train: Block,
+    heldout: HeldOut | None,
+    progress: Progress | None,
+    journal: Journal,
+) -> LearnedStructure:
+    """Learn the structure of the model from the tokens that are fitted, where it has one."""
+    if recipe.structure is None:
+        return LearnedStructure(recipe.equations, recipe.equations, None)
+    settings = recipe.settings
+    rng, name = np.random.default_rng(settings.seeds[0]), (*STRUCTURE, "run")
+    resume = journal.resumed(name, rng)
+    task = nullcontext(None) if progress is None else progress.structure()
+    with threads(settings.n_threads) as map, task as listener:
+        heard = Listeners(
+            JournalListener(journal, name, rng, tells=True), *filter(None, [listener])
+        )
+        X = train.spread(settings.n_threads, map)
+        return recipe.structure.learn(X, settings, rng, heldout, heard.iteration, resume)
+
+
+def _best_run(
+    recipe: Recipe,
+    start: Start,
+    journal: Journal,
+    train: Counts,
+    heldout: HeldOut | None,
+    progress: Progress,
+    attributes: AttributesAt,
+    warm_run: Run | None,
+) -> EMFit:
+    """Return the best of several random starts, run side by side where there are threads.
+
+    The result has statistics at its parameters.
+    """
+    settings, model = recipe.settings, recipe.equations
+    n_outer, n_inner = shares(settings.n_jobs, len(settings.seeds))
+
+    def attributes_at(record: Record, state: State) -> dict[str, object]:
+        return attributes(model, start, journal.of(None), record, state)
+
+    def run(number: int) -> EMFit:
+        rng, name = np.random.default_rng(settings.seeds[number]), (*STARTS, number, "run")
+        resume = journal.resumed(name, rng) or warm_run
+        listener = listeners[number]
+        observe = ignore
+        if progress.has_callbacks or settings.resumable:
+            observe = Listeners(JournalListener(journal, name, rng), listener).iteration
+        with threads(n_inner) as map:
+            X = train.spread(n_inner, map)
+            if progress.has_callbacks:
+                X = X.watched(listener.block)
+            params = None if number else start.params  # other runs start at random
+            if warm_run is not None:
+                parts, initial = recipe.warm_start_schedule(X, start.beta, heldout), None
+            else:
+                parts, initial = _random_or_tuned_start(recipe, X, start.beta, heldout, params)
+            found = run_em(parts, rng, settings.solver, observe, initial, resume)
+            # Rows are what transform would make of them; these E-steps are no iterations.
+            last = (X if found.X is None else found.X).watched(lambda: None)
+            rows, stats = last.expect(model, found.params, found.rows, found.beta)
+            found = found._replace(rows=rows, stats=stats, X=None)
+            end = _end(journal.noted(name).run, found, X) if settings.resumable else None
+        return found._replace(end=end)
+
+    listeners = [progress.restart(train.n_blocks, attributes_at) for _ in settings.seeds]
+    tasks = [(number,) for number in range(len(settings.seeds))]
+    found = in_threads(
+        lambda number: journal.once((*STARTS, number), lambda: run(number)), tasks, n_outer
+    )
+    return min(
+        found, key=lambda run: run.validation.perplexity if run.validation else run.objective
+    )
+
+
+def _random_or_tuned_start(
+    recipe: Recipe, X: Counts, beta: float, heldout: HeldOut | None, params: Params | None
+) -> tuple[list[Part], State | None]:
+    """Return the stages of a run, and its initial state: None starts at random.
+
+    Parameters of a short fit, which saw fewer tokens, are mixed with the unigram, so that they can
+    meet new columns.
+    """
+    if params is None or recipe.init_from is None:
+        return recipe.schedule(recipe.scales(X), beta, heldout), None
+    parts = recipe.schedule(recipe.scales(X), beta, heldout, warmup=False)
+    unigram = (X.column_sums / X.column_sums.sum()).astype(X.dtype)
+    mixed = recipe.init_from(params, unigram, UNIGRAM_SHARE)
+    return parts, State(mixed, unknown_rows(params, X))
+
+
+def _end(last: Run, found: EMFit, X: Counts) -> Run | None:
+    """Return where a warm start on the same table goes on; None where it must begin anew.
+
+    That is so where an earlier iteration was the best, or the table of a burstiness round differs.
+    """
+    if found.stopped or last.best is not None or last.anchor is not None:
+        return None
+    return last.moved(X.lasting)
+
+
+def shares(n_jobs: int | None, n_tasks: int) -> tuple[int, int]:
+    """Return how many tasks run side by side, and with how many threads each."""
+    n = n_threads(n_jobs)
+    n_outer = min(n, n_tasks)
+    return n_outer, n // n_outer
+
+
+def in_threads(function: Callable[..., T], tasks: Sequence[tuple], n_outer: int) -> list[T]:
+    """Return function(*task) for each task, in order."""
+    with threads(1):  # for all of them: else BLAS would have one thread or several by turns
+        if n_outer == 1:
+            return [function(*task) for task in tasks]
+        parallel = Parallel(n_jobs=n_outer, prefer="threads", require="sharedmem")
+        return list(parallel(delayed(function)(*task) for task in tasks))

@@ -1,0 +1,172 @@
+"""Listeners: what hears of a fit while it goes on, such as scikit-learn's callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from sklearn.callback import CallbackContext, CallbackSupportMixin
+
+from skcooc.em import Record, Run, State
+from skcooc.fitting.recipe import Recipe
+from skcooc.fitting.tuning import Trial, Tunable
+
+
+class Listener:
+    """Hears of a fit while it goes on; a subclass overrides what it wants to know."""
+
+    def trial(self, trial: Trial) -> bool:
+        """Hyper-parameters were tried; True ends the search of the current one."""
+        return False
+
+    def iteration(self, record: Record, state: State, run: Run) -> bool:
+        """EM has made an iteration, and can go on from ``run``; True stops the fit."""
+        return False
+
+    def block(self) -> None:
+        """An E-step has gone through a block of rows."""
+
+
+class Listeners(Listener):
+    """Several listeners as one, in their order."""
+
+    def __init__(self, *listeners: Listener) -> None:
+        self._listeners = listeners
+
+    def trial(self, trial: Trial) -> bool:
+        answers = [listener.trial(trial) for listener in self._listeners]  # all of them hear it
+        return any(answers)
+
+    def iteration(self, record: Record, state: State, run: Run) -> bool:
+        answers = [listener.iteration(record, state, run) for listener in self._listeners]
+        return any(answers)
+
+    def block(self) -> None:
+        for listener in self._listeners:
+            listener.block()
+
+
+class BlockTasks:
+    """Passes over blocks: callback tasks of one name, with a sub-task for each block.
+
+    A pass begins with its first block. ``data`` is what callbacks are told of the fit.
+    """
+
+    def __init__(
+        self, parent: CallbackContext, name: str, n_blocks: int, data: Mapping[str, object]
+    ) -> None:
+        self._parent, self._name, self._data = parent, name, data
+        self._n_blocks = n_blocks if n_blocks > 1 else 0  # a single one says nothing
+        self._current: CallbackContext | None = None
+        self._n_done = 0
+
+    def after_block(self) -> None:
+        """A block is done; those of a step that is made again are not counted."""
+        if self._n_done < self._n_blocks:
+            self._n_done += 1
+            begin_task(self._pass(), "block", 0, self._data).call_on_fit_task_end(**self._data)
+
+    def end(self, **more: object) -> bool:
+        """End the pass; return whether a callback asks to stop."""
+        task, self._current, self._n_done = self._pass(), None, 0
+        return bool(task.call_on_fit_task_end(**self._data, **more))
+
+    def _pass(self) -> CallbackContext:
+        if self._current is None:
+            self._current = begin_task(self._parent, self._name, self._n_blocks, self._data)
+        return self._current
+
+
+class TaskListener(Listener):
+    """Callback task with a sub-task for each trial of a search, or iteration of a structure."""
+
+    def __init__(self, task: CallbackContext, data: Mapping[str, object]) -> None:
+        self._task, self._data = task, data
+
+    def trial(self, trial: Trial) -> bool:
+        return self._sub_task(str(trial))
+
+    def iteration(self, record: Record, state: State, run: Run) -> bool:
+        return self._sub_task(f"beta = {record.beta:.3g}")
+
+    def _sub_task(self, name: str) -> bool:
+        step = begin_task(self._task, name, 0, self._data)
+        return bool(step.call_on_fit_task_end(**self._data))
+
+
+class RestartListener(Listener):
+    """Callback task of a random start, with a sub-task for each iteration.
+
+    ``attributes`` makes the attributes of an estimator that would have stopped at an iteration.
+    """
+
+    def __init__(
+        self, iterations: BlockTasks, attributes: Callable[[Record, State], dict[str, object]]
+    ) -> None:
+        self._iterations, self._attributes = iterations, attributes
+
+    def iteration(self, record: Record, state: State, run: Run) -> bool:
+        return self._iterations.end(
+            reconstruction_attributes=lambda: self._attributes(record, state)
+        )
+
+    def block(self) -> None:
+        self._iterations.after_block()
+
+
+class Progress:
+    """Callback tasks of a fit: the search, the structure, and each restart with its iterations.
+
+    ``data`` is what ``fit`` was given: X, y and metadata.
+    """
+
+    def __init__(
+        self, estimator: CallbackSupportMixin, recipe: Recipe, data: Mapping[str, object]
+    ) -> None:
+        self._data = {"estimator": estimator, **data}
+        self.has_callbacks = hasattr(estimator, "_skl_callbacks")
+        settings = recipe.settings
+        n_tasks = (recipe.structure is not None) + settings.tunes + len(settings.seeds)
+        self._max_iter = settings.max_iter if recipe.is_single_stage else None
+        self._root = estimator._init_callback_context(max_subtasks=n_tasks)
+        self._root.call_on_fit_task_begin(**self._data)
+        self._restarts: list[CallbackContext] = []
+
+    @contextmanager
+    def search(self, tunables: Sequence[Tunable]) -> Iterator[Listener]:
+        """Task of the hyper-parameter search."""
+        n_trials = sum(tunable.n_trials for tunable in tunables)
+        task = begin_task(self._root, "temperature search", n_trials, self._data)
+        yield TaskListener(task, self._data)
+        task.call_on_fit_task_end(**self._data)
+
+    @contextmanager
+    def structure(self) -> Iterator[Listener]:
+        """Task of the structure that is learned."""
+        task = begin_task(self._root, "annealing", None, self._data)
+        yield TaskListener(task, self._data) if self.has_callbacks else Listener()
+        task.call_on_fit_task_end(**self._data)
+
+    def restart(
+        self, n_blocks: int, attributes: Callable[[Record, State], dict[str, object]]
+    ) -> Listener:
+        """Begin the task of a random start."""
+        task = begin_task(self._root, "EM", self._max_iter, self._data)
+        self._restarts.append(task)
+        if not self.has_callbacks:
+            return Listener()
+        return RestartListener(BlockTasks(task, "iteration", n_blocks, self._data), attributes)
+
+    def end(self) -> None:
+        """End all tasks."""
+        for task in self._restarts:
+            task.call_on_fit_task_end(**self._data)
+        self._root.call_on_fit_task_end(**self._data)
+
+
+def begin_task(
+    parent: CallbackContext, name: str, max_subtasks: int | None, data: Mapping[str, object]
+) -> CallbackContext:
+    """Begin a sub-task of a callback task."""
+    task = parent.subcontext(task_name=name, max_subtasks=max_subtasks)
+    return task.call_on_fit_task_begin(**data)

@@ -1,0 +1,286 @@
+"""What a fit is to do: the equations of a model, its hyper-parameters, and how EM goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from skcooc.counts.threads import n_threads
+from skcooc.em import Annealing, Bursts, Leg, Run, Split, TemperatureRange
+from skcooc.em.legs import BURN_IN, Observe, Part, Scale, Solver, check_coarsening, scales
+from skcooc.fitting.tuning import Temperature, Tunable, Values
+from skcooc.heldout import HeldOut
+from skcooc.heldout.validation import Division
+from skcooc.protocol import Array, Block, Counts, Model, Need, Params, RandomState
+
+SHORT_ITERATIONS = 60  # plain EM steps of a short fit; fewer would favour too large a beta
+
+
+def draw_seeds(random_state: RandomState, n: int) -> tuple[int, ...]:
+    """Draw seeds, such as those of random starts."""
+    return tuple(check_random_state(random_state).randint(2**31, size=n).tolist())
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Values of the parameters that all estimators share, checked; see CooccurrenceEstimator."""
+
+    beta: float | Literal["auto"]
+    max_iter: int
+    tol: float
+    solver: Solver
+    smoothing: float | Literal["auto"]
+    validation_fraction: float
+    early_stopping: bool
+    n_jobs: int | None
+    seeds: tuple[int, ...]  # one for each restart
+    resumable: bool  # whether the fit keeps what a warm start needs
+    names: frozenset[str]  # of all parameters of the estimator
+
+    @property
+    def n_threads(self) -> int:
+        return n_threads(self.n_jobs)
+
+    @property
+    def tunes(self) -> bool:
+        """Whether hyper-parameters are tuned on held-out tokens."""
+        return self.beta == "auto"
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether a part of the tokens is held out."""
+        return self.tunes or self.early_stopping
+
+    @property
+    def division(self) -> Division:
+        """How tokens are held out and validated."""
+        return Division(self.validation_fraction, self.seeds[0], self.smoothing)
+
+    @property
+    def short(self) -> Settings:
+        """Settings of a short fit, in which a long step counts as several plain ones."""
+        n_iter = min(round(SHORT_ITERATIONS / self.solver.pace), self.max_iter)
+        return replace(self, max_iter=n_iter)
+
+
+class ModelFamily(Protocol):
+    """Equations by the values of their hyper-parameters."""
+
+    has_warmup: bool = False  # whether a random start makes a few steps at beta = 1 first
+
+    def model(self, values: Values) -> Model:
+        """Return the equations with these values, and else those given or usual."""
+
+    def warmup_model(self, values: Values) -> Model | None:
+        """Return the model of the warm-up; None: the model itself."""
+        return None
+
+    def beta_range(self, X: Block) -> TemperatureRange:
+        """Return where the inverse temperature is searched."""
+
+    def tunables(self, X: Block) -> Sequence[Tunable]:
+        """Return what is tuned on a table where ``beta="auto"``, in this order."""
+        return [Temperature(self.beta_range(X))]
+
+
+@dataclass(frozen=True)
+class FixedModel(ModelFamily):
+    """A model with no hyper-parameter but the inverse temperature."""
+
+    equations: Model
+    temperatures: Callable[[Block], TemperatureRange]
+    has_warmup: bool = False
+    warmup: Model | None = None
+
+    def model(self, values: Values) -> Model:
+        return self.equations
+
+    def warmup_model(self, values: Values) -> Model | None:
+        return self.warmup
+
+    def beta_range(self, X: Block) -> TemperatureRange:
+        return self.temperatures(X)
+
+
+class LearnedStructure(NamedTuple):
+    """A model whose structure has been learned, such as a tree."""
+
+    model: Model
+    initial: Model  # the same model, which starts EM from what was learned
+    splits: list[Split] | None  # None where nothing was to be learned
+
+
+class StructureLearner(Protocol):
+    """Learns the structure of a model before EM begins."""
+
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        """What it needs of a table, and which parameter asks for it."""
+
+    def learn(
+        self,
+        X: Block,
+        settings: Settings,
+        rng: np.random.Generator,
+        heldout: HeldOut | None,
+        observe: Observe,
+        resume: Run | None,
+    ) -> LearnedStructure:
+        """Learn from the tokens that are fitted; ``resume`` is an interrupted run of EM."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a model brings to a fit, and the settings of the user."""
+
+    family: ModelFamily
+    settings: Settings
+    shape: Mapping[str, object]  # parameters that a warm start and a stream may not change
+    values: Values = field(default_factory=dict)  # of tuned hyper-parameters
+    annealing: Annealing | None = None  # how the first stage comes to its temperature
+    coarsening: Sequence[ArrayLike] | None = None  # groups of rows, (N,), finest grouping first
+    structure: StructureLearner | None = None
+    concentration: float | None = None  # of bursty rows
+    # Parameters mixed with a share of the unigram: they make the parameters of the best short fit
+    # the start of the final one. None: the final fit starts anew.
+    init_from: Callable[[Any, Array, float], Params] | None = None
+    supports_splitting: bool = False  # whether a fit may go on from one with fewer components
+    check: Callable[[Counts], None] = lambda X: None  # ValueError where a table is unsuitable
+
+    @property
+    def equations(self) -> Model:
+        """The model with the present values."""
+        return self.family.model(self.values)
+
+    @property
+    def warmup_model(self) -> Model | None:
+        """The model of the warm-up; None: the model itself."""
+        return self.family.warmup_model(self.values)
+
+    def beta_range(self, X: Block) -> TemperatureRange:
+        """Return where the inverse temperature is searched; a point where it is given."""
+        beta = self.settings.beta
+        return self.family.beta_range(X) if beta == "auto" else TemperatureRange(beta, beta)
+
+    def with_model(self, model: Model) -> Recipe:
+        """Return the recipe with other equations, which have no values to be tuned."""
+        old = self.family
+        family = FixedModel(model, old.beta_range, old.has_warmup, self.warmup_model)
+        return replace(self, family=family, values={})
+
+    def with_values(self, values: Values) -> Recipe:
+        """Return the recipe with these values of hyper-parameters."""
+        return replace(self, values=values)
+
+    def with_settings(self, settings: Settings) -> Recipe:
+        """Return the recipe with other settings."""
+        return replace(self, settings=settings)
+
+    def with_seeds(self, seeds: tuple[int, ...]) -> Recipe:
+        """Return the recipe with these seeds of random starts."""
+        return replace(self, settings=replace(self.settings, seeds=seeds))
+
+    @property
+    def supports_alternating(self) -> bool:
+        """Whether rows and columns can be fitted in turn, at beta = 1."""
+        return self.annealing is None and self.equations.supports_alternating
+
+    @property
+    def without_burstiness(self) -> Recipe:
+        """The recipe for fits that are validated on single tokens, without a cache."""
+        return replace(self, concentration=None)
+
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        """What is needed of a table, and which parameter asks for it."""
+        needs = {**self.equations.needs, **(self.structure.needs if self.structure else {})}
+        if self.coarsening is not None:
+            needs["coarsen"] = "coarsening groups the rows of one table; it needs None"
+        if self.concentration is not None:
+            needs["replaced"] = (
+                "burstiness replaces the counts of all rows from time to time; it needs None"
+            )
+        return needs
+
+    def unmet_need(self, offers: frozenset[Need]) -> str | None:
+        """Return why a table with these offers cannot be fitted; None where it can."""
+        return next((reason for need, reason in self.needs.items() if need not in offers), None)
+
+    def for_table(self, X: Counts) -> Recipe:
+        """Return the recipe, checked for a table; ValueError where it does not suit."""
+        self.check(X)
+        if self.coarsening is None:
+            return self
+        return replace(self, coarsening=check_coarsening(self.coarsening, X.shape[0]))
+
+    def scales(self, X: Counts) -> list[Scale]:
+        """Return the tables in which rows are tied, the coarsest first, and the table itself."""
+        groupings = [np.asarray(labels) for labels in self.coarsening or ()]
+        return scales(cast(Block, X), groupings) if groupings else [Scale(X, None, None)]
+
+    @property
+    def is_single_stage(self) -> bool:
+        """Whether ``max_iter`` is the largest number of iterations of a run."""
+        plain = self.annealing is None and self.coarsening is None and self.concentration is None
+        return plain and len(self.equations.stages) == 1
+
+    def schedule(
+        self,
+        tables: Sequence[Scale],
+        beta: float,
+        heldout: HeldOut | None = None,
+        *,
+        annealed: bool = True,
+        warmup: bool = True,
+    ) -> list[Part]:
+        """Return the stages of a run of EM, the coarsest table first.
+
+        Held-out tokens are of the finest table and validate the last stage. ``annealed`` and
+        ``warmup`` are whether the temperature changes on the way, and whether a few steps at
+        beta = 1 come first, where the model does so.
+        """
+        stages = self._plain_stages(tables, beta, heldout)
+        first, others = stages[0], [*stages[1:], *self._burstiness_rounds(stages[-1])]
+        if annealed and self.annealing is not None:
+            return [*self.annealing(first), *others]
+        if warmup and self.family.has_warmup:
+            return [*first.burned_in(BURN_IN, self.warmup_model), *others]
+        return [first, *others]
+
+    def warm_start_schedule(self, X: Counts, beta: float, heldout: HeldOut | None) -> list[Part]:
+        """Return the stages with which a warm start goes on."""
+        last = self._plain_stages([Scale(X, None, None)], beta, heldout)[-1]
+        return self._burstiness_rounds(last) or [replace(last, enough=False)]
+
+    def _burstiness_rounds(self, stage: Leg) -> list[Part]:
+        if self.concentration is None:
+            return []
+        return [Bursts(replace(stage, members=None), self.concentration)]
+
+    def _plain_stages(
+        self, tables: Sequence[Scale], beta: float, heldout: HeldOut | None
+    ) -> list[Leg]:
+        """Return a stage for each coarse table, and for each stage of the model on the finest."""
+        of_model = self.equations.stages
+        *coarse, finest = tables
+        places = [(table, of_model[0]) for table in coarse]
+        places += [(finest, stage) for stage in of_model]
+        stages = [
+            Leg(
+                model,
+                table.X,
+                beta,
+                self.settings.max_iter if limit is None else min(limit, self.settings.max_iter),
+                self.settings.tol,
+                enough=limit is not None,
+                members=table.members if number <= len(coarse) else None,
+                groups=table.groups,
+            )
+            for number, (table, (model, limit)) in enumerate(places)
+        ]
+        return [*stages[:-1], replace(stages[-1], heldout=heldout)]
