@@ -313,9 +313,11 @@ class AspectFamily(ModelFamily):
 
         With fewer components the pseudo-count of a column is larger, so that their total stays.
         """
-        n = values.get("n_components", self.n_components)
+        n = self.n_components
         prior = self._pseudo_counts(self.is_leave_one_out(values))["component_prior"]
-        prior *= self.n_components / n
+        if "n_components" in values:
+            n = values["n_components"]
+            prior *= self.n_components / n
         return Aspects(n, self.tempering, values.get("component_prior", prior))
 
     def warmup_model(self, values: Values) -> Aspects:

@@ -16,7 +16,7 @@ from skcooc import (
     save_compact,
 )
 from skcooc.counts import CSRCounts, compact
-from skcooc.fitting.tasks import BlockTasks
+from skcooc.fitting.progress import BlockTasks
 from tests.tables import planted, random_table
 from tests.watching import Watcher
 

@@ -8,8 +8,8 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 from skcooc import AspectModel, AveragedModels, Dyads, ProductSpaceMixture
-from skcooc.base import attributes
 from skcooc.counts import CSRCounts, thin
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import HeldOut
 from skcooc.heldout.predictors import Factors
 from skcooc.model_selection import ObservationSplit, split_observations
@@ -76,7 +76,7 @@ def test_the_temperature_is_that_of_the_mean():
     assert mean.beta_ == probe.beta == first.beta_
     assert first.component_prior_ == probe.prior > 0
     assert mean.smoothing_ == probe.validation.smoothing
-    seeds = attributes.seeds(mean.random_state, 3)
+    seeds = draw_seeds(mean.random_state, 3)
     rest, held = thin(X, 0.1, seeds[0])
     given = {"beta": mean.beta_, "component_prior": probe.prior, "max_iter": 25}
     short = [AspectModel(6, **given, random_state=seed).fit(rest) for seed in seeds]

@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import clone
 
 from skcooc.counts import CSRCounts
-from skcooc.fitting.trials import ShortFits
+from skcooc.fitting.short_fits import ShortFits
 from skcooc.heldout.validation import hold_out
 from tests.cases import ESTIMATORS, FAST
 from tests.tables import planted
@@ -16,18 +16,17 @@ CASES = [case for case in ESTIMATORS if getattr(case, "tree", "binary") != "anne
 @pytest.mark.parametrize("estimator", CASES, ids=repr)
 def test_a_kept_start_changes_nothing(estimator):
     estimator = clone(estimator).set_params(**FAST)
-    counts, plan = CSRCounts(X), estimator._plan()
-    options = estimator._options(plan, counts, warm=False)
-    rest, heldout = hold_out(counts, *options.division)
-    kept = ShortFits(plan, rest, heldout, options)
+    counts, recipe = CSRCounts(X), estimator.recipe().with_seeds((0,))
+    rest, heldout = hold_out(counts, *recipe.settings.division)
+    kept = ShortFits(recipe, rest, heldout)
     for beta in (0.8, 1.0, 0.6, 0.8):
-        fresh = ShortFits(plan, rest, heldout, options)
+        fresh = ShortFits(recipe, rest, heldout)
         assert kept({"beta": beta}).validation == fresh({"beta": beta}).validation
 
 
 def test_trials_are_those_of_a_fit():
     estimator = clone(ESTIMATORS[0]).set_params(**FAST)
-    short, within = estimator._probes(X)
+    short, within = estimator.short_fits(X)
     model = estimator.fit(X)
     assert within.low < model.beta_ < within.high
     (trial,) = (trial for trial in model.tuning_ if trial.stage == "beta")
@@ -36,5 +35,5 @@ def test_trials_are_those_of_a_fit():
     estimator = clone(estimator)
     assert not hasattr(estimator, "_state")
     before = dict(vars(estimator))
-    estimator._probes(X, np.ones(X.shape[0]))
+    estimator.short_fits(X, np.ones(X.shape[0]))
     assert vars(estimator) == before

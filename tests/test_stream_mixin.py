@@ -23,10 +23,10 @@ from skcooc import (
     open_csr,
     save_csr,
 )
-from skcooc.base import attributes
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import online
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.stream import Batch
 from tests.tables import MANY_THREADS, planted
 
@@ -257,7 +257,7 @@ def test_what_is_held_out_is_not_learnt():
     """A column that occurs only there gets no mass."""
     table = sp.hstack([X, np.zeros((240, 1))]).tolil()
     model = automatic(STREAMERS[0]).fit(sp.csr_array(table[:120]))
-    late, (seed,) = table[120:], attributes.seeds(model.random_state, 1)
+    late, (seed,) = table[120:], draw_seeds(model.random_state, 1)
     late[0, 60] = 1
 
     def learnt(scale):

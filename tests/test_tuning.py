@@ -5,18 +5,21 @@ import pickle
 import numpy as np
 import pytest
 
+from skcooc import AspectModel, TriadicAspectModel
 from skcooc.em import TemperatureRange
-from skcooc.fitting.tunables import (
+from skcooc.fitting.tuning import (
     N_TEMPERATURES,
     ComponentPrior,
     Exponents,
     Pilot,
+    Record,
     SmallerPseudoCounts,
     Temperature,
+    tune,
 )
-from skcooc.fitting.tuning import Record, tune
 from skcooc.heldout import Validation
 
+NAMES = AspectModel().get_params().keys() | TriadicAspectModel().get_params().keys()
 RANGE = TemperatureRange(0.5, 1.0)
 PRIORS = TemperatureRange(1e-3, 1.0, "log", guess=0.1, step=0.8)
 
@@ -31,7 +34,7 @@ class Found:
 def tried(tunables, loss, observe=lambda trial: False, record=None):
     """All trials, and the chosen one; a loss takes values by their names."""
     record = record or Record()
-    chosen = tune(tunables, lambda values: Found(loss(**values)), record, observe)
+    chosen = tune(tunables, NAMES, lambda values: Found(loss(**values)), record, observe)
     assert [trial for trial in record.trials if trial.chosen] == [chosen]
     return record.trials, chosen
 
@@ -118,7 +121,12 @@ def test_a_prior_is_looked_for_where_data_are_thin():
     tunables = [Temperature(TemperatureRange(0.7, 0.7)), ComponentPrior(PRIORS)]
     for smoothing, n in ((0.009, 1), (0.02, 3)):
         record = Record()
-        tune(tunables, lambda values: Found(1 + ("component_prior" in values), smoothing), record)  # noqa: B023
+        tune(
+            tunables,
+            NAMES,
+            lambda values: Found(1 + ("component_prior" in values), smoothing),  # noqa: B023
+            record,
+        )
         assert len(record.trials) == n
 
 
@@ -182,3 +190,12 @@ def test_a_search_that_was_cut_short_goes_on():
         assert (trials, found) == (whole, best)
         assert record.best.validation == best.validation
         assert len(again) == len(whole) - stop
+
+
+def test_only_parameters_of_the_estimator_are_tuned():
+    class Unknown(Temperature):
+        def propose(self, so_far, best):
+            yield {"beta": 1.0, "temprature": 2.0}
+
+    with pytest.raises(ValueError, match="'beta' proposes values of temprature"):
+        tried([Unknown(RANGE)], lambda **values: 1.0)

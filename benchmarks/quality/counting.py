@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc import AspectModel
+from skcooc.aspect import AspectFamily
 from skcooc.equations.aspects import Aspects, Params, Statistics
+from skcooc.fitting import Recipe
 from skcooc.fitting.tuning import Values
 
 
@@ -45,8 +47,19 @@ class CountingAspectModel(AspectModel):
         """The temperatures of all E-steps so far."""
         return []
 
-    def _aspects(self, values: Values) -> CountingAspects:
-        plain = super()._aspects(values)
+    def recipe(self) -> Recipe:
+        recipe = super().recipe()
+        return replace(recipe, family=CountingFamily(**vars(recipe.family), betas=self.betas))
+
+
+@dataclass(frozen=True)
+class CountingFamily(AspectFamily):
+    """Aspects that keep what their E-steps take down."""
+
+    betas: list[float] = field(default_factory=list)
+
+    def plain(self, values: Values) -> CountingAspects:
+        plain = super().plain(values)
         counted = plain.n_components, plain.tempering, plain.component_prior
         return CountingAspects(*counted, self.betas)
 

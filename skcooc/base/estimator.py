@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self
 
 from numpy.typing import ArrayLike
 from sklearn import config_context
@@ -30,9 +30,6 @@ from skcooc.protocol import Counts, RandomState, TableLike
 from skcooc.protocol.decorators import computed, fit_context
 from skcooc.tables import Table, is_elsewhere, read, read_in_memory
 
-if TYPE_CHECKING:
-    from skcooc.model_selection import ComponentSearchCV
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
@@ -53,7 +50,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     n_jobs: int | None = None
     warm_start: bool = False
     random_state: RandomState = None
-    component_search_: ComponentSearchCV = field(init=False)
+    component_search_: BaseEstimator = field(init=False)  # a ComponentSearchCV
 
     size_parameters: ClassVar[tuple[str, ...]] = ()  # names of the numbers of components
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
@@ -371,7 +368,7 @@ def _fit_with_searched_size(
 
 def _size_search(
     estimator: CooccurrenceEstimator, X: TableLike, sample_weight: ArrayLike | None
-) -> ComponentSearchCV:
+) -> BaseEstimator:
     """Search on these data, all of which are checked before."""
     from skcooc.model_selection import ComponentSearchCV
 

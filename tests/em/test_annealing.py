@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from skcooc.em import Falling, Leg, OverRelaxation, fit, of_the_start
-from skcooc.em.annealing import cooled, falling
+from skcooc.em.annealing import cooled, falling, path
 from skcooc.em.legs import BURN_IN
-from skcooc.em.annealing import path
 from skcooc.heldout import Validation
 from tests.em.here import HERE
 from tests.em.test_legs import Halving

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, OverRelaxation, State, Widening, fit, narrowed, widening
+from skcooc.em import Leg, OverRelaxation, State, Widening, annealing, fit, narrowed
 from skcooc.em.annealing import farthest
 from skcooc.em.annealing import joined as joined_of
 from skcooc.equations.aspects import Aspects, Params
@@ -37,7 +37,7 @@ def found(k, state):
 
 def test_what_was_joined_comes_apart_and_with_a_wrong_choice_it_does_not(monkeypatch):
     assert found(4, joined()) > 0.95
-    monkeypatch.setattr(widening, "farthest", lambda components, weights, n: [0])
+    monkeypatch.setattr(annealing, "farthest", lambda components, weights, n: [0])
     assert found(4, joined()) < 0.95
 
 

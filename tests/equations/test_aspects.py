@@ -11,7 +11,7 @@ from skcooc import AspectModel, AsymmetricClustering, Dyads, ProductSpaceMixture
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, fit, make_solver
 from skcooc.equations.aspects import Aspects
-from skcooc.fitting.tunables import LARGER_BETA, N_PRIORS
+from skcooc.fitting.tuning import LARGER_BETA, N_PRIORS
 from skcooc.model_selection import TemperatureSearchCV, split_observations
 from tests.tables import planted
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, AveragedModels, Dyads
+from skcooc.aspect import AspectFamily
 from skcooc.counts import CSRCounts, csr
 from skcooc.counts.left_out import power_of_rest
 from skcooc.em.online import averages, step
@@ -249,7 +250,7 @@ def test_it_is_tried_as_it_is_asked_for(monkeypatch):
     tried, asked = perplexities()
     assert len(tried) > 1
     assert tried.items() <= asked.items()
-    monkeypatch.setattr(AspectModel, "_warm_up", lambda self, values: self._aspects({}))
+    monkeypatch.setattr(AspectFamily, "warmup_model", lambda self, values: self.plain({}))
     tried, asked = perplexities()  # the twin that burns in without pseudo-counts
     assert not tried.items() <= asked.items()
 

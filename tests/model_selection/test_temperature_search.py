@@ -160,7 +160,7 @@ def test_smoothing_is_what_observations_held_out_from_the_fold_ask_for():
     known = dyads[train].to_csr()
     for index in np.flatnonzero(~np.isnan(search.cv_results_["mean_test_score"])):
         beta = search.cv_results_["params"][index]["beta"]
-        s = auto._probes(known)[0]({"beta": beta}).validation.smoothing
+        s = auto.short_fits(known)[0]({"beta": beta}).validation.smoothing
         assert search.cv_results_["mean_smoothing"][index] == s
         model = clone(auto).set_params(beta=beta, smoothing=s).fit(known)
         assert search.cv_results_["mean_test_score"][index] == model.score(dyads[test])
