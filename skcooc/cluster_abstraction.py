@@ -15,8 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, CooccurrenceEstimator, Size
-from skcooc.base.clusters import check_proportions
-from skcooc.base.trees import TreeMixin
+from skcooc.base.clusters import TreeMixin, check_proportions
 from skcooc.em import Run, Split
 from skcooc.em.legs import Observe
 from skcooc.equations.growth import KINDS, grow

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, FALLING, CooccurrenceEstimator, Size
-from skcooc.base.projections import ProjectionMixin
+from skcooc.base.clusters import ProjectionMixin
 from skcooc.em import TemperatureRange, falling
 from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import temperatures

@@ -9,7 +9,7 @@ from skcooc.equations.aspects import Aspects
 from skcooc.equations.aspects import Params as AspectParams
 from skcooc.equations.product_aspects import Params as ProductParams
 from skcooc.equations.product_aspects import ProductAspects
-from skcooc.fitting.fold_in import fold_in, unknown_rows
+from skcooc.fitting.stream import fold_in, unknown_rows
 from tests.equations.literal_aspects import LiteralAspects
 from tests.equations.literal_product_aspects import LiteralProducts
 from tests.tables import planted, random_table

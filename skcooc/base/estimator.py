@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags
 
-from skcooc.base import attributes, criteria, warm_start
+from skcooc.base import attributes, quantities, warm_start
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed, meant
 from skcooc.base.streams import Streams
 from skcooc.em import Run, State, TemperatureRange, make_solver
@@ -27,7 +27,7 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.stream import Begun
 from skcooc.protocol import Counts, RandomState, TableLike
-from skcooc.protocol.decorators import computed, fit_context
+from skcooc.protocol.decorators import fit_context
 from skcooc.tables import Table, is_elsewhere, read, read_in_memory
 
 
@@ -54,10 +54,6 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     size_parameters: ClassVar[tuple[str, ...]] = ()  # names of the numbers of components
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
-
-    n_parameters_ = computed(criteria.n_parameters)
-    aic = criteria.aic
-    bic = criteria.bic
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -187,6 +183,67 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             stopped = True  # there is no need to converge
         attributes.warn_about(self, recipe, stopped)
         return self
+
+    def aic(self, X: TableLike) -> float:
+        """Akaike's information criterion of the model for X; lower is better.
+
+        Twice the number of parameters, less twice the log-likelihood: see ``bic``.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+            As in ``bic``.
+
+        Returns
+        -------
+        aic : float
+        """
+        return quantities.aic(self, X)
+
+    def bic(self, X: TableLike) -> float:
+        """Bayesian information criterion of the model for X; lower is better.
+
+        The number of parameters times log L, L being the number of tokens, less twice their
+        log-likelihood: the sum of log P(x_i, y_j), of which log P(y_j given x_i) is smoothed as in
+        ``score`` and P(x_i) = n_i / L.
+
+        The criteria score the very tokens that the rows know, so that only the penalty stands
+        against overfitting. They are meant for maximum likelihood; with beta < 1, smoothing or
+        posteriors in the place of rows they are heuristics. ``score`` and ``TemperatureSearchCV``
+        use held-out tokens.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+            Tokens of the rows fitted, with the mixtures fitted (Dyads); or new rows (anything
+            else), which are folded in with all their tokens and count as parameters, too.
+
+        Returns
+        -------
+        bic : float
+
+        Raises
+        ------
+        ValueError
+            Where X has no observations.
+
+        Examples
+        --------
+        >>> from skcooc import AspectModel, Dyads
+        >>> from skcooc.datasets import make_cooccurrences
+        >>> X = make_cooccurrences(40, 30, n_components=3, n_observations=4000, random_state=0).X
+        >>> models = [AspectModel(K, beta=1, random_state=0).fit(X) for K in (1, 2, 3, 4)]
+        >>> [model.n_parameters_ for model in models]  # (N + M - 1) K - 1
+        [68, 137, 206, 275]
+        >>> len(min(models, key=lambda model: model.bic(Dyads(X))).components_)
+        3
+        """
+        return quantities.bic(self, X)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of free parameters of P(x, y), those of the rows fitted included."""
+        return quantities.n_parameters(self)
 
     def _fit_table(
         self,

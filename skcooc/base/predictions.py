@@ -14,12 +14,12 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.base import quantities, recommendations, scores
+from skcooc.base import quantities, recommendations
+from skcooc.base.recommendations import Recommendations
 from skcooc.em import Record, Run, State
-from skcooc.fitting.fold_in import fold_in, over_rows
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.fitting.stream import Begun, Passes, Stream
+from skcooc.fitting.stream import Begun, Passes, Stream, fold_in, over_rows
 from skcooc.fitting.tuning import Trial
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
@@ -35,7 +35,7 @@ from skcooc.protocol import (
     Statistics,
     TableLike,
 )
-from skcooc.protocol.decorators import computed, validated
+from skcooc.protocol.decorators import validated
 from skcooc.tables import Dyads, Frame, check_same_table, is_collection, read_rows
 from skcooc.tables.dask import check_row_blocks
 from skcooc.version import __version__, check_version
@@ -72,17 +72,6 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _passes: Passes | None
     _judged: Judged | None
     _factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing
-
-    component_distribution_ = computed(quantities.component_distribution)
-    column_embedding_ = computed(quantities.column_embedding)
-    row_names_in_ = computed(quantities.row_names)
-    row_components_ = computed(quantities.row_components)
-    joint_distribution = quantities.joint_distribution
-    row_log_likelihood = quantities.row_log_likelihood
-    recommend = recommendations.recommend
-    score_samples = scores.score_samples
-    score = scores.score
-    perplexity = scores.perplexity
 
     def transform(self, X: TableLike) -> Array:
         """Fold rows into the fitted model.
@@ -150,6 +139,237 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         of_rows = np.asarray(self.row_distribution_), np.asarray(self.embedding_)
         factors = *of_rows, self.components_
         return Dyads.of(self._frame, *scoring.draw(n_samples, *factors, rng))
+
+    def score_samples(self, X: TableLike) -> Array:
+        """Log-likelihood of held-out observations, in nats for each.
+
+        For that of whole new rows see ``row_log_likelihood``.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+            Observations of the rows fitted (Dyads), or new rows (anything else): half of the
+            observations of a new row are folded in, and the other half is scored.
+
+        Returns
+        -------
+        log_likelihood : (n_samples,) array
+            Of each observation (Dyads); the mean over the scored observations of each row
+            (otherwise), which is zero for a row that has none.
+
+        Warns
+        -----
+        UserWarning
+            Where most of the observations (Dyads) are of rows of which none was fitted, as in
+            folds in the order of the observations.
+        """
+        return self._score_samples(X)[0]
+
+    def score(self, X: TableLike, y: object = None) -> float:
+        """Mean log-likelihood of held-out observations, in nats; larger is better.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+            As in ``score_samples``.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+        """
+        samples, weights = self._score_samples(X)
+        if not weights.any():
+            raise ValueError("X holds no observations to score: all entries are zero.")
+        counted = weights > 0  # an impossible observation of weight zero would give NaN
+        return float(np.average(samples[counted], weights=weights[counted]))
+
+    def perplexity(self, X: TableLike) -> float:
+        """Perplexity of held-out tokens, exp(-score(X)): the effective number of choices.
+
+        Parameters
+        ----------
+        X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
+
+        Returns
+        -------
+        perplexity : float
+        """
+        return float(np.exp(-self.score(X)))
+
+    def joint_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Array:
+        """P(x_i, y_j) = P(x_i) sum_k P(z_k given x_i) P(y_j given z_k) at pairs of indices.
+
+        Over all rows and columns it sums to one. It is that of the model, without smoothing.
+
+        Parameters
+        ----------
+        rows, columns : array-like of int
+            Positions of rows fitted and of columns, broadcast as where a NumPy array is indexed:
+            two lists of equal length are pairs, and ``numpy.ix_(rows, columns)`` are all pairs.
+            Negative ones count from the end.
+
+        Returns
+        -------
+        P : array of the shape of the indices
+            Nothing as large as the table is made unless it is asked for.
+
+        Raises
+        ------
+        IndexError
+            Where indices are not integers, do not fit together, or are out of bounds.
+        ValueError
+            Where the table was read in blocks, of which no rows are kept.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skcooc import AspectModel
+        >>> model = AspectModel(1, beta=1.0).fit([[3, 1], [3, 1]])
+        >>> model.joint_distribution([0, 1], [0, -1])
+        array([0.375, 0.125])
+        >>> model.joint_distribution(*np.ix_([0, 1], [0, 1])).sum().round(6)
+        np.float64(1.0)
+        """
+        return quantities.joint_distribution(self, rows, columns)
+
+    def row_log_likelihood(self, X: TableLike) -> Array:
+        """Log-likelihood of *all* tokens of new rows, with their mixtures summed out.
+
+        With a prior of finitely many mixtures theta_a of weights w_a it is
+
+            log sum_a w_a prod_j P'(y_j given theta_a)^n_ij
+
+        where P' is theta_a @ P(y given z), smoothed as all that is scored. In models of clusters of
+        rows the mixtures are the clusters with their prior probabilities; priors of cluster centers
+        are taken at their means, and `ClusterAbstraction` takes the weights of the nodes at each
+        leaf. Other models have no prior of mixtures: there it is the mixtures ``embedding_`` of the
+        rows fitted, each with its P(x_i). Inverse temperatures play no part.
+
+        ``score_samples`` is another quantity: it scores one half of a row given the other half.
+        Here nothing of a row is known before. It is too good for the rows fitted, which are in the
+        prior.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
+            New rows.
+
+        Returns
+        -------
+        log_likelihood : (n,) array of float64
+            Nats for each row, summed over its tokens in their order; -inf where the row is
+            impossible, zero where it is empty. Divide by ``X.sum(axis=1)`` to compare rows of
+            different lengths.
+
+        Raises
+        ------
+        ValueError
+            Where X is negative, not finite, or of other columns than those fitted, or where the
+            prior would be the rows of a table that was read in blocks, which are not kept.
+
+        Notes
+        -----
+        Time grows as the number of non-zeros of X, plus M K, times the number of mixtures: clusters
+        are much cheaper than the rows of a large table.
+
+        References
+        ----------
+        T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT,
+        1998, section 3.1, for clusters.
+
+        N. Laird, Nonparametric maximum likelihood estimation of a mixing distribution, Journal of
+        the American Statistical Association 73, 805-811, 1978, for priors of finitely many points.
+
+        Examples
+        --------
+        >>> from skcooc import AsymmetricClustering
+        >>> X = [[8, 0, 1], [9, 1, 0], [0, 7, 2], [1, 8, 3]]
+        >>> model = AsymmetricClustering(2, beta=0.5, random_state=0).fit(X)
+        >>> usual, strange = model.row_log_likelihood([[4, 0, 0], [2, 2, 0]])
+        >>> bool(usual > strange)
+        True
+        """
+        return quantities.row_log_likelihood(self, X)
+
+    @validated({"n": [Interval(Integral, 1, None, closed="left")], "exclude_seen": ["boolean"]})
+    def recommend(
+        self, rows: ArrayLike | TableLike, n: int = 10, *, exclude_seen: bool = True
+    ) -> Recommendations:
+        """Recommend the most probable columns of rows: items for users.
+
+        Columns are ranked by P(y_j given x_i), smoothed as in ``score``; equally probable ones in
+        the order of the table. A row's recommendations do not depend on the other rows.
+
+        Parameters
+        ----------
+        rows : int, str, array-like of shape (n_rows,), or table of shape (n_rows, M)
+            Rows fitted, by position, or by name where the table fitted has row names (integers are
+            names only where the names are). Or counts of new rows, as ``transform`` takes them.
+        n : int, default=10
+            Number of columns for each row.
+        exclude_seen : bool, default=True
+            Whether to leave out the columns that a row already has: of a row fitted in the table
+            fitted, of a new row in its counts.
+
+        Returns
+        -------
+        recommendations : Recommendations
+            Named tuple of ``items`` and ``scores``, of shape (n_rows, n), or (n,) for a single row.
+            Items are names where the columns have names, else positions; scores are P(y_j given
+            x_i). Where fewer than n columns are left the last items are None, or -1, and their
+            scores NaN.
+
+        Raises
+        ------
+        ValueError
+            Where names are unknown or the rows fitted have none; where no rows are kept, or it is
+            not kept which columns they have (tables in blocks, on disk, dask arrays); where n is no
+            positive int, or new rows are no valid counts.
+        IndexError
+            Where positions are out of bounds, or are not integers.
+
+        Notes
+        -----
+        A model fitted in memory keeps which cells of its table are non-zero; it shares ``indices``
+        of a CSR array that was given. Time is proportional to n_rows M K, and about a million
+        probabilities are in memory at a time.
+
+        Examples
+        --------
+        >>> from skcooc import AspectModel, Dyads
+        >>> users = ["ann", "ann", "bob", "bob", "cleo", "dan", "dan"]
+        >>> items = ["tea", "scones", "tea", "jam", "ale", "ale", "crisps"]
+        >>> observations = Dyads.from_pairs(users, items)
+        >>> model = AspectModel(2, beta=0.9, random_state=0).fit(observations)
+        >>> model.recommend(["ann", "cleo"], 1).items
+        array([['jam'],
+               ['crisps']], dtype=object)
+        >>> model.recommend("dan", 1, exclude_seen=False).items
+        array(['ale'], dtype=object)
+        """
+        return recommendations.recommend(self, rows, n, exclude_seen=exclude_seen)
+
+    @property
+    def component_distribution_(self) -> Array:
+        """P(z) = sum_i P(x_i) P(z given x_i), (K,): share of the tokens."""
+        return quantities.component_distribution(self)
+
+    @property
+    def column_embedding_(self) -> Array:
+        """P(z given y_j), (M, K); each row sums to one."""
+        return quantities.column_embedding(self)
+
+    @property
+    def row_components_(self) -> Array:
+        """P(x_i given z), (K, N); each row sums to one."""
+        return quantities.row_components(self)
+
+    @property
+    def row_names_in_(self) -> Array:
+        """Names of the rows fitted, (N,); AttributeError where they have none, or are not kept."""
+        return quantities.row_names(self)
 
     def _lazily(self, method: str, X: TableLike, n_columns: int) -> TableLike:
         """What a method gives for the rows of a dask array, lazily and block by block."""

@@ -1,22 +1,24 @@
-"""The quantities of a fitted model by their names: methods and properties of all estimators.
+"""Quantities of a fitted model that follow from P(x) and the factors of P(y given x).
 
-They follow from P(x) and the factors of P(y given x), and are computed when they are asked for.
+See the methods and properties of estimators that have the names of these functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skcooc.em import State
 from skcooc.heldout.predictors import Factors, with_background
+from skcooc.heldout.scoring import score_rows
 from skcooc.heldout.whole_rows import log_likelihoods
-from skcooc.protocol import Array, Block, TableLike
-from skcooc.simplex import normalise
-from skcooc.tables import Frame
+from skcooc.protocol import Array, Block, Predictor, TableLike
+from skcooc.simplex import log, normalise
+from skcooc.tables import Dyads, Frame
 
 PAIRS = 2**20  # numbers of a factor that are gathered at a time
 
@@ -28,83 +30,49 @@ class NoRowsError(ValueError, AttributeError):
         super().__init__("There are no rows fitted: of a table in blocks none are kept.")
 
 
-class Found(Protocol):
-    """What is asked of a fitted model."""
+class FittedModel(Protocol):
+    """Attributes and methods of a fitted estimator that quantities are made of."""
 
-    n_jobs: int | None
     components_: Array  # (K, M): P(y given z)
     embedding_: Array  # (N, K): P(z given x)
     row_distribution_: Array  # (N,): P(x)
     unigram_: Array  # (M,)
     smoothing_: float
+    _fitted_model: Any
+    _state: State
+    _frame: Frame
     _checked: Callable[[TableLike], Block]
     _over_rows: Callable[[Callable[[Block], Array], Block], Array]
     _mixing: Callable[[], tuple[Array, Array]]
-    _frame: Frame
+    _score_samples: Callable[[TableLike], tuple[Array, Array]]
+    _predictor: Callable[[Block | None], Predictor]
 
 
-def row_names(self: Found) -> Array:
-    """Names of the rows fitted, (N,); AttributeError where they have none, or are not kept."""
-    names = self._frame.row_names
-    if names is None or len(names) != len(self.embedding_):
-        raise AttributeError(f"{type(self).__name__} was fitted to rows without names.")
+def row_names(model: FittedModel) -> Array:
+    names = model._frame.row_names
+    if names is None or len(names) != len(model.embedding_):
+        raise AttributeError(f"{type(model).__name__} was fitted to rows without names.")
     return names
 
 
-def component_distribution(self: Found) -> Array:
-    """P(z) = sum_i P(x_i) P(z given x_i), (K,): the share of the observations."""
-    return _marginal(self).astype(self.embedding_.dtype)
+def component_distribution(model: FittedModel) -> Array:
+    return _marginal(model).astype(model.embedding_.dtype)
 
 
-def row_components(self: Found) -> Array:
-    """P(x_i given z), (K, N); each row sums to one."""
-    joint, mass = (_masses(self)[:, None] * self.embedding_).T, _marginal(self)[:, None]
-    P = np.where(mass > 0, joint / np.where(mass > 0, mass, 1), self.row_distribution_)
-    return P.astype(self.embedding_.dtype)
+def row_components(model: FittedModel) -> Array:
+    joint, mass = (_masses(model)[:, None] * model.embedding_).T, _marginal(model)[:, None]
+    P = np.where(mass > 0, joint / np.where(mass > 0, mass, 1), model.row_distribution_)
+    return P.astype(model.embedding_.dtype)
 
 
-def column_embedding(self: Found) -> Array:
-    """P(z given y_j), (M, K); each row sums to one."""
-    P = _marginal(self)
-    posteriors = normalise((P[:, None] * self.components_).T, axis=1, otherwise=P)
-    return posteriors.astype(self.components_.dtype)
+def column_embedding(model: FittedModel) -> Array:
+    P = _marginal(model)
+    posteriors = normalise((P[:, None] * model.components_).T, axis=1, otherwise=P)
+    return posteriors.astype(model.components_.dtype)
 
 
-def joint_distribution(self: Found, rows: ArrayLike, columns: ArrayLike) -> Array:
-    """P(x_i, y_j) = P(x_i) sum_k P(z_k given x_i) P(y_j given z_k) at pairs of indices.
-
-    Over all rows and columns it sums to one. It is that of the model, without smoothing.
-
-    Parameters
-    ----------
-    rows, columns : array-like of int
-        Positions of rows fitted and of columns, which are broadcast against each other as where a
-        NumPy array is indexed: two lists of equal length are pairs, and
-        ``numpy.ix_(rows, columns)`` are all pairs. Negative ones count from the end.
-
-    Returns
-    -------
-    P : array of the shape of the indices
-        Nothing as large as the table is made unless it is asked for.
-
-    Raises
-    ------
-    IndexError
-        Where indices are not integers, do not fit together, or are out of bounds.
-    ValueError
-        Where the table was read in blocks, of which no rows are kept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skcooc import AspectModel
-    >>> model = AspectModel(1, beta=1.0).fit([[3, 1], [3, 1]])
-    >>> model.joint_distribution([0, 1], [0, -1])
-    array([0.375, 0.125])
-    >>> model.joint_distribution(*np.ix_([0, 1], [0, 1])).sum().round(6)
-    np.float64(1.0)
-    """
-    mass, A, B = _masses(self), self.embedding_, self.components_.T
+def joint_distribution(model: FittedModel, rows: ArrayLike, columns: ArrayLike) -> Array:
+    mass, A, B = _masses(model), model.embedding_, model.components_.T
     i, j = positions(rows, len(A), "row"), positions(columns, len(B), "column")
     try:
         i, j = np.broadcast_arrays(i, j)
@@ -121,87 +89,26 @@ def joint_distribution(self: Found, rows: ArrayLike, columns: ArrayLike) -> Arra
     return P.reshape(i.shape)
 
 
-def row_log_likelihood(self: Found, X: TableLike) -> Array:
-    """Log-likelihood of *all* observations of new rows, with what is not known summed out.
-
-    A row has a mixture theta of the components, and nobody knows which one. With a prior of
-    finitely many mixtures theta_a of weights w_a the integral over it is a sum,
-
-        log sum_a w_a prod_j P'(y_j given theta_a)^n_ij,   P' = (1 - s) theta_a @ P(y given z) + s b
-
-    with smoothing s and unigram b as in all that is scored. It is exact, and a distribution over
-    rows: exp of it sums to one over all sequences of so many observations. In models of clusters
-    of rows the mixtures are the clusters, with their prior probabilities; in those with a prior of
-    the cluster centers, these are taken at their means, and `ClusterAbstraction` takes the weights
-    of the nodes at each leaf. Mixtures of aspects, or of clusters of columns, and averages of
-    models have no prior: there it is the one that the table itself shows, the mixtures
-    ``embedding_`` of the rows fitted, each with its P(x_i); of the last batch after
-    ``partial_fit``. No temperature is in it.
-
-    ``score_samples`` is another quantity: half of a row is folded in, and the other half is scored
-    given the first. Here nothing of the row is known before, so that a row which is like no row
-    fitted costs much, however well its halves explain each other. For the rows fitted themselves
-    it would be too good: they are in the prior.
-
-    Parameters
-    ----------
-    X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-        New rows.
-
-    Returns
-    -------
-    log_likelihood : (n,) array of float64
-        Nats for each row, added up over its observations in their order; -inf where the row is
-        impossible, zero where it has no observations. Rows of different lengths compare by
-        ``row_log_likelihood(X) / X.sum(axis=1)``, in nats for each observation.
-
-    Raises
-    ------
-    ValueError
-        Where X is negative, not finite, or of other columns than those fitted, or where the prior
-        would be the rows of a table that was read in blocks, of which none are kept.
-
-    Notes
-    -----
-    It takes time proportional to (non-zero entries of X) times the number of mixtures, plus M K
-    times that number: clusters are much cheaper than the rows of a large table.
-
-    References
-    ----------
-    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    section 3.1, for clusters.
-
-    N. Laird, Nonparametric maximum likelihood estimation of a mixing distribution, Journal of the
-    American Statistical Association 73, 805-811, 1978, for priors of finitely many points.
-
-    Examples
-    --------
-    >>> from skcooc import AsymmetricClustering
-    >>> X = [[8, 0, 1], [9, 1, 0], [0, 7, 2], [1, 8, 3]]
-    >>> model = AsymmetricClustering(2, beta=0.5, random_state=0).fit(X)
-    >>> usual, strange = model.row_log_likelihood([[4, 0, 0], [2, 2, 0]])
-    >>> bool(usual > strange)
-    True
-    """
-    table = self._checked(X)
-    weights, mixtures = self._mixing()
+def row_log_likelihood(model: FittedModel, X: TableLike) -> Array:
+    table = model._checked(X)
+    weights, mixtures = model._mixing()
     if not len(weights):
         raise NoRowsError
-    factors = Factors(mixtures, self.components_.T)
-    predictor = with_background(factors, self.unigram_, self.smoothing_)
-    return self._over_rows(lambda X: log_likelihoods(X, weights, predictor), table)
+    factors = Factors(mixtures, model.components_.T)
+    predictor = with_background(factors, model.unigram_, model.smoothing_)
+    return model._over_rows(lambda X: log_likelihoods(X, weights, predictor), table)
 
 
-def _masses(self: Found) -> Array:
+def _masses(model: FittedModel) -> Array:
     """P(x_i), (N,)."""
-    check_is_fitted(self)
-    if not len(self.embedding_):
+    check_is_fitted(model)
+    if not len(model.embedding_):
         raise NoRowsError
-    return self.row_distribution_
+    return model.row_distribution_
 
 
-def _marginal(self: Found) -> Array:
-    return np.asarray(_masses(self) @ self.embedding_)
+def _marginal(model: FittedModel) -> Array:
+    return np.asarray(_masses(model) @ model.embedding_)
 
 
 def positions(index: ArrayLike, size: int, name: str) -> Array:
@@ -215,3 +122,57 @@ def positions(index: ArrayLike, size: int, name: str) -> Array:
             f"{name} index {out.flat[0]} is out of bounds for a table of {size} {name}s."
         )
     return np.where(index < 0, index + size, index).astype(np.intp)
+
+
+class Evidence(NamedTuple):
+    """Likelihood of some tokens, and the size of the model."""
+
+    log_likelihood: float  # sum of log P(x, y), nats
+    n_observations: float
+    n_parameters: int
+
+
+def n_parameters(model: FittedModel) -> int:
+    check_is_fitted(model)
+    if not len(model.embedding_):
+        raise AttributeError("n_parameters_ counts rows: of a table in blocks none are kept.")
+    return _free(model, len(model.embedding_))
+
+
+def aic(model: FittedModel, X: TableLike) -> float:
+    evidence = _evidence(model, X)
+    return 2 * (evidence.n_parameters - evidence.log_likelihood)
+
+
+def bic(model: FittedModel, X: TableLike) -> float:
+    evidence = _evidence(model, X)
+    penalty = evidence.n_parameters * float(np.log(evidence.n_observations))
+    return penalty - 2 * evidence.log_likelihood
+
+
+def _evidence(model: FittedModel, X: TableLike) -> Evidence:
+    check_is_fitted(model)
+    if isinstance(X, Dyads):
+        samples, weights = model._score_samples(X)
+        n_rows, sizes = len(model.embedding_), np.bincount(X.rows, weights)
+    else:
+        rows = model._checked(X)
+        samples, weights = score_rows(rows, model._predictor(rows))
+        n_rows, sizes = len(weights), weights
+    total = float(weights.sum())
+    if not total:
+        raise ValueError("X holds no observations to score: all entries are zero.")
+    counted = weights > 0  # an impossible observation of weight zero would give NaN
+    log_likelihood = float(np.sum(weights[counted] * samples[counted]))
+    return Evidence(log_likelihood + _of_rows(sizes / total, total), total, _free(model, n_rows))
+
+
+def _of_rows(shares: Array, total: float) -> float:
+    """Sum of log P(x_i) over the observations, at the shares of the rows, nats."""
+    return total * float(np.sum(shares * log(shares)))
+
+
+def _free(model: FittedModel, n_rows: int) -> int:
+    """Those of P(y given x), which the equations count, and those of P(x)."""
+    free: int = model._fitted_model.free_parameters(model._state.params, n_rows)
+    return free + n_rows - 1

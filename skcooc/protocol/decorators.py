@@ -34,8 +34,3 @@ def with_callbacks(method: F) -> F:
 def available_if(check: Callable[[Any], bool]) -> Callable[[F], F]:
     """What hides a method where it has no meaning."""
     return cast(Callable[[F], F], _available_if(check))
-
-
-def computed(function: Callable[[Any], T]) -> T:
-    """A property, which to those who read types is what it gives."""
-    return cast(T, property(function))
