@@ -5,6 +5,7 @@ from skcooc.protocol.counts import (
     Counts,
     Drawn,
     FixedComponents,
+    FoldIn,
     Map,
     Pass,
     Triples,
@@ -13,14 +14,14 @@ from skcooc.protocol.equations import (
     Alternating,
     Annealable,
     Clustering,
+    Components,
     Equations,
-    FoldIn,
+    FactorModel,
     Joinable,
     Model,
     OnlineModel,
+    Predictor,
 )
-from skcooc.protocol.foreign import refuse_anndata
-from skcooc.protocol.models import Components, FactorModel, Predictor
 from skcooc.protocol.types import (
     CSR,
     EVERYTHING,
@@ -36,6 +37,7 @@ from skcooc.protocol.types import (
     Statistics,
     T,
     TableLike,
+    refuse_anndata,
 )
 
 __all__ = [

@@ -1,17 +1,14 @@
-"""What counts promise: to a start and the driver of EM, and to equations."""
+"""Protocols of counts, and of the E-step that counts carry out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from skcooc.protocol.types import CSR, A, Array, Need, P, Rows, S, T
-
-if TYPE_CHECKING:
-    from skcooc.protocol.equations import FoldIn
+from skcooc.protocol.types import CSR, A, Array, Need, P, Rows, S, S_co, T
 
 
 class Map(Protocol):
@@ -236,6 +233,23 @@ class Block(Counts, Protocol):
 
     def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
         """Changes of sum_j n_ij log B[j, k], (n, k), where rows leave their own counts out."""
+
+
+class FoldIn(Protocol[P, S_co]):
+    """How rows are folded into parameters, as pure functions: no argument is changed, nor self."""
+
+    def expect(self, X: Block, params: P, rows: Rows, beta: float) -> tuple[Rows, S_co]:
+        """E-step: the new row states, and statistics that add up over blocks of rows."""
+
+    def restrict(self, params: P, columns: Array) -> P:
+        """Parameters for the given columns alone, which is all that new rows with these need."""
+
+    def factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
+        """A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
+
+    def fixed(self, X: Block, params: P, beta: float) -> FixedComponents | None:
+        """What the rows are mixtures of, if the E-step does with them what it says there."""
+        return None
 
 
 class Triples(Counts, Protocol):

@@ -7,25 +7,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from skcooc.protocol.counts import Block, Counts, FixedComponents
-from skcooc.protocol.types import Array, Need, P, Params, Rows, S, S_co
-
-
-class FoldIn(Protocol[P, S_co]):
-    """How rows are folded into parameters, as pure functions: no argument is changed, nor self."""
-
-    def expect(self, X: Block, params: P, rows: Rows, beta: float) -> tuple[Rows, S_co]:
-        """E-step: the new row states, and statistics that add up over blocks of rows."""
-
-    def restrict(self, params: P, columns: Array) -> P:
-        """Parameters for the given columns alone, which is all that new rows with these need."""
-
-    def factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
-        """A (n, k) and B (M, k) with P(y_j given x_i) = A[i] @ B[j]."""
-
-    def fixed(self, X: Block, params: P, beta: float) -> FixedComponents | None:
-        """What the rows are mixtures of, if the E-step does with them what it says there."""
-        return None
+from skcooc.protocol.counts import Block, Counts, FoldIn
+from skcooc.protocol.types import Array, Need, P, Params, Rows, S, TableLike
 
 
 class Equations(FoldIn[P, S], Protocol[P, S]):
@@ -152,3 +135,28 @@ class Joinable(Clustering[P, S], Annealable[P, S], Protocol[P, S]):
 
     def overlaps(self, X: Counts, params: P, rows: Rows) -> Array:
         """Scalar products of the roots of what clusters have of each object, (K, K), in counts."""
+
+
+class Predictor(Protocol):
+    """A prediction of further observations, bound to the rows of one table."""
+
+    def cells(self, X: Block) -> Array:
+        """P(y_j given x_i) at the non-zeros of other counts of these rows, (nnz,), float64."""
+
+
+class Components(Protocol):
+    """A fitted estimator of this library or of another: all that is asked of the latter."""
+
+    components_: Array  # (K, M): P(y given z), up to a factor of each component
+
+
+class FactorModel(Components, Protocol):
+    """A fitted estimator, of which P(y given x) is a product of two factors."""
+
+    embedding_: Array  # (N, K): P(z given x)
+    row_distribution_: Array  # (N,): P(x)
+    weights_: Array  # (K,): the prior, P(z given a row without observations)
+    beta_: float
+
+    def transform(self, X: TableLike) -> Array:
+        """P(z given x) of rows, (n, K)."""
