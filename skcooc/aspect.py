@@ -36,142 +36,103 @@ PREDICTIVE_STEP = 0.04  # between temperatures tried where observations leave th
 
 @dataclass(eq=False, repr=False)
 class AspectModel(CooccurrenceEstimator):
-    """Aspect model: every observation comes from one of K aspects.
+    """Aspect model (pLSA): a topic model of counts, fitted by tempered EM.
 
-    Also known as separable mixture model (SMM) and probabilistic latent semantic analysis (pLSA);
-    as aggregate Markov model where rows and columns are the same words. A row, say a document, has
-    a distribution over aspects; an aspect is a distribution over columns, say words. The model is
-    fitted by tempered EM, and the inverse temperature, which keeps it from overfitting, is found
-    by itself; so is whether an observation leaves itself out.
+    Every token, an occurrence of column j in row i, belongs to one of K topics (aspects):
+    P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k). The model is also known as separable
+    mixture model (SMM) and, where rows and columns are the same words, as aggregate Markov model.
+    An inverse temperature beta < 1 flattens the responsibilities and prevents overfitting; ``fit``
+    tunes it on held-out tokens.
 
     Parameters
     ----------
     n_components : int or "auto", default=10
-        Number K of aspects. "auto" finds it: before all else, `ComponentSearchCV` with its defaults
-        looks for the fewest aspects that predict held-out observations as well as any. It warns
-        where more are ever better, as on most texts, and takes the largest number tried, 100 at
-        most. That is the work of some twenty fits. A warm start keeps the number. "auto"
-        needs a table in memory, and has no ``partial_fit``.
+        Number K of topics. "auto" runs `ComponentSearchCV` with its defaults first, which costs
+        about twenty fits, needs a table in memory, and tries at most 100; a warm start keeps the
+        number found.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature. 1 is maximum likelihood (untempered pLSA), which overfits. Below a
-        critical value, on texts about .6, all aspects become the unigram. "auto" chooses it on
-        observations held out inside ``fit``, by short fits around a guess, most of them with a
-        quarter of the aspects, but at least 32. It then fits all observations; the first random
-        start goes on from the best short fit, but for ``annealing``.
+        Inverse temperature. 1 is maximum likelihood, which overfits; below a critical value all
+        topics collapse to the overall column frequencies. "auto" tunes it by short fits on held-out
+        tokens, most of them with a quarter of the topics (at least 32), and fits all tokens then.
 
     tempering : {"joint", "likelihood"}, default="joint"
-        What beta is the exponent of: P(z) P(x given z) P(y given z), or, as in the memo, only
-        P(x given z) P(y given z).
+        Which probabilities beta is an exponent of: P(z) P(x given z) P(y given z), or only
+        P(x given z) P(y given z), as in Hofmann & Puzicha (1998).
 
     component_prior : float or "auto", default="auto"
-        Pseudo-count added to the expected count of every column in every aspect. It helps where
-        data are thin, such as word pairs seen once. "auto" chooses it where ``beta="auto"``,
-        after beta, between .001 and .5 of the mean expected count, beginning with .03 of it; with
-        the best, a larger beta is tried, too. It is zero elsewhere, where data are not thin, as the
-        held-out observations show by a smoothing below .01, and where the first two tried lower
-        their perplexity by less than one per cent, as on most texts. Where observations leave
-        themselves out "auto" is .02, or a quarter of that where this predicts better.
+        Pseudo-count added to every column in every topic. It helps where data are sparse, such as
+        word pairs. With ``beta="auto"``, "auto" tries values where the smoothing that held-out
+        tokens ask for is above 0.01, and keeps one if their perplexity falls by 1 %; else it is 0.
+        With leave-one-out responsibilities it is 0.02, or a quarter of it.
 
     leave_one_out : bool or "auto", default="auto"
-        Whether the posterior of an observation leaves out what the observation itself contributed
-        to its row and to its column (predictive EM). It predicts better where rows are short and
-        components many, and beta is then nearer to one. An iteration takes about three times as
-        long. No proof says that the objective falls. New rows are folded in plainly, with the prior
-        of rows: ``transform`` of the rows fitted is not ``embedding_``. In streams and RowBlocks
-        observations are left out of their rows alone.
-
-        "auto" tries it where ``beta="auto"`` and a row has fewer observations, in the mean, than
-        twice the number of components, after all else; it stays if it lowers the perplexity of the
-        held-out observations by more than one per cent. ``leave_one_out_`` says so. A stream has
-        what its first batch, or the sample of its blocks, prefers, which may be too few to prefer
-        it. It is not tried with ``annealing``.
+        Whether to use leave-one-out responsibilities (predictive EM): each token's own expected
+        count is subtracted from its row and its column before the E-step. It helps where rows are
+        short and topics many. With ``beta="auto"``, "auto" tries it after all else if rows have, on
+        average, fewer tokens than twice the number of topics, and keeps it if held-out perplexity
+        falls by 1 %. An iteration takes about three times as long, and the objective may rise. New
+        rows are folded in without it, so ``transform`` of the training rows is not ``embedding_``.
+        Not with ``annealing > 1``. In streams tokens are subtracted from their rows alone.
 
     row_prior : float > 0 or "auto", default="auto"
-        Only where observations leave themselves out: how many observations, distributed as P(z),
-        are added to those of every row; that is a Dirichlet prior of which the mixture of the row
-        is the mean. "auto" is 1, or .3 where ``beta="auto"`` and the observations held out are
-        predicted better by more than one per cent. Their short fits follow those for beta.
+        Pseudo-count of a row, distributed as P(z), with leave-one-out responsibilities only. "auto"
+        is 1, or 0.3 where ``beta="auto"`` and held-out perplexity falls by 1 %.
 
     burstiness : float > 0, "auto" or None, default=None
-        Concentration a of a row, in observations, where its columns come in bursts, as words do: a
-        column that a row has already is likely to come again, whatever the aspects. From the
-        converged fit three rounds of EM go on, in which a count n_ij is replaced by the number of
-        times that it is expected to be new, al [psi(al + n_ij) - psi(al)] with al = a P(y_j given
-        x_i). At beta=1 this fits a Dirichlet compound multinomial. The smaller a, the less a
-        repetition counts; without end it is the plain fit, near zero one of binary counts. "auto"
-        is 100.
-
-        Use it inside `RowMemory`, which predicts the repetitions that it leaves out, and for
-        observations of columns that a row has not got yet. Do not use it where the model is alone:
-        its own perplexity rises, by 3 to 5 per cent on texts and much more on word pairs; nor for
-        clusters or retrieval. beta and the prior are searched without it. New rows are folded in
-        plainly, so that ``transform`` of the rows fitted is not ``embedding_``. Not with
-        ``early_stopping``, streams, blocks of rows, dask arrays or compact tables.
+        Concentration a of a Dirichlet compound multinomial, in tokens, for columns that repeat
+        within a row. After the fit three rounds of EM replace a count n_ij by the number of times
+        that it is expected to be new, al [psi(al + n_ij) - psi(al)] with al = a P(y_j given x_i).
+        The smaller a, the less repetitions count. "auto" is 100. Use it inside `RowMemory`, which
+        models the repetitions: the perplexity of the model alone rises. beta and priors are tuned
+        without it. Not with ``early_stopping``, streams, and tables that are not in memory.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Largest factor by which the inverse temperature changes at a time, while EM goes on;
-        ``max_iter`` is for each temperature. Above 1, say 1.03, it rises from the critical value
-        up to beta: EM begins with a single aspect, and at every temperature each may split in two,
-        which ``splits_`` records; where fewer than ``n_components`` come apart, some are there
-        repeatedly. Below 1, say .95, it falls from 1 to beta, after eight iterations at each
-        temperature, or with ``early_stopping=True`` as many as predict held-out observations
-        better, and then as long as another temperature does so. None stays at beta, as does the
-        search for it; a warm start goes on at ``beta_``. ``leave_one_out=True`` has no aspects that
-        split: it needs one below 1, or None.
+        Largest factor by which beta changes at a time; ``max_iter`` holds for each temperature.
+        Above 1, such as 1.03, beta rises from its critical value: EM begins with one topic, which
+        splits on the way (``splits_``). Below 1, such as 0.95, beta falls from 1, and with
+        ``early_stopping=True`` only as long as held-out tokens are predicted better. Not used in
+        the search for beta; a warm start continues at ``beta_``.
 
     tol : float, default=3e-6
-        EM stops when the free energy falls by less than this, relative to its size; where
-        observations leave themselves out, when it does so for two iterations, since it may rise on
-        its way. With 1e-5 it stops too early: that costs up to half a per cent of the perplexity.
+        Relative decrease of the free energy below which EM stops. It is smaller than
+        scikit-learn's, since EM slows down long before it ends: 1e-5 costs up to 0.5 % perplexity.
 
     Attributes
     ----------
     n_components_ : int
-        Number of aspects.
+        Number of topics.
     component_search_ : ComponentSearchCV
-        Only where ``n_components="auto"``: the search, without data or ``best_estimator_``; see its
-        ``summary()``.
+        Search for the number of topics; only where ``n_components="auto"``.
     components_ : (K, M) array
         P(y_j given z_k).
     weights_ : (K,) array
-        P(z_k).
+        P(z_k), the mixture of an empty row.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the rows fitted, as EM left them; ``transform`` of the same rows folds
-        them in anew and agrees but for tolerances. A dask array where X was one.
+        P(z_k given x_i) of the training rows. A dask array where X was one.
     component_prior_ : float
-        Pseudo-count used.
+        Pseudo-count of columns used.
     row_prior_ : float or None
-        Pseudo-observations of a row; None where observations did not leave themselves out.
+        Pseudo-count of rows used; None without leave-one-out responsibilities.
     leave_one_out_ : bool
-        Whether observations left themselves out.
+        Whether leave-one-out responsibilities were used.
     beta_ : float
-        Inverse temperature used; where ``annealing < 1`` and ``early_stopping=True``, that at which
-        the fall ended.
+        Inverse temperature used.
     splits_ : list of Split
-        Only where ``annealing > 1``: ``beta``, the inverse temperature at which an aspect came
-        apart, and ``parts``, the aspects in each part.
-    tuning_ : list of Trial
-        The temperatures tried with ``n_components``, a quarter of the aspects but at least 32, or
-        all where there are no more; that which these say is best, tried with all, where
-        ``n_components`` is None; pseudo-counts at it; and temperatures at which observations leave
-        themselves out, and smaller pseudo-counts then, with ``row_prior``. Each has ``beta``,
-        ``prior``, ``validation.perplexity`` and ``validation.smoothing``.
+        Topics that split: ``beta`` and ``parts``; only where ``annealing > 1``.
 
     See Also
     --------
-    skcooc.Dyads : Observations as samples, for cross-validation.
+    skcooc.AveragedModels : Average of several fits; lower perplexity.
+    skcooc.Dyads : Tokens as samples, for cross-validation.
 
     References
     ----------
     T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    sections 2.1-2.3 and 5.1.
+    sections 2.1-2.3, 5.1 and 5.2.
 
     T. Hofmann, Unsupervised learning by probabilistic latent semantic analysis, Machine Learning
     42, 177-196, 2001.
-
-    C. Elkan, Clustering documents with an exponential-family approximation of the Dirichlet
-    compound multinomial distribution, ICML 2006.
 
     G. Doyle and C. Elkan, Accounting for burstiness in topic models, ICML 2009.
 
@@ -186,7 +147,7 @@ class AspectModel(CooccurrenceEstimator):
     >>> bool(model.perplexity(X) < 40)
     True
 
-    As many aspects as the observations tell apart:
+    The number of topics found on the data:
 
     >>> model = AspectModel("auto", random_state=0).fit(X)
     >>> model.n_components_, model.component_search_.still_falling_

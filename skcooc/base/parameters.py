@@ -38,75 +38,60 @@ NAMED = "\n".join(
 )
 PARAMETERS = {
     "max_iter : int": """\
-Largest number of EM iterations: 500 in aspect models, which at beta = 1 took 250 on abstracts and
-messages (K = 32); 200 in the others, which took at most 120.""",
-    "tol : float": "EM stops when the free energy falls by less than this, relative to its size.",
+Maximum number of EM iterations; aspect models, which converge slowly, have a larger default.""",
+    "tol : float": "Relative decrease of the free energy below which EM stops.",
     "n_init : int": """\
-Number of random starts; the one with the least free energy is kept, or with the least validation
+Number of random starts. The one with the lowest free energy is kept, or with the lowest validation
 perplexity where ``early_stopping=True``.""",
     "solver : float in (0, 2) or str": f"""\
-A number is the step size eta of over-relaxed EM; 1.0 is plain EM, which needs more iterations. A
-step that raises the free energy is undone. A name is that of a solver. In aspect models "momentum"
-took a third of the iterations that 1.8 took; in clusterings neither was better.
+Algorithm. A number is the step size of over-relaxed EM; a step that raises the free energy is
+undone. In aspect models "momentum" needs a third of the iterations of 1.8; in clusterings, which
+take few, it gains nothing.
 {NAMED}""",
     'smoothing : float in [0, 1) or "auto"': """\
-Weight s of the add-one unigram in probabilities that are scored. "auto" estimates it where
-observations are held out in ``fit``, and takes .001 elsewhere. It matters much where components
-are many.""",
+Weight of the add-one unigram in scored probabilities. "auto" estimates it on held-out tokens where
+``fit`` holds some out, and is 0.001 elsewhere.""",
     "validation_fraction : float in (0, 1)": """\
-Share of the observations held out where ``beta="auto"`` or ``early_stopping=True``; of every batch
-of a stream where ``beta="auto"``.""",
+Share of the tokens held out where ``beta="auto"`` or ``early_stopping=True``; of every batch of a
+stream where ``beta="auto"``.""",
     "early_stopping : bool": """\
-Whether to stop when the perplexity of held-out observations no longer falls, and to return to the
-best parameters. These have not seen the held-out observations.""",
+Whether to stop when held-out perplexity no longer falls, and to return to the best parameters,
+which have not seen the held-out tokens.""",
     "n_jobs : int or None": """\
 Number of threads, in joblib's conventions. Results do not depend on it.""",
     "warm_start : bool": """\
-Whether a further call of ``fit`` goes on from the parameters, and from the temperature that an
-earlier call found, once, without further random starts. Rows keep their states by position where X
-has as many as before. If the call before had True, too, and X and all parameters but ``max_iter``,
-``tol`` and ``n_init`` are the same, the steps go on as if it had not ended, with their momentum:
-ten iterations and ten more are twenty. For that the estimator keeps the last steps, which are up to
-two arrays more of the shape of ``embedding_``, and two of that of ``components_``.""",
+Whether ``fit`` continues from the parameters and the tuned temperature of the call before, without
+further random starts. Rows keep their mixtures by position where X has as many as before. If the
+call before had True, too, and X and all parameters but ``max_iter``, ``tol`` and ``n_init`` are the
+same, EM continues exactly as if it had not ended: ten iterations and ten more are twenty. For that
+the estimator keeps up to two more arrays of the shapes of ``embedding_`` and ``components_``.""",
     "random_state : int, RandomState instance or None": """\
-Seed of the starts and of the division into training and held-out observations.""",
+Seed of the random starts and of the held-out tokens.""",
 }
 
 ATTRIBUTES = {
     "row_distribution_ : (N,) array": """\
-P(x_i). As all attributes with something for each row, a dask array where X was one.""",
+P(x_i). Attributes with one entry a row are dask arrays where X was one.""",
     "component_distribution_ : (K,) array": """\
-P(z_k) = sum_i P(x_i) P(z_k given x_i): share of the observations. ``weights_``, of a row without
-observations, can differ.""",
-    "column_embedding_ : (M, K) array": """\
-P(z_k given y_j), which is to columns what ``embedding_`` is to rows: by Bayes' rule proportional to
-``component_distribution_[k] * components_[k, j]``, and ``component_distribution_`` where a column
-was never seen.""",
-    "row_components_ : (K, N) array": """\
-P(x_i given z_k), which is to rows what ``components_`` is to columns; ``row_distribution_`` where a
-component has no observations.""",
+P(z_k) = sum_i P(x_i) P(z_k given x_i): share of the tokens; ``weights_``, the mixture of an empty
+row, can differ.""",
+    "column_embedding_ : (M, K) array": "P(z_k given y_j), by Bayes' rule.",
+    "row_components_ : (K, N) array": "P(x_i given z_k).",
     "unigram_ : (M,) array": "Add-one distribution of the columns, used for smoothing.",
     "beta_ : float": "Inverse temperature used.",
     "smoothing_ : float": "Smoothing used.",
     "tuning_ : list of Trial": """\
-The temperatures tried: each has ``beta``, ``validation.perplexity`` and ``validation.smoothing``,
-``prior`` and ``exponents`` where these were tried, and ``n_components`` where the search has a
-number of its own. Empty where none was searched.""",
-    "n_iter_ : int": """\
-Number of EM iterations of the final fit, in all its parts, including those that early stopping
-discards.""",
+Hyper-parameter values tried on held-out tokens, in order: each trial has ``stage``, ``values``,
+``validation`` (perplexity and smoothing) and ``chosen``. Empty where none were tuned.""",
+    "n_iter_ : int": "Number of EM iterations of the final fit, in all its stages.",
     "converged_ : bool": "Whether ``tol`` was reached, or early stopping stopped.",
-    "objective_ : float": "Free energy, less the log prior, at the last E-step, in nats.",
+    "objective_ : float": "Free energy less the log prior at the last E-step, in nats.",
     "history_ : list of Record": """\
 ``beta``, ``free_energy``, ``validation_perplexity`` and ``seconds`` of every iteration.""",
-    "n_parameters_ : int": """\
-Number of free parameters of P(x, y), with those that rows have of their own.""",
+    "n_parameters_ : int": "Number of free parameters of P(x, y), those of the rows included.",
     "n_features_in_ : int": "Number M of columns.",
-    "feature_names_in_ : (M,) array of str": """\
-Names of the columns, where the data has names that are strings.""",
-    "row_names_in_ : (N,) array": """\
-Names of the rows fitted, where the data has them: those of `Dyads`, or the index of a data frame
-in memory, if it holds strings. Only where rows are kept.""",
+    "feature_names_in_ : (M,) array of str": "Names of the columns, where X has names.",
+    "row_names_in_ : (N,) array": "Names of the rows fitted, where X has names and rows are kept.",
 }
 
 
