@@ -1,4 +1,4 @@
-"""The arguments of the command line."""
+"""Arguments of the command line: options, their help and their checks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ examples
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked for; see ``python -m skcooc --help``."""
+    """Options of a run; see ``python -m skcooc --help``."""
 
     data: Path | None
     row: str | None
@@ -82,14 +82,14 @@ class Options:
     progress: bool
 
 
-def given(options: Options, *names: str) -> str | None:
-    """The first of these options that was given, as it is written on the command line."""
-    found = (name for name in names if getattr(options, name) is not None)
-    return next((f"--{name.replace('_', '-')}" for name in found), None)
+def first_given(options: Options, *names: str) -> str | None:
+    """The first of these options that is set, as it is written on the command line."""
+    given = (name for name in names if getattr(options, name) is not None)
+    return next((f"--{name.replace('_', '-')}" for name in given), None)
 
 
 class _Once(argparse.Action):
-    """One value, which is not given again."""
+    """Store a value; an error if it is given twice."""
 
     def __call__(self, parser, namespace, values, option_string=None):  # type: ignore[no-untyped-def]
         if getattr(namespace, self.dest) is not None:
@@ -98,16 +98,16 @@ class _Once(argparse.Action):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser with errors of one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"skcooc: error: {message} (see python -m skcooc --help)\n")
 
 
 def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Options:
-    """Parse the arguments given, or those of the process; ``--model`` is one of the models.
+    """Parse arguments, by default those of the process; ``models`` are choices of ``--model``.
 
-    SystemExit is raised with code 2 for wrong ones, and 0 after ``--help`` and ``--version``.
+    SystemExit is raised with code 2 for wrong arguments, and 0 after ``--help`` and ``--version``.
     """
     from skcooc import __version__  # skcooc is imported before its command line
 
@@ -193,8 +193,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     add("--no-progress", dest="progress", action="store_false", help="nothing on stderr but errors")
 
 
-def _number(what: str, kind: type, accept: Callable[[float], bool]) -> Callable:
-    """A type of argument: numbers that are accepted, or an error that says what is expected."""
+def _number(expected: str, kind: type, accept: Callable[[float], bool]) -> Callable:
+    """A type of argument that accepts some numbers, and names what is expected in its error."""
 
     def convert(text: str) -> int | float:
         try:
@@ -202,7 +202,7 @@ def _number(what: str, kind: type, accept: Callable[[float], bool]) -> Callable:
         except ValueError:
             value = None
         if value is None or not accept(value):
-            raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not {expected}")
         return value
 
     return convert

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.cli import main
-from skcooc.cli.characters import printable
+from skcooc.cli.terminal import printable
 
 
 def test_a_page_without_jinja(error, npz, tmp_path, monkeypatch):

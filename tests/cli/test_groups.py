@@ -83,7 +83,7 @@ def test_words_that_are_left_out_are_counted_and_named(run, documents, texts, mo
     )
     every = run(*arguments, "--max-df", "1.0")
     assert "0 in more documents than --max-df 1.0, and 45 in fewer" in every
-    monkeypatch.setattr(import_module("skcooc.cli.report"), "N_LEFT_OUT", 2)
+    monkeypatch.setattr(import_module("skcooc.cli.report"), "N_DROPPED", 2)
     few = run(*arguments, "--max-df", "9")
     frequent = re.search(r"stop words: 10 in .* --max-df 9 \((.*?)\)", " ".join(few.split()))[1]
     assert re.fullmatch(r"common 100%, \w+ 33%, \.\.\.", frequent)

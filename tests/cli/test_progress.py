@@ -40,7 +40,7 @@ def test_every_step_is_shown(shown, texts, tmp_path, monkeypatch, rich):
     if rich:
         pytest.importorskip("rich")
     else:
-        monkeypatch.setattr("skcooc.cli.progress.find_spec", lambda name: None)
+        monkeypatch.setattr("skcooc.cli.terminal.find_spec", lambda name: None)
     text, out = shown(texts, "-o", tmp_path / "out", "--html", tmp_path / "page.html")
     places = [text.find(step) for step in STEPS]
     assert -1 not in places
