@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sklearn.base import is_clusterer
 
-from skcooc.cli.arguments import Options, parse
+from skcooc.cli.arguments import Arguments, parse
 from skcooc.cli.comparison import MODELS, compare, refit
 from skcooc.cli.reading import read
 from skcooc.cli.report import report, shares_by_division
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return WORKED
 
 
-def _run(options: Options) -> None:
+def _run(options: Arguments) -> None:
     if options.nearest and is_clusterer(MODELS[options.model](2)):
         raise InputError(
             f"--nearest needs mixtures of aspects, but --model {options.model} finds clusters: "

@@ -50,8 +50,8 @@ examples
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options of a run; see ``python -m skcooc --help``."""
+class Arguments:
+    """Arguments of a run; see ``python -m skcooc --help``."""
 
     data: Path | None
     row: str | None
@@ -82,7 +82,7 @@ class Options:
     progress: bool
 
 
-def first_given(options: Options, *names: str) -> str | None:
+def first_given(options: Arguments, *names: str) -> str | None:
     """The first of these options that is set, as it is written on the command line."""
     given = (name for name in names if getattr(options, name) is not None)
     return next((f"--{name.replace('_', '-')}" for name in given), None)
@@ -104,7 +104,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"skcooc: error: {message} (see python -m skcooc --help)\n")
 
 
-def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Options:
+def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
     """Parse arguments, by default those of the process; ``models`` are choices of ``--model``.
 
     SystemExit is raised with code 2 for wrong arguments, and 0 after ``--help`` and ``--version``.
@@ -122,7 +122,7 @@ def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Options:
     _add_data(parser)
     _add_model(parser, models)
     _add_output(parser)
-    return Options(**vars(parser.parse_args(argv)))
+    return Arguments(**vars(parser.parse_args(argv)))
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:

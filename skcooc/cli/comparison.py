@@ -17,9 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from skcooc import metrics
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
-from skcooc.cli.arguments import Options
+from skcooc.cli.arguments import Arguments
 from skcooc.cli.terminal import Screen
-from skcooc.cli.texts import Table
+from skcooc.cli.texts import NamedCounts
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
 from skcooc.ensemble import RowMemory
@@ -71,7 +71,7 @@ class Comparison:
     compile_seconds: float
 
 
-def compare(table: Table, options: Options, screen: Screen) -> Comparison:
+def compare(table: NamedCounts, options: Arguments, screen: Screen) -> Comparison:
     """Compare models on test observations.
 
     Nothing is tuned on these: temperature, early stopping, smoothing and the memory of rows use
@@ -98,7 +98,7 @@ def compare(table: Table, options: Options, screen: Screen) -> Comparison:
     return Comparison(entries, chosen, compile_seconds)
 
 
-def refit(table: Table, chosen: BaseEstimator, screen: Screen) -> BaseEstimator:
+def refit(table: NamedCounts, chosen: BaseEstimator, screen: Screen) -> BaseEstimator:
     """Fit the chosen model to all observations at its temperature and smoothing.
 
     The model is returned without callbacks, ready to be saved.
@@ -112,7 +112,7 @@ def refit(table: Table, chosen: BaseEstimator, screen: Screen) -> BaseEstimator:
     return model.set_callbacks()
 
 
-def _variants(options: Options) -> list[tuple[str, BaseEstimator]]:
+def _variants(options: Arguments) -> list[tuple[str, BaseEstimator]]:
     """The estimators compared; the user asked for the last one."""
     model = partial(
         MODELS[options.model],
@@ -132,7 +132,7 @@ def _variants(options: Options) -> list[tuple[str, BaseEstimator]]:
     ]
 
 
-def _no_topics(options: Options, train: CSR, test: CSR) -> Entry:
+def _no_topics(options: Arguments, train: CSR, test: CSR) -> Entry:
     """The topic-free baselines: the unigram, and the unigram with a within-document cache."""
     memory = RowMemory(random_state=options.seed)
     seconds, _ = _timed_fit(memory, train)
@@ -162,7 +162,7 @@ def _entry(
     return Entry(label, alone, with_memory, seconds, *found, notes)
 
 
-def _lda(label: str, options: Options, train: CSR, test: CSR) -> Entry:
+def _lda(label: str, options: Arguments, train: CSR, test: CSR) -> Entry:
     lda = LatentDirichletAllocation(
         options.components, n_jobs=options.jobs, random_state=options.seed
     )
@@ -189,7 +189,7 @@ def _timed_fit(model: BaseEstimator, X: CSR) -> tuple[float, tuple[str, ...]]:
     return seconds, notes
 
 
-def _warm_up(options: Options) -> float:
+def _warm_up(options: Arguments) -> float:
     """Compile loops and start workers before fits are timed; the seconds this took."""
     begin = time.perf_counter()
     train, test = split_observations(np.diag([20.0, 30.0, 40.0]) + 5, 0.2, options.seed)

@@ -25,9 +25,9 @@ import scipy.io
 import scipy.sparse as sp
 
 from skcooc.cli import texts
-from skcooc.cli.arguments import Options, first_given
+from skcooc.cli.arguments import Arguments, first_given
 from skcooc.cli.terminal import SILENT, Screen
-from skcooc.cli.texts import InputError, Table
+from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import sound
 from skcooc.inspection.dates import SHORT
 from skcooc.protocol import Array
@@ -58,7 +58,7 @@ TITLES = "title", "subject", "name", "headline", "id"  # fields whose values nam
 MAX_TIME = 2.0**53  # larger numbers are not one apart
 
 
-def read(options: Options, screen: Screen = SILENT) -> Table:
+def read(options: Arguments, screen: Screen = SILENT) -> NamedCounts:
     """The data that the options ask for; InputError if they cannot be read or used."""
     if options.data is not None:
         return texts.validate(_read_path(options.data, options, screen))
@@ -67,7 +67,7 @@ def read(options: Options, screen: Screen = SILENT) -> Table:
     return texts.validate(texts.read_docstrings(options, screen))
 
 
-def _read_path(path: Path, options: Options, screen: Screen) -> Table:
+def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     try:
         path.stat()
     except OSError as error:
@@ -113,7 +113,7 @@ MATRICES = (
 )
 
 
-def _read_matrix(path: Path, format: MatrixFormat, options: Options) -> Table:
+def _read_matrix(path: Path, format: MatrixFormat, options: Arguments) -> NamedCounts:
     try:
         path.open("rb").close()  # mmread does not tell a missing file from a damaged one
         X = sound(format.load(path))
@@ -130,7 +130,7 @@ def _read_matrix(path: Path, format: MatrixFormat, options: Options) -> Table:
         )
     row_names = _read_names(options.row_names, X.shape[0], "row")
     column_names = _read_names(options.column_names, X.shape[1], "column")
-    return Table(sp.coo_array(X), row_names, column_names, str(path))
+    return NamedCounts(sp.coo_array(X), row_names, column_names, str(path))
 
 
 def _read_names(path: Path | None, size: int, side: str) -> Sequence[str]:
@@ -288,7 +288,7 @@ def _make_records(
     return Records(path, names, [values for _, values in pairs], places)
 
 
-def _count_records(records: Records, options: Options, screen: Screen) -> Table:
+def _count_records(records: Records, options: Arguments, screen: Screen) -> NamedCounts:
     """Counts of texts if a field has some, else of pairs; InputError if that is ambiguous."""
     text = _text_field(records, options)
     if text is None:
@@ -311,7 +311,7 @@ def _count_records(records: Records, options: Options, screen: Screen) -> Table:
     return table
 
 
-def _text_field(records: Records, options: Options) -> str | None:
+def _text_field(records: Records, options: Arguments) -> str | None:
     """The field of texts that is asked for, or evident; None if the records are pairs."""
     if options.text is not None:
         return options.text
@@ -389,7 +389,7 @@ def _parse_date(value: str) -> np.datetime64:
     return np.datetime64(date, "s")
 
 
-def _count_pairs(records: Records, options: Options) -> Table:
+def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
     """Counts of pairs; records of the same pair are added up."""
     path, names = records.path, records.names
     if option := first_given(options, "group", "time", "min_df", "max_df"):
@@ -416,7 +416,7 @@ def _count_pairs(records: Records, options: Options) -> Table:
     (row_names, i), (column_names, j) = _names_and_positions(rows), _names_and_positions(columns)
     X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
     kinds = f"values of {texts.excerpt(row)}", f"values of {texts.excerpt(column)}"
-    return Table(X, row_names, column_names, str(path), kinds)
+    return NamedCounts(X, row_names, column_names, str(path), kinds)
 
 
 def _names_and_positions(values: Sequence[str]) -> tuple[list[str], list[int]]:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from sklearn.base import BaseEstimator, is_clusterer
 
-from skcooc.cli.arguments import Options
+from skcooc.cli.arguments import Arguments
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.terminal import printable
-from skcooc.cli.texts import Dropped, Table
+from skcooc.cli.texts import Dropped, NamedCounts
 from skcooc.inspection import (
     characteristic_features,
     export_text,
@@ -51,10 +51,10 @@ class SharesByDivision(NamedTuple):
 
 
 def report(
-    table: Table,
+    table: NamedCounts,
     comparison: Comparison,
     model: BaseEstimator,
-    options: Options,
+    options: Arguments,
     divisions: Sequence[SharesByDivision],
 ) -> str:
     """The report as plain text, about a model that is fitted to all observations."""
@@ -76,7 +76,7 @@ def report(
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
-def _example_rows(table: Table, model: FactorModel, wanted: list[str]) -> list[int]:
+def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> list[int]:
     """Positions of the rows whose neighbours are shown: wanted ones, or examples of the table.
 
     Without either, the row with the most observations for each of the most frequent topics.
@@ -105,7 +105,7 @@ def _noun(model: FactorModel) -> str:
     return "clusters" if is_clusterer(model) else "aspects"
 
 
-def _data(table: Table, options: Options) -> Iterator[str]:
+def _data(table: NamedCounts, options: Arguments) -> Iterator[str]:
     (n, m), (rows, columns) = table.X.shape, table.kinds
     yield from textwrap.wrap(table.title, WIDTH)
     yield (
@@ -130,7 +130,7 @@ def _dropped(words: Dropped) -> Iterator[str]:
     )
 
 
-def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:
+def _perplexities(comparison: Comparison, options: Arguments) -> Iterator[str]:
     kind = _noun(comparison.chosen)
     yield f"Perplexity of the observations held out, {options.components} {kind}"
     yield ""
@@ -188,7 +188,7 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
             yield "  perplexity  " + "".join(f"{perplexity:9.1f}" for perplexity in perplexities)
 
 
-def _components(table: Table, model: FactorModel, options: Options) -> Iterator[str]:
+def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
     has_members = hasattr(model, "column_labels_")
     listed = "commonest members" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
     yield (
@@ -207,7 +207,7 @@ def _components(table: Table, model: FactorModel, options: Options) -> Iterator[
         yield f"  {100 * share[k]:4.1f} %  {words}"
 
 
-def _members(table: Table, model: Any, n: int) -> Iterator[str]:
+def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
     """The members of the clusters of both sides, and the clusters most associated with each."""
     sides = of_rows(model), of_columns(model)
     names = np.array(table.row_names, dtype=object), np.array(table.column_names, dtype=object)
@@ -222,7 +222,7 @@ def _members(table: Table, model: Any, n: int) -> Iterator[str]:
             yield f"  {c:3d}  {100 * sides[at].weights[c]:4.1f} %  {line}  [{found}]"
 
 
-def _tree(table: Table, model: TreeModel, options: Options) -> Iterator[str]:
+def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[str]:
     """The tree of the clusters, with as many words as fit into the width, at least one."""
     yield (
         f"Tree of clusters, fitted to all observations: {ORDERS[options.order]} {table.kinds[1]} "
@@ -237,7 +237,7 @@ def _tree(table: Table, model: TreeModel, options: Options) -> Iterator[str]:
     yield from (f"  {line}" for line in lines)
 
 
-def _neighbors(table: Table, model: FactorModel, rows: list[int]) -> Iterator[str]:
+def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Iterator[str]:
     yield f"Nearest {table.kinds[0]} by their aspects (Hellinger distance)"
     known = np.flatnonzero(table.X.sum(axis=1) > 0)  # the others are all alike: the prior
     n_neighbors = min(N_NEIGHBORS, len(known) - 1)
@@ -250,7 +250,7 @@ def _neighbors(table: Table, model: FactorModel, rows: list[int]) -> Iterator[st
         yield from (f"    {d:.2f}  {table.row_names[i]}" for d, i in zip(near, at, strict=True))
 
 
-def shares_by_division(table: Table, model: FactorModel, seed: int) -> list[SharesByDivision]:
+def shares_by_division(table: NamedCounts, model: FactorModel, seed: int) -> list[SharesByDivision]:
     """Shares by group and by time, for a table whose rows have any."""
     rows = np.asarray(model.row_distribution_)
     mass = Mass(rows[:, None] * model.embedding_, rows)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
-from skcooc.cli.arguments import Options
+from skcooc.cli.arguments import Arguments
 from skcooc.cli.terminal import Screen
 from skcooc.datasets import load_docstrings
 from skcooc.protocol import Array
@@ -47,7 +47,7 @@ class Dropped(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class NamedCounts:
     """Counts with the names of rows and columns, and the texts that they come from, if any."""
 
     X: sp.sparray  # (N, M): counts; CSR once they are validated
@@ -72,7 +72,7 @@ class Table:
         return i
 
 
-def validate(table: Table) -> Table:
+def validate(table: NamedCounts) -> NamedCounts:
     """The table with counts in float64 as CSR, without duplicates and stored zeros.
 
     InputError is raised for counts that no model can use, and for too few or too many of them.
@@ -110,7 +110,7 @@ def validate(table: Table) -> Table:
     return replace(table, X=X)
 
 
-def read_docstrings(options: Options, screen: Screen) -> Table:
+def read_docstrings(options: Arguments, screen: Screen) -> NamedCounts:
     """The docstrings of the installed NumPy, SciPy and scikit-learn."""
     corpus = load_docstrings()
     title = corpus.DESCR.partition(".\n")[0]
@@ -118,7 +118,7 @@ def read_docstrings(options: Options, screen: Screen) -> Table:
     return count_words(corpus.data, corpus.names, title, options, screen, examples)
 
 
-def read_folder(path: Path, options: Options, screen: Screen) -> Table:
+def read_folder(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     """One document for each file of a folder and its subfolders that is not hidden."""
     paths = sorted(file.relative_to(path) for file in path.rglob("*") if file.is_file())
     files = [file for file in paths if not any(part.startswith(".") for part in file.parts)]
@@ -126,7 +126,7 @@ def read_folder(path: Path, options: Options, screen: Screen) -> Table:
     return count_words(texts, list(map(str, files)), str(path), options, screen)
 
 
-def read_lines(path: Path, options: Options, screen: Screen) -> Table:
+def read_lines(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     """One document for each line of a file that is not blank."""
     numbered = [(i, line) for i, line in enumerate(split_lines(path), 1) if line.strip()]
     names = [f"{i}: {excerpt(line)}" for i, line in numbered]
@@ -160,10 +160,10 @@ def count_words(
     texts: Sequence[str],
     names: Sequence[str],
     title: str,
-    options: Options,
+    options: Arguments,
     screen: Screen,
     examples: Sequence[str] = (),
-) -> Table:
+) -> NamedCounts:
     """Counts of the words of texts; InputError if there are no texts, or no words are left."""
     if not texts:
         raise InputError(f"{title}: no documents")
@@ -183,7 +183,7 @@ def count_words(
             f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
         ) from error
     kinds = "documents", "words"
-    return Table(X, names, words, title, kinds, examples, vectorizer, texts, dropped)
+    return NamedCounts(X, names, words, title, kinds, examples, vectorizer, texts, dropped)
 
 
 def _fit_vectorizer(

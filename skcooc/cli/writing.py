@@ -18,10 +18,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from skcooc.cli.arguments import Options, first_given
+from skcooc.cli.arguments import Arguments, first_given
 from skcooc.cli.comparison import Comparison
 from skcooc.cli.report import SharesByDivision, component_shares, has_tree
-from skcooc.cli.texts import InputError, Table
+from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection import (
     characteristic_features,
     explore,
@@ -36,7 +36,7 @@ UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
 RESULTS = "components.csv", "embedding.csv", "summary.json", "model.joblib"
 
 
-def paths_to_write(options: Options) -> list[Path]:
+def paths_to_write(options: Arguments) -> list[Path]:
     pages = [] if options.html is None else [options.html]
     if options.output is None:
         return pages
@@ -45,7 +45,7 @@ def paths_to_write(options: Options) -> list[Path]:
     return [*(options.output / name for name in names), *pages]
 
 
-def check_path(path: Path, options: Options) -> None:
+def check_path(path: Path, options: Arguments) -> None:
     """OSError if a file cannot be written here; InputError if it would change the input."""
     if path.exists() and not path.is_file():
         raise OSError(EINVAL, "not a file that can be replaced", str(path))
@@ -87,7 +87,7 @@ def all_or_none(folder: Path) -> Iterator[Path]:
 
 def write(
     folder: Path,
-    table: Table,
+    table: NamedCounts,
     comparison: Comparison,
     model: BaseEstimator,
     divisions: Sequence[SharesByDivision],
@@ -135,7 +135,7 @@ def _share_lines(of: SharesByDivision) -> Iterator[tuple[str, ...]]:
             yield label, topic, *("" if np.isnan(v) else f"{v:.6g}" for v in values)
 
 
-def write_page(path: Path, table: Table, model: BaseEstimator, title: str) -> None:
+def write_page(path: Path, table: NamedCounts, model: BaseEstimator, title: str) -> None:
     """Write the page to explore the model, with the texts if the table has some."""
     X = table.X if table.texts is None else table.texts
     page = explore(
@@ -148,13 +148,13 @@ def write_page(path: Path, table: Table, model: BaseEstimator, title: str) -> No
         page.save(partial / path.name)
 
 
-def _with_vectorizer(table: Table, model: BaseEstimator) -> BaseEstimator:
+def _with_vectorizer(table: NamedCounts, model: BaseEstimator) -> BaseEstimator:
     if table.vectorizer is None:
         return model
     return Pipeline([("vectorizer", table.vectorizer), ("model", model)])
 
 
-def _summary(table: Table, comparison: Comparison, model: BaseEstimator) -> dict[str, object]:
+def _summary(table: NamedCounts, comparison: Comparison, model: BaseEstimator) -> dict[str, object]:
     """Everything that is printed, and the parameters of the model."""
     return {
         "data": table.title,
