@@ -281,7 +281,7 @@ def test_something_else_is_called_what_it_is(tmp_path):
         (b"hello\n", "begins with b'hello"),
     ]:
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=f"is no checkpoint, but .*{kind}"):
+        with pytest.raises(ValueError, match=f"is not a checkpoint, but .*{kind}"):
             read_checkpoint(path)
 
 

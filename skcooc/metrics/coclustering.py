@@ -18,11 +18,11 @@ NO_INFORMATION = 1e-12  # nats; rounding leaves less
 def coclustering_adjusted_rand(
     rows_true: ArrayLike, columns_true: ArrayLike, rows_pred: ArrayLike, columns_pred: ArrayLike
 ) -> float:
-    """Co-clustering adjusted Rand index: that of the two partitions of all N x M cells into blocks.
+    """Co-clustering adjusted Rand index, of two partitions of the N x M cells into blocks.
 
-    The contingency table of the cells is the Kronecker product of that of the rows and that of
-    the columns, and its sum of squares is the product of theirs: time and memory are those of N
-    rows and M columns. The counts are exact, however many cells there are.
+    The contingency table of the cells is the Kronecker product of those of the rows and of the
+    columns, and its sum of squares is the product of theirs. So time and memory grow with N + M,
+    not N x M, and the counts are exact.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ def coclustering_adjusted_rand(
     Returns
     -------
     cari : float in [-0.5, 1]
-        1 where both partitions agree up to the names of the clusters. Of cells labelled at random
-        0 is expected; of rows and columns labelled at random a little more, by O(1/N + 1/M).
+        1 if both partitions agree up to the names of the clusters. Its expectation is 0 for cells
+        labelled at random, and O(1/N + 1/M) for rows and columns labelled at random.
 
     Raises
     ------
     ValueError
-        Where the labels of one side differ in length, are empty, or are not one-dimensional.
+        If the labels of one side differ in length, are empty, or are not one-dimensional.
 
     References
     ----------
@@ -64,10 +64,10 @@ def coclustering_adjusted_rand(
 
 
 def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Share of objects that are right under the best one-to-one matching of clusters and classes.
+    """Accuracy under the best one-to-one matching of clusters and classes.
 
-    There may be more clusters than classes, or fewer; objects are wrong where their cluster or
-    their class is left without a partner.
+    The numbers of clusters and classes may differ; objects in unmatched clusters or classes count
+    as errors.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     Raises
     ------
     ValueError
-        Where the labels differ in length, are empty, or are not one-dimensional.
+        If the labels differ in length, are empty, or are not one-dimensional.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def mutual_information(X: TableLike) -> float:
     Raises
     ------
     ValueError
-        Where all entries are zero, or one is negative, NaN or infinite.
+        If all entries are zero, or one is negative, NaN or infinite.
 
     Examples
     --------
@@ -130,28 +130,27 @@ def mutual_information_kept(
 ) -> float:
     """Information that clusters keep, I(row cluster; column cluster) / I(x; y).
 
-    What information-theoretic co-clustering and hard two-sided clustering maximise for given
-    numbers of clusters. A finer clustering never keeps less.
+    For given numbers of clusters, information-theoretic co-clustering and hard two-sided clustering
+    maximise it. A finer clustering never keeps less.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (N, M)
         Counts or weights.
     row_labels : array-like of shape (N,), default=None
-        Clusters of the rows; None leaves each row by itself.
+        Clusters of the rows; None: each row is its own cluster.
     column_labels : array-like of shape (M,), default=None
-        Clusters of the columns; None leaves each column by itself.
+        Clusters of the columns; None: each column is its own cluster.
 
     Returns
     -------
     kept : float in [0, 1]
-        1 where rows and columns are independent, that is where I(x; y) is zero to rounding (below
-        1e-12 nats): there is nothing to lose.
+        1 if rows and columns are independent: I(x; y) below 1e-12 nats, zero but for rounding.
 
     Raises
     ------
     ValueError
-        Where the labels do not match X, or X is not a table of counts with observations.
+        If the labels do not match X, or X is not a table of counts with observations.
 
     References
     ----------
@@ -183,7 +182,7 @@ def integrated_complete_likelihood(
     *,
     concentration: float = 0.5,
 ) -> float:
-    """Exact integrated complete-data log-likelihood (ICL) of a hard clustering or co-clustering.
+    """Exact integrated complete-data log-likelihood (ICL) of a hard (co-)clustering.
 
     All parameters have symmetric Dirichlet priors and are integrated out, in closed form. With
     D(n; a) = log Gamma(m a) - log Gamma(m a + sum n) + sum_j [log Gamma(n_j + a) - log Gamma(a)]
@@ -194,29 +193,29 @@ def integrated_complete_likelihood(
     where sizes are those of the C clusters of rows and the D clusters of columns, n_cd counts the
     observations in a pair of clusters, and m_j those of a column. The first two terms are of the
     labels, the third of P(d given c), the last of P(y_j given d): the model of
-    `AsymmetricClustering` and `SymmetricClustering`, of columns given their rows. Each parameter
-    costs what it is worth, so that the largest ICL tells the number of clusters.
+    `AsymmetricClustering` and `SymmetricClustering`, of columns given their rows. Integration
+    penalises the number of parameters, so the largest ICL selects the number of clusters.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (N, M)
         Counts.
     row_labels : array-like of shape (N,), default=None
-        Clusters of the rows; None leaves each row by itself.
+        Clusters of the rows; None: each row is its own cluster.
     column_labels : array-like of shape (M,), default=None
-        Clusters of the columns; None leaves each column by itself.
+        Clusters of the columns; None: each column is its own cluster.
     concentration : float > 0, default=0.5
         The parameter a of all priors: Jeffreys' prior.
 
     Returns
     -------
     icl : float
-        In nats; larger is better. It can be compared among clusterings of the same table.
+        In nats; larger is better. Compare it among clusterings of the same table.
 
     Raises
     ------
     ValueError
-        Where the labels do not match X, or X is not a table of counts with observations.
+        If the labels do not match X, or X is not a table of counts with observations.
 
     References
     ----------

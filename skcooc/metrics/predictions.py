@@ -31,8 +31,8 @@ PREDICTS = "components_", "unigram_", "smoothing_"  # attributes that scoring ne
 def unigram(X: TableLike) -> Array:
     """Add-one distribution of the columns, (m_j + 1) / (L + M).
 
-    Where entries are no integers, what is added weighs as much as an observation does on average,
-    if an entry n is taken for ceil(n) of them.
+    For entries that are not integers, the pseudo-count is the mean weight of an observation, an
+    entry n being ceil(n) observations.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def perplexity(
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Counts of the observations to score: not those from which ``mixtures`` were made.
+        Counts of the observations to score, other than those from which ``mixtures`` were made.
     mixtures : array-like of shape (n, K)
         Rows are distributions over components.
     components : array-like of shape (K, M)
@@ -82,7 +82,7 @@ def perplexity(
     Returns
     -------
     perplexity : float
-        Infinite where an observation has probability zero.
+        Infinite if an observation has probability zero.
 
     Examples
     --------
@@ -101,9 +101,9 @@ def perplexity(
 def best_smoothing(
     X: TableLike, mixtures: ArrayLike, components: ArrayLike, background: ArrayLike
 ) -> float:
-    """The weight of the background that gives observations the least perplexity.
+    """The weight of the background that minimises the perplexity of observations.
 
-    To be estimated on validation observations, never on those that are reported.
+    Estimate it on validation observations, never on test observations.
 
     Parameters
     ----------
@@ -129,24 +129,24 @@ def best_smoothing(
 
 
 def perplexity_of(X: TableLike, predictor: Predictor) -> float:
-    """Perplexity exp(-mean log P(y given x)) of observations, by a predictor of their rows.
+    """Perplexity exp(-mean log P(y given x)) of observations under a predictor.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Counts of the observations to score: not those from which the predictor was made.
+        Counts of the observations to score, other than those from which the predictor was made.
     predictor : predictor
         Of :mod:`skcooc.heldout`, or any object whose ``cells`` gives P(y_j given x_i).
 
     Returns
     -------
     perplexity : float
-        Infinite where an observation has probability zero.
+        Infinite if an observation has probability zero.
 
     Raises
     ------
     ValueError
-        Where X holds no observations.
+        If X holds no observations.
 
     Examples
     --------
@@ -161,16 +161,16 @@ def perplexity_of(X: TableLike, predictor: Predictor) -> float:
 
 
 def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
-    """The weights with which the mean of several predictors has the least perplexity, by EM.
+    """Weights that minimise the perplexity of a mean of predictors, by EM.
 
-    The log-likelihood is concave in the weights, so that there is one optimum. To be estimated on
-    validation observations, never on those that are reported, nor on those from which the
-    predictors were made: relative frequencies would get all the weight.
+    The log-likelihood is concave in the weights, so there is one optimum. Estimate them on
+    validation observations, never on test observations, nor on those from which the predictors
+    were made: relative frequencies would get all the weight.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Validation counts. Observations that no predictor holds possible do not count.
+        Validation counts. Observations with probability zero under all predictors do not count.
     among : sequence of n predictors
         Of the rows of X.
 
@@ -182,7 +182,7 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
     Raises
     ------
     ValueError
-        Where X holds no observations that any of them holds possible.
+        If X holds no observations of positive probability.
 
     References
     ----------
@@ -202,19 +202,19 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
 
 
 def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Discounted:
-    """The discounted table of least perplexity above a mean of predictors, by EM.
+    """Absolute discounting of a table, backing off to a mean of predictors, fitted by EM.
 
-    Chooses the discount and the weights of the mean at once: the prediction is linear in their
-    products, so that there is one optimum. To be estimated on validation observations.
+    Minimises perplexity in the discount and the weights of the mean jointly: the prediction is
+    linear in their products, so there is one optimum. Estimate it on validation observations.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Validation counts. Observations that nothing holds possible do not count.
+        Validation counts. Observations with probability zero do not count.
     known : (n, M) CSR array
         Training counts: whole numbers.
     lower : sequence of predictors
-        Of the same rows, to whose mean the table backs off.
+        Predictors of the same rows, to whose mean the table backs off.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Disco
     Raises
     ------
     ValueError
-        Where X holds no observations that are held possible.
+        If X holds no observations of positive probability.
 
     Examples
     --------
@@ -240,11 +240,11 @@ def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Disco
 
 
 def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
-    """Mean log-likelihood of held-out observations, in nats, by what is known of their rows.
+    """Mean log-likelihood in nats of held-out words seen in, and new to, their rows.
 
-    About half of the held-out words of a text are words that the rest of the text has already.
-    Those are predicted from the row itself, by whoever looks; only the others tell what a model
-    has learnt from other rows. So the parts are reported apart.
+    About half of the held-out words of a text already occur in the rest of the text, and are easy
+    to predict from it. Only words new to the text show what a model has learnt from other texts, so
+    the two parts are scored separately.
 
     Parameters
     ----------
@@ -253,20 +253,21 @@ def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     predictor : predictor
         Of :mod:`skcooc.heldout`, or any object whose ``cells`` gives P(y_j given x_i).
     known : array-like, sparse array or matrix of shape (n, M)
-        Counts of what is known of the same rows: those from which the predictor was made.
+        Known counts of the same rows, from which the predictor was made.
 
     Returns
     -------
     parts : Parts
-        A named tuple of ``seen_share``, the share of the observations whose column the known part
-        of the row has; ``seen`` and ``unseen``, the mean log-likelihood of these and of the others;
-        and ``renormalised``, that of the others where P(y given x) is divided by its sum over the
-        columns that the known part has not. A mean of nothing is NaN.
+        A named tuple of ``seen_share``, the share of the observations whose column occurs in the
+        known part of the row; ``seen`` and ``unseen``, the mean log-likelihood of these and of the
+        others; and ``renormalised``, the mean log-likelihood of the others with P(y given x)
+        renormalised over the columns that do not occur in the known part. Means over no
+        observations are NaN.
 
     Raises
     ------
     ValueError
-        Where X or ``known`` holds no observations, or their shapes differ.
+        If X or ``known`` holds no observations, or their shapes differ.
 
     Examples
     --------
@@ -286,32 +287,32 @@ def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
 
 
 def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> float:
-    """Perplexity of the observations whose column the known part of the row has not.
+    """Perplexity of the observations whose column is new to the row.
 
         exp(-mean log [P(y_j given x_i) / (1 - sum_{l: n_il > 0} P(y_l given x_i))])
 
-    over held-out observations with n_ij = 0, n_ij the known counts. A memory of the row cancels
-    out, so this is the measure of what a model adds, by which models with and without memory can be
-    compared. It has no N x M array.
+    over held-out observations with n_ij = 0, n_ij the known counts. A within-row cache such as
+    `RowMemory` cancels out, so that models with and without one can be compared. No N x M array is
+    made.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Counts of the observations to score. Those in columns that are known do not count.
+        Counts of the observations to score. Observations in known columns do not count.
     predictor : predictor
         Of :mod:`skcooc.heldout`, or any object whose ``cells`` gives P(y_j given x_i).
     known : array-like, sparse array or matrix of shape (n, M)
-        Counts of what is known of the same rows.
+        Known counts of the same rows.
 
     Returns
     -------
     perplexity : float
-        Infinite where an observation has probability zero.
+        Infinite if an observation has probability zero.
 
     Raises
     ------
     ValueError
-        Where X holds no observations in such columns, ``known`` holds none, or shapes differ.
+        If X holds no observations in such columns, ``known`` holds none, or shapes differ.
 
     Examples
     --------
@@ -326,20 +327,20 @@ def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> f
 
 
 def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float]:
-    """A scorer for searches: mean log-likelihood of observations whose column is new to the row.
+    """A scorer for searches: mean log-likelihood of words new to their rows.
 
-    For `GridSearchCV` and other tools of scikit-learn that take ``scoring``, of all estimators of
-    this package that predict. Larger is better, in nats; exp(-score) is that of
-    `unseen_perplexity`, smoothed as the estimator says. K, beta and the like are judged by it
-    without being disturbed by what rows repeat.
+    For ``scoring`` of `GridSearchCV` and other tools of scikit-learn, with all estimators of this
+    package that predict. Larger is better, in nats; exp(-score) is `unseen_perplexity`, with the
+    smoothing of the estimator. It selects K, beta and other hyper-parameters regardless of
+    repetition within rows.
 
     Parameters
     ----------
     observations : Dyads, default=None
-        All observations that are divided into folds, where those are Dyads. Estimators keep no
-        counts: what is known of a row when a fold is scored are the observations outside of it.
-        Not used where rows are divided: half of every new row is folded in, which is then what is
-        known, and the other half is scored, as in ``score``.
+        All observations that are divided into folds, if these are Dyads. Estimators keep no
+        counts: the known part of a row are its observations outside the fold that is scored. Not
+        used if rows are divided into folds: half of every new row is known and folded in, and the
+        other half is scored, as in ``score``.
 
     Returns
     -------
@@ -349,8 +350,8 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
     Raises
     ------
     ValueError
-        By the scorer: where it scores Dyads that are not among the observations, or nothing that it
-        scores is new to its row.
+        By the scorer: for Dyads that are not among the observations, or if no observation is new
+        to its row.
 
     Examples
     --------

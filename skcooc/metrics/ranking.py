@@ -27,17 +27,15 @@ from skcooc.tables import Dyads, as_table, places, sound
 def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array:
     """Average precision of the ranking of all documents, for each query.
 
-    The mean, over the relevant documents, of the share of relevant ones among those down to its
-    place: non-interpolated, over the full ranking. Its mean over the queries is the mean average
-    precision (MAP).
+    The mean, over the relevant documents, of the precision at the rank of each: non-interpolated,
+    over the full ranking. Its mean over the queries is the mean average precision (MAP).
 
     Parameters
     ----------
     relevance : array-like, sparse array or matrix of shape (n_queries, n_documents)
         Which documents are relevant: non-zero entries.
     scores : array-like of shape (n_queries, n_documents)
-        The higher, the nearer to the top; of equal ones the first document comes first, as in a
-        list of results.
+        Documents are ranked by decreasing score; ties are broken by their order.
 
     Returns
     -------
@@ -47,11 +45,11 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
     Raises
     ------
     ValueError
-        Where the shapes differ, or an entry is NaN or infinite.
+        If the shapes differ, or an entry is NaN or infinite.
 
     See Also
     --------
-    sklearn.metrics.average_precision_score : The same for one query, where no scores are equal.
+    sklearn.metrics.average_precision_score : For one query without equal scores.
 
     Examples
     --------
@@ -77,22 +75,22 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
 
 
 def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
-    """Share of the held-out items of a row that are among the first k recommended, on average.
+    """Mean share of the held-out items of a row among the first k recommended.
 
-    The mean over the rows with held-out items. Each of these counts once, whatever its count. A row
-    that has more than k cannot reach one: some authors divide by k there instead.
+    The mean is over the rows with held-out items. Each item counts once, whatever its count. Rows
+    with more than k items cannot reach one; some authors divide by k instead.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M), or Dyads
-        Held-out observations: non-zero entries. Items that rows are known to have, which are not
-        recommended, should not be among them.
+        Held-out observations: non-zero entries, without known items of the row, which are not
+        recommended.
     items : array-like of shape (n, n_items), n_items >= k
-        What is recommended to each row, the best first, as :meth:`skcooc.AspectModel.recommend` or
-        another library gives it. Positions of columns, or names where X is Dyads with names; -1 and
-        None are no items.
+        Recommended items of each row, the best first, as :meth:`skcooc.AspectModel.recommend` or
+        another library returns them. Positions of columns, or names if X is Dyads with names;
+        -1 and None are no items.
     k : int, default=10
-        How many items count.
+        Number of items that count.
 
     Returns
     -------
@@ -102,7 +100,7 @@ def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
     Raises
     ------
     ValueError
-        Where X holds no observations, shapes do not fit, items are repeated in a row, or are no
+        If X holds no observations, shapes do not fit, items are repeated in a row, or are no
         columns of X.
 
     References
@@ -121,22 +119,22 @@ def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
 
 
 def ndcg_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
-    """Normalised discounted cumulative gain of the first k items recommended, on average.
+    """Mean normalised discounted cumulative gain of the first k items recommended.
 
         DCG_i = sum_r [r-th item is held out] / log2(r + 1),   r = 1..k
 
-    divided by that of the best ranking, which has all held-out items in front: the mean over the
-    rows that have any. Unlike recall it sees the order. Every held-out item gains one, whatever its
-    count.
+    divided by the DCG of the best ranking, which has all held-out items first. The mean is over the
+    rows with held-out items. Unlike recall it depends on the order. Every held-out item gains one,
+    whatever its count.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M), or Dyads
         Held-out observations: non-zero entries.
     items : array-like of shape (n, n_items), n_items >= k
-        What is recommended to each row, as in `recall_at_k`.
+        Recommended items of each row, as in `recall_at_k`.
     k : int, default=10
-        How many items count.
+        Number of items that count.
 
     Returns
     -------
@@ -150,7 +148,7 @@ def ndcg_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
 
     See Also
     --------
-    sklearn.metrics.ndcg_score : The same, from scores of all columns, with gains that may differ.
+    sklearn.metrics.ndcg_score : From scores of all columns, with any gains.
 
     References
     ----------
@@ -181,22 +179,22 @@ METRICS: dict[str, Callable[..., float]] = {"recall": recall_at_k, "ndcg": ndcg_
 def make_ranking_scorer(
     observations: Dyads | None = None, *, metric: Literal["recall", "ndcg"] = "ndcg", k: int = 10
 ) -> Callable[..., float]:
-    """A scorer for searches: `ndcg_at_k` or `recall_at_k` of what is new to the rows.
+    """A scorer for searches: `ndcg_at_k` or `recall_at_k` of items new to the rows.
 
-    For `GridSearchCV` and other tools of scikit-learn that take ``scoring``, of all estimators that
-    have ``recommend``. Larger is better. It judges the order of the first items alone;
-    `make_unseen_scorer` judges the probabilities of all.
+    For ``scoring`` of `GridSearchCV` and other tools of scikit-learn, with all estimators that have
+    ``recommend``. Larger is better. It scores the order of the first items alone;
+    `make_unseen_scorer` scores the probabilities of all.
 
     Parameters
     ----------
     observations : Dyads, default=None
-        All observations that are divided into folds, where those are Dyads: what a row has among
-        those that are not scored is known of it, and no hit. Not used where rows are divided: half
-        of every new row is folded in, and what the other half adds is to be found.
+        All observations that are divided into folds, if these are Dyads: items of a row outside
+        the fold that is scored are known, and no hits. Not used if rows are divided into folds:
+        half of every new row is folded in, and items that only the other half has are hits.
     metric : {"ndcg", "recall"}, default="ndcg"
-        Which of the two.
+        The metric of the first k items.
     k : int, default=10
-        How many items count.
+        Number of items that count.
 
     Returns
     -------
@@ -206,8 +204,8 @@ def make_ranking_scorer(
     Raises
     ------
     ValueError
-        By the scorer: where it scores Dyads that are not among the observations, or nothing that it
-        scores is new to its row.
+        By the scorer: for Dyads that are not among the observations, or if no observation is new
+        to its row.
 
     Examples
     --------
@@ -252,7 +250,7 @@ def _score(
 
 
 def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
-    """Which of the first k items of rows are relevant, (n, k); and how many are, (n,)."""
+    """Relevance of the first k items, (n, k), and number of relevant items of rows, (n,)."""
     relevant = check_observed(X.to_csr() if isinstance(X, Dyads) else X)
     columns = _first_k(_positions(_column_names(X), np.asarray(items)), relevant.shape, k)
     rows, width = np.arange(len(columns)), relevant.shape[1]
