@@ -1,17 +1,11 @@
-"""What every estimator promises to callbacks: they see it, stop it, and leave no trace."""
+"""Every estimator: callbacks see it fitted and can stop it; an interrupted fit leaves no trace."""
 
 import numpy as np
 import pytest
 from sklearn.callback import ProgressBar, ScoringMonitor
 
 from skcooc import Dyads
-from tests.contract import (
-    X,
-    every_class,
-    every_form,
-    fitted,
-    quick,
-)
+from tests.contract import X, every_class, every_form, fitted, quick
 from tests.watching import Watcher
 
 pytestmark = [
@@ -32,7 +26,7 @@ class Stop(Watcher):
 
 
 class Interrupt(Stop):
-    """The user loses patience."""
+    """Interrupts after a number of iterations, as a user would."""
 
     def on_fit_task_end(self, estimator, context):
         if super().on_fit_task_end(estimator, context):
@@ -40,7 +34,7 @@ class Interrupt(Stop):
 
 
 class Watch(Stop):
-    """Asks for the estimator as if the fit had ended."""
+    """Uses the estimator as if the fit had ended."""
 
     def __init__(self):
         self.scores = []
@@ -52,15 +46,11 @@ class Watch(Stop):
 
 
 @every_form
-def test_callbacks_stop_cleanly(estimator):
+def test_callbacks_stop_fits_and_see_fitted_estimators(estimator):
     model = quick(estimator, n_init=1, tol=0).set_callbacks(Stop(after=2)).fit(X)
     assert model.n_iter_ == 2
     assert not model.converged_
     np.testing.assert_allclose(model.transform(X).sum(axis=1), 1)
-
-
-@every_form
-def test_callbacks_see_fitted_estimators(estimator):
     watch = Watch()
     model = quick(estimator, max_iter=8).set_callbacks(watch).fit(X)
     assert len(watch.scores) >= model.n_iter_

@@ -33,17 +33,16 @@ X = np.random.default_rng(0).poisson(1.2, (5, 6))
 ROWS, COLUMNS = np.array([0, 1, 1, 0, 2]), np.array([1, 0, 0, 1, 1, 0])
 
 
-@pytest.mark.parametrize("a", [0.5, 1.3])
-def test_it_is_the_likelihood_of_all_draws_one_after_the_other(a):
-    np.testing.assert_allclose(icl(X, ROWS, COLUMNS, concentration=a), literal(X, ROWS, COLUMNS, a))
+def test_it_is_the_likelihood_of_a_sequence_of_draws():
+    for a in (0.5, 1.3):
+        expected = literal(X, ROWS, COLUMNS, a)
+        np.testing.assert_allclose(icl(X, ROWS, COLUMNS, concentration=a), expected)
     assert abs(icl(X, ROWS, COLUMNS) - literal(X, ROWS, COLUMNS, 0.5, of_labels=False)) > 1
-
-
-def test_without_labels_each_is_by_itself():
-    each = literal(X, ROWS, np.arange(6), 0.5) - urn(np.arange(6), 6, 0.5)
-    np.testing.assert_allclose(icl(X, ROWS), each)
-    each = literal(X, np.arange(5), COLUMNS, 0.5) - urn(np.arange(5), 5, 0.5)
-    np.testing.assert_allclose(icl(X, None, COLUMNS), each)
+    # Without labels, each row or column is its own cluster, whose labels do not count.
+    own = literal(X, ROWS, np.arange(6), 0.5) - urn(np.arange(6), 6, 0.5)
+    np.testing.assert_allclose(icl(X, ROWS), own)
+    own = literal(X, np.arange(5), COLUMNS, 0.5) - urn(np.arange(5), 5, 0.5)
+    np.testing.assert_allclose(icl(X, None, COLUMNS), own)
 
 
 def test_names_of_clusters_do_not_matter():
@@ -51,7 +50,7 @@ def test_names_of_clusters_do_not_matter():
     assert icl(X, names, COLUMNS) == pytest.approx(icl(X, ROWS, 1 - COLUMNS))
 
 
-def test_neither_fewer_nor_more_clusters_than_were_planted():
+def test_the_planted_number_of_clusters_has_the_largest_likelihood():
     data = make_cooccurrences(
         60, 40, 4, kind="coclusters", n_column_clusters=3, n_observations=4000, random_state=0
     )
@@ -64,7 +63,7 @@ def test_neither_fewer_nor_more_clusters_than_were_planted():
     assert best > icl(data.X, data.labels, np.minimum(data.column_labels, 1))
 
 
-def test_what_is_refused():
+def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="row_labels has 4 labels, but X has 5"):
         icl(X, ROWS[:4])
     with pytest.raises(ValueError, match="concentration=0 should be above 0"):

@@ -1,4 +1,4 @@
-"""Columns that are new to a row: against a literal transcription, row by row."""
+"""Scores of words new to their rows, against a literal transcription."""
 
 import warnings
 
@@ -28,7 +28,7 @@ ASPECTS = AspectModel(3, beta=0.9, **FAST)
 
 
 def literal(test, P, known, renormalised=True):
-    """The mean log-likelihood of what is new, observation by observation."""
+    """The mean log-likelihood of observations in new columns, one by one."""
     total, n = 0.0, 0.0
     for i, j in zip(*test.nonzero(), strict=True):
         if known[i, j] > 0:
@@ -43,10 +43,10 @@ def test_it_is_the_definition():
     n, known, P = TEST.toarray(), TRAIN.toarray(), FACTORS.A @ FACTORS.B.T
     found = -np.log(metrics.unseen_perplexity(TEST, FACTORS, TRAIN))
     assert found == pytest.approx(literal(n, P, known), rel=1e-10)
-    assert found > literal(n, P, known, renormalised=False) + 0.1  # the twin that is not
+    assert found > literal(n, P, known, renormalised=False) + 0.1  # a broken twin
 
 
-def test_probabilities_of_what_is_new_sum_to_one():
+def test_probabilities_of_new_columns_sum_to_one():
     everything = as_counts(sp.csr_array(np.ones(X.shape)))
     cells = Unseen(as_counts(TRAIN), FACTORS).cells(everything).reshape(X.shape)
     np.testing.assert_allclose(cells.sum(axis=1), 1)
@@ -83,7 +83,7 @@ def test_stored_zeros_are_not_known():
     np.testing.assert_allclose(cells, [0, 0.5])
 
 
-def test_nothing_is_left_by_what_is_known():
+def test_known_columns_with_all_the_probability():
     known, X = [[5, 0, 0]], [[0, 1, 0]]
     assert metrics.unseen_perplexity(X, Unigram(np.array([1.0, 0.0, 0.0])), known) == np.inf
     rounded = Unigram(np.array([1.0, 1e-9, 0.0]))  # sums to more than one, by rounding
@@ -136,7 +136,7 @@ def test_searches_over_observations_and_rows():
         assert search.best_params_ == {"n_components": 3}
 
 
-def test_what_cannot_be_scored():
+def test_bad_input_is_refused():
     model = ASPECTS.fit(TRAIN)
     for scorer, observations, message in (
         (metrics.make_unseen_scorer(), Dyads(TEST), "give make_unseen_scorer all observations"),
@@ -155,6 +155,6 @@ def test_what_cannot_be_scored():
             metrics.unseen_perplexity(test, Unigram(np.full(2, 0.5)), known)
 
 
-def test_what_predicts_nothing_is_refused():
+def test_estimators_without_predictions_are_refused():
     with pytest.raises(TypeError, match="AspectRetriever has no components_"):
         metrics.make_unseen_scorer()(AspectRetriever(), np.ones((3, 4)))

@@ -94,7 +94,7 @@ SHAPES = {
     ),
 }
 
-NOTHING = {  # of what any name says
+CONTENTS = {
     "empty": b"",
     "every_byte": bytes(range(256)) * 8,
     "zeros": b"\0" * 500,
@@ -103,9 +103,9 @@ NOTHING = {  # of what any name says
     "gzip": b"\x1f\x8b" + b"\0" * 20,
     "matrix": b"%%MatrixMarket matrix coordinate real general\n2 2 9\n1 1",
 }
-ENDS = "txt", "csv", "tsv", "csv.gz", "npz", "mtx", "mtx.gz", "jsonl", "json", "parquet"
+SUFFIXES = "txt", "csv", "tsv", "csv.gz", "npz", "mtx", "mtx.gz", "jsonl", "json", "parquet"
 JUNK = {
-    f"{name}_as.{end}": Odd(content, f"{name}_as.{end}")
-    for name, content in NOTHING.items()
-    for end in ENDS
+    f"{name}_as.{suffix}": Odd(content, f"{name}_as.{suffix}")
+    for name, content in CONTENTS.items()
+    for suffix in SUFFIXES
 }
