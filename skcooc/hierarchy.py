@@ -48,7 +48,7 @@ class Tree:
 
     @cached_property
     def above(self) -> Array:
-        """Whether a node is on the path from the root to a leaf, both included, (K, V)."""
+        """Indicators of the nodes on the path from the root to each leaf, (K, V)."""
         paths = np.zeros((len(self.leaves), self.n_nodes), dtype=bool)
         node = self.leaves
         while (node >= 0).any():
@@ -65,7 +65,7 @@ class Tree:
 
     @cached_property
     def preorder(self) -> Array:
-        """All nodes, each followed by its subtree, children in the order of their numbers, (V,)."""
+        """All nodes, each followed by its subtree, children by their numbers, (V,)."""
         order, waiting = [], [int(np.flatnonzero(self.parents < 0)[0])]
         while waiting:
             order.append(waiting.pop())
@@ -86,7 +86,7 @@ class SplitTree(NamedTuple):
 
 
 def binary_tree(n_leaves: int) -> Tree:
-    """A balanced binary tree with K >= 1 leaves, divided as evenly as possible at every node.
+    """A binary tree with K >= 1 leaves, as balanced as possible at every node.
 
     The 2 K - 1 nodes are numbered level by level; the depths of two leaves differ by at most one.
 
@@ -105,7 +105,7 @@ def binary_tree(n_leaves: int) -> Tree:
 
 
 def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
-    """A tree from the parents of its nodes, (V,) with -1 for the root, or from joined pairs.
+    """A tree from the parents of nodes, (V,) with -1 for the root, or joined pairs.
 
     Row i of the pairs, (K - 1, 2), holds the nodes that node K + i joins; leaves are 0 to K - 1.
     ``children_`` of scikit-learn's AgglomerativeClustering has this format. ValueError is raised if

@@ -11,7 +11,7 @@ LEAST = 1e-30  # stands for zero probabilities in logarithms; a float32 can hold
 
 
 def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None = None) -> Array:
-    """Divide P (n, k) by its sums along an axis; slices without mass become ``otherwise``.
+    """Divide P (n, k) by its sums along an axis; zero slices become ``otherwise``.
 
     ``otherwise`` is broadcast against P; ``out`` may be P itself.
 
@@ -29,7 +29,7 @@ def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None =
 
 
 def diluted(P: Array, distribution: Array, share: float) -> Array:
-    """Mix each column of P (n, k) with a distribution (n,), which has weight ``share``."""
+    """Mix each column of P (n, k) with a distribution (n,) of weight ``share``."""
     return (1 - share) * P + share * distribution[:, None]
 
 
@@ -39,7 +39,7 @@ def sums(P: Array, axis: int) -> Array:
 
 
 def log(P: Array, out: Array | None = None) -> Array:
-    """Logarithms of probabilities, which are at least ``LEAST``, so that they are finite."""
+    """Logarithms of probabilities, clipped at ``LEAST`` so that they are finite."""
     return np.log(np.maximum(P, LEAST, out=out), out=out)
 
 
@@ -67,7 +67,7 @@ def softmax(scores: Array, log_sums: Array) -> None:
 
 
 def hardmax(scores: Array, largest: Array) -> None:
-    """Replace log weights (n, k) by indicators of the largest, in place: the limit of softmax.
+    """Replace log weights (n, k) by indicators of the largest, the limit of softmax.
 
     ``largest`` (n, 1) is filled with the largest log weight of each row.
     """
@@ -90,7 +90,7 @@ def first_largest(scores: Array) -> Array:
 
 
 def cosines(P: Array, Q: Array) -> Array:
-    """Cosine of each row of P (k, n) with each row of Q (l, n), (k, l); zero for rows of zeros.
+    """Cosines of the rows of P (k, n) and Q (l, n), (k, l); zero for rows of zeros.
 
     >>> cosines(np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0, 0.0]])).round(6).tolist()
     [[1.0], [0.6]]

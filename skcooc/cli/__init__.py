@@ -24,9 +24,9 @@ LONGEST_ERROR = 1000  # characters
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line with arguments, by default those of the process; its exit code.
+    """Run the command line, by default with the arguments of the process.
 
-    The code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be written
+    Its exit code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be written
     or memory is not enough, 130 if interrupted. Errors are one line on stderr. As in argparse,
     SystemExit is raised for ``--help``, ``--version`` and wrong arguments.
     """

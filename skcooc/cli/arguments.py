@@ -105,9 +105,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
-    """Parse arguments, by default those of the process; ``models`` are choices of ``--model``.
+    """Parse arguments, by default those of the process.
 
-    SystemExit is raised with code 2 for wrong arguments, and 0 after ``--help`` and ``--version``.
+    ``models`` are the choices of ``--model``. SystemExit is raised with code 2 for wrong arguments, and 0 after ``--help`` and ``--version``.
     """
     from skcooc import __version__  # skcooc is imported before its command line
 
@@ -194,7 +194,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _number(expected: str, kind: type, accept: Callable[[float], bool]) -> Callable:
-    """A type of argument that accepts some numbers, and names what is expected in its error."""
+    """A type of argument that accepts some numbers; its error names the expected ones."""
 
     def convert(text: str) -> int | float:
         try:

@@ -1,4 +1,4 @@
-"""Fit models to the same training observations and score them on the same test observations."""
+"""Fit models to the same training tokens and score them on the same test tokens."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _variants(options: Arguments) -> list[tuple[str, BaseEstimator]]:
 
 
 def _no_topics(options: Arguments, train: CSR, test: CSR) -> Entry:
-    """The topic-free baselines: the unigram, and the unigram with a within-document cache."""
+    """The topic-free baselines: the unigram, alone and with a within-document cache."""
     memory = RowMemory(random_state=options.seed)
     seconds, _ = _timed_fit(memory, train)
     same_for_all = np.ones((test.shape[0], 1))
@@ -174,7 +174,7 @@ def _lda(label: str, options: Arguments, train: CSR, test: CSR) -> Entry:
 
 
 def _timed_fit(model: BaseEstimator, X: CSR) -> tuple[float, tuple[str, ...]]:
-    """Fit a model; the seconds it took, and its convergence warnings, which are not printed."""
+    """Fit a model; its seconds and convergence warnings, which are not printed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         begin = time.perf_counter()

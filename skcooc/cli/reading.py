@@ -1,4 +1,4 @@
-"""Read the user's data: matrices, records with named fields (CSV, JSON, Parquet), or texts."""
+"""Read the data: matrices, records (CSV, JSON, Parquet) or texts."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ def _make_records(
 
 
 def _count_records(records: Records, options: Arguments, screen: Screen) -> NamedCounts:
-    """Counts of texts if a field has some, else of pairs; InputError if that is ambiguous."""
+    """Counts of texts if a field has some, else of pairs; InputError if ambiguous."""
     text = _text_field(records, options)
     if text is None:
         return _count_pairs(records, options)
@@ -420,7 +420,7 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
 
 
 def _names_and_positions(values: Sequence[str]) -> tuple[list[str], list[int]]:
-    """Sorted distinct values, and the position of each value; np.unique would pad all strings."""
+    """Sorted distinct values, and the position of each value, without padded strings."""
     names = sorted(set(values))
     positions = {name: i for i, name in enumerate(names)}
     return names, [positions[value] for value in values]

@@ -1,4 +1,4 @@
-"""The report: comparison, temperature, components or tree, shares by group, nearest rows."""
+"""The report: perplexities, temperature, components, shares by group, nearest rows."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def report(
 
 
 def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> list[int]:
-    """Positions of the rows whose neighbours are shown: wanted ones, or examples of the table.
+    """Rows whose neighbours are shown: wanted ones, or the examples of the table.
 
     Without either, the row with the most observations for each of the most frequent topics.
     """
@@ -97,7 +97,7 @@ def component_shares(model: FactorModel) -> Array:
 
 
 def has_tree(model: FactorModel) -> TypeGuard[TreeModel]:
-    """Whether a fitted model is a hierarchy of clusters."""
+    """True if a fitted model is a hierarchy of clusters."""
     return hasattr(model, "tree_")
 
 
@@ -208,7 +208,7 @@ def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> I
 
 
 def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
-    """The members of the clusters of both sides, and the clusters most associated with each."""
+    """Members of the clusters of both sides, and their most associated clusters."""
     sides = of_rows(model), of_columns(model)
     names = np.array(table.row_names, dtype=object), np.array(table.column_names, dtype=object)
     for at, kind in enumerate(table.kinds):
@@ -223,7 +223,7 @@ def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
 
 
 def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[str]:
-    """The tree of the clusters, with as many words as fit into the width, at least one."""
+    """The tree of clusters, with as many words as fit into the width, at least one."""
     yield (
         f"Tree of clusters, fitted to all observations: {ORDERS[options.order]} {table.kinds[1]} "
         "of each node, share"

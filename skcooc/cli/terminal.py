@@ -35,7 +35,7 @@ def say(text: str, stream: TextIO) -> None:
 
 
 class Screen:
-    """Progress on stderr: nothing unless stderr is a terminal, bars where rich is installed."""
+    """Progress on stderr if it is a terminal, with bars if rich is installed."""
 
     def __init__(self, wanted: bool) -> None:
         self.shown = wanted and sys.stderr.isatty()

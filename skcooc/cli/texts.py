@@ -1,4 +1,4 @@
-"""Tables of counts with names, as all readers return them, and how texts become such tables."""
+"""Counts with names, as all readers return them, and counts of words in texts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True)
 class NamedCounts:
-    """Counts with the names of rows and columns, and the texts that they come from, if any."""
+    """Counts with the names of rows and columns, and their texts, if any."""
 
     X: sp.sparray  # (N, M): counts; CSR once they are validated
     row_names: Sequence[str]
@@ -164,7 +164,7 @@ def count_words(
     screen: Screen,
     examples: Sequence[str] = (),
 ) -> NamedCounts:
-    """Counts of the words of texts; InputError if there are no texts, or no words are left."""
+    """Counts of the words of texts; InputError if no texts or no words are left."""
     if not texts:
         raise InputError(f"{title}: no documents")
     n = len(texts)

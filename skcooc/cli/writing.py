@@ -1,4 +1,4 @@
-"""Write the results: checks of the paths before the work, and all files or none after it."""
+"""Write the results: check paths before the work, then write all files or none."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def paths_to_write(options: Arguments) -> list[Path]:
 
 
 def check_path(path: Path, options: Arguments) -> None:
-    """OSError if a file cannot be written here; InputError if it would change the input."""
+    """OSError if a file cannot be written; InputError if it would change the input."""
     if path.exists() and not path.is_file():
         raise OSError(EINVAL, "not a file that can be replaced", str(path))
     parent = next(folder for folder in path.absolute().parents if folder.exists())
@@ -92,7 +92,7 @@ def write(
     model: BaseEstimator,
     divisions: Sequence[SharesByDivision],
 ) -> list[str]:
-    """Write the model, its parameters and the comparison into a folder; the names of the files.
+    """Write model, parameters and comparison into a folder; returns names of files.
 
     ``components.csv`` has one line a column, P(y given z), ``embedding.csv`` one line a row, P(z
     given x); ``model.joblib`` includes the vectorizer of texts. Files with these names are
@@ -127,7 +127,7 @@ def _matrix_lines(
 
 
 def _share_lines(of: SharesByDivision) -> Iterator[tuple[str, ...]]:
-    """A header and a line for each group and topic; unknown ends of intervals are empty."""
+    """A header and a line for each group and topic; unknown intervals are empty."""
     yield of.division, "topic", "share", "low", "high"
     for g, label in enumerate(of.labels):
         for k, topic in enumerate(of.topics):

@@ -1,4 +1,4 @@
-"""The docstrings of NumPy, SciPy and scikit-learn, a labelled corpus that needs no download."""
+"""Docstrings of NumPy, SciPy and scikit-learn: a labelled corpus without download."""
 
 import gzip
 import importlib
@@ -190,7 +190,7 @@ def build() -> dict[str, list[str]]:
 
 
 def _objects() -> Iterator[tuple[str, str, object]]:
-    """Every public object once as (name, module, object), shortest names first, then methods."""
+    """(name, module, object) of public objects, shortest names first, then methods."""
     listed = [
         (f"{module.__name__}.{name}", module.__name__, obj)
         for package in PACKAGES
@@ -224,7 +224,7 @@ def _modules(name: str) -> Iterator[ModuleType]:
 
 
 def _members(module: ModuleType) -> Iterator[tuple[str, object]]:
-    """Public callables of a module: those it lists, or those it defines if it lists none."""
+    """Public callables of a module: those of its ``__all__``, or all that it defines."""
     namespace = vars(module)  # unlike getattr, without deprecated names
     listed = namespace.get("__all__")
     for name, obj in sorted(namespace.items()):

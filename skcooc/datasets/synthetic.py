@@ -143,7 +143,7 @@ def make_cooccurrences(
 
 
 class Planted(NamedTuple):
-    """Parameters that the counts are drawn from, for N rows, M columns and K components."""
+    """Parameters of the distribution of counts, for N rows, M columns, K components."""
 
     mixtures: Array  # (N, K) P(z_k | x_i); (N, V) for a tree
     components: Array  # (K, M) P(y_j | z_k); (V, M) for a tree
@@ -206,7 +206,7 @@ def _balanced_labels(
 def _draw(
     rng: np.random.Generator, mixtures: np.ndarray, components: np.ndarray, L: int
 ) -> sp.csr_array:
-    """Draw row totals, how often each row uses each component, then columns by inverse CDF."""
+    """Draw row totals, usage of components by rows, then columns by inverse CDF."""
     N, M = len(mixtures), components.shape[1]
     usage = rng.multinomial(rng.multinomial(L, np.full(N, 1 / N)), mixtures)
     index = np.int32 if max(N, M) < 2**31 else np.int64  # estimators of scikit-learn require int32

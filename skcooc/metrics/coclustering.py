@@ -1,4 +1,4 @@
-"""Quality of clusterings of rows and columns: known classes, information, likelihood."""
+"""Quality of clusterings and co-clusterings: known classes, information, likelihood."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_INFORMATION = 1e-12  # nats; rounding leaves less
 def coclustering_adjusted_rand(
     rows_true: ArrayLike, columns_true: ArrayLike, rows_pred: ArrayLike, columns_pred: ArrayLike
 ) -> float:
-    """Co-clustering adjusted Rand index, of two partitions of the N x M cells into blocks.
+    """Co-clustering adjusted Rand index of two partitions of N x M cells into blocks.
 
     The contingency table of the cells is the Kronecker product of those of the rows and of the
     columns, and its sum of squares is the product of theirs. So time and memory grow with N + M,
@@ -97,7 +97,7 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
 
 
 def mutual_information(X: TableLike) -> float:
-    """Mutual information I(x; y) of rows and columns, in nats, with P(x_i, y_j) = n_ij / L.
+    """Mutual information of rows and columns in nats, with P(x_i, y_j) = n_ij / L.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def _label_likelihood(members: CSR, a: float) -> float:
 
 
 def _dirichlet(counts: CSR, m: Array | int, a: float) -> Array:
-    """D of each row of counts, at most m of which are positive."""
+    """D of each row of counts over m cells."""
     total = np.asarray(counts.sum(axis=1))
     cells = counts.copy()
     cells.data = gammaln(cells.data + a) - gammaln(a)  # zero for zero counts

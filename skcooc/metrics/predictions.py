@@ -1,4 +1,4 @@
-"""Perplexity of predictions, the weights chosen on validation data, and words new to a row."""
+"""Perplexity of predictions, weights tuned on validation data, words new to a row."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def perplexity(
     background: ArrayLike | None = None,
     smoothing: float = 0.0,
 ) -> float:
-    """Perplexity exp(-mean log P(y given x)) of observations, P = mixtures @ components.
+    """Perplexity exp(-mean log P(y given x)), with P = mixtures @ components.
 
     For models of any library: LDA's document-topic and topic-word distributions, or NMF's factors
     divided by their sums.
@@ -202,7 +202,7 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
 
 
 def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Discounted:
-    """Absolute discounting of a table, backing off to a mean of predictors, fitted by EM.
+    """Absolute discounting with back-off to a mean of predictors, fitted by EM.
 
     Minimises perplexity in the discount and the weights of the mean jointly: the prediction is
     linear in their products, so there is one optimum. Estimate it on validation observations.

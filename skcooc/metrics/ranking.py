@@ -1,4 +1,4 @@
-"""Quality of rankings: relevant documents of queries, and recommended items of rows."""
+"""Quality of rankings: relevant documents of queries, recommended items of rows."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def _score(
 
 
 def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
-    """Relevance of the first k items, (n, k), and number of relevant items of rows, (n,)."""
+    """Relevance of the first k items, (n, k), and number of relevant items, (n,)."""
     relevant = check_observed(X.to_csr() if isinstance(X, Dyads) else X)
     columns = _first_k(_positions(_column_names(X), np.asarray(items)), relevant.shape, k)
     rows, width = np.arange(len(columns)), relevant.shape[1]

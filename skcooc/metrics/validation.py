@@ -1,4 +1,4 @@
-"""Checks of counts and labels, and the split into known and scored counts for scorers."""
+"""Checks of counts and labels, and split of rows into known and scored counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTHING_NEW = "X holds no observations to score: the known part has all their co
 
 
 def check_counts(X: TableLike) -> CSR:
-    """A copy of the counts in float64, without stored zeros; ValueError for invalid ones."""
+    """A copy of the counts in float64, without stored zeros."""
     X = sound(as_table(X))
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     X = sp.csr_array(X, copy=True)
@@ -71,7 +71,7 @@ def known_and_scored(
 
 
 def without_feature_names(estimator: Any) -> Any:
-    """A copy that does not check the names of columns, which have been compared already."""
+    """A copy that does not check names of columns, which have been checked already."""
     estimator = copy.copy(estimator)
     vars(estimator).pop("feature_names_in_", None)
     return estimator
