@@ -26,9 +26,9 @@ LONGEST_ERROR = 1000  # characters
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, by default with the arguments of the process.
 
-    Its exit code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be written
-    or memory is not enough, 130 if interrupted. Errors are one line on stderr. As in argparse,
-    SystemExit is raised for ``--help``, ``--version`` and wrong arguments.
+    Its exit code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be
+    written or memory is not enough, 130 if interrupted. Errors are one line on stderr. As in
+    argparse, SystemExit is raised for ``--help``, ``--version`` and wrong arguments.
     """
     options = parse(argv, models=list(MODELS))
     try:

@@ -107,7 +107,8 @@ class _Parser(argparse.ArgumentParser):
 def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
     """Parse arguments, by default those of the process.
 
-    ``models`` are the choices of ``--model``. SystemExit is raised with code 2 for wrong arguments, and 0 after ``--help`` and ``--version``.
+    ``models`` are the choices of ``--model``. SystemExit is raised with code 2 for wrong arguments,
+    and 0 after ``--help`` and ``--version``.
     """
     from skcooc import __version__  # skcooc is imported before its command line
 

@@ -1,4 +1,4 @@
-"""The report: perplexities, temperature, components, shares by group, nearest rows."""
+"""The report: perplexities, temperature, components, group shares, nearest rows."""
 
 from __future__ import annotations
 

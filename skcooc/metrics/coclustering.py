@@ -1,4 +1,4 @@
-"""Quality of clusterings and co-clusterings: known classes, information, likelihood."""
+"""Quality of (co-)clusterings: known classes, information, integrated likelihood."""
 
 from __future__ import annotations
 
