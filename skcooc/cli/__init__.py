@@ -53,8 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: Arguments) -> None:
     if options.nearest and is_clusterer(MODELS[options.model](2)):
         raise InputError(
-            f"--nearest needs mixtures of aspects, but --model {options.model} finds clusters: "
-            "choose --model aspect or product-space"
+            f"--nearest needs a topic model, but --model {options.model} finds clusters: "
+            "use --model aspect or product-space"
         )
     screen = Screen(options.progress)
     table = read(options, screen)

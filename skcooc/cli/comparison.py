@@ -80,7 +80,7 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> Compariso
     train, test = split_observations(table.X, options.test_size, options.seed)
     with screen.step("compiling"):
         compile_seconds = _warm_up(options)
-    with screen.step("no topics"):
+    with screen.step("topic-free baseline"):
         entries = [_no_topics(options, train, test)]
     *plain, (label, asked) = _variants(options)
     for name, model in plain:
@@ -103,7 +103,7 @@ def refit(table: NamedCounts, chosen: BaseEstimator, screen: Screen) -> BaseEsti
 
     The model is returned without callbacks, ready to be saved.
     """
-    screen.announce(f"all observations, beta = {chosen.beta_:.3g}")
+    screen.announce(f"final fit to all data, beta = {chosen.beta_:.3g}")
     found = {"beta": chosen.beta_, "smoothing": chosen.smoothing_}
     if hasattr(chosen, "component_prior_"):
         found["component_prior"] = chosen.component_prior_
@@ -122,12 +122,12 @@ def _variants(options: Arguments) -> list[tuple[str, BaseEstimator]]:
         random_state=options.seed,
     )
     if options.beta == "auto":
-        label = "EM, beta chosen by itself"
+        label = "EM, beta tuned on validation data"
     else:
-        label = f"EM at beta = {options.beta:g}, as asked"
+        label = f"EM at beta = {options.beta:g} (--beta)"
     return [
-        ("EM at beta = 1, to the end", model(beta=1.0)),
-        ("EM at beta = 1, stopped early", model(beta=1.0, early_stopping=True)),
+        ("EM at beta = 1, until convergence", model(beta=1.0)),
+        ("EM at beta = 1, early stopping", model(beta=1.0, early_stopping=True)),
         (label, model(beta=options.beta)),
     ]
 
@@ -138,14 +138,16 @@ def _no_topics(options: Arguments, train: CSR, test: CSR) -> Entry:
     seconds, _ = _timed_fit(memory, train)
     same_for_all = np.ones((test.shape[0], 1))
     alone = metrics.perplexity(test, same_for_all, [metrics.unigram(train)])
-    return Entry("no topics: unigram, add-one", alone, memory.perplexity(Dyads(test)), seconds)
+    return Entry("topic-free baseline: unigram", alone, memory.perplexity(Dyads(test)), seconds)
 
 
 def _fit_entry(label: str, model: BaseEstimator, train: CSR, test: CSR) -> Entry:
     seconds, notes = _timed_fit(model, train)
     perplexities = [record.validation_perplexity for record in model.history_]
     if model.early_stopping and perplexities[-1] <= min(perplexities):
-        notes += ("not stopped: the validation perplexity fell until EM ended",)
+        notes += (
+            "early stopping had no effect: validation perplexity fell until the last iteration",
+        )
     return _entry(label, model, test, None, seconds, notes)
 
 

@@ -63,7 +63,7 @@ def read(options: Arguments, screen: Screen = SILENT) -> NamedCounts:
     if options.data is not None:
         return texts.validate(_read_path(options.data, options, screen))
     if option := first_given(options, *FIELDS, *NAMES):
-        raise InputError(f"{option} needs DATA, a file")
+        raise InputError(f"{option} needs DATA")
     return texts.validate(texts.read_docstrings(options, screen))
 
 
@@ -76,14 +76,14 @@ def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     read_records = None if is_folder else _record_reader(path)
     format = next((f for f in MATRICES if not is_folder and name.endswith(f.suffixes)), None)
     if format is None and (option := first_given(options, *NAMES)):
-        raise InputError(f"{path}: {option} is of matrices, .npz or .mtx")
+        raise InputError(f"{path}: {option} applies to matrices only (.npz, .mtx)")
     if read_records is None and (option := first_given(options, *FIELDS)):
         raise InputError(
-            f"{path}: {option} is the name of a column of a .csv, .tsv, .jsonl, .json or .parquet "
-            "file"
+            f"{path}: {option} applies to files with named columns only (.csv, .tsv, "
+            ".jsonl, .json, .parquet)"
         )
     if format is not None and (option := first_given(options, *LIMITS)):
-        raise InputError(f"{path}: {option} is of texts")
+        raise InputError(f"{path}: {option} applies to texts only")
     if read_records is not None:
         with screen.step(f"reading {path}"):
             records = read_records(path)
@@ -125,8 +125,8 @@ def _read_matrix(path: Path, format: MatrixFormat, options: Arguments) -> NamedC
         raise InputError(f"{path}: an array of {X.ndim} dimensions, not a matrix")
     if max(X.shape) > MAX_NAMES:
         raise InputError(
-            f"{path}: a matrix of {X.shape[0]} x {X.shape[1]}, but {MAX_NAMES} rows or columns are "
-            "the most that can be named: leave out those without counts"
+            f"{path}: a matrix of {X.shape[0]} x {X.shape[1]}, but at most {MAX_NAMES} rows or "
+            "columns can be named: remove those without counts"
         )
     row_names = _read_names(options.row_names, X.shape[0], "row")
     column_names = _read_names(options.column_names, X.shape[1], "column")
@@ -155,7 +155,7 @@ class Records:
         """Position of a field; InputError if there is none."""
         if name not in self.names:
             raise InputError(
-                f"{self.path}: no column {name!r}; the header is {', '.join(self.names)}"
+                f"{self.path}: no column {name!r}; the columns are {', '.join(self.names)}"
             )
         return self.names.index(name)
 
@@ -197,14 +197,15 @@ def _read_csv(path: Path) -> Records:
     except csv.Error as error:
         raise InputError(f"{path}, line {lines.line_num}: {error}") from error
     if not names:
-        raise InputError(f"{path}: a header line with the names of columns is needed")
+        raise InputError(f"{path}: the first line must be a header with the names of columns")
     if len(names) == 1 and any(separator in names[0] for separator in SEPARATORS):
-        raise InputError(f"{path}: one column, {names[0]!r}, whose name is more than one")
+        raise InputError(
+            f"{path}: one column, {names[0]!r}, with a separator in its name: is the suffix right?"
+        )
     for number, fields in numbered:
         if len(fields) != len(names):
             raise InputError(
-                f"{path}, line {number}: number of fields is {len(fields)}, in the header "
-                f"{len(names)}"
+                f"{path}, line {number}: {len(fields)} fields, but the header has {len(names)}"
             )
     return _make_records(path, names, numbered, "line")
 
@@ -221,7 +222,7 @@ def _read_json_lines(path: Path) -> Records:
 def _read_json_array(path: Path) -> Records:
     array = _parse_json(texts.read_text(path), str(path))
     if not isinstance(array, list):
-        raise InputError(f"{path}: no array of objects; with one on each line it is a .jsonl")
+        raise InputError(f"{path}: not an array of objects; with one object a line, name it .jsonl")
     return _records_of_objects(path, enumerate(array, 1), "object")
 
 
@@ -229,7 +230,7 @@ def _parse_json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        more = "; with an object on each line it is a .jsonl" * (error.msg == "Extra data")
+        more = "; with one object a line, name it .jsonl" * (error.msg == "Extra data")
         raise InputError(f"{where}: not JSON ({error.msg}){more}") from error
     except (ValueError, RecursionError) as error:  # too many digits, or too deep
         raise InputError(f"{where}: not JSON ({error})") from error
@@ -239,7 +240,7 @@ def _records_of_objects(path: Path, objects: Iterable[tuple[int, Any]], unit: st
     numbered = list(objects)
     for number, record in numbered:
         if not isinstance(record, dict):
-            raise InputError(f"{path}, {unit} {number}: no object with named values")
+            raise InputError(f"{path}, {unit} {number}: not an object with named values")
     names = list(dict.fromkeys(chain.from_iterable(record for _, record in numbered)))
     values = ((number, [_string(r.get(name)) for name in names]) for number, r in numbered)
     return _make_records(path, names, values, unit)
@@ -279,7 +280,7 @@ def _make_records(
 ) -> Records:
     pairs = list(numbered)
     if len(set(names)) < len(names):
-        raise InputError(f"{path}: a name is there twice in the header {', '.join(names)}")
+        raise InputError(f"{path}: a name occurs twice in the header {', '.join(names)}")
     if not pairs:
         raise InputError(f"{path}: no records")
     if not names:
@@ -294,7 +295,7 @@ def _count_records(records: Records, options: Arguments, screen: Screen) -> Name
     if text is None:
         return _count_pairs(records, options)
     if option := first_given(options, "column", "count"):
-        raise InputError(f"{records.path}: {option} is of pairs, and does not go with --text")
+        raise InputError(f"{records.path}: {option} applies to pairs only, not to --text")
     values = records.field(text)
     if row := options.row or _title_field(records, text):
         names = records.field(row)
@@ -358,8 +359,8 @@ def _parse_times(records: Records, name: str) -> Array:
             times.append(parse(value.strip()))
         except (ValueError, OverflowError) as error:
             raise InputError(
-                f"{records.path}, {place}: {value!r} of {name!r} is no time: it takes numbers up "
-                f"to {MAX_TIME:.0e}, or dates such as 2024-05-31"
+                f"{records.path}, {place}: {value!r} of {name!r} is not a time: use numbers "
+                f"up to {MAX_TIME:.0e}, or dates such as 2024-05-31"
             ) from error
     return np.array(times)
 
@@ -393,11 +394,11 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
     """Counts of pairs; records of the same pair are added up."""
     path, names = records.path, records.names
     if option := first_given(options, "group", "time", "min_df", "max_df"):
-        raise InputError(f"{path}: {option} is of texts, and needs --text")
+        raise InputError(f"{path}: {option} applies to texts only; name their column with --text")
     if len(names) < 2:
         raise InputError(
-            f"{path}: one column, {names[0]!r}, where pairs need two; is it one of "
-            "texts, give --text"
+            f"{path}: one column, {names[0]!r}, but pairs need two; if it holds "
+            "texts, name it with --text"
         )
     row, column = options.row or names[0], options.column or names[1]
     rows, columns = records.field(row), records.field(column)
@@ -409,8 +410,8 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
         for name, values in ((row, rows), (column, columns)):
             if 2 < len(values) == len(set(values)):
                 raise InputError(
-                    f"{path}: each {name!r} is there once, so that nothing occurs together "
-                    "with it twice: name a column of texts with --text, or those of pairs with "
+                    f"{path}: each value of {name!r} occurs only once, but models need "
+                    "repeated values: name a column of texts with --text, or those of pairs with "
                     "--row and --column"
                 )
     (row_names, i), (column_names, j) = _names_and_positions(rows), _names_and_positions(columns)
@@ -435,7 +436,7 @@ def _parse_counts(records: Records, name: str) -> list[float]:
             count = math.nan
         if not 0 <= count < math.inf:
             raise InputError(
-                f"{records.path}, {place}: {value!r} is not a count: it takes a number from 0 on, "
+                f"{records.path}, {place}: {value!r} is not a count: use numbers >= 0, "
                 "such as 3 or 0.5"
             )
         counts.append(count)

@@ -37,7 +37,7 @@ N_DROPPED = 10  # words
 N_RESAMPLES, LEVEL = 200, 0.95  # of intervals, as in the page
 N_GROUPS = 12  # printed, the largest
 N_TOPICS = 3  # printed of each group
-HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with memory", "seconds")
+HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with cache", "seconds")
 
 
 class SharesByDivision(NamedTuple):
@@ -102,15 +102,16 @@ def has_tree(model: FactorModel) -> TypeGuard[TreeModel]:
 
 
 def _noun(model: FactorModel) -> str:
-    return "clusters" if is_clusterer(model) else "aspects"
+    return "clusters" if is_clusterer(model) else "topics"
 
 
 def _data(table: NamedCounts, options: Arguments) -> Iterator[str]:
     (n, m), (rows, columns) = table.X.shape, table.kinds
+    unit = "co-occurrences" if table.texts is None else "tokens"
     yield from textwrap.wrap(table.title, WIDTH)
     yield (
-        f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} observations; "
-        f"{options.test_size:.0%} of them held out"
+        f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} {unit}; {options.test_size:.0%} of "
+        "them held out for testing"
     )
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
@@ -123,7 +124,7 @@ def _dropped(words: Dropped) -> Iterator[str]:
     more = ", ..." if len(words.frequent) > N_DROPPED else ""
     listed = f" ({frequent}{more})" if words.frequent else ""
     yield from textwrap.wrap(
-        f"words left out, beside stop words: {len(words.frequent):,} in more documents than "
+        f"words dropped, in addition to stop words: {len(words.frequent):,} in more documents than "
         f"--max-df {words.max_df}{listed}, and {words.n_rare:,} in fewer than --min-df "
         f"{words.min_df}",
         WIDTH,
@@ -132,7 +133,7 @@ def _dropped(words: Dropped) -> Iterator[str]:
 
 def _perplexities(comparison: Comparison, options: Arguments) -> Iterator[str]:
     kind = _noun(comparison.chosen)
-    yield f"Perplexity of the observations held out, {options.components} {kind}"
+    yield f"Test perplexity, {options.components} {kind}"
     yield ""
     lines = [HEADINGS, *(_cells(entry) for entry in comparison.entries)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -141,15 +142,15 @@ def _perplexities(comparison: Comparison, options: Arguments) -> Iterator[str]:
         aligned = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
         yield "  " + "  ".join([label.ljust(widths[0]), *aligned])
     yield ""
-    yield "  smoothing: weight of the unigram in what is scored, estimated where fit holds out"
-    yield "    observations and .001 elsewhere; LDA needs none"
-    yield f"  with memory: what a row has is expected of it again, whatever its {kind} say; the"
-    yield f"    first line, without {kind}, is the one to beat"
+    yield "  smoothing: weight of the unigram in the predictions, tuned on validation data if fit"
+    yield "    holds some out, else 0.001; LDA needs none"
+    yield f"  with cache: the {kind} and a within-document cache (skcooc.RowMemory), because words"
+    yield "    tend to repeat; the first line is the topic-free baseline to beat"
     yield (
-        f"  seconds: of fit, after {comparison.compile_seconds:.1f} s of compiling and of starting "
-        "workers; for the memory, LDA"
+        f"  seconds: time of fit, after {comparison.compile_seconds:.1f} s of compiling and "
+        "starting workers; for the cache,"
     )
-    yield "    and a model with a given beta are fitted twice, and the seconds are of both"
+    yield "    LDA and a model with a given beta are fitted twice, and both fits are counted"
     for note in dict.fromkeys(note for entry in comparison.entries for note in entry.notes):
         labels = "; ".join(entry.label for entry in comparison.entries if note in entry.notes)
         yield from textwrap.wrap(
@@ -173,10 +174,10 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
     if not trials:
         return
     beta = f"{chosen.beta_:.3f}"
-    yield f"Temperature chosen: beta = {beta}, on training observations that fit held out"
+    yield f"Tuned inverse temperature: beta = {beta}, on validation data"
     first = trials[0]
     if first.n_components is not None:
-        yield f"by short fits of {first.n_components} components"
+        yield f"by short fits with {first.n_components} components"
     same_stage = [trial for trial in trials if trial.stage == first.stage]
     with_prior = [trial for trial in trials if trial.prior]
     for name, form, tried in (("beta", "9.3f", same_stage), ("prior", "9.2g", with_prior)):
@@ -191,10 +192,7 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
 def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
     has_members = hasattr(model, "column_labels_")
     listed = "commonest members" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
-    yield (
-        f"{_noun(model).capitalize()}, most frequent first, fitted to all observations: share, "
-        f"{listed}"
-    )
+    yield (f"{_noun(model).capitalize()}, most frequent first, fitted to all data: share, {listed}")
     yield ""
     if has_members:
         yield from _members(table, model, options.top)
@@ -214,7 +212,7 @@ def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
     for at, kind in enumerate(table.kinds):
         goes_with = partners(model.joint_ if at == 0 else model.joint_.T)
         yield from ([""] if at else [])
-        yield f"  {kind}; in brackets the clusters of {table.kinds[1 - at]} they go with"
+        yield f"  {kind}; in brackets the most associated clusters of {table.kinds[1 - at]}"
         for c in np.argsort(-sides[at].weights).tolist():
             words = " ".join(names[at][sides[at].members[c][:n]])
             found = ", ".join(map(str, goes_with[c][0][:2].tolist()))
@@ -225,7 +223,7 @@ def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
 def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[str]:
     """The tree of clusters, with as many words as fit into the width, at least one."""
     yield (
-        f"Tree of clusters, fitted to all observations: {ORDERS[options.order]} {table.kinds[1]} "
+        f"Tree of clusters, fitted to all data: {ORDERS[options.order]} {table.kinds[1]} "
         "of each node, share"
     )
     yield ""
@@ -238,7 +236,7 @@ def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[
 
 
 def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Iterator[str]:
-    yield f"Nearest {table.kinds[0]} by their aspects (Hellinger distance)"
+    yield f"Nearest {table.kinds[0]} by their topics (Hellinger distance)"
     known = np.flatnonzero(table.X.sum(axis=1) > 0)  # the others are all alike: the prior
     n_neighbors = min(N_NEIGHBORS, len(known) - 1)
     distances, neighbors = nearest_rows(
@@ -274,8 +272,8 @@ def _shares_by_division(of: SharesByDivision, noun: str, rows: str) -> Iterator[
     """The largest topics of the largest groups, in the order of the groups."""
     n_topics = min(N_TOPICS, len(of.topics))
     yield (
-        f"Shares by {of.division}: the {n_topics} largest {noun}, of the observations of its "
-        f"{rows}, with {LEVEL:.0%} intervals"
+        f"Shares by {of.division}: the {n_topics} largest {noun}, in percent of the tokens, with "
+        f"{LEVEL:.0%} intervals"
     )
     for g in sorted(np.argsort(-np.array(of.sizes), kind="stable")[:N_GROUPS].tolist()):
         yield ""
@@ -286,4 +284,4 @@ def _shares_by_division(of: SharesByDivision, noun: str, rows: str) -> Iterator[
             yield f"    {share:5.1f} %  {interval:13}  {of.topics[k]}"
     if len(of.labels) > N_GROUPS:
         yield ""
-        yield f"  and {len(of.labels) - N_GROUPS} smaller ones: --output writes all of them"
+        yield f"  and {len(of.labels) - N_GROUPS} smaller groups, written with --output"

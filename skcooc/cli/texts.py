@@ -65,10 +65,10 @@ class NamedCounts:
     def position(self, name: str) -> int:
         """Position of a row; InputError if there is none, or it has no observations."""
         if name not in self.row_names:
-            raise InputError(f"{self.title}: there is no row {name!r}")
+            raise InputError(f"{self.title}: no row is named {name!r}")
         i = list(self.row_names).index(name)
         if not self.X[[i]].sum():
-            raise InputError(f"{self.title}: the row {name!r} has no observations")
+            raise InputError(f"{self.title}: row {name!r} has no counts")
         return i
 
 
@@ -83,30 +83,32 @@ def validate(table: NamedCounts) -> NamedCounts:
         raise InputError(f"{table.title}: counts are complex numbers")
     X = sp.csr_array(table.X, dtype=np.float64)
     if not np.isfinite(X.data).all():
-        raise InputError(f"{table.title}: counts are not all finite")
+        raise InputError(f"{table.title}: infinite or missing counts; counts must be finite")
     X.sum_duplicates()
     X.eliminate_zeros()
     if (X.data < 0).any():
-        raise InputError(f"{table.title}: counts are negative, such as {X.data.min():g}")
+        raise InputError(
+            f"{table.title}: negative counts, such as {X.data.min():g}; counts must be >= 0"
+        )
     n, m = (np.unique(positions).size for positions in X.nonzero())
     if min(n, m) < 2:
         raise InputError(
-            f"{table.title}: {n} {table.kinds[0]} and {m} {table.kinds[1]} with observations; "
-            "at least two of both are needed"
+            f"{table.title}: need at least 2 {table.kinds[0]} and 2 {table.kinds[1]} with counts; "
+            f"found {n} and {m}"
         )
     with np.errstate(over="ignore"):  # infinitely many are too many
         n_observations = np.ceil(X.data).sum()
     if not MIN_OBSERVATIONS <= n_observations <= MAX_OBSERVATIONS:
         raise InputError(
-            f"{table.title}: {n_observations:.10g} observations; "
-            f"it takes from {MIN_OBSERVATIONS} to {MAX_OBSERVATIONS} to hold out a part of them"
+            f"{table.title}: counts sum to {n_observations:.10g}; need "
+            f"{MIN_OBSERVATIONS} to {MAX_OBSERVATIONS}, to hold out a part of them"
         )
     is_observed = X.sum(axis=1) > 0
     for option, labels in (("--group", table.groups), ("--time", table.times)):
         if labels is not None:
             known = [label is not None and label == label for label in labels]  # no NaN, no NaT
             if not (is_observed & known).any():
-                raise InputError(f"{table.title}: no text with words has a value of {option}")
+                raise InputError(f"{table.title}: no text with words has a value for {option}")
     return replace(table, X=X)
 
 
@@ -146,13 +148,13 @@ def read_text(path: Path) -> str:
             data = gzip.decompress(data)
         text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig").read()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: not a file of gzip") from error
+        raise InputError(f"{path}: not a gzip file") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a text in UTF-8 (byte {error.start})") from error
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     if "\0" in text:
-        raise InputError(f"{path}: not a text, it holds null characters")
+        raise InputError(f"{path}: not a text file: it has null characters")
     return text
 
 
@@ -179,7 +181,7 @@ def count_words(
         X, words, dropped = _fit_vectorizer(vectorizer, texts, screen)
     except ValueError as error:
         raise InputError(
-            f"{title}: no words are left (documents: {n}) with "
+            f"{title}: no words are left in {n} documents with "
             f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
         ) from error
     kinds = "documents", "words"

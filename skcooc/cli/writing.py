@@ -48,7 +48,7 @@ def paths_to_write(options: Arguments) -> list[Path]:
 def check_path(path: Path, options: Arguments) -> None:
     """OSError if a file cannot be written; InputError if it would change the input."""
     if path.exists() and not path.is_file():
-        raise OSError(EINVAL, "not a file that can be replaced", str(path))
+        raise OSError(EINVAL, "not a regular file, which could be replaced", str(path))
     parent = next(folder for folder in path.absolute().parents if folder.exists())
     if not parent.is_dir():
         raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(parent))
@@ -58,10 +58,12 @@ def check_path(path: Path, options: Arguments) -> None:
         if source is None:
             continue
         if path.resolve() == source.resolve():
-            raise InputError(f"{path}: it is read, and would be written over")
+            raise InputError(
+                f"{path}: an input file, which would be overwritten: choose another path"
+            )
         if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
             raise InputError(
-                f"{path}: in {source}, where it would be one of the texts the next time"
+                f"{path}: in {source}, whose files are all read as texts: choose another folder"
             )
 
 

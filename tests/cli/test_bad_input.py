@@ -32,7 +32,7 @@ def test_wrong_arguments(capsys):
 
 def test_clusters_have_no_nearest_rows(error, npz):
     message = error(npz, "--model", "asymmetric", "--nearest", "1")
-    assert "--nearest needs mixtures of aspects" in message
+    assert "--nearest needs a topic model" in message
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "bsr"])

@@ -97,15 +97,15 @@ def test_the_page_compares_groups_and_times(run, articles, tmp_path):
 def test_unusable_columns_are_reported(error, articles, texts, tmp_path):
     path = written(tmp_path / "a.csv", HEADER, articles)
     for arguments, message in (
-        (["--text", "body"], "no column 'body'; the header is id, text, category, date"),
+        (["--text", "body"], "no column 'body'; the columns are id, text, category, date"),
         (["--group", "desk"], "no column 'desk'"),
-        (["--time", "category"], "line 2: 'home' of 'category' is no time"),
-        (["--row", "id", "--column", "category", "--group", "date"], "--group is of texts"),
+        (["--time", "category"], "line 2: 'home' of 'category' is not a time"),
+        (["--row", "id", "--column", "category", "--group", "date"], "--group applies to texts"),
         (["--row", "id", "--column", "id"], "both 'id'"),
     ):
         assert message in error(path, *arguments)
     for option in ("row", "column", "count", "text", "group", "time"):
-        assert f"--{option} is the name of a column" in error(texts, f"--{option}", "x")
+        assert f"--{option} applies to files with named columns" in error(texts, f"--{option}", "x")
 
 
 def test_ambiguous_columns_need_options(error, articles, documents, tmp_path):
@@ -114,7 +114,7 @@ def test_ambiguous_columns_need_options(error, articles, documents, tmp_path):
     assert "'text' and 'summary' both look like texts: name one of them with --text" in message
     once = [(i, f"thing {i}") for i in range(200)]
     message = error(written(tmp_path / "b.csv", ("id", "title"), once))
-    assert "each 'id' is there once" in message
+    assert "each value of 'id' occurs only once" in message
     assert "--text" in message
     path = written(tmp_path / "c.csv", ("id", "title"), once)
     assert read(options(path, "--row", "id", "--column", "title")).X.shape == (200, 200)

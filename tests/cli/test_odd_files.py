@@ -125,5 +125,5 @@ def test_as_a_program(place):
     done = subprocess.run(program, input=b"a\0b\n", capture_output=True, timeout=900)
     assert done.returncode == 2
     assert done.stdout == b""
-    assert done.stderr == b"skcooc: error: /dev/stdin: not a text, it holds null characters\n"
+    assert done.stderr == b"skcooc: error: /dev/stdin: not a text file: it has null characters\n"
     assert contents(place / "cwd") == {}

@@ -30,8 +30,9 @@ def shown(monkeypatch, capsys):
 
 
 STEPS = (
-    "counting words", "compiling", "no topics", "EM at beta = 1, to the end", "EM at beta = 0.9",
-    "LDA of scikit-learn", "all observations, beta = 0.9", "report", "writing", "page",
+    "counting words", "compiling", "topic-free baseline", "EM at beta = 1, until convergence",
+    "EM at beta = 0.9", "LDA of scikit-learn", "final fit to all data, beta = 0.9", "report",
+    "writing", "page",
 )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ READ_TEXTS, READ_PAIRS = "30 documents, 15 words", "8 values of user, 5 values o
 READ_COUNTS = "4 values of x, 3 values of y"
 NAMED, GROUP, TIME = ("--text", "text"), ("--group", "more"), ("--time", "more")
 ALL = *NAMED, "--max-df", "1.0"
-UTF8 = "not a text in UTF-8"
+UTF8 = "not UTF-8 text"
 
 
 def table(records: Sequence[Sequence[str]], separator: str = ",", end: str = "\n") -> bytes:
