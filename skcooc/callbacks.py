@@ -101,7 +101,6 @@ class Checkpoint:
         return f"Checkpoint({str(self.path)!r}, every={self.every})"
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Check the path, and remove the partial file of a killed process."""
         path, self._calls = Path(self.path), 0
         if not path.parent.is_dir():
             raise FileNotFoundError(
@@ -111,16 +110,13 @@ class Checkpoint:
             raise IsADirectoryError(f"The checkpoint {path} is a folder: give the path of a file.")
         _partial(path).unlink(missing_ok=True)
 
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Do nothing."""
+    def teardown(self, estimator: Any, context: Any) -> None: ...
 
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Do nothing."""
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
 
     def on_fit_task_end(
         self, estimator: Any, context: Any, *, fitted_estimator: Any = None
     ) -> None:
-        """Write a checkpoint if one is due; only iterations pass a fitted estimator."""
         if fitted_estimator is not None and self._is_due(context.task_name == PASS):
             write_checkpoint(self.path, fitted_estimator)
 
@@ -155,7 +151,12 @@ def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
     partial = _partial(path)
     with WRITING:
         try:
-            _write(partial, estimator)
+            with open(partial, "w+b") as file:
+                file.write(MAGIC + __version__.encode() + b"\n")
+                pickle.dump(estimator, file, protocol=pickle.HIGHEST_PROTOCOL)
+                file.write(_digest(file, file.tell()))
+                file.flush()
+                os.fsync(file.fileno())  # on disk before it replaces the old file
             os.replace(partial, path)
         finally:
             partial.unlink(missing_ok=True)
@@ -164,15 +165,6 @@ def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
 def _partial(path: Path) -> Path:
     """The file that is written before it replaces the checkpoint."""
     return path.with_name(f".{path.name}.skcooc-partial")
-
-
-def _write(path: Path, estimator: Any) -> None:
-    with open(path, "w+b") as file:
-        file.write(MAGIC + __version__.encode() + b"\n")
-        pickle.dump(estimator, file, protocol=pickle.HIGHEST_PROTOCOL)
-        file.write(_digest(file, file.tell()))
-        file.flush()
-        os.fsync(file.fileno())  # on disk before it replaces the old file
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Any:
@@ -197,7 +189,9 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
     with open(path, "rb") as file:
         line = file.readline(100)
         if not line.startswith(MAGIC):
-            raise ValueError(f"{path} is not a checkpoint, but {_kind(line)}.")
+            kinds = (kind for start, kind in KINDS.items() if line.startswith(start))
+            other = f"a file that begins with {line[:20]!r}" if line else "an empty file"
+            raise ValueError(f"{path} is not a checkpoint, but {next(kinds, other)}.")
         start, end = len(line), os.fstat(file.fileno()).st_size - DIGEST
         if end < start or _digest(file, end) != file.read():
             raise ValueError(
@@ -206,16 +200,13 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
         file.seek(start)
         version = line[len(MAGIC) :].decode().strip()
         check_version(version, str(path))
-        return _unpickled(file, version, path)
-
-
-def _unpickled(file: BinaryIO, version: str, path: object) -> Any:
-    try:
-        return pickle.load(file)
-    except (AttributeError, ImportError) as error:
-        raise ValueError(
-            f"{path} was written by skcooc {version}, and cannot be read by {__version__}: {error}."
-        ) from error
+        try:
+            return pickle.load(file)
+        except (AttributeError, ImportError) as error:
+            raise ValueError(
+                f"{path} was written by skcooc {version}, and cannot be read by {__version__}: "
+                f"{error}."
+            ) from error
 
 
 def _digest(file: BinaryIO, end: int) -> bytes:
@@ -225,9 +216,3 @@ def _digest(file: BinaryIO, end: int) -> bytes:
     while file.tell() < end:
         digest.update(file.read(min(CHUNK, end - file.tell())))
     return digest.digest()
-
-
-def _kind(line: bytes) -> str:
-    """Description of a file by its first bytes."""
-    known = (kind for start, kind in KINDS.items() if line.startswith(start))
-    return next(known, f"a file that begins with {line[:20]!r}" if line else "an empty file")

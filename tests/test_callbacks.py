@@ -1,4 +1,4 @@
-"""Checkpoints: an interrupted fit resumes, and ends like an uninterrupted one."""
+"""Callbacks see and stop fits; checkpoints let interrupted fits resume with the same result."""
 
 import os
 import pickle
@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import NotFittedError
 
 from skcooc import (
@@ -16,6 +17,7 @@ from skcooc import (
     AsymmetricClustering,
     AveragedModels,
     ClusterAbstraction,
+    Dyads,
     RowBlocks,
     SymmetricClustering,
 )
@@ -23,7 +25,7 @@ from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
 from skcooc.em import OverRelaxation, Run
 from skcooc.image import grid_coarsening
 from tests.cases import ESTIMATORS, FORMS
-from tests.tables import planted
+from tests.contract import X, every_class, every_form, fitted, quick
 from tests.watching import Watcher
 
 pytestmark = [
@@ -31,7 +33,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
 ]
 
-X = planted(n_observations=4000).X.astype(float)
 SHORT = {"max_iter": 9, "tol": 1e-6, "random_state": 0}
 COARSENING = grid_coarsening((10, 8), 2)
 REPEATED = {repr(estimator) for estimator in FORMS}
@@ -311,3 +312,72 @@ def test_parallel_writes_do_not_collide(tmp_path):
         list(pool.map(lambda _: write_checkpoint(path, model), range(12)))
     assert_same(read_checkpoint(path), model)
     assert os.listdir(tmp_path) == ["model"]
+
+
+class Stop(Watcher):
+    """Stops after a number of iterations."""
+
+    def __init__(self, after):
+        self.after, self.seen = after, 0
+
+    def on_fit_task_end(self, estimator, context):
+        self.seen += context.task_name == "iteration"
+        return self.seen >= self.after
+
+
+class Interrupt(Stop):
+    """Interrupts after a number of iterations, as a user would."""
+
+    def on_fit_task_end(self, estimator, context):
+        if super().on_fit_task_end(estimator, context):
+            raise KeyboardInterrupt
+
+
+class Watch(Stop):
+    """Uses the estimator as if the fit had ended."""
+
+    def __init__(self):
+        self.scores = []
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        if fitted_estimator is not None:
+            self.scores.append(fitted_estimator.score(Dyads(X)))
+            assert fitted_estimator.transform(X).shape == fitted_estimator.embedding_.shape
+
+
+@every_form
+def test_callbacks_stop_fits_and_see_fitted_estimators(estimator):
+    model = quick(estimator, n_init=1, tol=0).set_callbacks(Stop(after=2)).fit(X)
+    assert model.n_iter_ == 2
+    assert not model.converged_
+    np.testing.assert_allclose(model.transform(X).sum(axis=1), 1)
+    watch = Watch()
+    model = quick(estimator, max_iter=8).set_callbacks(watch).fit(X)
+    assert len(watch.scores) >= model.n_iter_
+    assert watch.scores[-1] > watch.scores[0] - 0.02  # a start may be good already
+
+
+@every_class
+def test_progress_bar_and_monitor_run(estimator, capsys):
+    model = quick(estimator)
+    model.set_callbacks(ProgressBar()).fit(X)
+    assert type(model).__name__ in "".join(capsys.readouterr())  # the command line redirects rich
+    monitor = ScoringMonitor(scoring=lambda model, X, y=None: model.score(X))
+    model.set_callbacks(monitor).fit(X)
+
+
+@every_form
+def test_interrupted_fits_leave_no_trace(estimator):
+    model = quick(estimator).set_callbacks(Interrupt(after=2))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert not hasattr(model, "components_")
+    assert not hasattr(model, "n_features_in_")
+    done = fitted(estimator)
+    before = dict(vars(done))
+    done.set_callbacks(Interrupt(after=2))
+    with pytest.raises(KeyboardInterrupt):
+        done.fit(X[:, :10])
+    after = {name: value for name, value in vars(done).items() if name != "_skl_callbacks"}
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)

@@ -78,19 +78,36 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> Compariso
     validation observations, which ``fit`` holds out of the training observations.
     """
     train, test = split_observations(table.X, options.test_size, options.seed)
+    common = {"max_iter": options.max_iter, "n_jobs": options.jobs, "random_state": options.seed}
+    make = partial(MODELS[options.model], options.components, **common)
     with screen.step("compiling"):
         compile_seconds = _warm_up(options)
     with screen.step("topic-free baseline"):
-        entries = [_no_topics(options, train, test)]
-    *plain, (label, asked) = _variants(options)
-    for name, model in plain:
-        screen.announce(name)
-        entries.append(_fit_entry(name, screen.watch(model), train, test))
+        memory = RowMemory(random_state=options.seed)
+        seconds, _ = _timed_fit(memory, train)
+        same_for_all = np.ones((test.shape[0], 1))
+        alone = metrics.perplexity(test, same_for_all, [metrics.unigram(train)])
+        with_memory = memory.perplexity(Dyads(test))
+        entries = [Entry("topic-free baseline: unigram", alone, with_memory, seconds)]
+    for label, model in (
+        ("EM at beta = 1, until convergence", make(beta=1.0)),
+        ("EM at beta = 1, early stopping", make(beta=1.0, early_stopping=True)),
+    ):
+        screen.announce(label)
+        seconds, notes = _timed_fit(screen.watch(model), train)
+        perplexities = [record.validation_perplexity for record in model.history_]
+        if model.early_stopping and perplexities[-1] <= min(perplexities):
+            notes += ("early stopping had no effect: validation perplexity fell to the end",)
+        entries.append(_entry(label, model, test, None, seconds, notes))
+    if options.beta == "auto":
+        label = "EM, beta tuned on validation data"
+    else:
+        label = f"EM at beta = {options.beta:g} (--beta)"
     screen.announce(label)
-    memory = RowMemory(screen.watch(asked), random_state=options.seed)
+    memory = RowMemory(screen.watch(make(beta=options.beta)), random_state=options.seed)
     seconds, notes = _timed_fit(memory, train)
-    chosen, remembered = memory.estimator_, memory.perplexity(Dyads(test))
-    entries.append(_entry(label, chosen, test, remembered, seconds, notes))
+    chosen, with_memory = memory.estimator_, memory.perplexity(Dyads(test))
+    entries.append(_entry(label, chosen, test, with_memory, seconds, notes))
     if not options.skip_lda:
         label = "LDA of scikit-learn, defaults"
         with screen.step(label):
@@ -110,45 +127,6 @@ def refit(table: NamedCounts, chosen: BaseEstimator, screen: Screen) -> BaseEsti
     model = clone(chosen).set_params(**found)
     _timed_fit(screen.watch(model), table.X)
     return model.set_callbacks()
-
-
-def _variants(options: Arguments) -> list[tuple[str, BaseEstimator]]:
-    """The estimators compared; the user asked for the last one."""
-    model = partial(
-        MODELS[options.model],
-        options.components,
-        max_iter=options.max_iter,
-        n_jobs=options.jobs,
-        random_state=options.seed,
-    )
-    if options.beta == "auto":
-        label = "EM, beta tuned on validation data"
-    else:
-        label = f"EM at beta = {options.beta:g} (--beta)"
-    return [
-        ("EM at beta = 1, until convergence", model(beta=1.0)),
-        ("EM at beta = 1, early stopping", model(beta=1.0, early_stopping=True)),
-        (label, model(beta=options.beta)),
-    ]
-
-
-def _no_topics(options: Arguments, train: CSR, test: CSR) -> Entry:
-    """The topic-free baselines: the unigram, alone and with a within-document cache."""
-    memory = RowMemory(random_state=options.seed)
-    seconds, _ = _timed_fit(memory, train)
-    same_for_all = np.ones((test.shape[0], 1))
-    alone = metrics.perplexity(test, same_for_all, [metrics.unigram(train)])
-    return Entry("topic-free baseline: unigram", alone, memory.perplexity(Dyads(test)), seconds)
-
-
-def _fit_entry(label: str, model: BaseEstimator, train: CSR, test: CSR) -> Entry:
-    seconds, notes = _timed_fit(model, train)
-    perplexities = [record.validation_perplexity for record in model.history_]
-    if model.early_stopping and perplexities[-1] <= min(perplexities):
-        notes += (
-            "early stopping had no effect: validation perplexity fell until the last iteration",
-        )
-    return _entry(label, model, test, None, seconds, notes)
 
 
 def _entry(
