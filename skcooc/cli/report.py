@@ -97,7 +97,6 @@ def component_shares(model: FactorModel) -> Array:
 
 
 def has_tree(model: FactorModel) -> TypeGuard[TreeModel]:
-    """True if a fitted model is a hierarchy of clusters."""
     return hasattr(model, "tree_")
 
 

@@ -113,7 +113,6 @@ def validate(table: NamedCounts) -> NamedCounts:
 
 
 def read_docstrings(options: Arguments, screen: Screen) -> NamedCounts:
-    """The docstrings of the installed NumPy, SciPy and scikit-learn."""
     corpus = load_docstrings()
     title = corpus.DESCR.partition(".\n")[0]
     examples = [name for name in EXAMPLES if name in corpus.names]

@@ -25,8 +25,6 @@ from skcooc.metrics.validation import (
 from skcooc.protocol import CSR, Array, Predictor, TableLike
 from skcooc.tables import Dyads, as_counts
 
-PREDICTS = "components_", "unigram_", "smoothing_"  # attributes that scoring needs
-
 
 def unigram(X: TableLike) -> Array:
     """Add-one distribution of the columns, (m_j + 1) / (L + M).
@@ -375,13 +373,12 @@ def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float
 def _score(
     estimator: Any, X: TableLike, y: object = None, *, observations: Dyads | None = None
 ) -> float:
-    """Mean log-likelihood of observations whose column is new to the row."""
-    lacking = [name for name in PREDICTS if not hasattr(estimator, name)]
-    if lacking:
-        raise TypeError(
-            f"make_unseen_scorer scores fitted models of skcooc; {type(estimator).__name__} has no "
-            f"{lacking[0]}."
-        )
+    for name in ("components_", "unigram_", "smoothing_"):
+        if not hasattr(estimator, name):
+            raise TypeError(
+                f"make_unseen_scorer needs a fitted model of skcooc; {type(estimator).__name__} "
+                f"has no {name}."
+            )
     known, scored = known_and_scored(estimator, X, observations, "make_unseen_scorer")
     fitted = isinstance(X, Dyads)
     mixtures = estimator.embedding_ if fitted else without_feature_names(estimator).transform(known)

@@ -235,7 +235,6 @@ def _score(
     metric: Callable[..., float],
     k: int,
 ) -> float:
-    """Quality of the first k items for rows with new columns."""
     known, scored = known_and_scored(estimator, X, observations, "make_ranking_scorer")
     new = sp.csr_array(scored - scored.multiply(known > 0))
     new.eliminate_zeros()
@@ -278,7 +277,6 @@ def _positions(names: Array | None, items: Array) -> Array:
 
 
 def _first_k(columns: Array, shape: tuple[int, int], k: int) -> Array:
-    """The first k of the columns of each row, (n, k)."""
     if k < 1 or columns.ndim != 2 or len(columns) != shape[0] or columns.shape[1] < k:
         raise ValueError(
             f"items of shape {columns.shape} do not hold k={k} for each row of X of shape {shape}."

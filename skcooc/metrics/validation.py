@@ -78,7 +78,6 @@ def without_feature_names(estimator: Any) -> Any:
 
 
 def _difference(X: Dyads, observations: Dyads | None, scorer: str) -> CSR:
-    """Counts of the observations given to a scorer that are not in X."""
     if observations is None:
         raise ValueError(
             f"X holds Dyads: give {scorer} all observations that are divided into folds."
