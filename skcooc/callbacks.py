@@ -1,4 +1,4 @@
-"""Callbacks: what a fit does on the way."""
+"""Callbacks of fits: checkpoints, which let an interrupted fit resume."""
 
 from __future__ import annotations
 
@@ -19,45 +19,44 @@ from skcooc.version import __version__, check_version
 
 __all__ = ["Checkpoint", "read_checkpoint"]
 
-PASS = "pass"  # name of the task that is a pass over RowBlocks
+PASS = "pass"  # name of the callback task of a pass over RowBlocks
 MAGIC = b"skcooc checkpoint, version "  # the first line of a file, before the version
-DIGEST = hashlib.sha256().digest_size  # bytes at the end, made of all before
+DIGEST = hashlib.sha256().digest_size  # bytes at the end: checksum of all others
 CHUNK = 2**20
-WRITING = Lock()  # starts that are fitted side by side have one file
+WRITING = Lock()  # restarts that are fitted in parallel write to one file
 KINDS = {b"\x80": "a pickle", b"PK": "a zip archive, such as .npz", b"\x93NUMPY": "a numpy array"}
 
 
 class Checkpoint:
-    """Write the model to a file while it is fitted, so that a fit that is stopped can go on.
+    """Write the model to a file during its fit, so that an interrupted fit can resume.
 
-    The file holds the estimator, and all that the fit has found and needs to go on, such as
-    temperatures tried, the tree as it has grown, momentum, other random starts, or models that an
-    average has already. Let ``read_checkpoint`` read it: ``fit`` of the same data with the same
-    parameters, where there is a ``warm_start`` with ``warm_start=True``, goes on from there, and
-    ends bit by bit as if nothing had happened.
+    The file holds the estimator and the state of its fit, such as trials of the temperature, the
+    tree grown so far, momentum, other restarts, or fitted members of an average. After
+    ``read_checkpoint``, ``fit`` of the same data with the same parameters (and ``warm_start=True``,
+    for estimators that have it) resumes there, and its result is bit by bit that of an
+    uninterrupted fit.
 
-    From the first iteration of the final fit on the estimator can transform, predict and score.
-    What was written before, while the temperature is searched or a tree grows, can only go on; so
-    can what ComponentSearchCV, TemperatureSearchCV, AveragedModels, InterpolatedModels and
-    RowMemory write, which keep what has ended: candidates, short fits and fits of folds, members. A
-    fit of theirs that is under way begins anew. So does one of RowBlocks before the end of the
-    first pass, but for the fit of its sample.
+    The estimator can transform, predict and score if the checkpoint was written in the final fit.
+    Earlier checkpoints, of the temperature search or of a growing tree, can only resume. So can
+    those of ComponentSearchCV, TemperatureSearchCV, AveragedModels, InterpolatedModels and
+    RowMemory, which hold finished parts: candidates, short fits, fits of folds, members. An
+    unfinished part starts again; for RowBlocks, the first pass does, except for the fit of its
+    sample.
 
     Parameters
     ----------
     path : path
         File to write. It is replaced as a whole: at any time it holds the last complete checkpoint.
     every : int, default=10
-        Number of iterations between two checkpoints. One follows each pass over RowBlocks, and each
-        part of a search or average that has ended.
+        Number of iterations between two checkpoints. Another one follows each pass over RowBlocks
+        and each finished part of a search or average.
 
     Raises
     ------
     ValueError
-        Where ``every`` is no positive int.
+        If ``every`` is no positive int.
     FileNotFoundError, IsADirectoryError
-        When a fit begins, before it does anything: where ``path`` is in a folder that does not
-        exist, or is one.
+        At the beginning of a fit, if ``path`` is in a folder that does not exist, or is a folder.
 
     See Also
     --------
@@ -65,17 +64,17 @@ class Checkpoint:
 
     Notes
     -----
-    It is a scikit-learn callback of what it is set on, not of the estimators in it. Each fit needs
-    a file of its own. The file is some times as large as parameters and ``embedding_``. While it is
-    written it is another one beside it, hidden and always of the same name, of which a process that
-    is killed leaves at most this one; the next fit with this path, or checkpoint, takes it away.
+    This scikit-learn callback concerns the estimator that it is set on, not nested estimators. Each
+    fit needs its own file, several times as large as parameters and ``embedding_``. It is written
+    first to a hidden file in the same folder, always of the same name. A killed process may leave
+    this file; the next fit or checkpoint with this path removes it.
 
-    ``random_state`` should be a number where observations are sampled, or folds drawn, before the
-    fit begins: RowBlocks, dask arrays, and splitters with a state of their own.
+    ``random_state`` should be a number if observations are sampled or folds drawn before the fit
+    begins: for RowBlocks, dask arrays, and stateful splitters.
 
     Examples
     --------
-    A program that goes on whenever it is run again:
+    A program that resumes when it is run again:
 
     >>> import os, tempfile
     >>> from skcooc import AspectModel
@@ -102,45 +101,42 @@ class Checkpoint:
         return f"Checkpoint({str(self.path)!r}, every={self.every})"
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """A fit begins."""
         path, self._calls = Path(self.path), 0
         if not path.parent.is_dir():
-            raise FileNotFoundError(f"There is no folder {path.parent} for the checkpoint {path}.")
+            raise FileNotFoundError(
+                f"The folder {path.parent} of the checkpoint {path} does not exist: create it."
+            )
         if path.is_dir():
-            raise IsADirectoryError(f"The checkpoint {path} is a folder.")
-        _partial(path).unlink(missing_ok=True)  # of a process that was killed
+            raise IsADirectoryError(f"The checkpoint {path} is a folder: give the path of a file.")
+        _partial(path).unlink(missing_ok=True)
 
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """A fit has ended."""
+    def teardown(self, estimator: Any, context: Any) -> None: ...
 
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """A part of the fit begins."""
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
 
     def on_fit_task_end(
         self, estimator: Any, context: Any, *, fitted_estimator: Any = None
     ) -> None:
-        """A part of the fit has ended: an iteration, where there is a fitted estimator."""
         if fitted_estimator is not None and self._is_due(context.task_name == PASS):
             write_checkpoint(self.path, fitted_estimator)
 
     def keep(self, estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool) -> None:
-        """Something has been found by an estimator that cannot predict yet; see ``keep``."""
+        """Write a checkpoint of an estimator that cannot predict yet, if one is due."""
         if self._is_due(ended):
             estimator = copy.copy(estimator)
             estimator.__dict__.update(found())
             write_checkpoint(self.path, estimator)
 
     def _is_due(self, ended: bool) -> bool:
-        """Whether to write: after more than an iteration, or so many of them."""
         with WRITING:
             self._calls += 1
             return ended or self._calls % self.every == 0
 
 
 def keep(estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool) -> None:
-    """Let the checkpoints of an estimator hold it with attributes of what it has found so far.
+    """Pass an estimator with the attributes ``found`` so far to its checkpoints.
 
-    ``ended`` is whether that was more than an iteration of EM.
+    ``ended`` says that a part of the fit has ended, not only an iteration of EM.
     """
     for callback in getattr(estimator, "_skl_callbacks", ()):
         if isinstance(callback, Checkpoint):
@@ -148,31 +144,27 @@ def keep(estimator: Any, found: Callable[[], dict[str, object]], *, ended: bool)
 
 
 def write_checkpoint(path: str | os.PathLike[str], estimator: Any) -> None:
-    """Write an estimator, without its callbacks, to a file, which is replaced as a whole."""
+    """Write an estimator without its callbacks to a file, atomically."""
     path, estimator = Path(path), copy.copy(estimator)
     for name in [name for name in vars(estimator) if "_callback" in name]:
         delattr(estimator, name)
     partial = _partial(path)
     with WRITING:
         try:
-            _write(partial, estimator)
+            with open(partial, "w+b") as file:
+                file.write(MAGIC + __version__.encode() + b"\n")
+                pickle.dump(estimator, file, protocol=pickle.HIGHEST_PROTOCOL)
+                file.write(_digest(file, file.tell()))
+                file.flush()
+                os.fsync(file.fileno())  # on disk before it replaces the old file
             os.replace(partial, path)
         finally:
             partial.unlink(missing_ok=True)
 
 
 def _partial(path: Path) -> Path:
-    """What is written before it takes the place of a checkpoint."""
+    """The file that is written before it replaces the checkpoint."""
     return path.with_name(f".{path.name}.skcooc-partial")
-
-
-def _write(path: Path, estimator: Any) -> None:
-    with open(path, "w+b") as file:
-        file.write(MAGIC + __version__.encode() + b"\n")
-        pickle.dump(estimator, file, protocol=pickle.HIGHEST_PROTOCOL)
-        file.write(_digest(file, file.tell()))
-        file.flush()
-        os.fsync(file.fileno())  # on disk before it takes the place of the old file
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Any:
@@ -186,48 +178,41 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator : fitted estimator
-        With a warning where another version of the package wrote it.
+        With a warning if another version of the package wrote it.
 
     Raises
     ------
     ValueError
-        Where the file is something else, or is damaged: it ends with a checksum, which is compared
-        before anything else is read.
+        If the file is no checkpoint or is damaged: its checksum is compared before the pickle is
+        read.
     """
     with open(path, "rb") as file:
         line = file.readline(100)
         if not line.startswith(MAGIC):
-            raise ValueError(f"{path} is no checkpoint, but {_kind(line)}.")
+            kinds = (kind for start, kind in KINDS.items() if line.startswith(start))
+            other = f"a file that begins with {line[:20]!r}" if line else "an empty file"
+            raise ValueError(f"{path} is not a checkpoint, but {next(kinds, other)}.")
         start, end = len(line), os.fstat(file.fileno()).st_size - DIGEST
         if end < start or _digest(file, end) != file.read():
             raise ValueError(
-                f"{path} is a damaged checkpoint: it was cut off or changed after it was written."
+                f"{path} is a damaged checkpoint: it was truncated or changed after it was written."
             )
         file.seek(start)
         version = line[len(MAGIC) :].decode().strip()
         check_version(version, str(path))
-        return _unpickled(file, version, path)
-
-
-def _unpickled(file: BinaryIO, version: str, path: object) -> Any:
-    try:
-        return pickle.load(file)
-    except (AttributeError, ImportError) as error:
-        raise ValueError(
-            f"{path} was written by skcooc {version}, and cannot be read by {__version__}: {error}."
-        ) from error
+        try:
+            return pickle.load(file)
+        except (AttributeError, ImportError) as error:
+            raise ValueError(
+                f"{path} was written by skcooc {version}, and cannot be read by {__version__}: "
+                f"{error}."
+            ) from error
 
 
 def _digest(file: BinaryIO, end: int) -> bytes:
-    """The checksum of a file up to there, which is where it is left."""
+    """Checksum of a file up to ``end``, where its position is left."""
     digest = hashlib.sha256()
     file.seek(0)
     while file.tell() < end:
         digest.update(file.read(min(CHUNK, end - file.tell())))
     return digest.digest()
-
-
-def _kind(line: bytes) -> str:
-    """What a file seems to be that begins so."""
-    known = (kind for start, kind in KINDS.items() if line.startswith(start))
-    return next(known, f"a file that begins with {line[:20]!r}" if line else "an empty file")

@@ -14,11 +14,11 @@ from skcooc.protocol import Array
 
 
 class Slots(NamedTuple):
-    """Pairs of a leaf and a node on its path; S is their number."""
+    """The S pairs of a leaf and a node on its path."""
 
-    indptr: Array  # (K + 1,): where the slots of each leaf begin, and where the last ends
-    leaves: Array  # (S,): the cluster of each slot
-    nodes: Array  # (S,): its node
+    indptr: Array  # (K + 1,): start of the slots of each leaf, and end of the last
+    leaves: Array  # (S,): cluster of each slot
+    nodes: Array  # (S,): node of each slot
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Tree:
 
     @property
     def n_nodes(self) -> int:
-        """Number V of nodes, the leaves among them."""
+        """Number V of nodes, including leaves."""
         return len(self.parents)
 
     @cached_property
@@ -43,12 +43,12 @@ class Tree:
 
     @cached_property
     def leaves(self) -> Array:
-        """The nodes without children, (K,); the cluster k is the leaf ``leaves[k]``."""
+        """Nodes without children, (K,); cluster k is the leaf ``leaves[k]``."""
         return np.setdiff1d(np.arange(self.n_nodes), self.parents)
 
     @cached_property
     def above(self) -> Array:
-        """Whether a node is on the path from the root to a leaf, both included, (K, V)."""
+        """Indicators of the nodes on the path from the root to each leaf, (K, V)."""
         paths = np.zeros((len(self.leaves), self.n_nodes), dtype=bool)
         node = self.leaves
         while (node >= 0).any():
@@ -59,13 +59,13 @@ class Tree:
 
     @cached_property
     def slots(self) -> Slots:
-        """The pairs of a leaf and a node on its path, leaf by leaf."""
+        """Pairs of a leaf and a node on its path, leaf by leaf."""
         leaves, nodes = map(np.ascontiguousarray, np.nonzero(self.above))
         return Slots(np.searchsorted(leaves, np.arange(len(self.leaves) + 1)), leaves, nodes)
 
     @cached_property
     def preorder(self) -> Array:
-        """All nodes, each followed by what is below it, children by their numbers, (V,)."""
+        """All nodes, each followed by its subtree, children by their numbers, (V,)."""
         order, waiting = [], [int(np.flatnonzero(self.parents < 0)[0])]
         while waiting:
             order.append(waiting.pop())
@@ -77,18 +77,18 @@ class Tree:
         return np.flatnonzero(self.parents == node)
 
 
-class Division(NamedTuple):
-    """The splits as a tree of groups of clusters."""
+class SplitTree(NamedTuple):
+    """Splits of clusters as a tree of groups of clusters."""
 
     tree: Tree
     groups: list[tuple[int, ...]]  # the clusters of each node
-    betas: Array  # (V,) inverse temperature at which each node divides; NaN for leaves
+    betas: Array  # (V,) inverse temperature at which each node splits; NaN for leaves
 
 
 def binary_tree(n_leaves: int) -> Tree:
-    """The binary tree whose K >= 1 leaves are divided as evenly as can be at every node.
+    """A binary tree with K >= 1 leaves, as balanced as possible at every node.
 
-    Its 2 K - 1 nodes are numbered level by level; the depths of two leaves differ by at most one.
+    The 2 K - 1 nodes are numbered level by level; the depths of two leaves differ by at most one.
 
     >>> binary_tree(3).parents
     array([-1,  0,  0,  1,  1])
@@ -105,11 +105,11 @@ def binary_tree(n_leaves: int) -> Tree:
 
 
 def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
-    """A tree from the parent of every node, (V,) with -1 for the root, or from the pairs joined.
+    """A tree from the parents of nodes, (V,) with -1 for the root, or joined pairs.
 
-    Row i of pairs, (K - 1, 2), holds the nodes that node K + i joins, where 0 to K - 1 are the
-    leaves, as ``children_`` of scikit-learn's AgglomerativeClustering has it. ValueError is raised
-    where the array describes no tree with one root.
+    Row i of the pairs, (K - 1, 2), holds the nodes that node K + i joins; leaves are 0 to K - 1.
+    ``children_`` of scikit-learn's AgglomerativeClustering has this format. ValueError is raised if
+    the array is no tree with one root.
 
     >>> explicit_tree([[0, 1], [2, 3]]).parents
     array([ 3,  3,  4,  4, -1])
@@ -124,16 +124,15 @@ def explicit_tree(nodes: ArrayLike | Sequence[Any]) -> Tree:
     parents = array.astype(int) if array.ndim == 1 else _parents_of_joined(array)
     if (parents == -1).sum() != 1 or parents.max() >= len(parents) or parents.min() < -1:
         raise ValueError("tree should have one root, with parent -1, and parents that are nodes.")
-    above = parents
+    ancestors = parents
     for _ in parents:  # no path is longer
-        above = np.where(above >= 0, parents[above], -1)
-    if (above >= 0).any():
+        ancestors = np.where(ancestors >= 0, parents[ancestors], -1)
+    if (ancestors >= 0).any():
         raise ValueError("tree should have no cycles.")
     return Tree(parents)
 
 
 def _parents_of_joined(pairs: Array) -> Array:
-    """Parents of the nodes, where row i holds the two nodes that node K + i joins."""
     n_nodes = 2 * len(pairs) + 1
     if not np.array_equal(np.sort(pairs, axis=None), np.arange(n_nodes - 1)):
         raise ValueError(
@@ -145,12 +144,12 @@ def _parents_of_joined(pairs: Array) -> Array:
     return parents
 
 
-def division(splits: Sequence[Any]) -> Division:
-    """The tree of groups of clusters that splits describe, in the order of the fit.
+def division(splits: Sequence[Any]) -> SplitTree:
+    """The tree of groups of clusters that splits in the order of the fit describe.
 
-    A group is divided by the first split that tells any of its clusters apart: clusters that meet
-    again at a higher inverse temperature do not become one again. Nodes are numbered level by
-    level; the root has all clusters that are in any split.
+    A group is divided by the first split that separates any of its clusters; clusters that coincide
+    again at a higher inverse temperature stay separate. Nodes are numbered level by level; the root
+    has all clusters that are in any split.
 
     >>> from skcooc.em import Split
     >>> division([Split(0.02, ((0, 2), (1,))), Split(0.05, ((0,), (2,)))]).tree.parents
@@ -158,20 +157,15 @@ def division(splits: Sequence[Any]) -> Division:
     """
     clusters = {k for split in splits for part in split.parts for k in part}
     groups, parents, betas = [tuple(sorted(clusters))], [-1], [np.nan]
-    for node, group in enumerate(groups):  # which grows on the way
+    for node, group in enumerate(groups):  # it grows in the loop
         for split in splits:
-            apart = _apart(group, split.parts)
-            if len(apart) > 1:
+            rest = set(group).difference(*split.parts)
+            pieces = [set(part) & set(group) for part in split.parts]
+            children = [tuple(sorted(piece)) for piece in [*pieces, rest] if piece]
+            if len(children) > 1:
                 betas[node] = split.beta
-                groups += apart
-                parents += [node] * len(apart)
-                betas += [np.nan] * len(apart)
+                groups += children
+                parents += [node] * len(children)
+                betas += [np.nan] * len(children)
                 break
-    return Division(Tree(np.array(parents)), groups, np.array(betas))
-
-
-def _apart(group: tuple[int, ...], parts: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
-    """A group as these parts divide it, clusters of none of them together."""
-    rest = set(group).difference(*parts)
-    pieces = [set(part) & set(group) for part in parts]
-    return [tuple(sorted(piece)) for piece in [*pieces, rest] if piece]
+    return SplitTree(Tree(np.array(parents)), groups, np.array(betas))

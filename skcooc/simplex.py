@@ -1,4 +1,4 @@
-"""Distributions: arrays that are non-negative and sum to one along an axis."""
+"""Distributions: non-negative arrays that sum to one along an axis."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from scipy.optimize import linear_sum_assignment
 
 from skcooc.protocol import Array
 
-LEAST = 1e-30  # a probability of zero has the logarithm of this one: a float32 can hold it
+LEAST = 1e-30  # stands for zero probabilities in logarithms; a float32 can hold it
 
 
 def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None = None) -> Array:
-    """P (n, k) divided by its sums along an axis; a slice without mass becomes ``otherwise``.
+    """Divide P (n, k) by its sums along an axis; zero slices become ``otherwise``.
 
     ``otherwise`` is broadcast against P; ``out`` may be P itself.
 
@@ -29,7 +29,7 @@ def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None =
 
 
 def diluted(P: Array, distribution: Array, share: float) -> Array:
-    """Columns of P (n, k), each in this share replaced by the distribution (n,)."""
+    """Mix each column of P (n, k) with a distribution (n,) of weight ``share``."""
     return (1 - share) * P + share * distribution[:, None]
 
 
@@ -39,7 +39,7 @@ def sums(P: Array, axis: int) -> Array:
 
 
 def log(P: Array, out: Array | None = None) -> Array:
-    """Logarithms of probabilities, finite also for zero, which has that of ``LEAST``."""
+    """Logarithms of probabilities, clipped at ``LEAST`` so that they are finite."""
     return np.log(np.maximum(P, LEAST, out=out), out=out)
 
 
@@ -49,7 +49,7 @@ def entropy(P: Array) -> float:
 
 
 def softmax(scores: Array, log_sums: Array) -> None:
-    """Replace log weights (n, k) by the distributions that they determine.
+    """Replace log weights (n, k) by normalised weights, in place.
 
     ``log_sums`` (n, 1) is filled with log sum_k exp(scores_ik).
 
@@ -67,7 +67,7 @@ def softmax(scores: Array, log_sums: Array) -> None:
 
 
 def hardmax(scores: Array, largest: Array) -> None:
-    """Replace log weights (n, k) by indicators of the largest: the limit of softmax.
+    """Replace log weights (n, k) by indicators of the largest, the limit of softmax.
 
     ``largest`` (n, 1) is filled with the largest log weight of each row.
     """
@@ -78,41 +78,41 @@ def hardmax(scores: Array, largest: Array) -> None:
 
 
 def first_largest(scores: Array) -> Array:
-    """Where each row of (n, k) is largest, (n,): the first of the places equal but for rounding.
+    """Argmax of each row of (n, k), (n,): the first of entries equal but for rounding.
 
     >>> first_largest(np.array([[0.3, 0.1 + 0.2], [0.1 + 0.2, 0.3], [0.2, 0.8]]))
     array([0, 0, 1])
     """
     largest = scores.max(axis=1, keepdims=True)
     slack = 8 * np.finfo(scores.dtype).eps * (1 + np.abs(largest))
-    places: Array = (scores >= largest - slack).argmax(axis=1)
-    return places
+    positions: Array = (scores >= largest - slack).argmax(axis=1)
+    return positions
 
 
 def cosines(P: Array, Q: Array) -> Array:
-    """Cosine of each row of P (k, n) with each of Q (l, n), (k, l); zero where one has no mass.
+    """Cosines of the rows of P (k, n) and Q (l, n), (k, l); zero for rows of zeros.
 
     >>> cosines(np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0, 0.0]])).round(6).tolist()
     [[1.0], [0.6]]
     """
-    first, second = (_on_the_sphere(A) for A in (P, Q))
-    return np.clip(first @ second.T, 0, 1)
+
+    def unit_rows(A: Array) -> Array:
+        A = A.astype(np.float64)
+        return A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), LEAST)
+
+    return np.clip(unit_rows(P) @ unit_rows(Q).T, 0, 1)
 
 
-def matched(P: Array, Q: Array) -> tuple[Array, Array]:
-    """For each row of P (k, n) its own row of Q (l, n), l >= k, and their cosine; (k,) each.
+def match_rows(P: Array, Q: Array) -> tuple[Array, Array]:
+    """Match each row of P (k, n) to a different row of Q (l, n), l >= k.
 
-    By the Hungarian method: the sum of the cosines is the largest that there is.
+    Returns the rows of Q and the cosines of the pairs, (k,) each. The Hungarian method maximises
+    the sum of the cosines.
 
-    >>> rows, affinities = matched(np.array([[0.9, 0.1], [0.6, 0.4]]), np.eye(2))
+    >>> rows, affinities = match_rows(np.array([[0.9, 0.1], [0.6, 0.4]]), np.eye(2))
     >>> rows.tolist(), affinities.round(2).tolist()
     ([0, 1], [0.99, 0.55])
     """
     affinities = cosines(P, Q)
     rows, columns = linear_sum_assignment(affinities, maximize=True)
     return columns, affinities[rows, columns]
-
-
-def _on_the_sphere(P: Array) -> Array:
-    P = P.astype(np.float64)
-    return P / np.maximum(np.linalg.norm(P, axis=1, keepdims=True), LEAST)

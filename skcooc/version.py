@@ -1,4 +1,4 @@
-"""The version of the package, and what is said of a model that another one wrote."""
+"""Version of the package, and the warning for models that another version wrote."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __version__ = "0.1.0"
 
 
 class VersionWarning(InconsistentVersionWarning):
-    """scikit-learn's warning of a model that another version wrote, in words of this package.
+    """Warning for a model that another version of this package wrote.
 
-    Who makes scikit-learn's an error, as it advises, makes this one an error, too.
+    Filters for scikit-learn's InconsistentVersionWarning apply to it, too.
     """
 
     def __init__(self, what: str, written: str | None) -> None:
@@ -25,12 +25,12 @@ class VersionWarning(InconsistentVersionWarning):
     def __str__(self) -> str:
         return (
             f"{self.estimator_name} was written by skcooc {self.original_sklearn_version}, and "
-            f"this is skcooc {__version__}. What is read may be invalid, and a fit that goes on "
-            "from it may fail. Fit the model anew, or read it with the version that wrote it."
+            f"this is skcooc {__version__}. The model may be invalid, and a fit that resumes from "
+            "it may fail. Fit the model again, or read it with the version that wrote it."
         )
 
 
 def check_version(written: str | None, what: str) -> None:
-    """Warn where something was written by another version than this one."""
+    """Warn if another version than this one wrote something."""
     if written != __version__:
         warnings.warn(VersionWarning(what, written), stacklevel=3)

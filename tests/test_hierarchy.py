@@ -31,7 +31,7 @@ every_tree = pytest.mark.parametrize(
 
 
 @every_tree
-def test_paths_depths_and_leaves_against_walking_up(tree):
+def test_a_tree_agrees_with_walking_up_from_each_node(tree):
     parents = tree.parents.tolist()
     paths = [path_to_root(parents, node) for node in range(tree.n_nodes)]
     assert tree.depths.tolist() == [len(path) - 1 for path in paths]
@@ -40,46 +40,36 @@ def test_paths_depths_and_leaves_against_walking_up(tree):
     assert tree.above.shape == (len(tree.leaves), tree.n_nodes)
     for leaf, above in zip(tree.leaves, tree.above, strict=True):
         assert set(np.flatnonzero(above)) == set(paths[leaf])
-
-
-@every_tree
-def test_children_are_the_inverse_of_parents_and_in_preorder_before_them_is_their_node(tree):
     position = {node: at for at, node in enumerate(tree.preorder.tolist())}
     assert sorted(position) == list(range(tree.n_nodes))
-    for node in range(tree.n_nodes):
-        below = {v for v in position if node in path_to_root(tree.parents, v)}
-        start = position[node]
+    for node, start in position.items():
+        below = {v for v in position if node in paths[v]}
         assert set(tree.preorder[start : start + len(below)].tolist()) == below
-        children = tree.children(node)
-        assert (tree.parents[children] == node).all()
-        assert len(children) == (tree.parents == node).sum()
-        assert (len(children) == 0) == (node in tree.leaves)
-        assert sorted(children.tolist(), key=position.get) == children.tolist()
+        children = tree.children(node).tolist()
+        assert children == [v for v in range(tree.n_nodes) if parents[v] == node]
+        assert sorted(children, key=position.get) == children
 
 
-@pytest.mark.parametrize("n_leaves", range(1, 21))
-def test_a_binary_tree_is_balanced(n_leaves):
-    tree = binary_tree(n_leaves)
-    assert tree.n_nodes == 2 * n_leaves - 1
-    assert len(tree.leaves) == n_leaves
-    depths = tree.depths[tree.leaves]
-    assert depths.max() - depths.min() <= 1
-    assert depths.max() == int(np.ceil(np.log2(n_leaves)))
-    assert set(np.bincount(tree.parents[1:], minlength=tree.n_nodes)) <= {0, 2}
-    assert (np.diff(tree.depths) >= 0).all()  # numbered level by level
-    assert (np.diff(tree.parents) >= 0).all()
-    n_below = tree.above.sum(axis=0)
-    for children in map(tree.children, set(range(tree.n_nodes)) - set(tree.leaves)):
-        assert n_below[children[0]] - n_below[children[1]] in (0, 1)
+def test_binary_trees_are_balanced():
+    for n_leaves in range(1, 21):
+        tree = binary_tree(n_leaves)
+        assert tree.n_nodes == 2 * n_leaves - 1
+        depths = tree.depths[tree.leaves]
+        assert len(depths) == n_leaves
+        assert depths.max() - depths.min() <= 1
+        assert set(np.bincount(tree.parents[1:], minlength=tree.n_nodes)) <= {0, 2}
+        assert (np.diff(tree.depths) >= 0).all()  # numbered level by level
+        assert (np.diff(tree.parents) >= 0).all()
+        n_below = tree.above.sum(axis=0)
+        for children in map(tree.children, set(range(tree.n_nodes)) - set(tree.leaves)):
+            assert n_below[children[0]] - n_below[children[1]] in (0, 1)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_parents_may_be_in_any_order(seed):
-    parents = random_parents(15, seed)
-    given = parents.copy()
+def test_the_array_of_parents_is_copied():
+    given = random_parents(15, 0)
     tree = explicit_tree(given)
-    given[:] = 0  # the array that was given is not kept
-    np.testing.assert_array_equal(tree.parents, parents)
+    given[:] = 0
+    np.testing.assert_array_equal(tree.parents, random_parents(15, 0))
 
 
 def test_a_single_node_and_very_many_in_a_small_type():
@@ -104,24 +94,27 @@ def test_the_trees_of_an_agglomerative_clustering_and_of_a_linkage():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "message"),
+    ("message", "invalid"),
     [
-        *((parents, r"one root.*and parents that are nodes") for parents in (
-            [-1, -1, 0], [0, 1, 0], [-1, 3, 0], [-1, -2, 0], [1, 0], np.array([], dtype=int)
-        )),
-        *((parents, "no cycles") for parents in ([-1, 1], [-1, 0, 3, 2], [-1, 0, 4, 2, 3, 1])),
-        ([[0, 3], [1, 2]], r"one root|no cycles"),
-        *((joined, "once, for it has") for joined in (
-            [[0, 0]], [[0, -2]], [[0, 7]], [[0, 1], [0, 2]], [[0, 1], [2, 4]]
-        )),
-        *((nodes, "a parent for each node, or") for nodes in (
-            [-1.0, 0.0], [[0.0, 1.0]], [["a", "b"]], [True, False], 3, np.zeros((2, 3), int),
-            np.zeros((2, 2, 2), int), [],
-        )),
+        (
+            r"one root.*and parents that are nodes",
+            ([-1, -1, 0], [0, 1, 0], [-1, 3, 0], [-1, -2, 0], [1, 0], np.array([], dtype=int)),
+        ),
+        ("no cycles", ([-1, 1], [-1, 0, 3, 2], [-1, 0, 4, 2, 3, 1])),
+        (r"one root|no cycles", ([[0, 3], [1, 2]],)),
+        ("once, for it has", ([[0, 0]], [[0, -2]], [[0, 7]], [[0, 1], [0, 2]], [[0, 1], [2, 4]])),
+        (
+            "a parent for each node, or",
+            (
+                [-1.0, 0.0], [[0.0, 1.0]], [["a", "b"]], [True, False], 3, np.zeros((2, 3), int),
+                np.zeros((2, 2, 2), int), [],
+            ),
+        ),
     ],
 )  # fmt: skip
-def test_what_is_no_tree_is_refused(nodes, message):
-    with pytest.raises(ValueError, match=message):
-        explicit_tree(nodes)
+def test_arrays_that_are_no_tree_are_refused(message, invalid):
+    for nodes in invalid:
+        with pytest.raises(ValueError, match=message):
+            explicit_tree(nodes)
     with pytest.raises(ValueError, match="n_leaves=0 should be at least 1"):
         binary_tree(0)

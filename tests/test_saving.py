@@ -1,4 +1,4 @@
-"""Models in files of skops, which say what they hold before anything of it is made."""
+"""Models in files of skops, which list their types before loading them, and in pickles."""
 
 import pickle
 import warnings
@@ -23,7 +23,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=lambda estimator: repr(estimator)[:60])
-def test_a_file_of_skops_holds_types_of_ours_alone(estimator):
+def test_a_file_of_skops_holds_types_of_this_package(estimator, monkeypatch):
     model = clone(estimator).fit(X)
     data = io.dumps(model)
     types = io.get_untrusted_types(data=data)
@@ -34,25 +34,13 @@ def test_a_file_of_skops_holds_types_of_ours_alone(estimator):
     np.testing.assert_array_equal(read.embedding_, model.embedding_)
     with pytest.raises(Untrusted):
         io.loads(data)
-
-
-def test_a_file_of_another_version_warns(monkeypatch):
-    model = clone(CLASSES[0]).fit(X)
-    monkeypatch.setattr("skcooc.base.predictions.__version__", "0.0.1")
-    data = io.dumps(model)
-    monkeypatch.undo()
-    with pytest.warns(InconsistentVersionWarning, match=r"was written by skcooc 0\.0\.1"):
-        io.loads(data, trusted=io.get_untrusted_types(data=data))
-
-
-@pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=lambda estimator: repr(estimator)[:60])
-def test_a_pickle_of_another_version_warns_as_scikit_learns_do(estimator, monkeypatch):
-    monkeypatch.setattr("skcooc.base.predictions.__version__", "0.0.1")
-    data = pickle.dumps(clone(estimator))
-    monkeypatch.undo()
+    with warnings.catch_warnings(action="error"):
+        pickle.loads(pickle.dumps(model))
+    with monkeypatch.context() as older:
+        older.setattr("skcooc.base.predictions.__version__", "0.0.1")
+        data, pickled = io.dumps(model), pickle.dumps(model)
+    with pytest.warns(InconsistentVersionWarning, match=r"was written by skcooc 0\.0\.1, and this"):
+        io.loads(data, trusted=types)
     with pytest.warns(InconsistentVersionWarning, match=r"skcooc 0\.0\.1, and this is") as caught:
-        pickle.loads(data)
+        pickle.loads(pickled)
     assert caught[0].message.original_sklearn_version == "0.0.1"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        pickle.loads(pickle.dumps(clone(estimator)))

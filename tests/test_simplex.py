@@ -7,14 +7,13 @@ TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
 @TYPES
-@pytest.mark.parametrize("axis", [0, 1])
-def test_normalise(dtype, axis):
-    P = np.random.default_rng(0).random((5, 4)).astype(dtype)
-    Q = normalise(P, axis, otherwise=0.25)
-    np.testing.assert_allclose(Q.sum(axis=axis), 1, rtol=1e-6)
-    assert Q.dtype == dtype
-    S = scores(np.float64)
-    np.testing.assert_allclose(sums(S, axis), S.sum(axis=axis))
+def test_normalise(dtype):
+    P, S = np.random.default_rng(0).random((5, 4)).astype(dtype), scores(np.float64)
+    for axis in (0, 1):
+        Q = normalise(P, axis, otherwise=0.25)
+        np.testing.assert_allclose(Q.sum(axis=axis), 1, rtol=1e-6)
+        assert Q.dtype == dtype
+        np.testing.assert_allclose(sums(S, axis), S.sum(axis=axis))
 
 
 def test_slices_without_mass_become_the_alternative():
@@ -39,13 +38,13 @@ def test_softmax_is_its_definition(dtype):
 
 
 @TYPES
-@pytest.mark.parametrize("shift", [-1e9, 1e9])
-def test_softmax_neither_overflows_nor_underflows(dtype, shift):
-    S = np.array([[0.0, 0.0, -4096.0], [4096.0, 0.0, 0.0]], dtype) + dtype(shift)
-    log_sums = np.empty((2, 1), dtype)
-    softmax(S, log_sums)
-    np.testing.assert_array_equal(S, [[0.5, 0.5, 0], [1, 0, 0]])
-    np.testing.assert_allclose(log_sums[:, 0], [shift, shift + 4096], rtol=1e-6)
+def test_softmax_neither_overflows_nor_underflows(dtype):
+    for shift in (-1e9, 1e9):
+        S = np.array([[0.0, 0.0, -4096.0], [4096.0, 0.0, 0.0]], dtype) + dtype(shift)
+        log_sums = np.empty((2, 1), dtype)
+        softmax(S, log_sums)
+        np.testing.assert_array_equal(S, [[0.5, 0.5, 0], [1, 0, 0]])
+        np.testing.assert_allclose(log_sums[:, 0], [shift, shift + 4096], rtol=1e-6)
 
 
 @TYPES
@@ -60,7 +59,7 @@ def test_hardmax_is_softmax_of_scores_far_apart(dtype):
     assert hard.dtype == dtype
 
 
-def test_hardmax_takes_one_of_equals_whatever_their_rounding():
+def test_hardmax_takes_the_first_of_entries_equal_but_for_rounding():
     S, largest = np.array([[2.0, 2.0, 1.0], [0.0, 0.0, 0.0]]), np.empty((2, 1))
     hardmax(S, largest)
     np.testing.assert_array_equal(S, [[1, 0, 0], [1, 0, 0]])

@@ -1,4 +1,4 @@
-"""Fit several models to the same training observations and score them on the same others."""
+"""Fit models to the same training tokens and score them on the same test tokens."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from skcooc import metrics
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
-from skcooc.cli.arguments import Options
-from skcooc.cli.progress import Screen
-from skcooc.cli.table import Table
+from skcooc.cli.arguments import Arguments
+from skcooc.cli.terminal import Screen
+from skcooc.cli.texts import NamedCounts
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
 from skcooc.ensemble import RowMemory
@@ -30,67 +30,84 @@ from skcooc.symmetric import SymmetricClustering
 from skcooc.tables.dyads import Dyads
 
 # Takes the number of components first, then the parameters that all estimators share, by name.
-Make: TypeAlias = Callable[..., BaseEstimator]
+ModelFactory: TypeAlias = Callable[..., BaseEstimator]
 
 
-def _as_many_of_columns(estimator: Make) -> Make:
-    """The estimator with as many components of columns as of rows."""
+def _with_equal_sizes(estimator: ModelFactory) -> ModelFactory:
+    """The estimator with equally many components of rows and columns."""
     return lambda components, **parameters: estimator(components, components, **parameters)
 
 
-MODELS: dict[str, Make] = {
+MODELS: dict[str, ModelFactory] = {
     "aspect": AspectModel,
-    "product-space": _as_many_of_columns(ProductSpaceMixture),
+    "product-space": _with_equal_sizes(ProductSpaceMixture),
     "asymmetric": AsymmetricClustering,
     "projection": ClusteringProjection,
-    "symmetric": _as_many_of_columns(SymmetricClustering),
+    "symmetric": _with_equal_sizes(SymmetricClustering),
     "abstraction": ClusterAbstraction,
 }
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A model in the comparison; None stands for what it does not have."""
+    """A model in the comparison; None for quantities that it does not have."""
 
     label: str
     perplexity: float  # of the test observations
-    with_memory: float | None = None  # the same, where rows predict what they have
+    with_memory: float | None = None  # the same with RowMemory
     seconds: float | None = None  # of fit, that of the memory included
     beta: float | None = None
     smoothing: float | None = None
     n_iter: int | None = None
-    notes: tuple[str, ...] = ()  # what the fit warned of
+    notes: tuple[str, ...] = ()  # warnings of the fit
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All models, and the estimator that was fitted last of ours."""
+    """All models, and the fitted estimator that the user asked for."""
 
     entries: list[Entry]
     chosen: BaseEstimator
     compile_seconds: float
 
 
-def compare(table: Table, options: Options, screen: Screen) -> Comparison:
-    """Compare models on held-out observations.
+def compare(table: NamedCounts, options: Arguments, screen: Screen) -> Comparison:
+    """Compare models on test observations.
 
-    Nothing is chosen on these: temperature, early stopping, smoothing and the memory of rows use
-    observations which ``fit`` holds out of the training part by itself.
+    Nothing is tuned on these: temperature, early stopping, smoothing and the memory of rows use
+    validation observations, which ``fit`` holds out of the training observations.
     """
     train, test = split_observations(table.X, options.test_size, options.seed)
+    common = {"max_iter": options.max_iter, "n_jobs": options.jobs, "random_state": options.seed}
+    make = partial(MODELS[options.model], options.components, **common)
     with screen.step("compiling"):
         compile_seconds = _warm_up(options)
-    with screen.step("no topics"):
-        entries = [_no_topics(options, train, test)]
-    *plain, (label, asked) = _variants(options)
-    for name, model in plain:
-        screen.announce(name)
-        entries.append(_fitted(name, screen.watch(model), train, test))
+    with screen.step("topic-free baseline"):
+        memory = RowMemory(random_state=options.seed)
+        seconds, _ = _timed_fit(memory, train)
+        same_for_all = np.ones((test.shape[0], 1))
+        alone = metrics.perplexity(test, same_for_all, [metrics.unigram(train)])
+        with_memory = memory.perplexity(Dyads(test))
+        entries = [Entry("topic-free baseline: unigram", alone, with_memory, seconds)]
+    for label, model in (
+        ("EM at beta = 1, until convergence", make(beta=1.0)),
+        ("EM at beta = 1, early stopping", make(beta=1.0, early_stopping=True)),
+    ):
+        screen.announce(label)
+        seconds, notes = _timed_fit(screen.watch(model), train)
+        perplexities = [record.validation_perplexity for record in model.history_]
+        if model.early_stopping and perplexities[-1] <= min(perplexities):
+            notes += ("early stopping had no effect: validation perplexity fell to the end",)
+        entries.append(_entry(label, model, test, None, seconds, notes))
+    if options.beta == "auto":
+        label = "EM, beta tuned on validation data"
+    else:
+        label = f"EM at beta = {options.beta:g} (--beta)"
     screen.announce(label)
-    memory = RowMemory(screen.watch(asked), random_state=options.seed)
+    memory = RowMemory(screen.watch(make(beta=options.beta)), random_state=options.seed)
     seconds, notes = _timed_fit(memory, train)
-    chosen, remembered = memory.estimator_, memory.perplexity(Dyads(test))
-    entries.append(_entry(label, chosen, test, remembered, seconds, notes))
+    chosen, with_memory = memory.estimator_, memory.perplexity(Dyads(test))
+    entries.append(_entry(label, chosen, test, with_memory, seconds, notes))
     if not options.skip_lda:
         label = "LDA of scikit-learn, defaults"
         with screen.step(label):
@@ -98,54 +115,18 @@ def compare(table: Table, options: Options, screen: Screen) -> Comparison:
     return Comparison(entries, chosen, compile_seconds)
 
 
-def refit(table: Table, chosen: BaseEstimator, screen: Screen) -> BaseEstimator:
-    """Fit the chosen model to all observations, at the temperature and smoothing chosen.
+def refit(table: NamedCounts, chosen: BaseEstimator, screen: Screen) -> BaseEstimator:
+    """Fit the chosen model to all observations at its temperature and smoothing.
 
-    It comes back without callbacks, ready to be saved.
+    The model is returned without callbacks, ready to be saved.
     """
-    screen.announce(f"all observations, beta = {chosen.beta_:.3g}")
+    screen.announce(f"final fit to all data, beta = {chosen.beta_:.3g}")
     found = {"beta": chosen.beta_, "smoothing": chosen.smoothing_}
     if hasattr(chosen, "component_prior_"):
         found["component_prior"] = chosen.component_prior_
     model = clone(chosen).set_params(**found)
     _timed_fit(screen.watch(model), table.X)
     return model.set_callbacks()
-
-
-def _variants(options: Options) -> list[tuple[str, BaseEstimator]]:
-    """The estimators compared; the last one is what the user asked for."""
-    model = partial(
-        MODELS[options.model],
-        options.components,
-        max_iter=options.max_iter,
-        n_jobs=options.jobs,
-        random_state=options.seed,
-    )
-    if options.beta == "auto":
-        label = "EM, beta chosen by itself"
-    else:
-        label = f"EM at beta = {options.beta:g}, as asked"
-    return [
-        ("EM at beta = 1, to the end", model(beta=1.0)),
-        ("EM at beta = 1, stopped early", model(beta=1.0, early_stopping=True)),
-        (label, model(beta=options.beta)),
-    ]
-
-
-def _no_topics(options: Options, train: CSR, test: CSR) -> Entry:
-    """The lines that every model should beat: the unigram, and what rows repeat of themselves."""
-    memory = RowMemory(random_state=options.seed)
-    seconds, _ = _timed_fit(memory, train)
-    same_for_all = np.ones((test.shape[0], 1))
-    alone = metrics.perplexity(test, same_for_all, [metrics.unigram(train)])
-    return Entry("no topics: unigram, add-one", alone, memory.perplexity(Dyads(test)), seconds)
-
-
-def _fitted(label: str, model: BaseEstimator, train: CSR, test: CSR) -> Entry:
-    seconds, notes = _timed_fit(model, train)
-    if model.early_stopping and _never_stopped(model):
-        notes += ("not stopped: the validation perplexity fell until EM ended",)
-    return _entry(label, model, test, None, seconds, notes)
 
 
 def _entry(
@@ -156,19 +137,12 @@ def _entry(
     seconds: float,
     notes: tuple[str, ...],
 ) -> Entry:
-    """That of a fitted estimator of ours."""
     alone = model.perplexity(Dyads(test))
     found = float(model.beta_), float(model.smoothing_), model.n_iter_
     return Entry(label, alone, with_memory, seconds, *found, notes)
 
 
-def _never_stopped(model: BaseEstimator) -> bool:
-    """Whether the last iteration of a validated run was its best one."""
-    perplexities = [record.validation_perplexity for record in model.history_]
-    return perplexities[-1] <= min(perplexities)
-
-
-def _lda(label: str, options: Options, train: CSR, test: CSR) -> Entry:
+def _lda(label: str, options: Arguments, train: CSR, test: CSR) -> Entry:
     lda = LatentDirichletAllocation(
         options.components, n_jobs=options.jobs, random_state=options.seed
     )
@@ -180,7 +154,7 @@ def _lda(label: str, options: Options, train: CSR, test: CSR) -> Entry:
 
 
 def _timed_fit(model: BaseEstimator, X: CSR) -> tuple[float, tuple[str, ...]]:
-    """Fit; the seconds it took, and what it warned of instead of printing it."""
+    """Fit a model; its seconds and convergence warnings, which are not printed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         begin = time.perf_counter()
@@ -195,8 +169,8 @@ def _timed_fit(model: BaseEstimator, X: CSR) -> tuple[float, tuple[str, ...]]:
     return seconds, notes
 
 
-def _warm_up(options: Options) -> float:
-    """Compile loops and start workers before the clock runs; the seconds this took."""
+def _warm_up(options: Arguments) -> float:
+    """Compile loops and start workers before fits are timed; the seconds this took."""
     begin = time.perf_counter()
     train, test = split_observations(np.diag([20.0, 30.0, 40.0]) + 5, 0.2, options.seed)
     model = MODELS[options.model](2, max_iter=5, n_jobs=options.jobs, random_state=options.seed)

@@ -1,118 +1,443 @@
-"""Read the user's data: which reader takes a path; and matrices."""
+"""Read the data: matrices, records (CSV, JSON, Parquet) or texts."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import math
 import pickle
+import re
+import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import narwhals as nw
+import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
 from skcooc.cli import texts
-from skcooc.cli.arguments import Options, given
-from skcooc.cli.fields import table_of
-from skcooc.cli.progress import SILENT, Screen
-from skcooc.cli.records import reader_of
-from skcooc.cli.table import InputError, Table, checked
+from skcooc.cli.arguments import Arguments, first_given
+from skcooc.cli.terminal import SILENT, Screen
+from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import sound
+from skcooc.inspection.dates import SHORT
+from skcooc.protocol import Array
 
-# What the readers of NumPy and SciPy raise where a file is not what its name says.
-MISREAD = (ValueError, TypeError, KeyError, AttributeError, NotImplementedError, OverflowError)
-LARGEST = 10**7  # rows or columns, each of which has a name
-FIELDS = "row", "column", "count", "text", "group", "time"  # options: names of columns
-NAMES = "row_names", "column_names"  # those of matrices
-LIMITS = "min_df", "max_df"  # those of texts
-DAMAGED = (*MISREAD, EOFError, pickle.UnpicklingError, zipfile.BadZipFile, zlib.error)
+# Names of options: columns of records, names of matrices, limits of texts.
+FIELDS = "row", "column", "count", "text", "group", "time"
+NAMES = "row_names", "column_names"
+LIMITS = "min_df", "max_df"
+
+MAX_NAMES = 10**7  # rows or columns, each of which has a name
+# Errors of the readers of NumPy and SciPy for a file that is not what its name says.
+DAMAGED = (
+    ValueError, TypeError, KeyError, AttributeError, NotImplementedError, OverflowError, EOFError,
+    pickle.UnpicklingError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+PARQUET = {"pyarrow": "ArrowException", "polars.exceptions": "PolarsError"}  # their base errors
+SEPARATORS = ",;\t|"  # of a .csv: the most frequent one in the header
+QUOTED = re.compile(r'"[^"]*"')
+NAMED_SEPARATOR = re.compile(r"sep=(.)")  # a line above the header, which Excel reads and writes
+
+# A field of texts has long values that differ; names of things are short or repeated.
+N_SAMPLE = 1000  # records
+MIN_WORDS = 5  # in the mean
+MIN_DISTINCT = 0.5  # share of the values
+MIN_LENGTH_RATIO = 4  # to the words of other fields, such as titles
+TITLES = "title", "subject", "name", "headline", "id"  # fields whose values name texts
+MAX_TIME = 2.0**53  # larger numbers are not one apart
 
 
-def _npz(path: Path) -> sp.sparray:
-    with path.open("rb") as file:  # of a path, NumPy leaves a damaged file open
-        return sp.load_npz(file)
-
-
-class Format(NamedTuple):
-    """A format of matrices."""
-
-    ends: tuple[str, ...]  # of names
-    load: Callable[[Path], Any]
-    what: str
-
-
-MATRICES = (
-    Format((".npz",), _npz, "a sparse matrix of SciPy"),
-    Format((".mtx", ".mtx.gz"), scipy.io.mmread, "in Matrix Market format"),
-)
-
-
-def read(options: Options, screen: Screen = SILENT) -> Table:
-    """The data that the user asked for; InputError where they cannot be read or used."""
+def read(options: Arguments, screen: Screen = SILENT) -> NamedCounts:
+    """The data that the options ask for; InputError if they cannot be read or used."""
     if options.data is not None:
-        return checked(_table(options.data, options, screen))
-    if option := given(options, *FIELDS, *NAMES):
-        raise InputError(f"{option} needs DATA, a file")
-    return checked(texts.docstrings(options, screen))
+        return texts.validate(_read_path(options.data, options, screen))
+    if option := first_given(options, *FIELDS, *NAMES):
+        raise InputError(f"{option} needs DATA")
+    return texts.validate(texts.read_docstrings(options, screen))
 
 
-def _table(path: Path, options: Options, screen: Screen) -> Table:
+def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     try:
         path.stat()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     is_folder, name = path.is_dir(), path.name.lower()
-    records = None if is_folder else reader_of(path)
-    format = next((f for f in MATRICES if not is_folder and name.endswith(f.ends)), None)
-    _check_options(path, options, named=records is not None, matrix=format is not None)
-    if records is not None:
+    read_records = None if is_folder else _record_reader(path)
+    format = next((f for f in MATRICES if not is_folder and name.endswith(f.suffixes)), None)
+    if format is None and (option := first_given(options, *NAMES)):
+        raise InputError(f"{path}: {option} applies to matrices only (.npz, .mtx)")
+    if read_records is None and (option := first_given(options, *FIELDS)):
+        raise InputError(
+            f"{path}: {option} applies to files with named columns only (.csv, .tsv, "
+            ".jsonl, .json, .parquet)"
+        )
+    if format is not None and (option := first_given(options, *LIMITS)):
+        raise InputError(f"{path}: {option} applies to texts only")
+    if read_records is not None:
         with screen.step(f"reading {path}"):
-            found = records(path)
-        return table_of(found, options, screen)
+            records = read_records(path)
+        return _count_records(records, options, screen)
     if format is not None:
         with screen.step(f"reading {path}"):
-            return _matrix(path, format, options)
-    return (texts.folder if is_folder else texts.lines)(path, options, screen)
+            return _read_matrix(path, format, options)
+    return (texts.read_folder if is_folder else texts.read_lines)(path, options, screen)
 
 
-def _check_options(path: Path, options: Options, named: bool, matrix: bool) -> None:
-    """InputError where an option is of other data: with named columns, or a matrix, or neither."""
-    if not matrix and (option := given(options, *NAMES)):
-        raise InputError(f"{path}: {option} is of matrices, .npz or .mtx")
-    if not named and (option := given(options, *FIELDS)):
-        raise InputError(
-            f"{path}: {option} is the name of a column of a .csv, .tsv, .jsonl, .json or .parquet "
-            "file"
-        )
-    if matrix and (option := given(options, *LIMITS)):
-        raise InputError(f"{path}: {option} is of texts")
+def _load_npz(path: Path) -> sp.sparray:
+    with path.open("rb") as file:  # given a path, NumPy leaves a damaged file open
+        return sp.load_npz(file)
 
 
-def _matrix(path: Path, format: Format, options: Options) -> Table:
+class MatrixFormat(NamedTuple):
+    """A file format of matrices."""
+
+    suffixes: tuple[str, ...]
+    load: Callable[[Path], Any]
+    description: str
+
+
+MATRICES = (
+    MatrixFormat((".npz",), _load_npz, "a sparse matrix of SciPy"),
+    MatrixFormat((".mtx", ".mtx.gz"), scipy.io.mmread, "in Matrix Market format"),
+)
+
+
+def _read_matrix(path: Path, format: MatrixFormat, options: Arguments) -> NamedCounts:
     try:
         path.open("rb").close()  # mmread does not tell a missing file from a damaged one
         X = sound(format.load(path))
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or f'not {format.what}'}") from error
+        raise InputError(f"{path}: {error.strerror or f'not {format.description}'}") from error
     except DAMAGED as error:
-        raise InputError(f"{path}: not {format.what}") from error
+        raise InputError(f"{path}: not {format.description}") from error
     if X.ndim != 2:
         raise InputError(f"{path}: an array of {X.ndim} dimensions, not a matrix")
-    if max(X.shape) > LARGEST:
+    if max(X.shape) > MAX_NAMES:
         raise InputError(
-            f"{path}: a matrix of {X.shape[0]} x {X.shape[1]}, but {LARGEST} rows or columns are "
-            "the most that can be named: leave out those without counts"
+            f"{path}: a matrix of {X.shape[0]} x {X.shape[1]}, but at most {MAX_NAMES} rows or "
+            "columns can be named: remove those without counts"
         )
-    row_names = _names(options.row_names, X.shape[0], "row")
-    X = sp.coo_array(X)
-    return Table(X, row_names, _names(options.column_names, X.shape[1], "column"), str(path))
+    row_names = _read_names(options.row_names, X.shape[0], "row")
+    column_names = _read_names(options.column_names, X.shape[1], "column")
+    return NamedCounts(sp.coo_array(X), row_names, column_names, str(path))
 
 
-def _names(path: Path | None, size: int, what: str) -> Sequence[str]:
+def _read_names(path: Path | None, size: int, side: str) -> Sequence[str]:
     if path is None:
-        return [f"{what} {i}" for i in range(size)]
-    names = texts.lines_of(path)
+        return [f"{side} {i}" for i in range(size)]
+    names = texts.split_lines(path)
     if len(names) != size:
-        raise InputError(f"{path}: {len(names)} names, but the matrix has {size} {what}s")
+        raise InputError(f"{path}: {len(names)} names, but the matrix has {size} {side}s")
     return names
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records with named fields, all strings, and the place of each in its file."""
+
+    path: Path
+    names: Sequence[str]
+    values: Sequence[Sequence[str]]
+    places: Sequence[str]  # "line 2", for messages
+
+    def position(self, name: str) -> int:
+        """Position of a field; InputError if there is none."""
+        if name not in self.names:
+            raise InputError(
+                f"{self.path}: no column {name!r}; the columns are {', '.join(self.names)}"
+            )
+        return self.names.index(name)
+
+    def field(self, name: str) -> list[str]:
+        """The values of a field."""
+        position = self.position(name)
+        return [record[position] for record in self.values]
+
+
+def _record_reader(path: Path) -> Callable[[Path], Records] | None:
+    """The reader of files with this suffix; None for files without records."""
+    name = path.name.lower().removesuffix(".gz")
+    readers = {
+        (".csv", ".tsv"): _read_csv,
+        (".jsonl", ".ndjson"): _read_json_lines,
+        (".json",): _read_json_array,
+        (".parquet",): _read_parquet,
+    }
+    return next((read for suffixes, read in readers.items() if name.endswith(suffixes)), None)
+
+
+def _read_csv(path: Path) -> Records:
+    text = texts.read_text(path)
+    first = text.partition("\n")[0]
+    named = NAMED_SEPARATOR.fullmatch(first)
+    if named:
+        separator = named[1]
+    elif path.name.lower().removesuffix(".gz").endswith(".csv"):
+        separator = max(SEPARATORS, key=QUOTED.sub("", first).count)
+    else:
+        separator = "\t"
+    csv.field_size_limit(sys.maxsize)  # a text may be a book
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        if named:
+            next(lines)
+        names = next(lines, [])
+        numbered = [(lines.line_num, fields) for fields in lines if fields]
+    except csv.Error as error:
+        raise InputError(f"{path}, line {lines.line_num}: {error}") from error
+    if not names:
+        raise InputError(f"{path}: the first line must be a header with the names of columns")
+    if len(names) == 1 and any(separator in names[0] for separator in SEPARATORS):
+        raise InputError(
+            f"{path}: one column, {names[0]!r}, with a separator in its name: is the suffix right?"
+        )
+    for number, fields in numbered:
+        if len(fields) != len(names):
+            raise InputError(
+                f"{path}, line {number}: {len(fields)} fields, but the header has {len(names)}"
+            )
+    return _make_records(path, names, numbered, "line")
+
+
+def _read_json_lines(path: Path) -> Records:
+    def objects() -> Iterator[tuple[int, Any]]:
+        for number, line in enumerate(texts.split_lines(path), 1):
+            if line.strip():
+                yield number, _parse_json(line, f"{path}, line {number}")
+
+    return _records_of_objects(path, objects(), "line")
+
+
+def _read_json_array(path: Path) -> Records:
+    array = _parse_json(texts.read_text(path), str(path))
+    if not isinstance(array, list):
+        raise InputError(f"{path}: not an array of objects; with one object a line, name it .jsonl")
+    return _records_of_objects(path, enumerate(array, 1), "object")
+
+
+def _parse_json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        more = "; with one object a line, name it .jsonl" * (error.msg == "Extra data")
+        raise InputError(f"{where}: not JSON ({error.msg}){more}") from error
+    except (ValueError, RecursionError) as error:  # too many digits, or too deep
+        raise InputError(f"{where}: not JSON ({error})") from error
+
+
+def _records_of_objects(path: Path, objects: Iterable[tuple[int, Any]], unit: str) -> Records:
+    numbered = list(objects)
+    for number, record in numbered:
+        if not isinstance(record, dict):
+            raise InputError(f"{path}, {unit} {number}: not an object with named values")
+    names = list(dict.fromkeys(chain.from_iterable(record for _, record in numbered)))
+    values = ((number, [_string(r.get(name)) for name in names]) for number, r in numbered)
+    return _make_records(path, names, values, unit)
+
+
+def _read_parquet(path: Path) -> Records:
+    try:
+        path.open("rb").close()  # shorter messages than those of the libraries
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    for library, base in PARQUET.items():
+        try:
+            errors = getattr(import_module(library), base)
+        except ImportError:
+            continue
+        backend: Any = library.partition(".")[0]
+        try:
+            frame = nw.read_parquet(str(path), backend=backend)
+        except (errors, OSError, ValueError) as error:
+            raise InputError(f"{path}: not a Parquet file") from error
+        values = [[_string(value) for value in row] for row in frame.iter_rows()]
+        return _make_records(path, frame.columns, enumerate(values, 1), "row")
+    raise InputError(f"{path}: Parquet needs pyarrow or polars: `pip install pyarrow`")
+
+
+def _string(value: object) -> str:
+    """A value as a field of a CSV file would have it."""
+    if value is None or value != value:  # NaN, which pandas has for missing values
+        return ""
+    if isinstance(value, list):  # such as the topics of a text
+        return ", ".join(map(_string, value))
+    return value if isinstance(value, str) else str(value)
+
+
+def _make_records(
+    path: Path, names: Sequence[str], numbered: Iterable[tuple[int, Sequence[str]]], unit: str
+) -> Records:
+    pairs = list(numbered)
+    if len(set(names)) < len(names):
+        raise InputError(f"{path}: a name occurs twice in the header {', '.join(names)}")
+    if not pairs:
+        raise InputError(f"{path}: no records")
+    if not names:
+        raise InputError(f"{path}: no named values in any of {len(pairs)} records")
+    places = [f"{unit} {number}" for number, _ in pairs]
+    return Records(path, names, [values for _, values in pairs], places)
+
+
+def _count_records(records: Records, options: Arguments, screen: Screen) -> NamedCounts:
+    """Counts of texts if a field has some, else of pairs; InputError if ambiguous."""
+    text = _text_field(records, options)
+    if text is None:
+        return _count_pairs(records, options)
+    if option := first_given(options, "column", "count"):
+        raise InputError(f"{records.path}: {option} applies to pairs only, not to --text")
+    values = records.field(text)
+    if row := options.row or _title_field(records, text):
+        names = records.field(row)
+    else:
+        numbers = (place.rpartition(" ")[2] for place in records.places)
+        names = [f"{n}: {texts.excerpt(value)}" for n, value in zip(numbers, values, strict=True)]
+    title = f"{records.path}, texts of {text!r}"
+    table = texts.count_words(values, names, title, options, screen)
+    if options.group is not None:
+        labels = [value.strip() or None for value in records.field(options.group)]
+        table = replace(table, groups=np.array(labels, dtype=object))
+    if options.time is not None:
+        table = replace(table, times=_parse_times(records, options.time))
+    return table
+
+
+def _text_field(records: Records, options: Arguments) -> str | None:
+    """The field of texts that is asked for, or evident; None if the records are pairs."""
+    if options.text is not None:
+        return options.text
+    if options.column or options.count:
+        return None
+    n_words = {name: _mean_words(records.field(name)[:N_SAMPLE]) for name in records.names}
+    longest, *others = sorted(records.names, key=lambda name: -n_words[name])
+    if not n_words[longest]:
+        return None
+    if others and n_words[longest] < MIN_LENGTH_RATIO * n_words[others[0]]:
+        raise InputError(
+            f"{records.path}: {longest!r} and {others[0]!r} both look like texts: name one of "
+            "them with --text, or the columns of pairs with --row and --column"
+        )
+    return longest
+
+
+def _mean_words(values: Sequence[str]) -> float:
+    """Mean number of words if the values look like texts, else 0."""
+    filled = [value for value in values if value.strip()]
+    if not filled or len(set(filled)) < MIN_DISTINCT * len(filled):
+        return 0.0
+    n_words = sum(len(value.split()) for value in filled) / len(filled)
+    return n_words if n_words >= MIN_WORDS else 0.0
+
+
+def _title_field(records: Records, text: str) -> str | None:
+    """The first field of TITLES whose values differ and are not empty."""
+    fields = {name.strip().lower(): name for name in records.names if name != text}
+    for title in filter(fields.__contains__, TITLES):
+        values = [value.strip() for value in records.field(fields[title])]
+        if all(values) and len(set(values)) == len(values):
+            return fields[title]
+    return None
+
+
+def _parse_times(records: Records, name: str) -> Array:
+    """Numbers or dates of a field, NaN or NaT for empty values."""
+    values = [value.strip() for value in records.field(name)]
+    parse = _parse_number if all(map(_is_number, values)) else _parse_date
+    times = []
+    for value, place in zip(records.field(name), records.places, strict=True):
+        try:
+            times.append(parse(value.strip()))
+        except (ValueError, OverflowError) as error:
+            raise InputError(
+                f"{records.path}, {place}: {value!r} of {name!r} is not a time: use numbers "
+                f"up to {MAX_TIME:.0e}, or dates such as 2024-05-31"
+            ) from error
+    return np.array(times)
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value or "nan")
+    except ValueError:
+        return False
+    return True
+
+
+def _parse_number(value: str) -> float:
+    number = float(value or "nan")
+    if abs(number) > MAX_TIME:
+        raise OverflowError(value)
+    return number
+
+
+def _parse_date(value: str) -> np.datetime64:
+    """A date of ISO 8601; months and years alone are dates, too."""
+    if not value:
+        return np.datetime64("NaT", "s")
+    date = datetime.fromisoformat(f"{value}-01-01"[:10] if SHORT.fullmatch(value) else value)
+    if date.tzinfo is not None:
+        date = date.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(date, "s")
+
+
+def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
+    """Counts of pairs; records of the same pair are added up."""
+    path, names = records.path, records.names
+    if option := first_given(options, "group", "time", "min_df", "max_df"):
+        raise InputError(f"{path}: {option} applies to texts only; name their column with --text")
+    if len(names) < 2:
+        raise InputError(
+            f"{path}: one column, {names[0]!r}, but pairs need two; if it holds "
+            "texts, name it with --text"
+        )
+    row, column = options.row or names[0], options.column or names[1]
+    rows, columns = records.field(row), records.field(column)
+    if row == column:
+        raise InputError(f"{path}: rows and columns are both {row!r}")
+    count = options.count or ("count" if "count" in names else None)
+    counts = [1.0] * len(rows) if count is None else _parse_counts(records, count)
+    if options.column is None and count is None:  # chosen here, not by the user
+        for name, values in ((row, rows), (column, columns)):
+            if 2 < len(values) == len(set(values)):
+                raise InputError(
+                    f"{path}: each value of {name!r} occurs only once, but models need "
+                    "repeated values: name a column of texts with --text, or those of pairs with "
+                    "--row and --column"
+                )
+    (row_names, i), (column_names, j) = _names_and_positions(rows), _names_and_positions(columns)
+    X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
+    kinds = f"values of {texts.excerpt(row)}", f"values of {texts.excerpt(column)}"
+    return NamedCounts(X, row_names, column_names, str(path), kinds)
+
+
+def _names_and_positions(values: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Sorted distinct values, and the position of each value, without padded strings."""
+    names = sorted(set(values))
+    positions = {name: i for i, name in enumerate(names)}
+    return names, [positions[value] for value in values]
+
+
+def _parse_counts(records: Records, name: str) -> list[float]:
+    counts = []
+    for place, value in zip(records.places, records.field(name), strict=True):
+        try:
+            count = float(value)
+        except ValueError:
+            count = math.nan
+        if not 0 <= count < math.inf:
+            raise InputError(
+                f"{records.path}, {place}: {value!r} is not a count: use numbers >= 0, "
+                "such as 3 or 0.5"
+            )
+        counts.append(count)
+    return counts

@@ -1,22 +1,31 @@
-"""What is printed: the comparison, the temperature, the components or their tree, nearest rows."""
+"""The report: perplexities, temperature, components, group shares, nearest rows."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeGuard
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_clusterer
 
-from skcooc.cli.arguments import Options
-from skcooc.cli.characters import printable
+from skcooc.cli.arguments import Arguments
 from skcooc.cli.comparison import Comparison, Entry
-from skcooc.cli.groups import Compared, lines
-from skcooc.cli.table import LeftOut, Table
-from skcooc.inspection import characteristic_features, export_text, nearest_rows, top_features
+from skcooc.cli.terminal import printable
+from skcooc.cli.texts import Dropped, NamedCounts
+from skcooc.inspection import (
+    characteristic_features,
+    export_text,
+    name_topics,
+    nearest_rows,
+    top_features,
+)
 from skcooc.inspection.blocks import of_columns, of_rows, partners
+from skcooc.inspection.explorer.shares import by_time
+from skcooc.inspection.groups import divide
 from skcooc.inspection.names import TreeModel
+from skcooc.inspection.resampling import Mass, Shares, shares
 from skcooc.protocol import Array, FactorModel
 
 WIDTH = 96
@@ -24,18 +33,31 @@ LONGEST = 200  # of a line with a name in it
 ORDERS = {"characteristic": "characteristic", "probable": "most probable"}
 N_EXAMPLES = 4
 N_NEIGHBORS = 5
-N_LEFT_OUT = 10  # words
-HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with memory", "seconds")
+N_DROPPED = 10  # words
+N_RESAMPLES, LEVEL = 200, 0.95  # of intervals, as in the page
+N_GROUPS = 12  # printed, the largest
+N_TOPICS = 3  # printed of each group
+HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with cache", "seconds")
+
+
+class SharesByDivision(NamedTuple):
+    """Shares of topics in groups of rows, with intervals."""
+
+    division: str  # "group" or "time"
+    labels: list[str]
+    sizes: list[int]  # rows of each
+    topics: list[str]
+    shares: Shares
 
 
 def report(
-    table: Table,
+    table: NamedCounts,
     comparison: Comparison,
     model: BaseEstimator,
-    options: Options,
-    divisions: Sequence[Compared],
+    options: Arguments,
+    divisions: Sequence[SharesByDivision],
 ) -> str:
-    """The report as plain text; the model is fitted to all observations."""
+    """The report as plain text, about a model that is fitted to all observations."""
     sections = [
         _data(table, options),
         _perplexities(comparison, options),
@@ -43,76 +65,74 @@ def report(
         _tree(table, model, options) if has_tree(model) else _components(table, model, options),
     ]
     noun = "nodes" if has_tree(model) else _noun(model)
-    sections += [lines(of, noun, table.kinds[0]) for of in divisions]
-    if not is_clusterer(model):  # in one cluster all rows are equally near
-        sections.append(_neighbors(table, model, example_rows(table, model, options.nearest)))
-    written = ["\n".join(map(_shown, section)) for section in sections]
-    return "\n\n".join(filter(None, written)) + "\n"
+    sections += [_shares_by_division(of, noun, table.kinds[0]) for of in divisions]
+    if not is_clusterer(model):  # all rows of a cluster are equally near
+        sections.append(_neighbors(table, model, _example_rows(table, model, options.nearest)))
+    paragraphs = []
+    for section in sections:
+        lines = map(printable, section)
+        cut = (line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines)
+        paragraphs.append("\n".join(cut))
+    return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
-def _shown(line: str) -> str:
-    """A line as it is printed, cut where a name makes it too long."""
-    line = printable(line)
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> list[int]:
+    """Rows whose neighbours are shown: wanted ones, or the examples of the table.
 
-
-def example_rows(table: Table, model: FactorModel, wanted: list[str]) -> list[int]:
-    """Positions of the rows whose neighbours are shown: those wanted, or the table's own examples.
-
-    Else, for each of the most frequent aspects, the row with the most observations among those that
-    it dominates.
+    Without either, the row with the most observations for each of the most frequent topics.
     """
     names = wanted or table.examples
     if names:
         return [table.position(name) for name in names]
     n_observations = table.X.sum(axis=1)
     dominant = model.embedding_.argmax(axis=1)
-    aspects = [k for k in np.argsort(-shares(model)) if n_observations[dominant == k].any()]
-    return [int(np.where(dominant == k, n_observations, -1).argmax()) for k in aspects[:N_EXAMPLES]]
+    order = np.argsort(-component_shares(model))
+    topics = [k for k in order if n_observations[dominant == k].any()]
+    return [int(np.where(dominant == k, n_observations, -1).argmax()) for k in topics[:N_EXAMPLES]]
 
 
-def shares(model: FactorModel) -> Array:
+def component_shares(model: FactorModel) -> Array:
     """Share of the observations in each component, (K,)."""
     return np.asarray(model.row_distribution_ @ model.embedding_)
 
 
 def has_tree(model: FactorModel) -> TypeGuard[TreeModel]:
-    """Whether a fitted model is a hierarchy of clusters."""
     return hasattr(model, "tree_")
 
 
 def _noun(model: FactorModel) -> str:
-    return "clusters" if is_clusterer(model) else "aspects"
+    return "clusters" if is_clusterer(model) else "topics"
 
 
-def _data(table: Table, options: Options) -> Iterator[str]:
+def _data(table: NamedCounts, options: Arguments) -> Iterator[str]:
     (n, m), (rows, columns) = table.X.shape, table.kinds
+    unit = "co-occurrences" if table.texts is None else "tokens"
     yield from textwrap.wrap(table.title, WIDTH)
     yield (
-        f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} observations; "
-        f"{options.test_size:.0%} of them held out"
+        f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} {unit}; {options.test_size:.0%} of "
+        "them held out for testing"
     )
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
-    if table.left_out is not None:
-        yield from _left_out(table.left_out)
+    if table.dropped is not None:
+        yield from _dropped(table.dropped)
 
 
-def _left_out(of: LeftOut) -> Iterator[str]:
-    """How many words, and which are the most frequent of them."""
-    frequent = ", ".join(f"{word} {share:.0%}" for word, share in of.frequent[:N_LEFT_OUT])
-    more = ", ..." if len(of.frequent) > N_LEFT_OUT else ""
-    text = (
-        f"words left out, beside stop words: {len(of.frequent):,} in more documents than --max-df "
-        f"{of.max_df}" + (f" ({frequent}{more})" if of.frequent else "")
-        + f", and {of.n_rare:,} in fewer than --min-df {of.min_df}"
-    )  # fmt: skip
-    yield from textwrap.wrap(text, WIDTH)
+def _dropped(words: Dropped) -> Iterator[str]:
+    frequent = ", ".join(f"{word} {share:.0%}" for word, share in words.frequent[:N_DROPPED])
+    more = ", ..." if len(words.frequent) > N_DROPPED else ""
+    listed = f" ({frequent}{more})" if words.frequent else ""
+    yield from textwrap.wrap(
+        f"words dropped, in addition to stop words: {len(words.frequent):,} in more documents than "
+        f"--max-df {words.max_df}{listed}, and {words.n_rare:,} in fewer than --min-df "
+        f"{words.min_df}",
+        WIDTH,
+    )
 
 
-def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:
+def _perplexities(comparison: Comparison, options: Arguments) -> Iterator[str]:
     kind = _noun(comparison.chosen)
-    yield f"Perplexity of the observations held out, {options.components} {kind}"
+    yield f"Test perplexity, {options.components} {kind}"
     yield ""
     lines = [HEADINGS, *(_cells(entry) for entry in comparison.entries)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -121,15 +141,15 @@ def _perplexities(comparison: Comparison, options: Options) -> Iterator[str]:
         aligned = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
         yield "  " + "  ".join([label.ljust(widths[0]), *aligned])
     yield ""
-    yield "  smoothing: weight of the unigram in what is scored, estimated where fit holds out"
-    yield "    observations and .001 elsewhere; LDA needs none"
-    yield f"  with memory: what a row has is expected of it again, whatever its {kind} say; the"
-    yield f"    first line, without {kind}, is the one to beat"
+    yield "  smoothing: weight of the unigram in the predictions, tuned on validation data if fit"
+    yield "    holds some out, else 0.001; LDA needs none"
+    yield f"  with cache: the {kind} and a within-document cache (skcooc.RowMemory), because words"
+    yield "    tend to repeat; the first line is the topic-free baseline to beat"
     yield (
-        f"  seconds: of fit, after {comparison.compile_seconds:.1f} s of compiling and of starting "
-        "workers; for the memory, LDA"
+        f"  seconds: time of fit, after {comparison.compile_seconds:.1f} s of compiling and "
+        "starting workers; for the cache,"
     )
-    yield "    and a model with a given beta are fitted twice, and the seconds are of both"
+    yield "    LDA and a model with a given beta are fitted twice, and both fits are counted"
     for note in dict.fromkeys(note for entry in comparison.entries for note in entry.notes):
         labels = "; ".join(entry.label for entry in comparison.entries if note in entry.notes)
         yield from textwrap.wrap(
@@ -149,60 +169,49 @@ def _cells(entry: Entry) -> tuple[str, ...]:
 
 
 def _temperature(chosen: BaseEstimator) -> Iterator[str]:
-    probes = chosen.tuning_
-    if not probes:
+    trials = chosen.tuning_
+    if not trials:
         return
     beta = f"{chosen.beta_:.3f}"
-    yield f"Temperature chosen: beta = {beta}, on training observations that fit held out"
-    first = probes[0]
+    yield f"Tuned inverse temperature: beta = {beta}, on validation data"
+    first = trials[0]
     if first.n_components is not None:
-        yield f"by short fits of {first.n_components} components"
-    alike = sorted((p for p in probes if p.stage == first.stage), key=lambda probe: probe.beta)
-    found = (probe.validation.perplexity for probe in alike)
-    yield from _tried("beta", (f"{probe.beta:9.3f}" for probe in alike), found)
-    if tried := sorted((probe for probe in probes if probe.prior), key=lambda probe: probe.prior):
-        found = (probe.validation.perplexity for probe in tried)
-        yield from _tried("prior", (f"{probe.prior:9.2g}" for probe in tried), found)
+        yield f"by short fits with {first.n_components} components"
+    same_stage = [trial for trial in trials if trial.stage == first.stage]
+    with_prior = [trial for trial in trials if trial.prior]
+    for name, form, tried in (("beta", "9.3f", same_stage), ("prior", "9.2g", with_prior)):
+        if tried:
+            tried.sort(key=attrgetter(name))
+            yield ""
+            yield f"  {name:12}" + "".join(format(getattr(trial, name), form) for trial in tried)
+            perplexities = (trial.validation.perplexity for trial in tried)
+            yield "  perplexity  " + "".join(f"{perplexity:9.1f}" for perplexity in perplexities)
 
 
-def _tried(name: str, values: Iterable[str], perplexities: Iterable[float]) -> Iterator[str]:
-    """What was tried, and the perplexities below it."""
+def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
+    has_members = hasattr(model, "column_labels_")
+    listed = "commonest members" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
+    yield (f"{_noun(model).capitalize()}, most frequent first, fitted to all data: share, {listed}")
     yield ""
-    yield f"  {name:12}" + "".join(values)
-    yield "  perplexity  " + "".join(f"{perplexity:9.1f}" for perplexity in perplexities)
-
-
-def _components(table: Table, model: FactorModel, options: Options) -> Iterator[str]:
-    yield (
-        f"{_noun(model).capitalize()}, most frequent first, fitted to all observations: share, "
-        + _listed(table, model, options)
-    )
-    yield ""
-    if hasattr(model, "column_labels_"):
+    if has_members:
         yield from _members(table, model, options.top)
         return
-    of = characteristic_features if options.order == "characteristic" else top_features
-    features, share = of(model, table.column_names, n_features=options.top), shares(model)
+    features_of = characteristic_features if options.order == "characteristic" else top_features
+    features = features_of(model, table.column_names, n_features=options.top)
+    share = component_shares(model)
     for k in np.argsort(-share):
         words = textwrap.shorten(" ".join(features[k]), WIDTH - 9, placeholder="")
         yield f"  {100 * share[k]:4.1f} %  {words}"
 
 
-def _listed(table: Table, model: FactorModel, options: Options) -> str:
-    """What is said of each component: its columns, or the members of clusters of both sides."""
-    if hasattr(model, "column_labels_"):
-        return "commonest members"
-    return f"{ORDERS[options.order]} {table.kinds[1]}"
-
-
-def _members(table: Table, model: Any, n: int) -> Iterator[str]:
-    """The members of the clusters of both sides, and what each goes with most."""
+def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
+    """Members of the clusters of both sides, and their most associated clusters."""
     sides = of_rows(model), of_columns(model)
     names = np.array(table.row_names, dtype=object), np.array(table.column_names, dtype=object)
     for at, kind in enumerate(table.kinds):
         goes_with = partners(model.joint_ if at == 0 else model.joint_.T)
         yield from ([""] if at else [])
-        yield f"  {kind}; in brackets the clusters of {table.kinds[1 - at]} they go with"
+        yield f"  {kind}; in brackets the most associated clusters of {table.kinds[1 - at]}"
         for c in np.argsort(-sides[at].weights).tolist():
             words = " ".join(names[at][sides[at].members[c][:n]])
             found = ", ".join(map(str, goes_with[c][0][:2].tolist()))
@@ -210,10 +219,10 @@ def _members(table: Table, model: Any, n: int) -> Iterator[str]:
             yield f"  {c:3d}  {100 * sides[at].weights[c]:4.1f} %  {line}  [{found}]"
 
 
-def _tree(table: Table, model: TreeModel, options: Options) -> Iterator[str]:
-    """The tree of the clusters, with as many words as there is room for, and no fewer than one."""
+def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[str]:
+    """The tree of clusters, with as many words as fit into the width, at least one."""
     yield (
-        f"Tree of clusters, fitted to all observations: {ORDERS[options.order]} {table.kinds[1]} "
+        f"Tree of clusters, fitted to all data: {ORDERS[options.order]} {table.kinds[1]} "
         "of each node, share"
     )
     yield ""
@@ -225,8 +234,8 @@ def _tree(table: Table, model: TreeModel, options: Options) -> Iterator[str]:
     yield from (f"  {line}" for line in lines)
 
 
-def _neighbors(table: Table, model: FactorModel, rows: list[int]) -> Iterator[str]:
-    yield f"Nearest {table.kinds[0]} by their aspects (Hellinger distance)"
+def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Iterator[str]:
+    yield f"Nearest {table.kinds[0]} by their topics (Hellinger distance)"
     known = np.flatnonzero(table.X.sum(axis=1) > 0)  # the others are all alike: the prior
     n_neighbors = min(N_NEIGHBORS, len(known) - 1)
     distances, neighbors = nearest_rows(
@@ -236,3 +245,42 @@ def _neighbors(table: Table, model: FactorModel, rows: list[int]) -> Iterator[st
         yield ""
         yield f"  {table.row_names[row]}"
         yield from (f"    {d:.2f}  {table.row_names[i]}" for d, i in zip(near, at, strict=True))
+
+
+def shares_by_division(table: NamedCounts, model: FactorModel, seed: int) -> list[SharesByDivision]:
+    """Shares by group and by time, for a table whose rows have any."""
+    rows = np.asarray(model.row_distribution_)
+    mass = Mass(rows[:, None] * model.embedding_, rows)
+    topics = name_topics(model, table.column_names)
+
+    def compute(division: str, labels: list[str], members: list[Array]) -> SharesByDivision:
+        intervals = shares(mass, members, N_RESAMPLES, LEVEL, seed)
+        return SharesByDivision(division, labels, list(map(len, members)), topics, intervals)
+
+    divisions = []
+    if table.groups is not None:
+        groups = divide(table.groups, rows)
+        divisions.append(compute("group", groups.labels, groups.members))
+    if table.times is not None:
+        times = by_time(table.times, rows)
+        divisions.append(compute("time", times.labels, times.members))
+    return divisions
+
+
+def _shares_by_division(of: SharesByDivision, noun: str, rows: str) -> Iterator[str]:
+    """The largest topics of the largest groups, in the order of the groups."""
+    n_topics = min(N_TOPICS, len(of.topics))
+    yield (
+        f"Shares by {of.division}: the {n_topics} largest {noun}, in percent of the tokens, with "
+        f"{LEVEL:.0%} intervals"
+    )
+    for g in sorted(np.argsort(-np.array(of.sizes), kind="stable")[:N_GROUPS].tolist()):
+        yield ""
+        yield f"  {of.labels[g]} ({rows}: {of.sizes[g]:,})"
+        for k in np.argsort(-of.shares.share[g], kind="stable")[:n_topics].tolist():
+            share, low, high = (100 * values[g, k] for values in of.shares)
+            interval = "-" if np.isnan(low) else f"{low:.1f} to {high:.1f}"
+            yield f"    {share:5.1f} %  {interval:13}  {of.topics[k]}"
+    if len(of.labels) > N_GROUPS:
+        yield ""
+        yield f"  and {len(of.labels) - N_GROUPS} smaller groups, written with --output"

@@ -1,4 +1,4 @@
-"""Counts of words in documents: the docstring corpus, a folder, or the lines of a file."""
+"""Counts with names, as all readers return them, and counts of words in texts."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import gzip
 import io
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
-from skcooc.cli.arguments import Options
-from skcooc.cli.progress import Screen
-from skcooc.cli.table import InputError, LeftOut, Table
+from skcooc.cli.arguments import Arguments
+from skcooc.cli.terminal import Screen
 from skcooc.datasets import load_docstrings
+from skcooc.protocol import Array
+from skcooc.tables.frames import MAX_OBSERVATIONS
 
+MIN_OBSERVATIONS = 100  # a tenth of them is held out, and a tenth of the rest once more
 WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers
 EXCERPT = 50  # characters of a line that name it
 EXAMPLES = (
@@ -29,85 +33,166 @@ EXAMPLES = (
 )
 
 
-def docstrings(options: Options, screen: Screen) -> Table:
-    """The docstrings of the installed NumPy, SciPy and scikit-learn."""
+class InputError(Exception):
+    """Unusable input; the message says why in one line."""
+
+
+class Dropped(NamedTuple):
+    """Words in too many or too few documents."""
+
+    frequent: list[tuple[str, float]]  # with the share of documents, the most frequent first
+    n_rare: int
+    max_df: int | float
+    min_df: int | float
+
+
+@dataclass(frozen=True)
+class NamedCounts:
+    """Counts with the names of rows and columns, and their texts, if any."""
+
+    X: sp.sparray  # (N, M): counts; CSR once they are validated
+    row_names: Sequence[str]
+    column_names: Sequence[str]
+    title: str  # of the source
+    kinds: tuple[str, str] = ("rows", "columns")  # what they are called, in the plural
+    examples: Sequence[str] = ()  # rows whose neighbours are shown; chosen by the report if empty
+    vectorizer: CountVectorizer | None = None
+    texts: Sequence[str] | None = None
+    dropped: Dropped | None = None
+    groups: Array | None = None  # (N,): labels, None for rows without one
+    times: Array | None = None  # (N,): numbers or dates
+
+    def position(self, name: str) -> int:
+        """Position of a row; InputError if there is none, or it has no observations."""
+        if name not in self.row_names:
+            raise InputError(f"{self.title}: no row is named {name!r}")
+        i = list(self.row_names).index(name)
+        if not self.X[[i]].sum():
+            raise InputError(f"{self.title}: row {name!r} has no counts")
+        return i
+
+
+def validate(table: NamedCounts) -> NamedCounts:
+    """The table with counts in float64 as CSR, without duplicates and stored zeros.
+
+    InputError is raised for counts that no model can use, and for too few or too many of them.
+    """
+    if not (np.issubdtype(table.X.dtype, np.number) or table.X.dtype == bool):
+        raise InputError(f"{table.title}: counts are of type {table.X.dtype}, not numbers")
+    if np.iscomplexobj(table.X.data):
+        raise InputError(f"{table.title}: counts are complex numbers")
+    X = sp.csr_array(table.X, dtype=np.float64)
+    if not np.isfinite(X.data).all():
+        raise InputError(f"{table.title}: infinite or missing counts; counts must be finite")
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    if (X.data < 0).any():
+        raise InputError(
+            f"{table.title}: negative counts, such as {X.data.min():g}; counts must be >= 0"
+        )
+    n, m = (np.unique(positions).size for positions in X.nonzero())
+    if min(n, m) < 2:
+        raise InputError(
+            f"{table.title}: need at least 2 {table.kinds[0]} and 2 {table.kinds[1]} with counts; "
+            f"found {n} and {m}"
+        )
+    with np.errstate(over="ignore"):  # infinitely many are too many
+        n_observations = np.ceil(X.data).sum()
+    if not MIN_OBSERVATIONS <= n_observations <= MAX_OBSERVATIONS:
+        raise InputError(
+            f"{table.title}: counts sum to {n_observations:.10g}; need "
+            f"{MIN_OBSERVATIONS} to {MAX_OBSERVATIONS}, to hold out a part of them"
+        )
+    is_observed = X.sum(axis=1) > 0
+    for option, labels in (("--group", table.groups), ("--time", table.times)):
+        if labels is not None:
+            known = [label is not None and label == label for label in labels]  # no NaN, no NaT
+            if not (is_observed & known).any():
+                raise InputError(f"{table.title}: no text with words has a value for {option}")
+    return replace(table, X=X)
+
+
+def read_docstrings(options: Arguments, screen: Screen) -> NamedCounts:
     corpus = load_docstrings()
     title = corpus.DESCR.partition(".\n")[0]
     examples = [name for name in EXAMPLES if name in corpus.names]
-    return count(corpus.data, corpus.names, title, options, screen, examples)
+    return count_words(corpus.data, corpus.names, title, options, screen, examples)
 
 
-def folder(path: Path, options: Options, screen: Screen) -> Table:
-    """The files of a folder and its subfolders, hidden ones left out, one document each."""
+def read_folder(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
+    """One document for each file of a folder and its subfolders that is not hidden."""
     paths = sorted(file.relative_to(path) for file in path.rglob("*") if file.is_file())
     files = [file for file in paths if not any(part.startswith(".") for part in file.parts)]
-    found = [decode(path / file) for file in screen.track(files, f"reading {path}")]
-    return count(found, list(map(str, files)), str(path), options, screen)
+    texts = [read_text(path / file) for file in screen.track(files, f"reading {path}")]
+    return count_words(texts, list(map(str, files)), str(path), options, screen)
 
 
-def lines(path: Path, options: Options, screen: Screen) -> Table:
-    """The lines of a file that are not blank, one document each."""
-    numbered = [(i, line) for i, line in enumerate(lines_of(path), 1) if line.strip()]
+def read_lines(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
+    """One document for each line of a file that is not blank."""
+    numbered = [(i, line) for i, line in enumerate(split_lines(path), 1) if line.strip()]
     names = [f"{i}: {excerpt(line)}" for i, line in numbered]
-    return count([line for _, line in numbered], names, str(path), options, screen)
+    return count_words([line for _, line in numbered], names, str(path), options, screen)
 
 
-def lines_of(path: Path) -> list[str]:
-    """The lines of a text file; unlike str.splitlines, it divides at line feeds alone."""
-    return decode(path).removesuffix("\n").split("\n")
+def split_lines(path: Path) -> list[str]:
+    """The lines of a text file, divided at line feeds alone, unlike str.splitlines."""
+    return read_text(path).removesuffix("\n").split("\n")
 
 
-def decode(path: Path) -> str:
-    """The text of a file, also a .gz; InputError where it cannot be read or is no UTF-8 text."""
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, or a .gz of one; InputError if it cannot be read."""
     try:
         data = path.read_bytes()
         if path.name.lower().endswith(".gz"):
             data = gzip.decompress(data)
         text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig").read()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: not a file of gzip") from error
+        raise InputError(f"{path}: not a gzip file") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a text in UTF-8 (byte {error.start})") from error
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     if "\0" in text:
-        raise InputError(f"{path}: not a text, it holds null characters")
+        raise InputError(f"{path}: not a text file: it has null characters")
     return text
 
 
-def count(
+def count_words(
     texts: Sequence[str],
     names: Sequence[str],
     title: str,
-    options: Options,
+    options: Arguments,
     screen: Screen,
     examples: Sequence[str] = (),
-) -> Table:
-    """Counts of the words of texts; InputError where there are no texts, or no words are left."""
+) -> NamedCounts:
+    """Counts of the words of texts; InputError if no texts or no words are left."""
     if not texts:
         raise InputError(f"{title}: no documents")
+    n = len(texts)
+    least, most = (5, 0.25) if n >= 1000 else (2 if n >= 100 else 1, 0.5)
+    min_df = least if options.min_df is None else options.min_df
+    max_df = most if options.max_df is None else options.max_df
     stop_words = None if options.stop_words == "none" else options.stop_words
-    min_df, max_df = _limits(len(texts), options)
     vectorizer = CountVectorizer(
         stop_words=stop_words, token_pattern=WORD, min_df=min_df, max_df=max_df
     )
     try:
-        X, words, left_out = _counted(vectorizer, texts, screen)
+        X, words, dropped = _fit_vectorizer(vectorizer, texts, screen)
     except ValueError as error:
         raise InputError(
-            f"{title}: no words are left (documents: {len(texts)}) with "
+            f"{title}: no words are left in {n} documents with "
             f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
         ) from error
     kinds = "documents", "words"
-    return Table(X, names, words, title, kinds, examples, vectorizer, texts, left_out)
+    return NamedCounts(X, names, words, title, kinds, examples, vectorizer, texts, dropped)
 
 
-def _counted(
+def _fit_vectorizer(
     vectorizer: CountVectorizer, texts: Sequence[str], screen: Screen
-) -> tuple[sp.sparray, list[str], LeftOut]:
-    """Fit a vectorizer, but see which words its limits leave out; ValueError where all are.
+) -> tuple[sp.sparray, list[str], Dropped]:
+    """Counts, words, and the words that its limits drop; ValueError if none remain.
 
-    It does not keep these, and counting twice takes twice the time.
+    The vectorizer itself does not keep dropped words, and counting twice takes twice the time.
     """
     all_words = clone(vectorizer).set_params(min_df=1, max_df=1.0)
     X = all_words.fit_transform(screen.track(texts, "counting words"))
@@ -126,20 +211,12 @@ def _counted(
     frequent = np.flatnonzero(n_documents > most)
     frequent = frequent[np.argsort(-n_documents[frequent], kind="stable")]
     shares = (n_documents[frequent] / len(texts)).tolist()
-    return X[:, kept], names, LeftOut(
-        list(zip(words[frequent].tolist(), shares, strict=True)),
-        int((n_documents < least).sum()), vectorizer.max_df, vectorizer.min_df,
-    )  # fmt: skip
-
-
-def _limits(n_documents: int, options: Options) -> tuple[int | float, int | float]:
-    """In how many documents a word may be: rare words teach little, frequent ones tell little."""
-    least, most = (5, 0.25) if n_documents >= 1000 else (2 if n_documents >= 100 else 1, 0.5)
-    min_df = least if options.min_df is None else options.min_df
-    return min_df, most if options.max_df is None else options.max_df
+    n_rare = int((n_documents < least).sum())
+    with_shares = list(zip(words[frequent].tolist(), shares, strict=True))
+    return X[:, kept], names, Dropped(with_shares, n_rare, vectorizer.max_df, vectorizer.min_df)
 
 
 def excerpt(line: str) -> str:
-    """The beginning of a line, where it is long; white space is folded."""
+    """The beginning of a line, with white space folded."""
     line = " ".join(line.split())
     return line if len(line) <= EXCERPT else line[: EXCERPT - 1].rstrip() + "…"

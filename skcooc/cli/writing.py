@@ -1,25 +1,27 @@
-"""Write what was found into a folder."""
+"""Write the results: check paths before the work, then write all files or none."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
-from itertools import chain
+from errno import EACCES, EINVAL, ENOTDIR
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import joblib
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from skcooc.cli.arguments import Options, given
+from skcooc.cli.arguments import Arguments, first_given
 from skcooc.cli.comparison import Comparison
-from skcooc.cli.groups import Compared, records
-from skcooc.cli.places import filled
-from skcooc.cli.report import has_tree, shares
-from skcooc.cli.table import Table
+from skcooc.cli.report import SharesByDivision, component_shares, has_tree
+from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.inspection import (
     characteristic_features,
     explore,
@@ -34,89 +36,128 @@ UNICODE: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
 RESULTS = "components.csv", "embedding.csv", "summary.json", "model.joblib"
 
 
-def destinations(options: Options) -> list[Path]:
-    """The files that will be written."""
+def paths_to_write(options: Arguments) -> list[Path]:
     pages = [] if options.html is None else [options.html]
     if options.output is None:
         return pages
-    divided = (name for name in ("group", "time") if given(options, name))
+    divided = (name for name in ("group", "time") if first_given(options, name))
     names = [*RESULTS, *(f"shares_by_{name}.csv" for name in divided)]
     return [*(options.output / name for name in names), *pages]
 
 
+def check_path(path: Path, options: Arguments) -> None:
+    """OSError if a file cannot be written; InputError if it would change the input."""
+    if path.exists() and not path.is_file():
+        raise OSError(EINVAL, "not a regular file, which could be replaced", str(path))
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not parent.is_dir():
+        raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(parent))
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise PermissionError(EACCES, os.strerror(EACCES), str(parent))
+    for source in (options.data, options.row_names, options.column_names):
+        if source is None:
+            continue
+        if path.resolve() == source.resolve():
+            raise InputError(
+                f"{path}: an input file, which would be overwritten: choose another path"
+            )
+        if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
+            raise InputError(
+                f"{path}: in {source}, whose files are all read as texts: choose another folder"
+            )
+
+
+@contextmanager
+def all_or_none(folder: Path) -> Iterator[Path]:
+    """A hidden subfolder whose files are moved into the folder when all are written.
+
+    The folder is made if there is none, and removed again if writing fails.
+    """
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".", suffix=".skcooc-partial", dir=folder) as partial:
+            yield Path(partial)
+            for file in sorted(Path(partial).iterdir()):
+                os.replace(file, folder / file.name)
+    except BaseException:
+        for place in made:
+            if place.exists() and not any(place.iterdir()):
+                place.rmdir()
+        raise
+
+
 def write(
     folder: Path,
-    table: Table,
+    table: NamedCounts,
     comparison: Comparison,
     model: BaseEstimator,
-    divisions: Sequence[Compared],
+    divisions: Sequence[SharesByDivision],
 ) -> list[str]:
-    """Write the model, its parameters and the comparison into a folder; the names of the files.
+    """Write model, parameters and comparison into a folder; returns names of files.
 
-    They are ``components.csv`` (one column a line, P(y given z)), ``embedding.csv`` (one row a
-    line, P(z given x)), ``summary.json`` and ``model.joblib`` (with the vectorizer before it, where
-    the data were texts); and ``shares_by_group.csv`` and ``shares_by_time.csv``, where rows have
-    groups or times. Files that have these names are overwritten, once all are written.
+    ``components.csv`` has one line a column, P(y given z), ``embedding.csv`` one line a row, P(z
+    given x); ``model.joblib`` includes the vectorizer of texts. Files with these names are
+    replaced, once all are written.
     """
-    with filled(folder) as partial:
-        return _write(partial, table, comparison, model, divisions)
+    with all_or_none(folder) as partial:
+        topics = name_topics(model, table.column_names, table.row_names)
+        columns = _matrix_lines(topics, table.column_names, model.components_.T)
+        rows = _matrix_lines(topics, table.row_names, model.embedding_)
+        _write_csv(partial / "components.csv", columns)
+        _write_csv(partial / "embedding.csv", rows)
+        summary = json.dumps(_summary(table, comparison, model), indent=2, ensure_ascii=False)
+        (partial / "summary.json").write_text(summary + "\n", **UNICODE)
+        joblib.dump(_with_vectorizer(table, model), partial / "model.joblib")
+        files = {f"shares_by_{of.division}.csv": _share_lines(of) for of in divisions}
+        for name, share_lines in files.items():
+            _write_csv(partial / name, share_lines)
+    return [*RESULTS, *files]
 
 
-def _write(
-    folder: Path,
-    table: Table,
-    comparison: Comparison,
-    model: BaseEstimator,
-    divisions: Sequence[Compared],
-) -> list[str]:
-    aspects = name_topics(model, table.column_names, table.row_names)
-    _matrix(folder / "components.csv", aspects, table.column_names, model.components_.T)
-    _matrix(folder / "embedding.csv", aspects, table.row_names, model.embedding_)
-    summary = json.dumps(_summary(table, comparison, model), indent=2, ensure_ascii=False)
-    (folder / "summary.json").write_text(summary + "\n", **UNICODE)
-    joblib.dump(_with_vectorizer(table, model), folder / "model.joblib")
-    by = {f"shares_by_{of.what}.csv": records(of) for of in divisions}
-    for name, of_groups in by.items():
-        _rows(folder / name, of_groups)
-    return [*RESULTS, *by]
+def _write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    with path.open("w", newline="", **UNICODE) as file:
+        csv.writer(file).writerows(rows)
 
 
-def write_page(path: Path, table: Table, model: BaseEstimator, title: str) -> None:
-    """Write the page to look through the model; of texts, with the texts.
+def _matrix_lines(
+    header: Sequence[str], names: Sequence[str], values: Array
+) -> Iterator[Sequence[str]]:
+    yield ["name", *header]
+    for name, line in zip(names, values.tolist(), strict=True):
+        yield [name, *(f"{value:.6g}" for value in line)]
 
-    What the rows and columns of other tables are, it says in the words of the report.
-    """
+
+def _share_lines(of: SharesByDivision) -> Iterator[tuple[str, ...]]:
+    """A header and a line for each group and topic; unknown intervals are empty."""
+    yield of.division, "topic", "share", "low", "high"
+    for g, label in enumerate(of.labels):
+        for k, topic in enumerate(of.topics):
+            values = (value[g, k] for value in of.shares)
+            yield label, topic, *("" if np.isnan(v) else f"{v:.6g}" for v in values)
+
+
+def write_page(path: Path, table: NamedCounts, model: BaseEstimator, title: str) -> None:
+    """Write the page to explore the model, with the texts if the table has some."""
     X = table.X if table.texts is None else table.texts
     page = explore(
         _with_vectorizer(table, model), X, row_names=table.row_names, title=title,
         feature_names=table.column_names, groups=table.groups, times=table.times,
         sides=table.kinds if table.texts is None else None,
     )  # fmt: skip
-    path = path.resolve()  # what a link leads to, not the link, is replaced
-    with filled(path.parent) as partial:
+    path = path.resolve()  # a link is kept, and its target replaced
+    with all_or_none(path.parent) as partial:
         page.save(partial / path.name)
 
 
-def _with_vectorizer(table: Table, model: BaseEstimator) -> BaseEstimator:
-    """The model after what made counts of texts, where something did."""
+def _with_vectorizer(table: NamedCounts, model: BaseEstimator) -> BaseEstimator:
     if table.vectorizer is None:
         return model
     return Pipeline([("vectorizer", table.vectorizer), ("model", model)])
 
 
-def _matrix(path: Path, header: Sequence[str], names: Sequence[str], values: Array) -> None:
-    lines = zip(names, values.tolist(), strict=True)
-    listed = ([name, *(f"{value:.6g}" for value in line)] for name, line in lines)
-    _rows(path, chain([["name", *header]], listed))
-
-
-def _rows(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    with path.open("w", newline="", **UNICODE) as file:
-        csv.writer(file).writerows(rows)
-
-
-def _summary(table: Table, comparison: Comparison, model: BaseEstimator) -> dict[str, object]:
-    """All that is printed, and the parameters of the model."""
+def _summary(table: NamedCounts, comparison: Comparison, model: BaseEstimator) -> dict[str, object]:
+    """Everything that is printed, and the parameters of the model."""
     return {
         "data": table.title,
         "n_rows": table.X.shape[0],
@@ -126,16 +167,16 @@ def _summary(table: Table, comparison: Comparison, model: BaseEstimator) -> dict
         "compile_seconds": comparison.compile_seconds,
         "temperature_search": [
             {
-                "beta": probe.beta,
-                "prior": probe.prior,
-                "n_components": probe.n_components,
-                **probe.validation._asdict(),
+                "beta": trial.beta,
+                "prior": trial.prior,
+                "n_components": trial.n_components,
+                **trial.validation._asdict(),
             }
-            for probe in comparison.chosen.tuning_
+            for trial in comparison.chosen.tuning_
         ],
         "model": type(model).__name__,
         "parameters": model.get_params(),
-        "weights": shares(model).tolist(),
+        "weights": component_shares(model).tolist(),
         "top_features": top_features(model, table.column_names),
         "characteristic_features": characteristic_features(model, table.column_names),
         **({"tree": export_dict(model, table.column_names)} if has_tree(model) else {}),

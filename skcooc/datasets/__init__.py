@@ -1,4 +1,4 @@
-"""Data sets: a corpus that is already installed, a planted model, and a classic collection."""
+"""Data sets: docstrings of packages, synthetic counts, the Cranfield collection."""
 
 from skcooc.datasets.cranfield import fetch_cranfield
 from skcooc.datasets.docstrings import load_docstrings

@@ -90,13 +90,13 @@ def fetch_cranfield(
             Judgements (query, document, code) with the code 1, 2, 3 or 4, the smaller the more
             relevant, or -1 in the last row of each query: see `DESCR`.
         DESCR : str
-            What the collection is.
+            Description of the collection.
 
     Raises
     ------
     OSError
         If the data is not there and `download_if_missing` is False, if it cannot be downloaded,
-        or if a file is not what it should be by its checksum.
+        or if the checksum of a file is wrong.
 
     Examples
     --------
@@ -113,12 +113,11 @@ def fetch_cranfield(
             for name, checksum in CHECKSUMS.items()
         ]
     else:
-        paths = [_local(folder / name, checksum) for name, checksum in CHECKSUMS.items()]
+        paths = [_check_local(folder / name, checksum) for name, checksum in CHECKSUMS.items()]
     return _parse(*(json.loads(path.read_bytes()) for path in paths))
 
 
-def _local(path: Path, checksum: str) -> Path:
-    """Check that a file is there and intact."""
+def _check_local(path: Path, checksum: str) -> Path:
     if not path.exists():
         raise OSError("Data not found and `download_if_missing` is False")
     found = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -131,7 +130,6 @@ def _local(path: Path, checksum: str) -> Path:
 
 
 def _parse(documents: list[Any], queries: list[Any], judgements: list[Any]) -> Bunch:
-    """Turn the contents of the three files into the result."""
     queries = [query for query in queries if query["query number"] > 0]  # the last is a sentinel
     keys = ("query_num", "id", "position")
     relevance = np.array([[int(row[key]) for key in keys] for row in judgements], dtype=np.int64)

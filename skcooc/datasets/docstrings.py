@@ -1,4 +1,4 @@
-"""The docstrings of NumPy, SciPy and scikit-learn, a labelled corpus that needs no download."""
+"""Docstrings of NumPy, SciPy and scikit-learn: a labelled corpus without download."""
 
 import gzip
 import importlib
@@ -76,7 +76,7 @@ def load_docstrings(
     modules; no example in a docstring is run. Each object counts once, under its shortest public
     name. Inherited and repeated docstrings and those of less than eight words are left out. The
     first call takes about a second; the result is kept in the data folder, in one file for each
-    combination of versions. Where that folder cannot be written to, each call builds the corpus.
+    combination of versions. If that folder cannot be written to, each call builds the corpus.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def load_docstrings(
         names : list of str, length n
             Full names, such as ``"scipy.signal.find_peaks"``, in alphabetical order.
         DESCR : str
-            What the corpus is, with the versions of the packages.
+            Description, with the versions of the packages.
 
     (data, target) : tuple, only if `return_X_y`
         The texts and the labels.
@@ -142,7 +142,7 @@ def load_docstrings(
 
 
 def cache_path(data_home: str | PathLike[str] | None) -> Path | None:
-    """File of the corpus for the installed versions; None where there can be no data folder."""
+    """Cache file for the installed versions; None if there can be no data folder."""
     try:
         folder = Path(get_data_home(data_home)) / "skcooc"
         folder.mkdir(exist_ok=True)
@@ -154,19 +154,19 @@ def cache_path(data_home: str | PathLike[str] | None) -> Path | None:
 
 
 def _read(path: Path) -> dict[str, list[str]] | None:
-    """Read the cache file; None if there is none or it is damaged: a new one is due."""
+    """Read the cache file; None if it is missing or damaged."""
     try:
         documents = json.loads(gzip.decompress(path.read_bytes()))
         return {key: documents[key] for key in ("data", "modules", "names")}
     except FileNotFoundError:
         return None
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
-        logger.info("Docstrings are built anew, %s is unreadable: %s", path, error)
+        logger.info("Docstrings are rebuilt, %s is unreadable: %s", path, error)
         return None
 
 
 def _write(path: Path, documents: dict[str, list[str]]) -> None:
-    """Write the cache file in one step: other processes see the whole of it or nothing."""
+    """Write the cache file atomically."""
     content = gzip.compress(json.dumps(documents).encode(), compresslevel=6, mtime=0)
     try:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -190,7 +190,7 @@ def build() -> dict[str, list[str]]:
 
 
 def _objects() -> Iterator[tuple[str, str, object]]:
-    """Every public object once as (name, module, object), shortest names first, then methods."""
+    """(name, module, object) of public objects, shortest names first, then methods."""
     listed = [
         (f"{module.__name__}.{name}", module.__name__, obj)
         for package in PACKAGES
@@ -214,7 +214,7 @@ def _modules(name: str) -> Iterator[ModuleType]:
     try:
         module = importlib.import_module(name)
     except ImportError as error:
-        logger.debug("%s is skipped: %s", name, error)  # it needs an optional package
+        logger.debug("%s is skipped: %s", name, error)  # needs an optional package
         return
     yield module
     for info in pkgutil.iter_modules(getattr(module, "__path__", [])):
@@ -224,8 +224,8 @@ def _modules(name: str) -> Iterator[ModuleType]:
 
 
 def _members(module: ModuleType) -> Iterator[tuple[str, object]]:
-    """Public callables of a module: those it lists, or those it defines if it lists none."""
-    namespace = vars(module)  # unlike getattr, it does not wake up names kept for old imports
+    """Public callables of a module: those of its ``__all__``, or all that it defines."""
+    namespace = vars(module)  # unlike getattr, without deprecated names
     listed = namespace.get("__all__")
     for name, obj in sorted(namespace.items()):
         if name.startswith("_") or name in EXPERIMENTAL or not callable(obj):
@@ -236,7 +236,7 @@ def _members(module: ModuleType) -> Iterator[tuple[str, object]]:
 
 
 def _text(obj: object) -> str | None:
-    """Docstring of an object, unless it has only a few words."""
+    """Docstring of an object; None for less than MIN_WORDS words."""
     if not isinstance(obj.__doc__, str):
         return None
     lines = inspect.cleandoc(obj.__doc__).splitlines()

@@ -1,7 +1,10 @@
-"""Co-occurrence counts drawn from a planted model."""
+"""Synthetic co-occurrence counts, drawn from a model with known structure."""
+
+from __future__ import annotations
 
 from functools import partial
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,7 +12,8 @@ from numpy.typing import DTypeLike
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcooc.datasets.planted import aspects, clusters, coclusters, hierarchy
+from skcooc.hierarchy import Tree, binary_tree
+from skcooc.protocol import Array
 from skcooc.protocol.decorators import validated
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
@@ -53,10 +57,10 @@ def make_cooccurrences(
     n_observations : int, default=10_000
         Number of observations L, the sum of the table.
     kind : {"aspects", "clusters", "coclusters", "hierarchy"}, default="aspects"
-        What is planted.
+        Kind of the planted structure.
 
-        - "aspects": each observation has an aspect; P(z | x) of each row is drawn from a symmetric
-          Dirichlet distribution, as is P(y | z) of each aspect.
+        - "aspects": each observation has an aspect (topic); P(z | x) of each row is drawn from a
+          symmetric Dirichlet distribution, as is P(y | z) of each aspect.
         - "clusters": each row belongs to one of K clusters of equal size (give or take one), whose
           P(y | z) is drawn from a symmetric Dirichlet distribution.
         - "coclusters": rows and columns both belong to clusters of equal size. The probabilities
@@ -75,9 +79,9 @@ def make_cooccurrences(
         Parameter of the Dirichlet distributions. Small values give rows of few aspects and
         components of few columns, large values flat ones.
     burstiness : float or None, default=None
-        Where a number a is given, a row does not draw its columns from P(y | x), but from a
-        distribution of its own, which is drawn from the Dirichlet distribution of parameters
-        a P(y | x): what a row has is likely to come again, the more so the smaller a is.
+        A number a makes columns repeat within a row, the more so the smaller it is: each row draws
+        its columns not from P(y | x), but from a distribution of its own, which is drawn from the
+        Dirichlet distribution with parameters a P(y | x). None for no burstiness.
     random_state : int, RandomState instance or None, default=None
         Determines the model and the observations. Pass an int for reproducible output.
     dtype : dtype, default=numpy.int64
@@ -125,22 +129,87 @@ def make_cooccurrences(
     size = n_rows, n_columns, n_components
     if kind == "coclusters":
         D = n_components if n_column_clusters is None else n_column_clusters
-        planted = coclusters(rng, *size, D, concentration)
+        planted = _plant_coclusters(rng, *size, D, concentration)
     else:
-        plant = {"aspects": aspects, "clusters": clusters, "hierarchy": hierarchy}[kind]
+        plant = {
+            "aspects": _plant_aspects,
+            "clusters": _plant_clusters,
+            "hierarchy": _plant_hierarchy,
+        }[kind]
         planted = plant(rng, *size, concentration)
     draw = _draw if burstiness is None else partial(_draw_bursts, burstiness)
     X = draw(rng, planted.mixtures, planted.components, n_observations)
-    return Bunch(X=_cast(X, np.dtype(dtype)), **planted._asdict())
+    return Bunch(X=_cast_exactly(X, np.dtype(dtype)), **planted._asdict())
+
+
+class Planted(NamedTuple):
+    """Parameters of the distribution of counts, for N rows, M columns, K components."""
+
+    mixtures: Array  # (N, K) P(z_k | x_i); (N, V) for a tree
+    components: Array  # (K, M) P(y_j | z_k); (V, M) for a tree
+    labels: Array  # (N,)
+    column_labels: Array | None = None  # (M,)
+    blocks: Array | None = None  # (K, D) P(column cluster d | row cluster k)
+    tree: Tree | None = None  # V nodes, K leaves
+
+
+def _plant_aspects(
+    rng: np.random.Generator, N: int, M: int, K: int, concentration: float
+) -> Planted:
+    mixtures = rng.dirichlet(np.full(K, concentration), size=N)
+    components = rng.dirichlet(np.full(M, concentration), size=K)
+    return Planted(mixtures, components, mixtures.argmax(axis=1))
+
+
+def _plant_clusters(
+    rng: np.random.Generator, N: int, M: int, K: int, concentration: float
+) -> Planted:
+    labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
+    components = rng.dirichlet(np.full(M, concentration), size=K)
+    return Planted(np.eye(K)[labels], components, labels)
+
+
+def _plant_coclusters(
+    rng: np.random.Generator, N: int, M: int, K: int, D: int, concentration: float
+) -> Planted:
+    labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
+    column_labels = _balanced_labels(rng, M, D, "n_column_clusters", "n_columns")
+    blocks = rng.dirichlet(np.full(D, concentration), size=K)
+    k = np.arange(K)
+    top = blocks.argmax(axis=1)
+    blocks[k, top], blocks[k, k % D] = blocks[k, k % D], blocks[k, top]
+    weights = rng.standard_exponential(M)  # normalised: uniform on the simplex of each cluster
+    within = weights / np.bincount(column_labels, weights, minlength=D)[column_labels]
+    components = blocks[:, column_labels] * within
+    return Planted(np.eye(K)[labels], components, labels, column_labels, blocks)
+
+
+def _plant_hierarchy(
+    rng: np.random.Generator, N: int, M: int, K: int, concentration: float
+) -> Planted:
+    tree = binary_tree(K)
+    labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
+    components = rng.dirichlet(np.full(M, concentration), size=tree.n_nodes)
+    levels = tree.above / tree.above.sum(axis=1, keepdims=True)
+    return Planted(levels[labels], components, labels, tree=tree)
+
+
+def _balanced_labels(
+    rng: np.random.Generator, n: int, k: int, clusters: str, members: str
+) -> Array:
+    """Labels 0..k-1 in random order, each for n / k members, rounded up or down."""
+    if k > n:
+        raise ValueError(f"{clusters}={k} should be <= {members}={n}.")
+    return rng.permutation(np.arange(n) % k)
 
 
 def _draw(
     rng: np.random.Generator, mixtures: np.ndarray, components: np.ndarray, L: int
 ) -> sp.csr_array:
-    """Draw row totals, how often each row uses each component, then columns by inverse CDF."""
+    """Draw row totals, usage of components by rows, then columns by inverse CDF."""
     N, M = len(mixtures), components.shape[1]
     usage = rng.multinomial(rng.multinomial(L, np.full(N, 1 / N)), mixtures)
-    index = np.int32 if max(N, M) < 2**31 else np.int64  # many of scikit-learn's estimators ask it
+    index = np.int32 if max(N, M) < 2**31 else np.int64  # estimators of scikit-learn require int32
     rows = np.repeat(np.tile(np.arange(N, dtype=index), usage.shape[1]), usage.T.ravel())
     columns = np.empty(L, dtype=index)
     stop = 0
@@ -164,8 +233,7 @@ def _draw_bursts(
     return sp.csr_array(rng.multinomial(totals, drawn / drawn.sum(axis=1, keepdims=True)))
 
 
-def _cast(X: sp.csr_array, dtype: np.dtype) -> sp.csr_array:
-    """Change the type of the counts, exactly."""
+def _cast_exactly(X: sp.csr_array, dtype: np.dtype) -> sp.csr_array:
     with np.errstate(over="ignore"):
         cast = X.astype(dtype)
     if not np.array_equal(cast.data, X.data):

@@ -1,37 +1,150 @@
-"""Quality of any predictors, and what is chosen on held-out observations for them to compose."""
+"""Perplexity of predictions, weights tuned on validation data, words new to a row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
 
-from skcooc.heldout import Discounted, discounting, predictors
+from skcooc.heldout import Discounted, Factors, discounting, predictors, unseen
+from skcooc.heldout.predictors import smoothed
 from skcooc.heldout.scoring import score_rows
-from skcooc.metrics.validation import check_observed
+from skcooc.heldout.unseen import Parts
+from skcooc.heldout.validation import add_one_unigram
+from skcooc.metrics.validation import (
+    NOTHING_NEW,
+    check_counts,
+    check_observed,
+    known_and_scored,
+    without_feature_names,
+)
 from skcooc.protocol import CSR, Array, Predictor, TableLike
-from skcooc.tables import as_counts
+from skcooc.tables import Dyads, as_counts
 
 
-def perplexity_of(X: TableLike, predictor: Predictor) -> float:
-    """Perplexity exp(-mean log P(y given x)) of observations, by a predictor of their rows.
+def unigram(X: TableLike) -> Array:
+    """Add-one distribution of the columns, (m_j + 1) / (L + M).
+
+    For entries that are not integers, the pseudo-count is the mean weight of an observation, an
+    entry n being ceil(n) observations.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Counts of the observations to score: not those from which the predictor was made.
+        Training counts.
+
+    Returns
+    -------
+    background : (M,) array
+
+    Examples
+    --------
+    >>> from skcooc.metrics import unigram
+    >>> unigram([[2, 0], [1, 0]])
+    array([0.8, 0.2])
+    """
+    counts = as_counts(check_counts(X))
+    return add_one_unigram(counts.column_sums, counts.grain)
+
+
+def perplexity(
+    X: TableLike,
+    mixtures: ArrayLike,
+    components: ArrayLike,
+    *,
+    background: ArrayLike | None = None,
+    smoothing: float = 0.0,
+) -> float:
+    """Perplexity exp(-mean log P(y given x)), with P = mixtures @ components.
+
+    For models of any library: LDA's document-topic and topic-word distributions, or NMF's factors
+    divided by their sums.
+
+    Parameters
+    ----------
+    X : array-like, sparse array or matrix of shape (n, M)
+        Counts of the observations to score, other than those from which ``mixtures`` were made.
+    mixtures : array-like of shape (n, K)
+        Rows are distributions over components.
+    components : array-like of shape (K, M)
+        Rows are distributions over columns.
+    background : array-like of shape (M,), default=None
+        Distribution to smooth with, such as ``unigram(X_train)``.
+    smoothing : float in [0, 1], default=0.0
+        Weight of the background.
+
+    Returns
+    -------
+    perplexity : float
+        Infinite if an observation has probability zero.
+
+    Examples
+    --------
+    >>> from skcooc.metrics import perplexity
+    >>> round(perplexity([[1, 1]], mixtures=[[1.0]], components=[[0.5, 0.5]]), 3)
+    2.0
+    """
+    X, A, B = _factorisation(X, mixtures, components)
+    if not 0 <= smoothing <= 1:
+        raise ValueError(f"smoothing={smoothing} should be in the [0, 1] range")
+    b = np.zeros(X.shape[1]) if background is None else np.asarray(background, dtype=np.float64)
+    means, counts = score_rows(as_counts(X), smoothed(Factors(A, B), b, smoothing))
+    return float(np.exp(-np.average(means, weights=counts)))
+
+
+def best_smoothing(
+    X: TableLike, mixtures: ArrayLike, components: ArrayLike, background: ArrayLike
+) -> float:
+    """The weight of the background that minimises the perplexity of observations.
+
+    Estimate it on validation observations, never on test observations.
+
+    Parameters
+    ----------
+    X : array-like, sparse array or matrix of shape (n, M)
+    mixtures : array-like of shape (n, K)
+    components : array-like of shape (K, M)
+    background : array-like of shape (M,)
+
+    Returns
+    -------
+    smoothing : float in [.001, .95]
+
+    Examples
+    --------
+    >>> from skcooc.metrics import best_smoothing
+    >>> s = best_smoothing([[9, 1]], [[1.0]], [[1.0, 0.0]], background=[0.5, 0.5])
+    >>> round(s, 2)
+    0.2
+    """
+    X, A, B = _factorisation(X, mixtures, components)
+    b = np.asarray(background, dtype=np.float64)
+    return predictors.best_smoothing(Factors(A, B), b, as_counts(X))
+
+
+def perplexity_of(X: TableLike, predictor: Predictor) -> float:
+    """Perplexity exp(-mean log P(y given x)) of observations under a predictor.
+
+    Parameters
+    ----------
+    X : array-like, sparse array or matrix of shape (n, M)
+        Counts of the observations to score, other than those from which the predictor was made.
     predictor : predictor
         Of :mod:`skcooc.heldout`, or any object whose ``cells`` gives P(y_j given x_i).
 
     Returns
     -------
     perplexity : float
-        Infinite where an observation has probability zero.
+        Infinite if an observation has probability zero.
 
     Raises
     ------
     ValueError
-        Where X holds no observations.
+        If X holds no observations.
 
     Examples
     --------
@@ -46,16 +159,16 @@ def perplexity_of(X: TableLike, predictor: Predictor) -> float:
 
 
 def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
-    """The weights with which the mean of several predictors has the least perplexity, by EM.
+    """Weights that minimise the perplexity of a mean of predictors, by EM.
 
-    The log-likelihood is concave in the weights, so that there is one optimum. To be estimated on
-    validation observations, never on those that are reported, nor on those from which the
-    predictors were made: relative frequencies would get all the weight.
+    The log-likelihood is concave in the weights, so there is one optimum. Estimate them on
+    validation observations, never on test observations, nor on those from which the predictors
+    were made: relative frequencies would get all the weight.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Validation counts. Observations that no predictor holds possible do not count.
+        Validation counts. Observations with probability zero under all predictors do not count.
     among : sequence of n predictors
         Of the rows of X.
 
@@ -67,7 +180,7 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
     Raises
     ------
     ValueError
-        Where X holds no observations that any of them holds possible.
+        If X holds no observations of positive probability.
 
     References
     ----------
@@ -87,19 +200,19 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
 
 
 def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Discounted:
-    """The discounted table of least perplexity above a mean of predictors, by EM.
+    """Absolute discounting with back-off to a mean of predictors, fitted by EM.
 
-    Chooses the discount and the weights of the mean at once: the prediction is linear in their
-    products, so that there is one optimum. To be estimated on validation observations.
+    Minimises perplexity in the discount and the weights of the mean jointly: the prediction is
+    linear in their products, so there is one optimum. Estimate it on validation observations.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix of shape (n, M)
-        Validation counts. Observations that nothing holds possible do not count.
+        Validation counts. Observations with probability zero do not count.
     known : (n, M) CSR array
         Training counts: whole numbers.
     lower : sequence of predictors
-        Of the same rows, to whose mean the table backs off.
+        Predictors of the same rows, to whose mean the table backs off.
 
     Returns
     -------
@@ -109,7 +222,7 @@ def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Disco
     Raises
     ------
     ValueError
-        Where X holds no observations that are held possible.
+        If X holds no observations of positive probability.
 
     Examples
     --------
@@ -122,3 +235,175 @@ def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Disco
     0.4
     """
     return discounting.best_back_off(known, lower, as_counts(check_observed(X)))
+
+
+def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
+    """Mean log-likelihood in nats of held-out words seen in, and new to, their rows.
+
+    About half of the held-out words of a text already occur in the rest of the text, and are easy
+    to predict from it. Only words new to the text show what a model has learnt from other texts, so
+    the two parts are scored separately.
+
+    Parameters
+    ----------
+    X : array-like, sparse array or matrix of shape (n, M)
+        Counts of the observations to score.
+    predictor : predictor
+        Of :mod:`skcooc.heldout`, or any object whose ``cells`` gives P(y_j given x_i).
+    known : array-like, sparse array or matrix of shape (n, M)
+        Known counts of the same rows, from which the predictor was made.
+
+    Returns
+    -------
+    parts : Parts
+        A named tuple of ``seen_share``, the share of the observations whose column occurs in the
+        known part of the row; ``seen`` and ``unseen``, the mean log-likelihood of these and of the
+        others; and ``renormalised``, the mean log-likelihood of the others with P(y given x)
+        renormalised over the columns that do not occur in the known part. Means over no
+        observations are NaN.
+
+    Raises
+    ------
+    ValueError
+        If X or ``known`` holds no observations, or their shapes differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcooc.heldout import Unigram
+    >>> from skcooc.metrics import score_parts
+    >>> parts = score_parts([[1, 1, 2]], Unigram(np.array([0.5, 0.3, 0.2])), known=[[5, 0, 0]])
+    >>> parts.seen_share
+    0.25
+    >>> f"{np.exp(parts.seen):.2f} {np.exp(parts.unseen):.2f} {np.exp(parts.renormalised):.2f}"
+    '0.50 0.23 0.46'
+    """
+    X, known = as_counts(check_observed(X)), as_counts(check_observed(known))
+    if X.shape != known.shape:
+        raise ValueError(f"X of shape {X.shape} does not match known of shape {known.shape}")
+    return unseen.score_parts(X, predictor, known)
+
+
+def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> float:
+    """Perplexity of the observations whose column is new to the row.
+
+        exp(-mean log [P(y_j given x_i) / (1 - sum_{l: n_il > 0} P(y_l given x_i))])
+
+    over held-out observations with n_ij = 0, n_ij the known counts. A within-row cache such as
+    `RowMemory` cancels out, so that models with and without one can be compared. No N x M array is
+    made.
+
+    Parameters
+    ----------
+    X : array-like, sparse array or matrix of shape (n, M)
+        Counts of the observations to score. Observations in known columns do not count.
+    predictor : predictor
+        Of :mod:`skcooc.heldout`, or any object whose ``cells`` gives P(y_j given x_i).
+    known : array-like, sparse array or matrix of shape (n, M)
+        Known counts of the same rows.
+
+    Returns
+    -------
+    perplexity : float
+        Infinite if an observation has probability zero.
+
+    Raises
+    ------
+    ValueError
+        If X holds no observations in such columns, ``known`` holds none, or shapes differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcooc.heldout import Unigram
+    >>> from skcooc.metrics import unseen_perplexity
+    >>> uniform = Unigram(np.full(5, 0.2))
+    >>> round(unseen_perplexity([[3, 1, 0, 1, 0]], uniform, known=[[7, 0, 0, 0, 0]]), 3)
+    4.0
+    """
+    return float(np.exp(-_score_unseen(X, predictor, known)))
+
+
+def make_unseen_scorer(observations: Dyads | None = None) -> Callable[..., float]:
+    """A scorer for searches: mean log-likelihood of words new to their rows.
+
+    For ``scoring`` of `GridSearchCV` and other tools of scikit-learn, with all estimators of this
+    package that predict. Larger is better, in nats; exp(-score) is `unseen_perplexity`, with the
+    smoothing of the estimator. It selects K, beta and other hyper-parameters regardless of
+    repetition within rows.
+
+    Parameters
+    ----------
+    observations : Dyads, default=None
+        All observations that are divided into folds, if these are Dyads. Estimators keep no
+        counts: the known part of a row are its observations outside the fold that is scored. Not
+        used if rows are divided into folds: half of every new row is known and folded in, and the
+        other half is scored, as in ``score``.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y=None)``.
+
+    Raises
+    ------
+    ValueError
+        By the scorer: for Dyads that are not among the observations, or if no observation is new
+        to its row.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV, KFold
+    >>> from skcooc import AspectModel, Dyads
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.metrics import make_unseen_scorer
+    >>> X = Dyads(make_cooccurrences(60, 100, 3, burstiness=20, random_state=0).X)
+    >>> search = GridSearchCV(
+    ...     AspectModel(beta=0.9, random_state=0),
+    ...     {"n_components": [1, 3]},
+    ...     scoring=make_unseen_scorer(X),
+    ...     cv=KFold(2, shuffle=True, random_state=0),
+    ... ).fit(X)
+    >>> search.best_params_
+    {'n_components': 3}
+    """
+    return partial(_score, observations=observations)
+
+
+def _score(
+    estimator: Any, X: TableLike, y: object = None, *, observations: Dyads | None = None
+) -> float:
+    for name in ("components_", "unigram_", "smoothing_"):
+        if not hasattr(estimator, name):
+            raise TypeError(
+                f"make_unseen_scorer needs a fitted model of skcooc; {type(estimator).__name__} "
+                f"has no {name}."
+            )
+    known, scored = known_and_scored(estimator, X, observations, "make_unseen_scorer")
+    fitted = isinstance(X, Dyads)
+    mixtures = estimator.embedding_ if fitted else without_feature_names(estimator).transform(known)
+    factors = Factors(np.asarray(mixtures), estimator.components_.T)
+    predictor = smoothed(factors, estimator.unigram_, estimator.smoothing_)
+    return _score_unseen(scored, predictor, known)
+
+
+def _score_unseen(X: TableLike, predictor: Predictor, known: TableLike) -> float:
+    score = score_parts(X, predictor, known).renormalised
+    if np.isnan(score):
+        raise ValueError(NOTHING_NEW)
+    return score
+
+
+def _factorisation(
+    X: TableLike, mixtures: ArrayLike, components: ArrayLike
+) -> tuple[CSR, Array, Array]:
+    X = check_counts(X)
+    A, B = check_array(mixtures, dtype=np.float64), check_array(components, dtype=np.float64).T
+    if A.shape != (X.shape[0], B.shape[1]) or B.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"X of shape {X.shape} does not match mixtures of shape {A.shape} and components of "
+            f"shape {B.T.shape}"
+        )
+    if not X.nnz:
+        raise ValueError("X holds no observations to score: all entries are zero.")
+    return X, A, B

@@ -1,30 +1,41 @@
-"""Quality of rankings: how far in front the relevant documents of each query are."""
+"""Quality of rankings: relevant documents of queries, recommended items of rows."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from skcooc.metrics.validation import (
+    NOTHING_NEW,
+    check_observed,
+    known_and_scored,
+    without_feature_names,
+)
 from skcooc.protocol import Array, TableLike
-from skcooc.tables import as_table, sound
+from skcooc.protocol.decorators import validated
+from skcooc.tables import Dyads, as_table, places, sound
 
 
 def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array:
     """Average precision of the ranking of all documents, for each query.
 
-    The mean, over the relevant documents, of the share of relevant ones among those down to its
-    place: non-interpolated, over the full ranking. Its mean over the queries is the mean average
-    precision (MAP).
+    The mean, over the relevant documents, of the precision at the rank of each: non-interpolated,
+    over the full ranking. Its mean over the queries is the mean average precision (MAP).
 
     Parameters
     ----------
     relevance : array-like, sparse array or matrix of shape (n_queries, n_documents)
         Which documents are relevant: non-zero entries.
     scores : array-like of shape (n_queries, n_documents)
-        The higher, the nearer to the top; of equal ones the first document comes first, as in a
-        list of results.
+        Documents are ranked by decreasing score; ties are broken by their order.
 
     Returns
     -------
@@ -34,11 +45,11 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
     Raises
     ------
     ValueError
-        Where the shapes differ, or an entry is NaN or infinite.
+        If the shapes differ, or an entry is NaN or infinite.
 
     See Also
     --------
-    sklearn.metrics.average_precision_score : The same for one query, where no scores are equal.
+    sklearn.metrics.average_precision_score : For one query without equal scores.
 
     Examples
     --------
@@ -61,3 +72,219 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
     n_relevant = hits.sum(axis=1)
     found = (precision * hits).sum(axis=1)
     return np.divide(found, n_relevant, out=np.full(len(hits), np.nan), where=n_relevant > 0)
+
+
+def recall_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
+    """Mean share of the held-out items of a row among the first k recommended.
+
+    The mean is over the rows with held-out items. Each item counts once, whatever its count. Rows
+    with more than k items cannot reach one; some authors divide by k instead.
+
+    Parameters
+    ----------
+    X : array-like, sparse array or matrix of shape (n, M), or Dyads
+        Held-out observations: non-zero entries, without known items of the row, which are not
+        recommended.
+    items : array-like of shape (n, n_items), n_items >= k
+        Recommended items of each row, the best first, as :meth:`skcooc.AspectModel.recommend` or
+        another library returns them. Positions of columns, or names if X is Dyads with names;
+        -1 and None are no items.
+    k : int, default=10
+        Number of items that count.
+
+    Returns
+    -------
+    recall : float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If X holds no observations, shapes do not fit, items are repeated in a row, or are no
+        columns of X.
+
+    References
+    ----------
+    J. L. Herlocker, J. A. Konstan, L. G. Terveen and J. T. Riedl, Evaluating collaborative
+    filtering recommender systems, ACM Transactions on Information Systems 22, 5-53, 2004.
+
+    Examples
+    --------
+    >>> from skcooc.metrics import recall_at_k
+    >>> recall_at_k([[1, 1, 0, 0], [0, 0, 0, 1]], [[0, 2], [3, 1]], k=2)
+    0.75
+    """
+    hits, sizes = _hits(X, items, k)
+    return float((hits.sum(axis=1)[sizes > 0] / sizes[sizes > 0]).mean())
+
+
+def ndcg_at_k(X: TableLike, items: ArrayLike, k: int = 10) -> float:
+    """Mean normalised discounted cumulative gain of the first k items recommended.
+
+        DCG_i = sum_r [r-th item is held out] / log2(r + 1),   r = 1..k
+
+    divided by the DCG of the best ranking, which has all held-out items first. The mean is over the
+    rows with held-out items. Unlike recall it depends on the order. Every held-out item gains one,
+    whatever its count.
+
+    Parameters
+    ----------
+    X : array-like, sparse array or matrix of shape (n, M), or Dyads
+        Held-out observations: non-zero entries.
+    items : array-like of shape (n, n_items), n_items >= k
+        Recommended items of each row, as in `recall_at_k`.
+    k : int, default=10
+        Number of items that count.
+
+    Returns
+    -------
+    ndcg : float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        As in `recall_at_k`.
+
+    See Also
+    --------
+    sklearn.metrics.ndcg_score : From scores of all columns, with any gains.
+
+    References
+    ----------
+    K. Järvelin and J. Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM
+    Transactions on Information Systems 20, 422-446, 2002.
+
+    Examples
+    --------
+    >>> from skcooc.metrics import ndcg_at_k
+    >>> round(ndcg_at_k([[1, 0, 0], [0, 0, 1]], [[0, 1], [1, 2]], k=2), 3)
+    0.815
+    """
+    hits, sizes = _hits(X, items, k)
+    gains = 1 / np.log2(np.arange(2, k + 2))
+    best = np.concatenate([[0], np.cumsum(gains)])[np.minimum(sizes, k)]
+    return float(((hits @ gains)[sizes > 0] / best[sizes > 0]).mean())
+
+
+METRICS: dict[str, Callable[..., float]] = {"recall": recall_at_k, "ndcg": ndcg_at_k}
+
+
+@validated(
+    {
+        "metric": [StrOptions({"recall", "ndcg"})],
+        "k": [Interval(Integral, 1, None, closed="left")],
+    }
+)
+def make_ranking_scorer(
+    observations: Dyads | None = None, *, metric: Literal["recall", "ndcg"] = "ndcg", k: int = 10
+) -> Callable[..., float]:
+    """A scorer for searches: `ndcg_at_k` or `recall_at_k` of items new to the rows.
+
+    For ``scoring`` of `GridSearchCV` and other tools of scikit-learn, with all estimators that have
+    ``recommend``. Larger is better. It scores the order of the first items alone;
+    `make_unseen_scorer` scores the probabilities of all.
+
+    Parameters
+    ----------
+    observations : Dyads, default=None
+        All observations that are divided into folds, if these are Dyads: items of a row outside
+        the fold that is scored are known, and no hits. Not used if rows are divided into folds:
+        half of every new row is folded in, and items that only the other half has are hits.
+    metric : {"ndcg", "recall"}, default="ndcg"
+        The metric of the first k items.
+    k : int, default=10
+        Number of items that count.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y=None)``.
+
+    Raises
+    ------
+    ValueError
+        By the scorer: for Dyads that are not among the observations, or if no observation is new
+        to its row.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV, KFold
+    >>> from skcooc import AspectModel, Dyads
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.metrics import make_ranking_scorer
+    >>> X = Dyads(make_cooccurrences(60, 100, 3, n_observations=2000, random_state=0).X)
+    >>> search = GridSearchCV(
+    ...     AspectModel(beta=0.9, random_state=0),
+    ...     {"n_components": [1, 3]},
+    ...     scoring=make_ranking_scorer(X),
+    ...     cv=KFold(2, shuffle=True, random_state=0),
+    ... ).fit(X)
+    >>> search.best_params_
+    {'n_components': 3}
+    """
+    return partial(_score, observations=observations, metric=METRICS[metric], k=k)
+
+
+def _score(
+    estimator: Any,
+    X: TableLike,
+    y: object = None,
+    *,
+    observations: Dyads | None = None,
+    metric: Callable[..., float],
+    k: int,
+) -> float:
+    known, scored = known_and_scored(estimator, X, observations, "make_ranking_scorer")
+    new = sp.csr_array(scored - scored.multiply(known > 0))
+    new.eliminate_zeros()
+    if not new.nnz:
+        raise ValueError(NOTHING_NEW)
+    scored_rows = np.flatnonzero(np.diff(new.indptr))
+    rows: Any = known
+    if isinstance(X, Dyads):  # fitted rows by their names or, without any, positions
+        rows = np.arange(X.table_shape[0]) if X.row_names is None else X.row_names
+    items = without_feature_names(estimator).recommend(rows[scored_rows], k).items
+    return metric(new[scored_rows], _positions(_column_names(X), items), k)
+
+
+def _hits(X: TableLike, items: ArrayLike, k: int) -> tuple[Array, Array]:
+    """Relevance of the first k items, (n, k), and number of relevant items, (n,)."""
+    relevant = check_observed(X.to_csr() if isinstance(X, Dyads) else X)
+    columns = _first_k(_positions(_column_names(X), np.asarray(items)), relevant.shape, k)
+    rows, width = np.arange(len(columns)), relevant.shape[1]
+    sizes = np.diff(relevant.indptr)
+    keys = np.repeat(rows, sizes) * width + relevant.indices
+    return np.isin(rows[:, None] * width + columns, keys) & (columns >= 0), sizes
+
+
+def _column_names(X: TableLike) -> Array | None:
+    names = X.column_names if isinstance(X, Dyads) else getattr(X, "columns", None)
+    return None if names is None else np.asarray(names)
+
+
+def _positions(names: Array | None, items: Array) -> Array:
+    """Positions of items; integers, unless of type object, are positions already."""
+    if np.issubdtype(items.dtype, np.integer):
+        return items
+    if names is None:
+        raise ValueError("items are names, but X has no names of columns: give Dyads that have.")
+    columns = places(names, items).reshape(items.shape)
+    unknown = (columns < 0) & (items != None)  # noqa: E711
+    if unknown.any():
+        raise ValueError(f"items should be columns of X, as {items[unknown][0]!r} is not.")
+    return columns
+
+
+def _first_k(columns: Array, shape: tuple[int, int], k: int) -> Array:
+    if k < 1 or columns.ndim != 2 or len(columns) != shape[0] or columns.shape[1] < k:
+        raise ValueError(
+            f"items of shape {columns.shape} do not hold k={k} for each row of X of shape {shape}."
+        )
+    first = columns[:, :k]
+    if first.max(initial=-1) >= shape[1] or first.min(initial=-1) < -1:
+        raise ValueError(f"items should be columns of X of shape {shape}, or -1.")
+    ordered = np.sort(first, axis=1)
+    if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
+        raise ValueError("items should not hold the same item twice in a row.")
+    return first

@@ -1,4 +1,4 @@
-"""Quality of topics by their most probable columns, whatever estimator they come from."""
+"""Quality of topics by their most probable columns, for any estimator."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ def npmi_coherence(
     *,
     feature_names: ArrayLike | None = None,
 ) -> Array:
-    """How often the top columns of each topic occur together in rows, by normalised information.
+    """NPMI coherence: how often the top columns of each topic occur in the same rows.
 
     For two columns that occur in shares p and q of the rows, and together in a share r,
 
         NPMI = log(r / (p q)) / (-log r),
 
-    which is 1 where they occur only together, 0 where they are independent and -1 where they never
-    meet. The coherence of a topic is the mean over all pairs of its top columns; that of a model is
-    the mean over its topics, ``npmi_coherence(...).mean()``. Whole rows are counted, not windows of
-    words in them, and no probability is smoothed, so that figures are not comparable with those of
-    other conventions.
+    which is 1 if they occur only together, 0 if they are independent and -1 if they never occur
+    together. The coherence of a topic is the mean over all pairs of its top columns; average it
+    over topics for a model. It counts whole rows, not windows of words, without smoothing, so
+    values are not comparable with other conventions.
 
     Parameters
     ----------
@@ -41,23 +40,23 @@ def npmi_coherence(
         columns by name, best first, such as :func:`skcooc.inspection.top_features` returns; then
         ``feature_names`` is needed.
     X : array-like, sparse array or matrix of shape (n, M)
-        Counts of a reference corpus, of which only the non-zeros matter. Rows that were not fitted
-        are the stricter test. Empty rows count.
+        Counts of a reference corpus; only non-zeros matter, and empty rows count. Rows that were
+        not fitted are the stricter test.
     n_features : int, default=10
-        How many top columns of each topic.
+        Number of top columns of each topic.
     feature_names : array-like of shape (M,), default=None
         Names of the columns of X.
 
     Returns
     -------
     coherence : (K,) array
-        In [-1, 1]. Pairs that never meet count -1, also where one of them, or its name, is not in
-        X at all; pairs that meet in every row count 1. NaN for topics of fewer than two columns.
+        In [-1, 1]. Pairs that never occur together count -1, also if one of them is not in X at
+        all; pairs that occur in every row count 1. NaN for topics of fewer than two columns.
 
     Raises
     ------
     ValueError
-        Where the number of columns differs, or names are given without ``feature_names``.
+        If the number of columns differs, or names are given without ``feature_names``.
 
     References
     ----------
@@ -97,12 +96,12 @@ def topic_diversity(components: ArrayLike | Names, n_features: int = 25) -> floa
         P(y given z), as ``components_`` of any estimator; it need not be normalised. Or the top
         columns by name, best first.
     n_features : int, default=25
-        How many top columns of each topic; all where there are no more.
+        Number of top columns of each topic; all columns if there are no more.
 
     Returns
     -------
     diversity : float
-        1 where no two topics share a column, 1 / K where all have the same.
+        1 if no two topics share a column, 1 / K if all have the same.
 
     References
     ----------
@@ -122,7 +121,6 @@ def topic_diversity(components: ArrayLike | Names, n_features: int = 25) -> floa
 
 
 def _named(components: ArrayLike | Names) -> TypeGuard[Names]:
-    """Whether topics are lists of names."""
     if isinstance(components, np.ndarray):
         return components.dtype.kind in "UO" and components.ndim == 2
     first: object = next(iter(components), None) if isinstance(components, Sequence) else None
@@ -144,7 +142,7 @@ def _top_columns(components: ArrayLike | Names, n_features: int) -> list[list[Ha
 def _positions(
     topics: Sequence[Sequence[Hashable]], feature_names: ArrayLike | None
 ) -> list[list[int]]:
-    """Columns of names; -1 for those that are not there."""
+    """Columns of names; -1 for unknown names."""
     if feature_names is None:
         raise ValueError("topics given by names need feature_names, the names of the columns of X")
     column: dict[Hashable, int] = {str(name): j for j, name in enumerate(np.asarray(feature_names))}
@@ -152,11 +150,11 @@ def _positions(
 
 
 def _coherence(occurs: CSR, topic: Array) -> float:
-    """Mean NPMI of all pairs of columns of a topic, from the (n, M) matrix of what occurs where."""
+    """Mean NPMI of all pairs of columns of a topic, from an (n, M) occurrence matrix."""
     known = np.flatnonzero(topic >= 0)
-    there = occurs[:, topic[known]]
+    columns = occurs[:, topic[known]]
     together = np.zeros((len(topic), len(topic)))  # shares of the rows
-    together[np.ix_(known, known)] = (there.T @ there).toarray() / occurs.shape[0]
+    together[np.ix_(known, known)] = (columns.T @ columns).toarray() / occurs.shape[0]
     p, pairs = np.diag(together), np.triu_indices(len(topic), k=1)
     r, independent = together[pairs], np.outer(p, p)[pairs]
     npmi = np.where(r > 0, 1.0, -1.0)

@@ -1,18 +1,24 @@
-"""Counts and labels as the metrics want them."""
+"""Checks of counts and labels, and split of rows into known and scored counts."""
 
 from __future__ import annotations
+
+import copy
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from skcooc.heldout.scoring import check_rows_known, halves
 from skcooc.protocol import CSR, Array, TableLike
-from skcooc.tables import as_table, check_total, sound
+from skcooc.tables import Dyads, as_table, check_same_table, check_total, read_rows, sound
+
+NOTHING_NEW = "X holds no observations to score: the known part has all their columns."
 
 
 def check_counts(X: TableLike) -> CSR:
-    """Counts in float64, a copy without stored zeros; ValueError where X has others, or none."""
+    """A copy of the counts in float64, without stored zeros."""
     X = sound(as_table(X))
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     X = sp.csr_array(X, copy=True)
@@ -23,7 +29,7 @@ def check_counts(X: TableLike) -> CSR:
 
 
 def check_observed(X: TableLike) -> CSR:
-    """Counts as of ``check_counts``, not all of them zero."""
+    """Like ``check_counts``; ValueError if all counts are zero."""
     X = check_counts(X)
     if not X.nnz:
         raise ValueError("X holds no observations: all entries are zero.")
@@ -31,7 +37,7 @@ def check_observed(X: TableLike) -> CSR:
 
 
 def check_labels(labels: ArrayLike, name: str) -> Array:
-    """Labels of any kind, (n,); ValueError, which begins with their name, where they are none."""
+    """Labels of any type, (n,); errors begin with their name."""
     try:
         return column_or_1d(check_array(labels, ensure_2d=False, dtype=None))
     except ValueError as error:
@@ -41,10 +47,46 @@ def check_labels(labels: ArrayLike, name: str) -> Array:
 def check_partitions(
     true: ArrayLike, pred: ArrayLike, names: tuple[str, str]
 ) -> tuple[Array, Array]:
-    """Two labellings of the same objects, each (n,); ValueError where they are not."""
+    """Two labellings of the same objects, each (n,)."""
     partitions = check_labels(true, names[0]), check_labels(pred, names[1])
     try:
         check_consistent_length(*partitions)
     except ValueError as error:
         raise ValueError(f"{' and '.join(names)}: {error}") from error
     return partitions
+
+
+def known_and_scored(
+    estimator: Any, X: TableLike, observations: Dyads | None, scorer: str
+) -> tuple[CSR, CSR]:
+    """Known and scored counts of the same rows.
+
+    Observations of Dyads are known if they are not scored; of new rows, one half is known.
+    ValueError is raised for Dyads that are not among the observations, or without these.
+    """
+    if isinstance(X, Dyads):
+        return _difference(X, observations, scorer), X.to_csr()
+    known, scored = halves(read_rows(estimator, X))
+    return known.table, scored.table
+
+
+def without_feature_names(estimator: Any) -> Any:
+    """A copy that does not check names of columns, which have been checked already."""
+    estimator = copy.copy(estimator)
+    vars(estimator).pop("feature_names_in_", None)
+    return estimator
+
+
+def _difference(X: Dyads, observations: Dyads | None, scorer: str) -> CSR:
+    if observations is None:
+        raise ValueError(
+            f"X holds Dyads: give {scorer} all observations that are divided into folds."
+        )
+    check_same_table(observations.frame, X, scorer)
+    all_of_them, scored = (one.like(one.rows, one.columns).to_csr() for one in (observations, X))
+    known = all_of_them - scored
+    known.eliminate_zeros()
+    if known.nnz and known.data.min() < 0:
+        raise ValueError(f"X holds observations that {scorer} was not given.")
+    check_rows_known(np.diff(known.indptr), X.rows)
+    return known

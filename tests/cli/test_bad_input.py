@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.cli import main
-from skcooc.cli.characters import printable
+from skcooc.cli.terminal import printable
 
 
 def test_a_page_without_jinja(error, npz, tmp_path, monkeypatch):
@@ -15,36 +15,33 @@ def test_a_page_without_jinja(error, npz, tmp_path, monkeypatch):
     assert not (tmp_path / "page.html").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_wrong_arguments(capsys):
+    for arguments in (
         "--components 0", "--components three", "--beta 0", "--beta 1.5", "--beta cold",
         "--test-size 0", "--test-size 0.6", "--min-df -1", "--max-df 1.5", "--seed -1",
         "--jobs 0", "--model oracle", "--unknown", "one two",
-    ],
-)  # fmt: skip
-def test_wrong_arguments(capsys, arguments):
-    with pytest.raises(SystemExit) as exit:
-        main(arguments.split())
-    out, err = capsys.readouterr()
-    assert exit.value.code == 2
-    assert out == ""
-    assert err.startswith("skcooc: error: ")
-    assert err.count("\n") == 1
+    ):  # fmt: skip
+        with pytest.raises(SystemExit) as exit:
+            main(arguments.split())
+        out, err = capsys.readouterr()
+        assert exit.value.code == 2
+        assert out == ""
+        assert err.startswith("skcooc: error: ")
+        assert err.count("\n") == 1
 
 
 def test_clusters_have_no_nearest_rows(error, npz):
     message = error(npz, "--model", "asymmetric", "--nearest", "1")
-    assert "--nearest needs mixtures of aspects" in message
+    assert "--nearest needs a topic model" in message
 
 
-@pytest.mark.parametrize(("name", "value"), [("indptr", 2**30), ("indptr", -9), ("indices", -1)])
 @pytest.mark.parametrize("format", ["csr", "csc", "bsr"])
-def test_a_matrix_with_wild_indices(error, X, tmp_path, name, value, format):
-    wild = X.asformat(format).copy()
-    getattr(wild, name)[3] = value
-    sp.save_npz(tmp_path / "x.npz", wild)
-    assert "x.npz: not a sparse matrix of SciPy" in error(tmp_path / "x.npz")
+def test_a_matrix_with_invalid_indices(error, X, tmp_path, format):
+    for name, value in (("indptr", 2**30), ("indptr", -9), ("indices", -1)):
+        invalid = X.asformat(format).copy()
+        getattr(invalid, name)[3] = value
+        sp.save_npz(tmp_path / "x.npz", invalid)
+        assert "x.npz: not a sparse matrix of SciPy" in error(tmp_path / "x.npz")
 
 
 def test_no_memory_is_one_line(capsys, npz, monkeypatch):
@@ -57,16 +54,19 @@ def test_no_memory_is_one_line(capsys, npz, monkeypatch):
     assert capsys.readouterr().err == expected
 
 
-def test_what_a_terminal_obeys_is_written_out():
+def test_control_characters_are_escaped():
     assert printable("\u202eabc\x9b\n") == "\\u202eabc\\x9b\\n"
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.parquet", "a.txt", "a.json"])
-def test_a_file_that_may_not_be_read(error, tmp_path, monkeypatch, name):
+def test_a_file_without_permission(error, tmp_path, monkeypatch):
+    names = "a.csv", "a.npz", "a.parquet", "a.txt", "a.json"
+    for name in names:
+        (tmp_path / name).write_text("a,b\n1,2\n")
+
     def forbidden(*_, **__):  # root may read everything
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    (tmp_path / name).write_text("a,b\n1,2\n")
-    for way in ("open", "read_bytes"):
-        monkeypatch.setattr(Path, way, forbidden)
-    assert f"{name}: Permission denied" in error(tmp_path / name)
+    for method in ("open", "read_bytes"):
+        monkeypatch.setattr(Path, method, forbidden)
+    for name in names:
+        assert f"{name}: Permission denied" in error(tmp_path / name)

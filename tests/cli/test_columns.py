@@ -1,11 +1,8 @@
-"""Files with named columns: which are texts, which are pairs, and when to ask."""
-
 import gzip
 import json
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from skcooc.cli.arguments import parse
 from skcooc.cli.reading import read
@@ -57,43 +54,35 @@ def test_names_groups_and_times_of_texts(articles, tmp_path):
     assert read(options(path, "--time", "id")).times.tolist() == list(range(30))
 
 
-@pytest.mark.parametrize(
-    ("header", "expected"),
-    [
+def test_texts_are_named_by_a_column_of_titles(articles, tmp_path):
+    records = [(f"t{i}", a[1], str(i)) for i, a in enumerate(articles)]
+    for header, expected in (
         (("Title", "text", "id"), ["t0", "t1", "t2"]),
         (("code", "text", "id"), ["0", "1", "2"]),
         (("code", "text", "headline"), ["0", "1", "2"]),
         (("code", "text", "number"), ["2: ", "3: ", "4: "]),
         (("title", "text", "text id"), ["t0", "t1", "t2"]),
-    ],
-)
-def test_texts_have_the_names_of_a_column_of_titles(header, expected, articles, tmp_path):
-    records = [(f"t{i}", a[1], str(i)) for i, a in enumerate(articles)]
-    names = read(options(written(tmp_path / "a.csv", header, records))).row_names
-    assert [name[: len(e)] for name, e in zip(names, expected, strict=False)] == expected
+    ):
+        names = read(options(written(tmp_path / "a.csv", header, records))).row_names
+        assert [name[: len(e)] for name, e in zip(names, expected, strict=False)] == expected
+    for repeated in (["same", "same"], [""]):
+        titles = repeated + [f"t{i}" for i in range(len(repeated), len(articles))]
+        records = [(title, a[1]) for title, a in zip(titles, articles, strict=True)]
+        path = written(tmp_path / "a.csv", ("title", "text"), records)
+        assert read(options(path, "--text", "text")).row_names[0].startswith("2: ")
 
 
-@pytest.mark.parametrize("title", ["same", ""])
-def test_titles_that_come_again_or_are_empty_are_no_names(title, articles, tmp_path):
-    records = [(title if i < 2 - (not title) else f"t{i}", a[1]) for i, a in enumerate(articles)]
-    table = read(options(written(tmp_path / "a.csv", ("title", "text"), records), "--text", "text"))
-    assert table.row_names[0].startswith("2: ")
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
+def test_dates(articles, tmp_path):
+    for value, expected in (
         ("2024", "2024-01-01T00:00:00"),
         ("2024-05", "2024-05-01T00:00:00"),
         ("2024-05-31T10:00:00+02:00", "2024-05-31T08:00:00"),
         ("2024-05-31T10:00:00Z", "2024-05-31T10:00:00"),
         ("", "NaT"),
-    ],
-)
-def test_dates(articles, tmp_path, value, expected):
-    records = [(*articles[0][:3], value), *articles[1:]]
-    times = read(options(written(tmp_path / "a.csv", HEADER, records), "--time", "date")).times
-    assert str(times[0]) == expected
+    ):
+        records = [(*articles[0][:3], value), *articles[1:]]
+        times = read(options(written(tmp_path / "a.csv", HEADER, records), "--time", "date")).times
+        assert str(times[0]) == expected
 
 
 def test_the_page_compares_groups_and_times(run, articles, tmp_path):
@@ -105,27 +94,27 @@ def test_the_page_compares_groups_and_times(run, articles, tmp_path):
     assert len(shown["times"]["labels"]) == 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--text", "body"], "no column 'body'; the header is id, text, category, date"),
+def test_unusable_columns_are_reported(error, articles, texts, tmp_path):
+    path = written(tmp_path / "a.csv", HEADER, articles)
+    for arguments, message in (
+        (["--text", "body"], "no column 'body'; the columns are id, text, category, date"),
         (["--group", "desk"], "no column 'desk'"),
-        (["--time", "category"], "line 2: 'home' of 'category' is no time"),
-        (["--row", "id", "--column", "category", "--group", "date"], "--group is of texts"),
+        (["--time", "category"], "line 2: 'home' of 'category' is not a time"),
+        (["--row", "id", "--column", "category", "--group", "date"], "--group applies to texts"),
         (["--row", "id", "--column", "id"], "both 'id'"),
-    ],
-)
-def test_what_cannot_be_had_is_said(error, articles, tmp_path, arguments, message):
-    assert message in error(written(tmp_path / "a.csv", HEADER, articles), *arguments)
+    ):
+        assert message in error(path, *arguments)
+    for option in ("row", "column", "count", "text", "group", "time"):
+        assert f"--{option} applies to files with named columns" in error(texts, f"--{option}", "x")
 
 
-def test_where_it_is_not_clear_the_options_are_named(error, articles, documents, tmp_path):
+def test_ambiguous_columns_need_options(error, articles, documents, tmp_path):
     both = [(*a, documents[-i]) for i, a in enumerate(articles)]
     message = error(written(tmp_path / "a.csv", (*HEADER, "summary"), both))
     assert "'text' and 'summary' both look like texts: name one of them with --text" in message
     once = [(i, f"thing {i}") for i in range(200)]
     message = error(written(tmp_path / "b.csv", ("id", "title"), once))
-    assert "each 'id' is there once" in message
+    assert "each value of 'id' occurs only once" in message
     assert "--text" in message
     path = written(tmp_path / "c.csv", ("id", "title"), once)
     assert read(options(path, "--row", "id", "--column", "title")).X.shape == (200, 200)
@@ -137,7 +126,7 @@ def test_a_title_is_not_the_text(articles, documents, tmp_path):
     assert read(options(path)).title.endswith("texts of 'text'")
 
 
-def test_long_names_that_come_again_are_no_texts(tmp_path):
+def test_repeated_long_names_are_no_texts(tmp_path):
     names = [f"The long and winding name of a book, volume {k}" for k in range(5)]
     pairs = [(f"user {i % 40}", names[i % 5]) for i in range(400)]
     table = read(options(written(tmp_path / "a.csv", ("user", "book"), pairs)))
@@ -145,15 +134,10 @@ def test_long_names_that_come_again_are_no_texts(tmp_path):
     assert table.kinds == ("values of user", "values of book")
 
 
-def test_a_text_may_be_as_long_as_a_book(documents, tmp_path):
+def test_a_text_may_be_longer_than_the_field_limit_of_csv(documents, tmp_path):
     records = [(i, text * 1500) for i, text in enumerate(documents)]
     table = read(options(written(tmp_path / "a.csv", ("id", "text"), records)))
     assert table.X.sum() > 400_000
-
-
-@pytest.mark.parametrize("option", ["row", "column", "count", "text", "group", "time"])
-def test_names_of_columns_need_a_file_that_has_some(error, texts, option):
-    assert f"--{option} is the name of a column" in error(texts, f"--{option}", "x")
 
 
 def test_odd_cells_beside_good_ones(articles, tmp_path):

@@ -20,7 +20,7 @@ def test_the_report_and_a_file_have_the_shares_by_group_and_time(run, articles, 
     path, folder = written(tmp_path / "a.csv", HEADER, desks), tmp_path / "out"
     arguments = ["--skip-lda", "--beta", ".8", "--output", folder, "--group", "category"]
     out = run(path, *arguments, "--time", "date")
-    assert any(line.startswith("Shares by group: the 3 largest aspects") for line in sections(out))
+    assert any(line.startswith("Shares by group: the 3 largest topics") for line in sections(out))
     assert "  home (documents: 20)" in sections(out)
     assert "  2024-02-05 (documents: 10)" in sections(out)
     model = joblib.load(folder / "model.joblib")[-1]
@@ -46,7 +46,7 @@ def test_rows_without_a_label_are_in_no_group(run, error, articles, tmp_path):
     out = run(path, "--skip-lda", "--beta", ".8", "--group", "category")
     assert "  home (documents: 14)" in out
     assert "(documents: 1)" not in out
-    assert "no text with words has a value of --time" in error(path, "--time", "date")
+    assert "no text with words has a value for --time" in error(path, "--time", "date")
 
 
 def test_of_many_groups_the_largest_are_printed(run, articles, tmp_path):
@@ -59,7 +59,7 @@ def test_of_many_groups_the_largest_are_printed(run, articles, tmp_path):
     assert "  21 (documents: 1)\n" in out
     assert "      -  " not in out.split("10 (documents")[1].split("11 (documents")[0]
     assert "  -  " in out.split("11 (documents")[1]
-    assert "and 8 smaller ones: --output" in out
+    assert "and 8 smaller groups, written with --output" in out
 
 
 def test_the_heading_of_a_page_is_the_name_of_the_file_or_what_is_given(run, texts, tmp_path):
@@ -76,14 +76,14 @@ def test_words_that_are_left_out_are_counted_and_named(run, documents, texts, mo
     )
     arguments = texts, "--skip-lda", "--beta", ".8", "--min-df", "3"
     out = run(*arguments)
-    told = " ".join(out.split("words left out, ")[1].split("\n\n")[0].split())
+    told = " ".join(out.split("words dropped, ")[1].split("\n\n")[0].split())
     assert told == (
-        "beside stop words: 1 in more documents than --max-df 0.5 (common 100%), "
+        "in addition to stop words: 1 in more documents than --max-df 0.5 (common 100%), "
         "and 45 in fewer than --min-df 3"
     )
     every = run(*arguments, "--max-df", "1.0")
     assert "0 in more documents than --max-df 1.0, and 45 in fewer" in every
-    monkeypatch.setattr(import_module("skcooc.cli.report"), "N_LEFT_OUT", 2)
+    monkeypatch.setattr(import_module("skcooc.cli.report"), "N_DROPPED", 2)
     few = run(*arguments, "--max-df", "9")
     frequent = re.search(r"stop words: 10 in .* --max-df 9 \((.*?)\)", " ".join(few.split()))[1]
     assert re.fullmatch(r"common 100%, \w+ 33%, \.\.\.", frequent)

@@ -1,4 +1,4 @@
-"""Files that nobody means to give: a result, or one line that says why there is none."""
+"""Odd and damaged files: each gives a result, or one line that says why it cannot."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ import pytest
 
 from skcooc.cli import main
 from tests.cli.odd import ODD, PARQUET
+from tests.cli.odd.contents import JUNK, SUFFIXES
 from tests.inspection.pages import read_payload
 
 CHEAP = ["-k", "2", "--beta", ".9", "--max-iter", "2", "--jobs", "1", "--skip-lda"]
@@ -49,9 +50,8 @@ def ended(arguments):
         return exit.code
 
 
-@pytest.mark.filterwarnings("error")  # a warning is a line on stderr, too
-@pytest.mark.parametrize("name", [name for name, odd in ODD.items() if not odd.is_read])
-def test_is_refused_in_one_line(name, place, capsys):
+def refused(name, place, capsys):
+    """Run with a file that is refused: one line on stderr, and no other file is changed."""
     arguments = put(name, place)
     before = contents(place)
     assert ended(arguments) == ODD[name].code
@@ -65,8 +65,24 @@ def test_is_refused_in_one_line(name, place, capsys):
     assert contents(place) == before
 
 
+@pytest.mark.filterwarnings("error")  # a warning is a line on stderr, too
+@pytest.mark.parametrize(
+    "name", [name for name, odd in ODD.items() if not odd.is_read and name not in JUNK]
+)
+def test_is_refused_in_one_line(name, place, capsys):
+    refused(name, place, capsys)
+
+
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", [name for name, odd in ODD.items() if odd.is_read])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_junk_of_any_suffix_is_refused(suffix, place, capsys):
+    for name in JUNK:
+        if name.endswith(f"_as.{suffix}"):
+            refused(name, place, capsys)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", [n for n, odd in ODD.items() if odd.is_read and not odd.whole])
 def test_is_read(name, place, capsys, monkeypatch):
     def shape(table, *_):
         (n, m), (rows, columns) = table.X.shape, table.kinds
@@ -90,6 +106,7 @@ def test_is_fitted_and_written(name, place, capsys):
     assert ended(arguments) == 0
     out, err = capsys.readouterr()
     assert err == ""
+    assert ODD[name].expected in out
     assert "\x1b" not in out
     assert "\u202e" not in out
     assert max(map(len, out.splitlines())) <= 200 + len(str(place))
@@ -108,5 +125,5 @@ def test_as_a_program(place):
     done = subprocess.run(program, input=b"a\0b\n", capture_output=True, timeout=900)
     assert done.returncode == 2
     assert done.stdout == b""
-    assert done.stderr == b"skcooc: error: /dev/stdin: not a text, it holds null characters\n"
+    assert done.stderr == b"skcooc: error: /dev/stdin: not a text file: it has null characters\n"
     assert contents(place / "cwd") == {}

@@ -43,7 +43,7 @@ def test_what_is_read_is_not_written_over(error, npz, tmp_path, option):
     (tmp_path / "rows").write_text("\n".join(map(str, range(30))))
     if option == "-o":
         more = ["--column-names", names]
-    assert "it is read, and would be written over" in error(npz, option, wanted[option], *more)
+    assert "an input file, which would be overwritten" in error(npz, option, wanted[option], *more)
     assert {file: everything(tmp_path)[file] for file in before} == before
 
 
@@ -53,7 +53,7 @@ def test_results_are_no_texts_of_the_next_time(error, run, tmp_path):
     for i, text in enumerate(DOCUMENTS):
         (folder / f"{i}.txt").write_text(text)
     for arguments in (["-o", folder], ["--html", folder / "new" / "page.html"]):
-        assert "one of the texts the next time" in error(folder, *arguments)
+        assert "whose files are all read as texts" in error(folder, *arguments)
     assert len(list(folder.iterdir())) == 30
     run(folder, "--beta", ".9", "--skip-lda", "-o", tmp_path / "out")
 
@@ -61,9 +61,9 @@ def test_results_are_no_texts_of_the_next_time(error, run, tmp_path):
 def test_what_cannot_be_written_shows_before_the_work(failed, npz, tmp_path, monkeypatch):
     monkeypatch.setattr("skcooc.cli.compare", None)  # it is not called
     (tmp_path / "summary.json").mkdir()
-    assert "summary.json: not a file that can be replaced" in failed(npz, "-o", tmp_path)
-    assert "not a file that can be replaced" in failed(npz, "--html", tmp_path)
-    assert "/dev/null: not a file" in failed(npz, "--html", "/dev/null")
+    assert "summary.json: not a regular file" in failed(npz, "-o", tmp_path)
+    assert "not a regular file" in failed(npz, "--html", tmp_path)
+    assert "/dev/null: not a regular file" in failed(npz, "--html", "/dev/null")
     assert "Not a directory" in failed(npz, "-o", npz / "out")
     monkeypatch.setattr(os, "access", lambda *_: False)  # as root may write everywhere
     assert "Permission denied" in failed(npz, "-o", tmp_path / "out")

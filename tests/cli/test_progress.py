@@ -30,8 +30,9 @@ def shown(monkeypatch, capsys):
 
 
 STEPS = (
-    "counting words", "compiling", "no topics", "EM at beta = 1, to the end", "EM at beta = 0.9",
-    "LDA of scikit-learn", "all observations, beta = 0.9", "report", "writing", "page",
+    "counting words", "compiling", "topic-free baseline", "EM at beta = 1, until convergence",
+    "EM at beta = 0.9", "LDA of scikit-learn", "final fit to all data, beta = 0.9", "report",
+    "writing", "page",
 )  # fmt: skip
 
 
@@ -40,7 +41,7 @@ def test_every_step_is_shown(shown, texts, tmp_path, monkeypatch, rich):
     if rich:
         pytest.importorskip("rich")
     else:
-        monkeypatch.setattr("skcooc.cli.progress.find_spec", lambda name: None)
+        monkeypatch.setattr("skcooc.cli.terminal.find_spec", lambda name: None)
     text, out = shown(texts, "-o", tmp_path / "out", "--html", tmp_path / "page.html")
     places = [text.find(step) for step in STEPS]
     assert -1 not in places

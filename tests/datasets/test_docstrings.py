@@ -41,9 +41,8 @@ def test_contents(corpus):
         assert not name.endswith("_request")  # these methods are generated
 
 
-@pytest.mark.parametrize(
-    ("name", "module"),
-    [
+def test_known_objects(corpus):
+    for name, module in (
         ("numpy.linalg.svd", "numpy.linalg"),
         ("numpy.add", "numpy"),  # a ufunc: its text is its own
         ("scipy.stats.norm", "scipy.stats"),  # an instance
@@ -52,15 +51,9 @@ def test_contents(corpus):
         ("sklearn.linear_model.Ridge", "sklearn.linear_model"),
         ("sklearn.linear_model.LogisticRegression.fit", "sklearn.linear_model"),  # a method
         ("numpy.random.Generator.poisson", "numpy.random"),  # a method of a compiled class
-    ],
-)
-def test_known_objects(corpus, name, module):
-    assert corpus.target_names[corpus.target[corpus.names.index(name)]] == module
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
+    ):
+        assert corpus.target_names[corpus.target[corpus.names.index(name)]] == module
+    for name in (
         "scipy.stats.distributions.norm",  # the long name of scipy.stats.norm
         "sklearn.base.clone",  # the long name of sklearn.clone
         "scipy.linalg.LinAlgError",  # NumPy's
@@ -68,10 +61,8 @@ def test_known_objects(corpus, name, module):
         "sklearn.linear_model.Ridge.get_params",  # inherited
         "numpy.ndarray.shape",  # an attribute
         "numpy.generic.fill",  # refers to another docstring
-    ],
-)
-def test_left_out(corpus, name):
-    assert name not in corpus.names
+    ):
+        assert name not in corpus.names
 
 
 def test_second_call_reads_the_cache(corpus, home, monkeypatch):
@@ -85,7 +76,7 @@ def test_second_call_reads_the_cache(corpus, home, monkeypatch):
     np.testing.assert_array_equal(y, corpus.target)
 
 
-def test_another_process_gives_the_same(corpus, tmp_path):
+def test_another_process_builds_the_same_corpus(corpus, tmp_path):
     """And no warnings. Up to the order of words: SciPy prints a set into one docstring."""
     call = f"load_docstrings(data_home={str(tmp_path)!r})"
     done = subprocess.run(
@@ -118,16 +109,14 @@ def few(monkeypatch, tmp_path_factory):
     return SimpleNamespace(data=load_docstrings(data_home=home).data, home=home)
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda b: b[:-20], lambda b: b"", lambda b: gzip.compress(b"[")]
-)
-def test_damaged_cache_is_replaced(few, tmp_path, damage):
+def test_damaged_cache_is_replaced(few, tmp_path):
     path = docstrings.cache_path(tmp_path)
     good = docstrings.cache_path(few.home).read_bytes()
-    path.write_bytes(damage(good))
-    assert load_docstrings(data_home=tmp_path).data == few.data
-    assert path.read_bytes() == good
-    assert list(path.parent.iterdir()) == [path]
+    for damaged in (good[:-20], b"", gzip.compress(b"[")):
+        path.write_bytes(damaged)
+        assert load_docstrings(data_home=tmp_path).data == few.data
+        assert path.read_bytes() == good
+        assert list(path.parent.iterdir()) == [path]
 
 
 def test_no_data_folder_possible(few, tmp_path):

@@ -1,3 +1,5 @@
+"""Clusterings against known classes, by the information kept, and by their likelihood."""
+
 from itertools import permutations
 from math import comb, log
 
@@ -13,6 +15,7 @@ from skcooc.metrics import (
     mutual_information,
     mutual_information_kept,
 )
+from skcooc.metrics import integrated_complete_likelihood as icl
 from tests.tables import random_table
 
 
@@ -36,20 +39,17 @@ def cells(rows, columns):
     return np.array([f"{row}|{column}" for row in rows for column in columns])
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        *(four(share=share, seed=seed) for share in (0.0, 0.1, 0.4, 1.0) for seed in range(5)),
+def test_adjusted_rand_of_all_cells():
+    for labels in (
+        *(four(share=share, seed=seed) for share in (0.0, 0.1, 0.4, 1.0) for seed in range(2)),
         ([0], [0], [1], [2]),
         ([0, 0], [0, 0], [0, 1], [0, 1]),
         ([0, 1], [0, 1], [0, 1], [1, 0]),
         ([0, 1], [0, 0], [0, 0], [0, 1]),
         ([0, 0, 1], [0, 0], [0, 0, 0], [0, 0]),
-    ],
-)
-def test_adjusted_rand_of_all_cells(labels):
-    expected = adjusted_rand_score(cells(*labels[:2]), cells(*labels[2:]))
-    assert coclustering_adjusted_rand(*labels) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+    ):
+        expected = adjusted_rand_score(cells(*labels[:2]), cells(*labels[2:]))
+        assert coclustering_adjusted_rand(*labels) == pytest.approx(expected, rel=1e-12, abs=1e-14)
 
 
 def test_adjusted_rand_of_many_cells_is_exact():
@@ -63,14 +63,14 @@ def test_adjusted_rand_of_many_cells_is_exact():
     assert coclustering_adjusted_rand(halves, halves, quarters, quarters) == expected
 
 
-@pytest.mark.parametrize("n", [50, 800])
-def test_adjusted_rand_of_chance_falls_with_the_size(n):
-    """Rows and columns at random are not cells at random: what remains is of the order 1/n."""
-    values = [
-        coclustering_adjusted_rand(*(labelling(n, 4, 10 * seed + side) for side in range(4)))
-        for seed in range(30)
-    ]
-    assert 0.5 / n < np.mean(values) < 2 / n
+def test_adjusted_rand_of_random_labels_decreases_with_the_size():
+    """Random labels of rows and columns are no random labels of cells: O(1/n) remains."""
+    for n in (50, 800):
+        values = [
+            coclustering_adjusted_rand(*(labelling(n, 4, 10 * seed + side) for side in range(4)))
+            for seed in range(30)
+        ]
+        assert 0.5 / n < np.mean(values) < 2 / n
 
 
 def test_adjusted_rand_ignores_names_order_and_sides():
@@ -178,16 +178,13 @@ def test_information_does_not_need_the_dense_table():
     assert mutual_information_kept(X, labels, labels) == pytest.approx(log(10) / log(n))
 
 
-@pytest.mark.parametrize("n_clusters", [2, 3, 4])
-def test_accuracy_is_that_of_the_best_matching(n_clusters):
-    true, pred = labelling(40, 3, 5), labelling(40, n_clusters, 6)
-    names = range(max(3, n_clusters))
-    best = max(np.mean(true == np.array(order)[pred]) for order in permutations(names))
-    assert clustering_accuracy(true, pred) == pytest.approx(best)
-    assert clustering_accuracy(pred, true) == pytest.approx(best)
-
-
-def test_accuracy_of_single_clusters_and_of_equal_partitions():
+def test_accuracy_of_the_best_matching():
+    for n_clusters in (2, 3, 4):
+        true, pred = labelling(40, 3, 5), labelling(40, n_clusters, 6)
+        names = range(max(3, n_clusters))
+        best = max(np.mean(true == np.array(order)[pred]) for order in permutations(names))
+        assert clustering_accuracy(true, pred) == pytest.approx(best)
+        assert clustering_accuracy(pred, true) == pytest.approx(best)
     true = np.repeat(["a", "b", "c"], [5, 3, 2])
     assert clustering_accuracy(true, np.zeros(10)) == 0.5
     assert clustering_accuracy(true, np.arange(10)) == 0.3
@@ -197,9 +194,8 @@ def test_accuracy_of_single_clusters_and_of_equal_partitions():
 RAND, KEPT = coclustering_adjusted_rand, mutual_information_kept
 
 
-@pytest.mark.parametrize(
-    ("metric", "arguments", "message"),
-    [
+def test_bad_input_is_refused():
+    for metric, arguments, message in (
         (RAND, ([0, 1], [0], [0], [0]), "rows_true and rows_pred: Found input variables with inc"),
         (RAND, ([0], [0, 1], [0], [0]), "columns_true and columns_pred: Found"),
         (RAND, ([[0, 1], [1, 0]], [0], [0, 1], [0]), "rows_true: y should be a 1d array"),
@@ -211,8 +207,70 @@ RAND, KEPT = coclustering_adjusted_rand, mutual_information_kept
         (KEPT, ([[1, 2]], None, [0]), "column_labels has 1 labels, but X has 2"),
         (KEPT, ([[1, 2]], None, [[0, 1], [1, 0]]), "column_labels: y should be a 1d"),
         (clustering_accuracy, ([0, 1], [0, 1, 1]), "labels_true and labels_pred: Found"),
-    ],
-)
-def test_bad_input_is_refused(metric, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        metric(*arguments)
+    ):
+        with pytest.raises(ValueError, match=message):
+            metric(*arguments)
+
+
+def urn(sequence, m, a):
+    """log P of draws whose probabilities have a Dirichlet prior: each by those before it."""
+    seen, total = np.zeros(m), 0.0
+    for j in sequence:
+        total += np.log((seen[j] + a) / (seen.sum() + m * a))
+        seen[j] += 1
+    return total
+
+
+def sequential_likelihood(X, rows, columns, a, of_labels=True):
+    """Labels of rows, labels of columns, clusters of columns given rows, columns given theirs."""
+    C, D = rows.max() + 1, columns.max() + 1
+    total = (urn(rows, C, a) + urn(columns, D, a)) if of_labels else 0.0
+    pairs = [(i, j) for i, j in np.ndindex(X.shape) for _ in range(X[i, j])]
+    for c in range(C):
+        total += urn([columns[j] for i, j in pairs if rows[i] == c], D, a)
+    for d in range(D):
+        members = np.flatnonzero(columns == d).tolist()
+        total += urn([members.index(j) for _, j in pairs if columns[j] == d], len(members), a)
+    return total
+
+
+X = np.random.default_rng(0).poisson(1.2, (5, 6))
+ROWS, COLUMNS = np.array([0, 1, 1, 0, 2]), np.array([1, 0, 0, 1, 1, 0])
+
+
+def test_it_is_the_likelihood_of_a_sequence_of_draws():
+    for a in (0.5, 1.3):
+        expected = sequential_likelihood(X, ROWS, COLUMNS, a)
+        np.testing.assert_allclose(icl(X, ROWS, COLUMNS, concentration=a), expected)
+    broken = sequential_likelihood(X, ROWS, COLUMNS, 0.5, of_labels=False)
+    assert abs(icl(X, ROWS, COLUMNS) - broken) > 1
+    # Without labels, each row or column is its own cluster, whose labels do not count.
+    own = sequential_likelihood(X, ROWS, np.arange(6), 0.5) - urn(np.arange(6), 6, 0.5)
+    np.testing.assert_allclose(icl(X, ROWS), own)
+    own = sequential_likelihood(X, np.arange(5), COLUMNS, 0.5) - urn(np.arange(5), 5, 0.5)
+    np.testing.assert_allclose(icl(X, None, COLUMNS), own)
+
+
+def test_names_of_clusters_do_not_matter():
+    names = np.array(["b", "a", "a", "b", "c"])
+    assert icl(X, names, COLUMNS) == pytest.approx(icl(X, ROWS, 1 - COLUMNS))
+
+
+def test_the_planted_number_of_clusters_has_the_largest_likelihood():
+    data = make_cooccurrences(
+        60, 40, 4, kind="coclusters", n_column_clusters=3, n_observations=4000, random_state=0
+    )
+    best = icl(data.X, data.labels, data.column_labels)
+    rng = np.random.default_rng(0)
+    more = np.where((data.labels == 0) & (rng.random(60) < 0.5), 4, data.labels)
+    fewer = np.minimum(data.labels, 2)
+    assert best > icl(data.X, more, data.column_labels)
+    assert best > icl(data.X, fewer, data.column_labels)
+    assert best > icl(data.X, data.labels, np.minimum(data.column_labels, 1))
+
+
+def test_bad_input_of_the_likelihood_is_refused():
+    with pytest.raises(ValueError, match="row_labels has 4 labels, but X has 5"):
+        icl(X, ROWS[:4])
+    with pytest.raises(ValueError, match="concentration=0 should be above 0"):
+        icl(X, ROWS, concentration=0)

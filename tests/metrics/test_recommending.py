@@ -43,14 +43,15 @@ def literal_ndcg(held_out, items, k, ranks=2):
     return sum(found) / len(found)
 
 
-@pytest.mark.parametrize("k", [1, 3, 10, 25])
-def test_they_are_the_definitions(k):
-    recall, ndcg = recall_at_k(HELD_OUT, ITEMS, k), ndcg_at_k(HELD_OUT, ITEMS, k)
-    assert recall == pytest.approx(literal_recall(HELD_OUT, ITEMS, k), rel=1e-12)
-    assert ndcg == pytest.approx(literal_ndcg(HELD_OUT, ITEMS, k), rel=1e-12)
-    if k == 3:  # the twins: divided by k, and discounted from the second item on
-        assert recall != pytest.approx(literal_recall(HELD_OUT, ITEMS, k, truncated=True), rel=1e-3)
-        assert ndcg != pytest.approx(literal_ndcg(HELD_OUT, ITEMS, k, ranks=3), rel=1e-3)
+def test_recall_and_ndcg_are_the_definitions():
+    for k in (1, 3, 10, 25):
+        recall, ndcg = recall_at_k(HELD_OUT, ITEMS, k), ndcg_at_k(HELD_OUT, ITEMS, k)
+        assert recall == pytest.approx(literal_recall(HELD_OUT, ITEMS, k), rel=1e-12)
+        assert ndcg == pytest.approx(literal_ndcg(HELD_OUT, ITEMS, k), rel=1e-12)
+    # Broken twins: divided by k, and discounted from the second item on.
+    recall, ndcg = recall_at_k(HELD_OUT, ITEMS, 3), ndcg_at_k(HELD_OUT, ITEMS, 3)
+    assert recall != pytest.approx(literal_recall(HELD_OUT, ITEMS, 3, truncated=True), rel=1e-3)
+    assert ndcg != pytest.approx(literal_ndcg(HELD_OUT, ITEMS, 3, ranks=3), rel=1e-3)
 
 
 def test_ndcg_is_that_of_scikit_learn():
@@ -59,7 +60,7 @@ def test_ndcg_is_that_of_scikit_learn():
     assert ndcg_at_k(HELD_OUT, ITEMS, 7) == pytest.approx(expected, rel=1e-12)
 
 
-def test_what_is_no_item_is_no_hit():
+def test_missing_items_are_no_hits():
     items = ITEMS[:, :10].copy()
     items[:, 6:] = -1
     assert recall_at_k(HELD_OUT, items, 10) == recall_at_k(HELD_OUT, items, 6)
@@ -79,19 +80,16 @@ def test_items_by_names():
         recall_at_k(test, np.where(ITEMS == 3, "zoe", named))
 
 
-@pytest.mark.parametrize(
-    ("items", "k", "match"),
-    [
+def test_invalid_items_are_refused():
+    for items, k, match in (
         (ITEMS[:3], 10, r"items of shape \(3, 25\) do not hold k=10"),
         (ITEMS[:, :5], 10, r"do not hold k=10"),
         (ITEMS, 0, "do not hold k=0"),
         (ITEMS + 1, 25, "items should be columns of X"),
         (np.zeros((40, 10), int), 10, "the same item twice"),
-    ],
-)
-def test_what_is_no_ranking(items, k, match):
-    with pytest.raises(ValueError, match=match):
-        ndcg_at_k(HELD_OUT, items, k)
+    ):
+        with pytest.raises(ValueError, match=match):
+            ndcg_at_k(HELD_OUT, items, k)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +106,9 @@ def test_the_scorer_divides_observations(names):
     scorer = make_ranking_scorer(observations, metric="recall", k=5)
     found = scorer(model, observations[test])
     assert found == pytest.approx(literal_recall(new * (known == 0), items, 5), rel=1e-12)
-    assert found != pytest.approx(literal_recall(new, items, 5), rel=1e-3)  # what is known, too
+    assert found != pytest.approx(
+        literal_recall(new, items, 5), rel=1e-3
+    )  # a broken twin: known items are hits, too
 
 
 def test_the_scorer_divides_new_rows():

@@ -1,4 +1,4 @@
-"""Files that nobody means to give, by name: what is in each, and what is to come of it."""
+"""Odd and damaged files by name: content, arguments and expected output."""
 
 from tests.cli.odd.columns import COLUMNS, PLACES
 from tests.cli.odd.contents import BYTES, JUNK, SHAPES

@@ -1,4 +1,4 @@
-"""What odd files are made of, and what is good of them."""
+"""Builders of odd files, and the good content that they change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVIL = (
 
 
 class Odd(NamedTuple):
-    """A file, or what makes it at a path; and the end: a shape that is printed, or an error."""
+    """Content of a file or its builder, and the expected output: a shape or an error."""
 
     content: bytes | Callable[[Path], object]
     expected: str
@@ -58,7 +58,7 @@ READ_TEXTS, READ_PAIRS = "30 documents, 15 words", "8 values of user, 5 values o
 READ_COUNTS = "4 values of x, 3 values of y"
 NAMED, GROUP, TIME = ("--text", "text"), ("--group", "more"), ("--time", "more")
 ALL = *NAMED, "--max-df", "1.0"
-UTF8 = "not a text in UTF-8"
+UTF8 = "not UTF-8 text"
 
 
 def table(records: Sequence[Sequence[str]], separator: str = ",", end: str = "\n") -> bytes:
@@ -68,7 +68,7 @@ def table(records: Sequence[Sequence[str]], separator: str = ",", end: str = "\n
 
 
 def beside(*values: str, header: str = "more") -> bytes:
-    """Good texts, the first of which have these values beside them, the others what is good."""
+    """Good texts with one more column: these values first, then repetitions of the last."""
     good = [*values, *[values[-1]] * (len(TEXTS) - 1 - len(values))]
     return table([(*record, value) for record, value in zip(TEXTS, [header, *good], strict=True)])
 
@@ -79,7 +79,7 @@ def same(text: str) -> bytes:
 
 
 def counts(*values: str) -> bytes:
-    """Counts of pairs, the first of which have these values."""
+    """Counts of pairs, which begin with these values."""
     return table([
         (*record[:2], value or record[2])
         for record, value in zip(COUNTED, ["", *values, *[""] * (12 - len(values))], strict=True)
@@ -103,7 +103,7 @@ def zipped(content: bytes) -> bytes:
 
 
 def matrix(**changes: object) -> Callable[[Path], object]:
-    """A matrix of counts, as .npz or .mtx, of which attributes are changed."""
+    """A matrix of counts, as .npz or .mtx, with changed attributes."""
 
     def put(path: Path) -> None:
         X = make_cooccurrences(30, 20, 3, n_observations=3000, random_state=0).X.astype(float)

@@ -27,13 +27,13 @@ JSON = {
     "broken.jsonl": Odd(jsonl(objects()) + b'{"id": \n', "line 31: not JSON"),
     "commas.jsonl": Odd(jsonl(objects()).replace(b"}\n", b"},\n"), "line 1: not JSON"),
     "lines.json": Odd(
-        jsonl(objects()), "not JSON (Extra data); with an object on each line it is a .jsonl"
+        jsonl(objects()), "not JSON (Extra data); with one object a line, name it .jsonl"
     ),
-    "array.jsonl": Odd(json.dumps(objects()).encode(), "line 1: no object"),
-    "lists.jsonl": Odd(b"[1, 2]\n", "line 1: no object"),
-    "numbers.json": Odd(b"[1, 2, 3]", "object 1: no object"),
-    "object.json": Odd(b'{"id": 1}', "no array of objects"),
-    "null.json": Odd(b"null", "no array of objects"),
+    "array.jsonl": Odd(json.dumps(objects()).encode(), "line 1: not an object"),
+    "lists.jsonl": Odd(b"[1, 2]\n", "line 1: not an object"),
+    "numbers.json": Odd(b"[1, 2, 3]", "object 1: not an object"),
+    "object.json": Odd(b'{"id": 1}', "not an array of objects"),
+    "null.json": Odd(b"null", "not an array of objects"),
     "no_objects.json": Odd(b"[]", "no records"),
     "empty_objects.json": Odd(b"[{}, {}]", "no named values"),
     "empty_objects.jsonl": Odd(b"{}\n{}\n", "no named values"),
@@ -58,9 +58,9 @@ JSON = {
         GROUP,
         whole=True,
     ),
-    "nulls.jsonl": Odd(b'{"id": null, "text": null}\n' * 5, ": 1 values of id"),
-    "missing_fields.jsonl": Odd(b'{"id": 1}\n{"text": "a"}\n', ": 2 observations"),
-    "nan.jsonl": Odd(b'{"id": NaN, "text": Infinity}\n' * 3, ": 1 values of id"),
+    "nulls.jsonl": Odd(b'{"id": null, "text": null}\n' * 5, "need at least 2 values of id"),
+    "missing_fields.jsonl": Odd(b'{"id": 1}\n{"text": "a"}\n', "counts sum to 2;"),
+    "nan.jsonl": Odd(b'{"id": NaN, "text": Infinity}\n' * 3, "need at least 2 values of id"),
     "surrogates.jsonl": Odd(
         jsonl([*objects(), {"id": "half \ud83d", "text": "cat \ud800 dog"}]),
         "31 documents",

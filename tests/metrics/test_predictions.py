@@ -1,4 +1,4 @@
-"""Columns that are new to a row: against a literal transcription, row by row."""
+"""Perplexity of factorisations, and scores of words new to their rows."""
 
 import warnings
 
@@ -17,7 +17,7 @@ from skcooc.heldout.scoring import SPLIT_SEED
 from skcooc.model_selection import split_observations
 from skcooc.tables import as_counts
 from tests.cases import FAST
-from tests.tables import planted
+from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
 X = planted(n_rows=60, n_columns=80, n_observations=4000, burstiness=20).X.astype(float)
@@ -27,8 +27,50 @@ FACTORS = Factors(RNG.dirichlet(np.ones(3), 60), RNG.dirichlet(np.ones(80), 3).T
 ASPECTS = AspectModel(3, beta=0.9, **FAST)
 
 
+def test_perplexity_is_the_definition():
+    X = random_table()
+    rng = np.random.default_rng(0)
+    A, B = rng.dirichlet(np.ones(3), X.shape[0]), rng.dirichlet(np.ones(X.shape[1]), 3)
+    b = metrics.unigram(X)
+    n, P = X.toarray(), 0.9 * A @ B + 0.1 * b
+    expected = np.exp(-(n * np.log(P)).sum() / n.sum())
+    assert metrics.perplexity(X, A, B, background=b, smoothing=0.1) == pytest.approx(expected)
+    b = metrics.unigram(np.ones((5, 8)))
+    assert metrics.perplexity(np.ones((5, 8)), np.ones((5, 1)), [b]) == pytest.approx(8)
+    X = sp.csr_array(([2.0, 0.0], ([0, 0], [0, 1])), shape=(1, 2))
+    assert metrics.perplexity(X, [[1.0]], [[1.0, 0.0]]) == 1
+
+
+def test_agrees_with_the_estimators_own_score_and_best_smoothing_is_best():
+    train, test = split_observations(planted().X, random_state=0)
+    model = AspectModel(3, random_state=0).fit(train)
+    options = {"background": metrics.unigram(train), "smoothing": model.smoothing_}
+    ours = metrics.perplexity(test, model.embedding_, model.components_, **options)
+    assert ours == pytest.approx(model.perplexity(Dyads(test)))
+    model = AspectModel(5, beta=1.0, random_state=0).fit(train)
+    b, factors = metrics.unigram(train), (model.embedding_, model.components_)
+    s = metrics.best_smoothing(test, *factors, b)
+    at = [
+        metrics.perplexity(test, *factors, background=b, smoothing=t) for t in (s, s / 2, 1.5 * s)
+    ]
+    assert at[0] == min(at)
+
+
+def test_impossible_observations_and_wrong_shapes():
+    assert metrics.perplexity([[1, 1]], [[1.0]], [[1.0, 0.0]]) == np.inf
+    with pytest.raises(ValueError, match="does not match"):
+        metrics.perplexity([[1, 1]], [[1.0]], [[0.5, 0.25, 0.25]])
+    for X, smoothing, message in (
+        ([[0, 0]], 0.0, "no observations"),
+        ([[-1, 2]], 0.0, "Negative"),
+        ([[1, 1]], 7, "smoothing=7"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            metrics.perplexity(X, [[1.0]], [[0.5, 0.5]], smoothing=smoothing)
+
+
 def literal(test, P, known, renormalised=True):
-    """The mean log-likelihood of what is new, observation by observation."""
+    """The mean log-likelihood of observations in new columns, one by one."""
     total, n = 0.0, 0.0
     for i, j in zip(*test.nonzero(), strict=True):
         if known[i, j] > 0:
@@ -43,10 +85,10 @@ def test_it_is_the_definition():
     n, known, P = TEST.toarray(), TRAIN.toarray(), FACTORS.A @ FACTORS.B.T
     found = -np.log(metrics.unseen_perplexity(TEST, FACTORS, TRAIN))
     assert found == pytest.approx(literal(n, P, known), rel=1e-10)
-    assert found > literal(n, P, known, renormalised=False) + 0.1  # the twin that is not
+    assert found > literal(n, P, known, renormalised=False) + 0.1  # a broken twin
 
 
-def test_probabilities_of_what_is_new_sum_to_one():
+def test_probabilities_of_new_columns_sum_to_one():
     everything = as_counts(sp.csr_array(np.ones(X.shape)))
     cells = Unseen(as_counts(TRAIN), FACTORS).cells(everything).reshape(X.shape)
     np.testing.assert_allclose(cells.sum(axis=1), 1)
@@ -83,7 +125,7 @@ def test_stored_zeros_are_not_known():
     np.testing.assert_allclose(cells, [0, 0.5])
 
 
-def test_nothing_is_left_by_what_is_known():
+def test_known_columns_with_all_the_probability():
     known, X = [[5, 0, 0]], [[0, 1, 0]]
     assert metrics.unseen_perplexity(X, Unigram(np.array([1.0, 0.0, 0.0])), known) == np.inf
     rounded = Unigram(np.array([1.0, 1e-9, 0.0]))  # sums to more than one, by rounding
@@ -136,7 +178,7 @@ def test_searches_over_observations_and_rows():
         assert search.best_params_ == {"n_components": 3}
 
 
-def test_what_cannot_be_scored():
+def test_bad_input_is_refused():
     model = ASPECTS.fit(TRAIN)
     for scorer, observations, message in (
         (metrics.make_unseen_scorer(), Dyads(TEST), "give make_unseen_scorer all observations"),
@@ -155,6 +197,6 @@ def test_what_cannot_be_scored():
             metrics.unseen_perplexity(test, Unigram(np.full(2, 0.5)), known)
 
 
-def test_what_predicts_nothing_is_refused():
+def test_estimators_without_predictions_are_refused():
     with pytest.raises(TypeError, match="AspectRetriever has no components_"):
         metrics.make_unseen_scorer()(AspectRetriever(), np.ones((3, 4)))
