@@ -8,7 +8,7 @@ from skcooc.ensemble.consensus import consensus
 from skcooc.heldout import Factors
 from skcooc.inspection import describe
 from skcooc.metrics import perplexity
-from skcooc.simplex import matched
+from skcooc.simplex import match_rows
 from tests.tables import planted
 
 DATA = planted(3, 6000)
@@ -60,7 +60,7 @@ def test_of_averaged_models():
     agreed = model.consensus_
     np.testing.assert_allclose(agreed.components_.sum(axis=1), 1)
     np.testing.assert_allclose(agreed.embedding_.sum(axis=1), 1)
-    assert matched(DATA.components, agreed.components_)[1].min() > 0.95
+    assert match_rows(DATA.components, agreed.components_)[1].min() > 0.95
     table = describe(agreed, n_features=2)
     low, high = table["intervals"][0][0]
     assert low <= table["probabilities"][0][0] <= high

@@ -26,7 +26,7 @@ from skcooc.datasets import make_cooccurrences
 from skcooc.equations.aspects import Aspects
 from skcooc.metrics import perplexity, unigram
 from skcooc.model_selection import ComponentSearchCV, split_observations
-from skcooc.simplex import matched
+from skcooc.simplex import match_rows
 
 ROWS = COLUMNS = 800
 OBSERVATIONS = 80_000
@@ -174,7 +174,7 @@ def consensus(tables: list[str], K: int, seeds: list[int]) -> Iterator[dict[str,
             halves = split_observations(X, 0.5, random_state=seed)
             fits = [AveragedModels(AspectModel(K), random_state=seed).fit(half) for half in halves]
             pairs = zip(*(fit.estimators_ for fit in fits), strict=True)
-            single = np.mean([matched(a.components_, b.components_)[1].mean() for a, b in pairs])
+            single = np.mean([match_rows(a.components_, b.components_)[1].mean() for a, b in pairs])
             both = [fit.consensus_.components_ for fit in fits]
             train, test = split_observations(X, 0.1, random_state=seed)
             average = AveragedModels(AspectModel(K), random_state=seed).fit(train)
@@ -184,7 +184,7 @@ def consensus(tables: list[str], K: int, seeds: list[int]) -> Iterator[dict[str,
                 "K": K,
                 "split": seed,
                 "halves, single": float(single),
-                "halves, consensus": float(matched(*both)[1].mean()),
+                "halves, consensus": float(match_rows(*both)[1].mean()),
                 "perplexity, single": float(
                     np.mean([member.perplexity(observations) for member in average.estimators_])
                 ),

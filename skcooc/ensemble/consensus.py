@@ -9,7 +9,7 @@ import numpy as np
 
 from skcooc.heldout import Factors
 from skcooc.protocol import Array
-from skcooc.simplex import matched, normalise
+from skcooc.simplex import match_rows, normalise
 
 WITHIN = 0.05, 0.95  # quantiles of the members between which an interval lies
 
@@ -65,7 +65,7 @@ def consensus(models: Sequence[Factors], row_distribution: Array) -> Consensus:
     components = [model.B.T for model in models]
     if len({len(P) for P in components}) > 1:
         raise ValueError("Members with different numbers of components cannot be matched.")
-    pairs = [[matched(mine, its) for its in components] for mine in components]
+    pairs = [[match_rows(mine, its) for its in components] for mine in components]
     agreement = [sum(affinity.mean() for _, affinity in of_mine) for of_mine in pairs]
     reference = int(np.argmax(agreement))
     orders, affinities = zip(*pairs[reference], strict=True)

@@ -16,7 +16,7 @@ from skcooc.equations.row_clusters import RowClusters
 from skcooc.equations.splitting_trees import Params as TreeParams
 from skcooc.equations.splitting_trees import SplittingTrees
 from skcooc.heldout import HeldOut
-from skcooc.hierarchy import Division, Tree, division
+from skcooc.hierarchy import SplitTree, Tree, division
 from skcooc.protocol import Array, Block
 from skcooc.simplex import normalise
 
@@ -32,13 +32,13 @@ class Growth(NamedTuple):
     failed: bool  # whether it has not grown, though nothing stood in its way
 
 
-def means_below(params: ClusterParams, found: Division, order: list[int], mass: Array) -> Array:
+def means_below(params: ClusterParams, found: SplitTree, order: list[int], mass: Array) -> Array:
     """P(y_j given v) of all rows in the clusters below each node, (M, V)."""
     below = (params.components[:, order] * mass[order]) @ found.tree.above
     return normalise(below, axis=0, otherwise=0.0)
 
 
-def own_nodes(params: TreeParams, found: Division, order: list[int], mass: Array) -> Array:
+def own_nodes(params: TreeParams, found: SplitTree, order: list[int], mass: Array) -> Array:
     """P(y_j given v) of the node above the same clusters, (M, V); their mean where it has died."""
     components = params.nodes @ params.paths.T
     nodes = (components[:, order] * mass[order]) @ found.tree.above
@@ -53,7 +53,7 @@ class Kind(NamedTuple):
     """What splits, and what is known of the nodes then."""
 
     model: Callable[[int], RowClusters | SplittingTrees]  # with so many clusters at most
-    nodes: Callable[[Any, Division, list[int], Array], Array]
+    nodes: Callable[[Any, SplitTree, list[int], Array], Array]
 
 
 KINDS: Mapping[str, Kind] = {

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from skcooc.inspection.unwrapping import unwrap
 from skcooc.protocol import Array, Components, RandomState, TableLike
-from skcooc.simplex import matched
+from skcooc.simplex import match_rows
 
 ALIKE = 0.8  # cosine from which a topic is found again
 OFTEN = 0.5  # share of the runs
@@ -131,7 +131,7 @@ def topic_stability(
     components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]
     # Of run s: how its topics agree with those of each other run.
     affinities = [
-        np.array([matched(mine, its)[1] for t, its in enumerate(components) if t != s])
+        np.array([match_rows(mine, its)[1] for t, its in enumerate(components) if t != s])
         for s, mine in enumerate(components)
     ]
     best = int(np.argmax([them.mean() for them in affinities]))

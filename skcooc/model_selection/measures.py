@@ -11,7 +11,7 @@ from skcooc.heldout.unseen import score_parts
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
 from skcooc.model_selection.path import Fitted
 from skcooc.protocol import CSR, Array, Block
-from skcooc.simplex import cosines, matched
+from skcooc.simplex import cosines, match_rows
 
 SHARE = 0.1  # of an equal share: less is no component of its own
 ALIKE = 0.9  # cosine from which components are the same
@@ -56,7 +56,7 @@ def agreement(fits: Sequence[Fitted]) -> float:
     """
     components = [fitted.factors.B.T for fitted in fits]
     pairs = [(P, Q) for i, P in enumerate(components) for Q in components[:i]]
-    means = [matched(P, Q)[1].mean() for P, Q in pairs]
+    means = [match_rows(P, Q)[1].mean() for P, Q in pairs]
     return float(np.mean(means)) if means else float("nan")
 
 

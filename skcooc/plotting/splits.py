@@ -52,7 +52,7 @@ class SplitsDisplay(Display):
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : matplotlib LineCollection
-    division_ : Division
+    division_ : SplitTree
         The tree that is drawn.
 
     Examples

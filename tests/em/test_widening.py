@@ -7,7 +7,7 @@ from skcooc.em import Leg, OverRelaxation, State, Widening, annealing, fit, narr
 from skcooc.em.annealing import farthest
 from skcooc.em.annealing import joined as joined_of
 from skcooc.equations.aspects import Aspects, Params
-from skcooc.simplex import matched
+from skcooc.simplex import match_rows
 from tests.tables import planted
 
 DATA = planted(4, 8000)
@@ -32,7 +32,7 @@ def found(k, state):
     end = fit([Widening(leg), leg], np.random.default_rng(0), SOLVER, start=state)
     assert end.rows.shape == (80, k)
     np.testing.assert_allclose(end.params.components.sum(axis=0), 1)
-    return matched(DATA.components[: min(4, k)], end.params.components.T)[1].min()
+    return match_rows(DATA.components[: min(4, k)], end.params.components.T)[1].min()
 
 
 def test_what_was_joined_comes_apart_and_with_a_wrong_choice_it_does_not(monkeypatch):

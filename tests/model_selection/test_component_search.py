@@ -16,7 +16,7 @@ from skcooc.model_selection.choice import one_standard_error
 from skcooc.model_selection.folds import Data
 from skcooc.model_selection.measures import n_distinct
 from skcooc.model_selection.path import Path, Stage
-from skcooc.simplex import matched
+from skcooc.simplex import match_rows
 from tests.tables import planted
 from tests.watching import Watcher
 
@@ -108,7 +108,7 @@ def test_distinct_components_one_by_one():
 def test_components_are_matched_so_that_the_sum_is_largest():
     rng = np.random.default_rng(1)
     P, Q = rng.random((4, 5)) ** 2, rng.random((4, 5)) ** 2
-    rows, affinities = matched(P, Q)
+    rows, affinities = match_rows(P, Q)
     unit = [A / np.linalg.norm(A, axis=1, keepdims=True) for A in (P, Q)]
     cosines = unit[0] @ unit[1].T
     best = max(permutations(range(4)), key=lambda order: cosines[range(4), order].sum())
