@@ -308,7 +308,8 @@ class KSelectionDisplay(Display):
         search = unwrap(search, "best_n_components_", "still_falling_").model
         results = search.cv_results_
         if len(search.best_params_) > 1:
-            raise ValueError("KSelectionDisplay draws one number, and the search was for pairs.")
+            varied = " and ".join(search.best_params_)
+            raise ValueError(f"KSelectionDisplay draws one parameter, not a search over {varied}.")
         (name,) = search.best_params_
         n = np.asarray(results[f"param_{name}"], dtype=int)
         order = np.argsort(n)
@@ -428,8 +429,8 @@ def validation_curve(model: FactorModel, over: str | None) -> tuple[Array, Array
         raise ValueError(
             f"There is nothing to draw{'' if over is None else f' over {over}'}: the model "
             f"validated {', '.join(known) or 'nothing'}. Fit it with early_stopping=True for "
-            "iterations, with beta='auto' for beta, and for component_prior where data are "
-            "thin."
+            "iterations, with beta='auto' for beta, which also tunes component_prior if data are "
+            "sparse."
         )
     x, perplexity = np.array(sorted(known[over]), dtype=float).T
     return x, perplexity, over
@@ -469,8 +470,7 @@ def search_curves(search: GridSearchCV, over: str | None) -> tuple[list[Curve], 
     curves = list(_curves(np.array(x, dtype=float), names, results, _score_name(search)))
     if not curves:
         raise ValueError(
-            "There is nothing to draw: no candidate of the search has a score, as where all of "
-            "its fits have failed."
+            "There is nothing to draw: no candidate of the search has a score. Did all fits fail?"
         )
     return curves, over
 
@@ -485,7 +485,7 @@ def _score_name(search: GridSearchCV) -> str:
     if "mean_test_score" in search.cv_results_:
         return "score"
     if f"mean_test_{search.refit}" not in search.cv_results_:
-        raise ValueError(f"The search has several scores, and refit={search.refit!r} is no name.")
+        raise ValueError(f"The search has several scores; refit={search.refit!r} should name one.")
     return str(search.refit)
 
 

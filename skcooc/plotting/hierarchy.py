@@ -437,4 +437,4 @@ def _column(names: Array, feature: str | int) -> int:
         return int(named[0])
     if isinstance(feature, (int, np.integer)) and -len(names) <= feature < len(names):
         return int(feature)
-    raise ValueError(f"feature={feature!r} is none of the {len(names)} columns.")
+    raise ValueError(f"feature={feature!r} is no name or position of the {len(names)} columns.")

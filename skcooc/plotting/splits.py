@@ -120,7 +120,7 @@ class SplitsDisplay(Display):
     def plot(self, ax: Axes | None = None) -> SplitsDisplay:
         """Draw; see :meth:`from_estimator`."""
         if not len(self.splits):
-            raise ValueError("There are no splits to draw: the model was not annealed.")
+            raise ValueError("There are no splits to draw: fit the model with annealing above 1.")
         self.division_ = division(self.splits)
         names = [self._name(self.division_.groups[leaf]) for leaf in self.division_.tree.leaves]
         y = -positions(self.division_.tree)

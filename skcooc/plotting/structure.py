@@ -146,7 +146,9 @@ class StructureDisplay(Display):
         """Draw; see :meth:`from_estimator`."""
         palette = _palette()
         if len(self.topics) > len(palette):
-            raise ValueError(f"{len(self.topics)} topics are too many: colours are {len(palette)}.")
+            raise ValueError(
+                f"{len(self.topics)} topics are too many for {len(palette)} colours. Give fewer."
+            )
         names = [self.names[k] for k in self.topics]
         layers = np.ascontiguousarray(self.bars.mixtures[:, self.topics].T)
         if len(self.topics) < len(self.names):
