@@ -153,17 +153,9 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         return self._binned(responses)
 
     def bins(self, X: ArrayLike) -> Array:
-        """The bin of every response of an image.
+        """The bin of every response of an image, (n_channels, H, W).
 
-        Parameters
-        ----------
-        X : array-like of shape (H, W) or (H, W, C)
-            As for :meth:`transform`.
-
-        Returns
-        -------
-        bins : (n_channels, H, W) array of int
-            Columns of the counts: those of channel r are r * n_bins to (r + 1) * n_bins - 1.
+        Bins are columns of the counts: those of channel r are r * n_bins to (r + 1) * n_bins - 1.
         """
         check_is_fitted(self)
         image = check_image(X)
@@ -190,33 +182,20 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         return bins + self.n_bins * np.arange(len(bins))[:, None, None]
 
     def histograms(self, bins: Array) -> CSR:
-        """Count responses around every site, given their bins.
-
-        Parameters
-        ----------
-        bins : (n_channels, H, W) array of int
-            As from :meth:`bins`.
-
-        Returns
-        -------
-        counts : CSR array of shape (N, M), float32
-        """
+        """Count responses around every site, given their :meth:`bins`; (N, M) of float32."""
         height, width = self.grid(bins.shape[1:])
         blocks = block_counts(bins, self.step, self.n_features_out_)
         shares = blocks / (blocks.sum(axis=1)[:, None] / len(bins))
         columns = []
         for channel in range(len(bins)):
             own = shares[:, channel * self.n_bins : (channel + 1) * self.n_bins].toarray()
-            side = self._side(min(channel // self.n_orientations, self.n_scales - 1))
+            scale = min(channel // self.n_orientations, self.n_scales - 1)
+            side = 2 * int(self.window * 2**scale / self.frequency / self.step / 2) + 1  # blocks
             planes = own.reshape(height, width, self.n_bins)
             for axis in (0, 1):
                 planes = uniform_filter1d(planes, side, axis=axis, mode="reflect")
             columns.append(np.maximum(planes, 0).reshape(len(own), -1) * self.window**2)
         return sp.csr_array(np.concatenate(columns, axis=1, dtype=np.float32))
-
-    def _side(self, scale: int) -> int:
-        """Side of the windows of a scale, in blocks."""
-        return 2 * int(self.window * 2**scale / self.frequency / self.step / 2) + 1
 
 
 def gabor_moduli(

@@ -1,8 +1,8 @@
 """Displays of topics, clusters, hierarchies, splits, perplexity and segments.
 
-They need matplotlib: ``pip install "skcooc[plot]"``. Displays are used as those of scikit-learn:
-``HierarchyDisplay.from_estimator(model)`` draws, and returns an object that keeps its data and can
-``plot`` them again.
+They need matplotlib (``pip install "skcooc[plot]"``), and raise ImportError without it. Displays
+are used as those of scikit-learn: ``HierarchyDisplay.from_estimator(model)`` draws, and returns an
+object that keeps its data and can ``plot`` them again.
 """
 
 from skcooc.plotting.association import AssociationDisplay

@@ -169,8 +169,6 @@ class AssociationDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If there are not as many names as rows or columns, X has another shape or other names
             than the training matrix, or there is no such scale.

@@ -40,8 +40,6 @@ SYMBOLS = {"beta": "β", "n_components": "K", "n_clusters": "K"}
 LOG_PERPLEXITY = 3.0  # ratio of perplexities above which their axis is logarithmic
 LOG_SIZES = 4.0  # ratio of sizes from which their axis is logarithmic
 TICK_RATIO = 1.35  # least ratio of neighbouring ticks
-FALLING = "Still falling at {n}: these data name no number"
-CHOSEN = "Chosen: {n}"
 
 
 class Curve(NamedTuple):
@@ -121,8 +119,6 @@ class PerplexityDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If the model was not validated, or ``over`` is unknown.
         """
@@ -159,8 +155,6 @@ class PerplexityDisplay(Display):
         ValueError
             If no parameter varies, or ``over`` does not, or is not a number; if all scores are NaN,
             or there are several, and ``refit`` names none of them.
-        ImportError
-            If matplotlib is not installed.
         """
         curves, over = search_curves(search, over)
         return cls(curves, over=over).plot(ax)
@@ -302,8 +296,6 @@ class KSelectionDisplay(Display):
         ------
         ValueError
             If the search was for pairs of numbers.
-        ImportError
-            If matplotlib is not installed.
         """
         search = unwrap(search, "best_n_components_", "still_falling_").model
         results = search.cv_results_
@@ -348,8 +340,10 @@ class KSelectionDisplay(Display):
         self._mark(distinct)
         self._draw_agreement(agreement)
         self._mark(agreement)
-        text = FALLING if self.still_falling else CHOSEN
-        figure.suptitle(text.format(n=self.chosen), fontsize=FONT + 1)
+        title = f"Chosen: {self.chosen}"
+        if self.still_falling:
+            title = f"Still falling at {self.chosen}: these data name no number"
+        figure.suptitle(title, fontsize=FONT + 1)
         return self
 
     def _draw_band(self, ax: Axes, values: Array, errors: Array) -> None:

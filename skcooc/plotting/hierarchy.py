@@ -130,8 +130,6 @@ class HierarchyDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If there are not as many names as columns, or max_depth is negative.
         TypeError
@@ -239,7 +237,7 @@ class HierarchyDisplay(Display):
 
 
 class AbstractionDisplay(Display):
-    """At which nodes of a hierarchy the occurrences of one column are.
+    """The nodes of a hierarchy at which one column occurs.
 
     The areas of the circles are proportional to P(node given column), and large shares are written
     beside them. The width of a line is the share at a node and below it. The root is at the top,
@@ -309,8 +307,6 @@ class AbstractionDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If there is no such column, no node generates it, or there are not as many names as
             columns.

@@ -83,8 +83,6 @@ class SegmentationDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If the image and the labels have different shapes.
         """

@@ -100,8 +100,6 @@ class SplitsDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If the model has no splits, because it was not annealed, or there are not as many names
             as columns.

@@ -127,8 +127,6 @@ class StructureDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError, TypeError
             As :func:`skcooc.inspection.topic_shares`, and if there are no such topics.
         """

@@ -108,8 +108,6 @@ class TopicMapDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError, TypeError
             If there are not as many names as columns or topics, or the model lacks an attribute.
         """

@@ -118,8 +118,6 @@ class TopicsDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError, TypeError
             If there are not as many names as columns or topics, no such topics, or the model lacks
             an attribute.
@@ -246,8 +244,6 @@ class SharesDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError, TypeError
             As :func:`skcooc.inspection.topic_shares`, and if there are no such topics.
         """

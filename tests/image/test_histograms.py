@@ -130,19 +130,16 @@ def test_block_counts_equal_a_loop_over_pixels():
     np.testing.assert_array_equal(block_counts(bins, 3, 6).toarray(), expected)
 
 
-@pytest.mark.parametrize(
-    ("params", "image", "message"),
-    [
+def test_invalid_input():
+    for params, image, message in (
         ({"n_bins": 1}, IMAGE, "n_bins"),
         ({"frequency": 0.7}, IMAGE, "frequency"),
         ({}, np.zeros((4, 4, 3, 1)), r"\(4, 4, 3, 1\), but should be"),
         ({}, np.zeros(4), r"\(4,\), but should be"),
         ({}, np.full((8, 8), np.nan), "NaN"),
-    ],
-)
-def test_invalid_input(params, image, message):
-    with pytest.raises(ValueError, match=message):
-        GaborHistograms(**params).fit(image)
+    ):
+        with pytest.raises(ValueError, match=message):
+            GaborHistograms(**params).fit(image)
 
 
 def test_without_scikit_image(monkeypatch):

@@ -211,16 +211,13 @@ def test_numbers_of_blocks_and_default_levels_of_a_grid():
     assert grid_coarsening((256, 256))[-1].max() + 1 == 64
 
 
-@pytest.mark.parametrize(
-    ("shape", "n_levels", "error", "message"),
-    [
+def test_invalid_grids():
+    for shape, n_levels, error, message in (
         ((8, 8, 3), None, ValueError, r"shape=\(8, 8, 3\)"),
         ((0, 8), None, ValueError, "height == 0, must be >= 1"),
         ((8, 8.5), None, TypeError, "width must be an instance of"),
         ((8, 5), 4, ValueError, "n_levels == 4, must be <= 3"),
         ((8, 5), -1, ValueError, "n_levels == -1, must be >= 0"),
-    ],
-)
-def test_invalid_grids(shape, n_levels, error, message):
-    with pytest.raises(error, match=message):
-        grid_coarsening(shape, n_levels)
+    ):
+        with pytest.raises(error, match=message):
+            grid_coarsening(shape, n_levels)
