@@ -38,7 +38,7 @@ def test_nodes_below_the_largest_depth_have_no_position():
 def test_texts_of_a_hierarchy_are_legible():
     for n_clusters, n_features in [(1, 10), (8, 1), (8, 10), (32, 10)]:
         options = {"n_features": n_features, "order": "probable"}
-        model = hierarchy_model(n_clusters)
+        model = stand_in(binary_tree(n_clusters))
         assert_legible(HierarchyDisplay.from_estimator(model, NAMES, **options))
     for tree in (CHAIN, explicit_tree(EXPLICIT), explicit_tree([-1, 0, 1, 1, 1, 1])):
         assert_legible(HierarchyDisplay.from_estimator(stand_in(tree), NAMES))
@@ -105,7 +105,7 @@ def test_widths_of_lines_are_the_observations_below():
 
 
 def test_the_figure_grows_with_the_tree_and_is_drawn_again():
-    displays = [HierarchyDisplay.from_estimator(hierarchy_model(k)) for k in (1, 8, 32)]
+    displays = [HierarchyDisplay.from_estimator(stand_in(binary_tree(k))) for k in (1, 8, 32)]
     sizes = [display.figure_.get_size_inches() for display in displays]
     assert (np.diff(sizes, axis=0) > 0).all()
     assert (sizes[-1] < 15).all()

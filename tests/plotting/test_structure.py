@@ -24,6 +24,8 @@ def test_rows_of_each_group_are_sampled_evenly():
         largest = shown.argmax(axis=1)
         starts = 1 + (np.diff(largest) != 0).sum()
         assert starts == len(set(largest))  # rows of one topic stand together
+        totals = MODEL.embedding_[members].sum(axis=0)
+        assert (np.diff(totals[list(dict.fromkeys(largest))]) <= 0).all()
         assert all((np.diff(shown[largest == k].max(axis=1)) <= 0).all() for k in set(largest))
         if size > 10:
             assert shown.mean(axis=0) == pytest.approx(
