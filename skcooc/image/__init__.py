@@ -1,11 +1,10 @@
-"""Images as co-occurrence data: histograms of texture, segmentation, and which sites to tie.
+"""Images as co-occurrence data: histograms of texture, segmentation, and coarsening of grids.
 
 Gabor filters need scikit-image: install it with ``pip install 'skcooc[image]'``.
 """
 
-from skcooc.image.grid import grid_coarsening
 from skcooc.image.histograms import GaborHistograms
-from skcooc.image.mondrian import Mondrian, make_mondrian
 from skcooc.image.segmenter import TextureSegmenter
+from skcooc.image.sites import grid_coarsening
 
-__all__ = ["GaborHistograms", "Mondrian", "TextureSegmenter", "grid_coarsening", "make_mondrian"]
+__all__ = ["GaborHistograms", "TextureSegmenter", "grid_coarsening"]

@@ -1,4 +1,4 @@
-"""Histograms of Gabor responses in windows around the sites of an image."""
+"""Histograms of the responses of Gabor filters in windows around the sites of an image."""
 
 from __future__ import annotations
 
@@ -10,37 +10,35 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter, uniform_filter1d
+from scipy.signal import fftconvolve
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.image.gabor import gabor_moduli
-from skcooc.image.grid import block_of, n_blocks
+from skcooc.image.sites import block_of_pixels, n_blocks
 from skcooc.protocol import CSR, Array
 from skcooc.protocol.decorators import fit_context
 
+BANDWIDTH = 1.0  # octaves
 BRIGHTEST = 1e30  # bins are float32
 
 
 class GaborHistograms(TransformerMixin, BaseEstimator):
-    """How often each Gabor response occurs around the sites of an image.
+    """Counts of Gabor responses around the sites of an image, (sites, bins).
 
-    The co-occurrence data of texture: a row is a site, a column is a bin of the responses of one
-    filter, and an observation is that this response was measured near the site. A filter is a
-    wave of some scale and orientation, and its response the modulus. One more tells what all waves
-    are blind to, the level of grey: a Gaussian as wide as one wave of the finest scale. Every
-    filter, a channel, has a histogram of its own; channels count as if they were independent.
-
-    Waves and the level of grey are those of the mean of an image's colours. Colours add levels of
-    their contrasts: of each with the mean of those before it. Red, green and blue have two, about
-    the opponent colours: green less red, and blue less yellow.
+    A row is a site, a column is a bin of the responses of one channel, and a count is how often
+    such a response occurs near the site. Channels are the moduli of Gabor filters of several scales
+    and orientations, and the level of grey: a Gaussian as wide as one wave of the finest scale.
+    Filters are applied to the mean of an image's colours; each colour but the first adds a channel,
+    the level of its contrast with the mean of those before it. For red, green and blue these are
+    about the opponent colours: green less red, and blue less yellow.
 
     Sites are blocks of ``step`` x ``step`` pixels. The histogram of a site is that of a square
-    window of blocks around its own, as wide as ``window`` wavelengths of the filter, so that
-    coarse scales are counted in large windows, and the level of grey in the largest. Neighbouring
-    responses repeat each other, and a window has about as many independent ones as it has squared
-    wavelengths. So every histogram sums to ``window ** 2``, and all channels have the same weight.
+    window of blocks around its own, ``window`` wavelengths wide, so that coarse scales have large
+    windows, and the level of grey has the largest. Neighbouring responses are correlated: a window
+    has about as many independent ones as squared wavelengths. So every histogram sums to
+    ``window ** 2``, and all channels have the same weight.
 
     Parameters
     ----------
@@ -49,30 +47,28 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     n_orientations : int, default=4
         Number of orientations, evenly spaced.
     n_bins : int, default=40
-        Number of bins of each channel. Each holds the same number of pixels of the image fitted.
+        Number of bins of each channel, quantiles of the pixels of the training image.
     window : float, default=4.0
         Side of the windows, in wavelengths, rounded to an odd number of blocks.
     frequency : float in (0, 0.5], default=0.42
         Frequency of the finest scale, in cycles a pixel.
     step : int, default=4
-        Side of the blocks that are sites, in pixels; at the lower and the right edge they may be
-        smaller.
+        Side of the blocks that are sites, in pixels.
 
     Attributes
     ----------
     edges_ : (n_channels, n_bins - 1) array
-        Between the bins of each channel: scale after scale, finest first, within a scale
-        orientation after orientation, then the level of grey, and contrasts at the end.
+        Edges between the bins of each channel: scale after scale, finest first, within a scale
+        orientation after orientation, then the level of grey, then contrasts.
     n_features_out_ : int
-        Number M = (n_scales * n_orientations + C) * n_bins of columns, where the image has C
-        colours, or is grey and C is 1.
+        Number M = (n_scales * n_orientations + C) * n_bins of columns; C is the number of colours,
+        1 for a grey image.
 
     References
     ----------
     T. Hofmann and J. Puzicha, *Statistical Models for Co-occurrence Data*, AI Memo 1625, MIT, 1998,
-    section 6.3: three scales, four orientations, 40 bins, windows proportional to the scale. What
-    the bins are, how large the windows, how many observations they hold, the level of grey and
-    colours are our choice.
+    section 6.3: three scales, four orientations, 40 bins, windows proportional to the scale. The
+    edges of bins, the sizes and weights of windows, the level of grey and colours are additions.
 
     Examples
     --------
@@ -105,18 +101,17 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         self.window, self.frequency, self.step = window, frequency, step
 
     def fit(self, X: ArrayLike, y: object = None) -> GaborHistograms:
-        """Find the bins of an image; see :meth:`fit_transform`."""
+        """Choose the bins by an image; see :meth:`fit_transform`."""
         self.fit_bins(X)
         return self
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> CSR:
-        """Find the bins of an image, and count its responses.
+        """Choose the bins by an image, and count its responses.
 
         Parameters
         ----------
         X : array-like of shape (H, W) or (H, W, C)
-            Grey levels, or C colours. The bins are made for this image, as evenly filled as equal
-            responses allow.
+            Grey levels, or C colours. Bins are filled as evenly as equal responses allow.
         y : None
             Ignored.
 
@@ -128,20 +123,19 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         Raises
         ------
         ImportError
-            Where scikit-image is not installed.
+            If scikit-image is not installed.
         ValueError, TypeError
-            Where X is no image, or a parameter has no valid value.
+            If X is no image, or a parameter is invalid.
         """
         return self.histograms(self.fit_bins(X))
 
     def transform(self, X: ArrayLike) -> CSR:
-        """Count the responses of an image in the bins found.
+        """Count the responses of an image in the bins of the training image.
 
         Parameters
         ----------
         X : array-like of shape (H, W) or (H, W, C)
-            Grey levels, or as many colours as there were. It need not be the image fitted, nor of
-            its size: bins are absolute, so that textures of one image are found again in another.
+            Another image of any size, with grey levels or as many colours.
 
         Returns
         -------
@@ -151,7 +145,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_bins(self, X: ArrayLike) -> Array:
-        """Find the bins of an image, and the bin of every response; see :meth:`bins`."""
+        """Choose the bins by an image; return the bin of every response, as :meth:`bins`."""
         responses = self._responses(check_image(X))
         inner = np.linspace(0, 1, self.n_bins + 1)[1:-1]
         self.edges_ = np.quantile(responses, inner, axis=(1, 2)).T.astype(np.float32)
@@ -159,29 +153,21 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         return self._binned(responses)
 
     def bins(self, X: ArrayLike) -> Array:
-        """The bin of every response: what is counted.
+        """The bin of every response of an image, (n_channels, H, W).
 
-        Parameters
-        ----------
-        X : array-like of shape (H, W) or (H, W, C)
-            As for :meth:`transform`.
-
-        Returns
-        -------
-        bins : (n_channels, H, W) array of int
-            Columns of the table: those of channel r are r * n_bins to (r + 1) * n_bins - 1.
+        Bins are columns of the counts: those of channel r are r * n_bins to (r + 1) * n_bins - 1.
         """
         check_is_fitted(self)
         image = check_image(X)
         expected = len(self.edges_) - self.n_scales * self.n_orientations
         if image.shape[2] != expected:
             raise ValueError(
-                f"The image has {image.shape[2]} colours, but that fitted has {expected}."
+                f"X has {image.shape[2]} colours, but the training image has {expected}."
             )
         return self._binned(self._responses(image))
 
     def grid(self, shape: tuple[int, int]) -> tuple[int, int]:
-        """How many sites an image of this shape has below, and beside, each other."""
+        """Number of sites of an image of this shape, vertically and horizontally."""
         return n_blocks(shape, self.step)
 
     def _responses(self, image: Array) -> Array:
@@ -196,38 +182,52 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         return bins + self.n_bins * np.arange(len(bins))[:, None, None]
 
     def histograms(self, bins: Array) -> CSR:
-        """Count responses around every site, whose bins are known.
-
-        Parameters
-        ----------
-        bins : (n_channels, H, W) array of int
-            As from :meth:`bins`.
-
-        Returns
-        -------
-        counts : CSR array of shape (N, M), float32
-        """
+        """Count responses around every site, given their :meth:`bins`; (N, M) of float32."""
         height, width = self.grid(bins.shape[1:])
         blocks = block_counts(bins, self.step, self.n_features_out_)
         shares = blocks / (blocks.sum(axis=1)[:, None] / len(bins))
         columns = []
         for channel in range(len(bins)):
             own = shares[:, channel * self.n_bins : (channel + 1) * self.n_bins].toarray()
-            side = self._side(min(channel // self.n_orientations, self.n_scales - 1))
+            scale = min(channel // self.n_orientations, self.n_scales - 1)
+            side = 2 * int(self.window * 2**scale / self.frequency / self.step / 2) + 1  # blocks
             planes = own.reshape(height, width, self.n_bins)
             for axis in (0, 1):
                 planes = uniform_filter1d(planes, side, axis=axis, mode="reflect")
             columns.append(np.maximum(planes, 0).reshape(len(own), -1) * self.window**2)
         return sp.csr_array(np.concatenate(columns, axis=1, dtype=np.float32))
 
-    def _side(self, scale: int) -> int:
-        """Side of the windows of a scale, in blocks."""
-        return 2 * int(self.window * 2**scale / self.frequency / self.step / 2) + 1
+
+def gabor_moduli(
+    image: Array, n_scales: int, n_orientations: int, frequency: float
+) -> Iterator[Array]:
+    """The modulus of the response of each Gabor filter at each pixel, (H, W) of float32.
+
+    Scale after scale, each an octave below the one before, and within a scale orientation after
+    orientation, evenly spaced over half a turn. ``frequency`` is that of the finest scale, in
+    cycles a pixel. The image is mirrored at its edges. ImportError if scikit-image is missing.
+    """
+    try:
+        from skimage.filters import gabor_kernel
+    except ImportError as error:
+        raise ImportError(
+            "Gabor filters need scikit-image. Install it with `pip install 'skcooc[image]'`."
+        ) from error
+    for scale in range(n_scales):
+        for orientation in range(n_orientations):
+            angle = np.pi * orientation / n_orientations
+            kernel = gabor_kernel(frequency / 2**scale, angle, bandwidth=BANDWIDTH)
+            envelope = np.abs(kernel)
+            # Without its mean, a wave does not respond to the level of grey.
+            kernel = (kernel - envelope * (kernel.sum() / envelope.sum())).astype(np.complex64)
+            margins = [(side // 2, side // 2) for side in kernel.shape]  # kernels have odd sides
+            mirrored = np.pad(image, margins, mode="symmetric").astype(np.float32)
+            yield np.abs(fftconvolve(mirrored, kernel, mode="valid")).astype(np.float32)
 
 
 def block_counts(bins: Array, step: int, n_columns: int) -> CSR:
-    """How often each of the bins, (n_channels, H, W), occurs in blocks of step x step pixels."""
-    block = np.broadcast_to(block_of(bins.shape[1:], step), bins.shape)
+    """Counts of bins, (n_channels, H, W), in blocks of step x step pixels, (n_blocks, M)."""
+    block = np.broadcast_to(block_of_pixels(bins.shape[1:], step), bins.shape)
     ones = np.ones(bins.size, dtype=np.float32)
     shape = (int(block[0, -1, -1]) + 1, n_columns)
     return sp.csr_array((ones, (block.ravel(), bins.ravel())), shape=shape)
@@ -245,12 +245,12 @@ def contrasts(image: Array) -> Iterator[Array]:
 
 
 def check_image(X: ArrayLike) -> Array:
-    """An image as an array of floats, (H, W, C); C is 1 where it is grey. ValueError for others."""
+    """An image as an array of floats, (H, W, C); C is 1 for grey. ValueError if X is no image."""
     image = check_array(
         X, dtype=[np.float64, np.float32], ensure_2d=False, allow_nd=True, input_name="image"
     )
     if image.ndim not in (2, 3) or not image.size:
         raise ValueError(f"image has shape {image.shape}, but should be (H, W) or (H, W, C).")
     if max(-image.min(), image.max()) > BRIGHTEST:
-        raise ValueError(f"image has values beyond {BRIGHTEST:g}, of which responses overflow.")
+        raise ValueError(f"image has values beyond {BRIGHTEST:g}; responses would overflow.")
     return image.reshape(*image.shape[:2], -1)

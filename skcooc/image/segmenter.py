@@ -14,9 +14,8 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.asymmetric import AsymmetricClustering
-from skcooc.image.grid import grid_coarsening, n_blocks
 from skcooc.image.histograms import GaborHistograms, block_counts, check_image
-from skcooc.image.potts import Segments, TiedSites, distributions
+from skcooc.image.sites import PottsSites, Segments, grid_coarsening, n_blocks, row_softmax
 from skcooc.protocol import CSR, Array, RandomState
 from skcooc.protocol.decorators import fit_context
 from skcooc.simplex import first_largest, log
@@ -30,14 +29,12 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     Three steps, from coarse to fine:
 
     1. :class:`~skcooc.AsymmetricClustering` of the sites by the histograms of their windows, with
-       multiscale optimisation: the memo's segmentation. It has ``n_spare`` clusters too many.
-    2. Windows that straddle two textures blur the border between them, and may look like a third
-       texture. So the clusters go on without overlapping windows: every response counts once, and
-       neighbouring sites are tied by a Potts prior instead. Then clusters are left out until
-       ``n_segments`` remain: of the two that are told apart with the least gain, the one with less
-       core. A site is in the core of a cluster where the cluster holds most of its neighbourhood;
-       strips along borders, where filters straddle two textures, have none. The best of
-       ``n_init`` starts is the one with the least free energy.
+       multiscale optimisation (Hofmann & Puzicha, 1998) and ``n_spare`` additional clusters.
+    2. EM without overlapping windows: every response counts once, and a Potts prior couples
+       neighbouring sites. Then clusters are removed until ``n_segments`` remain: of the pair whose
+       merging costs least, the one with the smaller core. The core has the sites whose
+       neighbourhood is mostly in the cluster; strips along borders, where filters straddle two
+       textures, have none. The result of the ``n_init`` starts with the least free energy is kept.
     3. The same model on single pixels.
 
     Parameters
@@ -45,16 +42,16 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     n_segments : int, default=2
         Number K of segments.
     features : GaborHistograms, default=None
-        What the textures are told apart by. None means ``GaborHistograms()``.
+        Features of textures. None means ``GaborHistograms()``.
     beta : float in (0, 1], default=0.15
-        Inverse temperature of the first step. The responses of different filters are not
-        independent, so an observation counts for less than one.
+        Inverse temperature of the first step, below 1 because responses of different filters are
+        dependent.
     n_spare : int, default=4
-        How many clusters more than segments the first step has: for strips along borders, and for
-        parts of uneven textures.
+        Number of additional clusters of the first step: for strips along borders, and for parts of
+        uneven textures.
     coupling : float, default=20.0
-        How much the agreement of all neighbours is worth to a pixel, in nats. A pixel has
-        as many observations as there are filters. 0 means not to tie neighbours.
+        Weight of the agreement of all neighbours of a pixel, in nats. A pixel has as many
+        responses as there are filters. 0 means no coupling.
     reach : float, default=8.0
         Standard deviation of the Gaussian window in which pixels are neighbours, in pixels.
     n_init : int, default=3
@@ -86,19 +83,17 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     References
     ----------
     T. Hofmann and J. Puzicha, *Statistical Models for Co-occurrence Data*, AI Memo 1625, MIT, 1998,
-    sections 5.4 and 6.3, for the first step; see ``skcooc.image.potts.TiedSites`` for the
-    others, which are not in the memo.
+    sections 5.4 and 6.3, for the first step; see ``skcooc.image.sites.PottsSites`` for the others.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skcooc.image import TextureSegmenter, make_mondrian
-    >>> rng = np.random.default_rng(0)
-    >>> rough = rng.normal(size=(64, 64))
+    >>> from skcooc.image import TextureSegmenter
+    >>> rough = np.random.default_rng(0).normal(size=(64, 32))
     >>> smooth = np.cumsum(rough, axis=1)
-    >>> image, labels = make_mondrian([rough, smooth], (64, 64), random_state=0)
-    >>> found = TextureSegmenter(2, random_state=0).fit_predict(image)
-    >>> found.shape
+    >>> image = np.hstack([rough, smooth / smooth.std()])
+    >>> labels = TextureSegmenter(2, random_state=0).fit_predict(image)
+    >>> labels.shape
     (64, 64)
     """
 
@@ -142,10 +137,9 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (H, W) or (H, W, C)
-            Grey levels, or C colours such as red, green and blue; leave out a channel that says
-            how opaque pixels are.
+            Grey levels, or C colours such as red, green and blue, without an alpha channel.
         y : None
-            Not used: segments are not known beforehand.
+            Ignored.
 
         Returns
         -------
@@ -154,28 +148,28 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         Raises
         ------
         ImportError
-            Where scikit-image is not there for the features.
+            If scikit-image is not installed.
         ValueError
-            Where X is no image or empty, or a parameter has no valid value, such as more segments
-            than there are blocks of pixels.
+            If X is no image or empty, or a parameter is invalid, such as more segments than blocks
+            of pixels.
         """
         image = check_image(X)
         shape = image.shape[:2]
         features = GaborHistograms() if self.features is None else clone(self.features)
         bins = features.fit_bins(image)
         counts = features.histograms(bins)
-        tied = self._tied(bins, features.step, features.n_features_out_)
-        if self.n_segments > math.prod(tied.grid):
+        sites = self._sites(bins, features.step, features.n_features_out_)
+        if self.n_segments > math.prod(sites.grid):
             raise ValueError(
-                f"n_segments={self.n_segments} should be no more than the {math.prod(tied.grid)} "
+                f"n_segments={self.n_segments} should be no more than the {math.prod(sites.grid)} "
                 f"blocks of {features.step} x {features.step} pixels that an image of {shape} has."
             )
         rng = check_random_state(self.random_state)
         seeds = rng.randint(LARGEST_SEED, size=self.n_init)
-        starts = [self._start(counts, tied, int(seed)) for seed in seeds]
+        starts = [self._start(counts, sites, int(seed)) for seed in seeds]
         coarse, clustering = min(starts, key=lambda start: start[0].free_energy)
-        pixels = self._tied(bins, 1, features.n_features_out_)
-        start = prolonged(coarse.posteriors, tied.grid, shape, features.step)
+        pixels = self._sites(bins, 1, features.n_features_out_)
+        start = expand_blocks(coarse.posteriors, sites.grid, shape, features.step)
         segments = pixels.fit(start, self.max_iter, self.tol)
         self.features_, self.clustering_ = features, clustering
         self.posteriors_ = segments.posteriors.reshape(*shape, self.n_segments)
@@ -185,12 +179,12 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> Array:
-        """Find the segments of the image fitted in another one.
+        """Find the segments of the training image in another one.
 
         Parameters
         ----------
         X : array-like of shape (H, W) or (H, W, C)
-            Grey levels or colours, on the scale of the image fitted. It need not be of its size.
+            Grey levels or colours, on the scale of the training image; of any size.
 
         Returns
         -------
@@ -202,46 +196,48 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         NotFittedError
             Before ``fit``.
         ValueError
-            Where X is no image or empty, or has not the colours of the image fitted.
+            If X is no image or empty, or has another number of colours than the training image.
         """
         return self.predict_proba(X).argmax(axis=2)
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """P(segment given pixel) of another image, (H, W, K), as :meth:`predict` finds them.
+        """P(segment given pixel) of another image, (H, W, K).
 
-        The components stay as they are; pixels begin with what the windows around their blocks say,
-        and are tied to their neighbours as in ``fit``.
+        Components are fixed; posteriors start from the histograms of blocks, and neighbours are
+        coupled as in ``fit``.
         """
         check_is_fitted(self)
         image, features = check_image(X), self.features_
         shape = image.shape[:2]
         bins, components = features.bins(image), self.components_.T
         scores = self.beta * features.histograms(bins) @ log(components)
-        tied = self._tied(bins, features.step, features.n_features_out_)
+        sites = self._sites(bins, features.step, features.n_features_out_)
         em = components, self.max_iter, self.tol
-        blocks = tied.assigned(distributions(scores), *em).posteriors
-        start = prolonged(blocks, tied.grid, shape, features.step)
-        pixels = self._tied(bins, 1, features.n_features_out_).assigned(start, *em)
+        blocks = sites.fit_posteriors(row_softmax(scores), *em).posteriors
+        start = expand_blocks(blocks, sites.grid, shape, features.step)
+        pixels = self._sites(bins, 1, features.n_features_out_).fit_posteriors(start, *em)
         return pixels.posteriors.reshape(*shape, -1)
 
     def _start(
-        self, counts: CSR, tied: TiedSites, seed: int
+        self, counts: CSR, sites: PottsSites, seed: int
     ) -> tuple[Segments, AsymmetricClustering]:
-        """The first two steps, from one random start."""
+        """The first two steps, from one random initialisation."""
         clustering = AsymmetricClustering(
             self.n_segments + self.n_spare, beta=self.beta,
-            coarsening=grid_coarsening(tied.grid), n_jobs=self.n_jobs, random_state=seed,
+            coarsening=grid_coarsening(sites.grid), n_jobs=self.n_jobs, random_state=seed,
         ).fit(counts)  # fmt: skip
-        segments = tied.fit(clustering.posteriors_, self.max_iter, self.tol)
-        return tied.without_spare(segments, self.n_segments, self.max_iter, self.tol), clustering
+        segments = sites.fit(clustering.posteriors_, self.max_iter, self.tol)
+        return sites.drop_spare(segments, self.n_segments, self.max_iter, self.tol), clustering
 
-    def _tied(self, bins: Array, step: int, n_columns: int) -> TiedSites:
-        """Blocks of pixels as sites: the model of the pixels, where those of a block are one."""
+    def _sites(self, bins: Array, step: int, n_columns: int) -> PottsSites:
+        """The Potts model with blocks of step x step pixels as sites."""
         counts, grid = block_counts(bins, step, n_columns), n_blocks(bins.shape[1:], step)
-        return TiedSites(counts, grid, self.coupling * step**2, self.reach / step)
+        return PottsSites(counts, grid, self.coupling * step**2, self.reach / step)
 
 
-def prolonged(posteriors: Array, grid: tuple[int, int], shape: tuple[int, int], step: int) -> Array:
-    """Posteriors of pixels, (H * W, K), that have those of their blocks."""
+def expand_blocks(
+    posteriors: Array, grid: tuple[int, int], shape: tuple[int, int], step: int
+) -> Array:
+    """Posteriors of pixels, (H * W, K), each with those of its block."""
     planes = posteriors.reshape(*grid, -1).repeat(step, axis=0).repeat(step, axis=1)
     return planes[: shape[0], : shape[1]].reshape(shape[0] * shape[1], -1)

@@ -1,23 +1,19 @@
-"""Pictures of hierarchies, clusters, splits, perplexity and segments; they need matplotlib.
+"""Displays of topics, clusters, hierarchies, splits, perplexity and segments.
 
-Install it with ``pip install "skcooc[plot]"``.
-
-Displays are used as those of scikit-learn: ``HierarchyDisplay.from_estimator(model)`` draws, and
-returns an object that keeps what it has drawn and can ``plot`` it again.
+They need matplotlib (``pip install "skcooc[plot]"``), and raise ImportError without it. Displays
+are used as those of scikit-learn: ``HierarchyDisplay.from_estimator(model)`` draws, and returns an
+object that keeps its data and can ``plot`` them again.
 """
 
-from skcooc.plotting.abstraction import AbstractionDisplay
 from skcooc.plotting.association import AssociationDisplay
 from skcooc.plotting.canvas import style
-from skcooc.plotting.hierarchy import HierarchyDisplay
-from skcooc.plotting.perplexity import PerplexityDisplay
+from skcooc.plotting.curves import KSelectionDisplay, PerplexityDisplay
+from skcooc.plotting.hierarchy import AbstractionDisplay, HierarchyDisplay
 from skcooc.plotting.segmentation import SegmentationDisplay
-from skcooc.plotting.selection import KSelectionDisplay
-from skcooc.plotting.shares import SharesDisplay
 from skcooc.plotting.splits import SplitsDisplay
 from skcooc.plotting.structure import StructureDisplay
 from skcooc.plotting.topic_map import TopicMapDisplay
-from skcooc.plotting.topics import TopicsDisplay
+from skcooc.plotting.topics import SharesDisplay, TopicsDisplay
 
 __all__ = [
     "AbstractionDisplay",

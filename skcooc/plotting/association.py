@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +18,16 @@ from skcooc.inspection.blocks import (
     two_sided,
 )
 from skcooc.inspection.names import check_order, row_names_of, split
-from skcooc.plotting.arrangement import Places, Side, arrange, log_association
-from skcooc.plotting.canvas import NEUTRAL, Display, draw_lines, new_axes, styled
-from skcooc.plotting.margins import AIR, BELOW, LEADER, LINE, Frame, corner, label, label_places
+from skcooc.plotting.canvas import (
+    NEUTRAL,
+    Display,
+    declutter,
+    draw_lines,
+    new_axes,
+    size_in_points,
+    styled,
+    text_width,
+)
 from skcooc.protocol import Array, TableLike
 from skcooc.tables import sound
 
@@ -28,30 +35,55 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
+SIDE = 320.0  # points: least height and width of the matrix
+LEADER, AIR = 12.0, 5.0  # points: from a cluster to its words, and around all
+BELOW = 46.0  # points: height of all that is below the matrix
 BAR = 7.0  # points: height of the colour bar
+LINE = 1.3  # height of a line of text, in units of the font size
 LIMIT = 3  # the colours end where log2 of the association is this, and minus this
 INK = 0.05  # area of all dots, as a share of that of the matrix
-LARGEST = 12.0  # points squared: area of a dot for one observation, where there are few
-SOLID = 0.6  # opacity of dots: colours are seen behind them
+LARGEST = 12.0  # points squared: largest area of a dot for one observation
+OPACITY = 0.6  # of dots
+
+Scale = Literal["observations", "objects"]
+
+
+class MatrixSide(NamedTuple):
+    """The rows or the columns of a matrix, and their clusters."""
+
+    labels: Array  # (N,): the cluster of each object
+    masses: Array  # (N,): its share of the observations
+    words: list[list[str]]  # frequent members of each of the C clusters
+
+    def label(self, cluster: int) -> str:
+        """The number of a cluster and its words."""
+        return f"{cluster}: {', '.join(self.words[cluster])}"
+
+
+class SideLayout(NamedTuple):
+    """Places of the objects of a side, between 0 and 1."""
+
+    objects: Array  # (N,): their middles
+    edges: Array  # (C + 1,): between the clusters, in the order in which they are drawn
 
 
 class AssociationDisplay(Display):
     """The matrix of a symmetric clustering, its rows and columns sorted by cluster.
 
-    The colour of a block is the association c_cd of its clusters: how much more often they are
-    observed together than by chance, if they were independent, on a logarithmic scale. Dots are the
-    pairs that were observed, their areas proportional to the counts. At the margins are the numbers
-    of the clusters and their most frequent members. After figure 12 of the memo.
+    The colour of a block is the association c_cd of its clusters, on a logarithmic scale: how much
+    more often they occur together than expected under independence. Dots are the pairs of the
+    training matrix, their areas proportional to the counts. At the margins are the numbers of the
+    clusters and their most frequent members. After figure 12 of Hofmann & Puzicha (1998).
 
-    Clusters of rows come by decreasing share of the observations, and clusters of columns in the
-    order of the clusters of rows that they have most to do with, so that what belongs together is
-    near the diagonal.
+    Clusters of rows are sorted by decreasing share of the observations, and clusters of columns by
+    the clusters of rows that they are most associated with, so that large blocks are near the
+    diagonal.
 
     Parameters
     ----------
     joint : (C, D) array
         pi_cd, share of the observations in each pair of clusters.
-    rows, columns : Side
+    rows, columns : MatrixSide
         Their ``labels``, their ``masses`` (shares of the observations) and the ``words`` of their
         clusters.
     pairs : tuple of three (nnz,) arrays, default=None
@@ -71,7 +103,7 @@ class AssociationDisplay(Display):
     row_texts_, column_texts_ : dict of int to matplotlib Text
         The words of each cluster that has members.
     side_texts_ : list of two matplotlib Text
-        What the rows and the columns are.
+        The titles of rows and columns.
     row_order_, column_order_ : (C,) and (D,) arrays of int
         The clusters from top to bottom and from left to right.
 
@@ -91,16 +123,16 @@ class AssociationDisplay(Display):
     """
 
     def __init__(
-        self, joint: Array, rows: Side, columns: Side, *, pairs: tuple[Array, ...] | None = None
-    ) -> None:
+        self, joint: Array, rows: MatrixSide, columns: MatrixSide,
+        *, pairs: tuple[Array, ...] | None = None,
+    ) -> None:  # fmt: skip
         self.joint, self.rows, self.columns, self.pairs = joint, rows, columns, pairs
 
     @classmethod
     def from_estimator(
         cls, model: TwoSided, X: TableLike | None = None, feature_names: ArrayLike | None = None,
         row_names: ArrayLike | None = None, *, n_features: int = 4, ax: Axes | None = None,
-        scale: Literal["observations", "objects"] = "observations",
-        cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
+        scale: Scale = "observations", cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
         sides: tuple[str, str] = ("rows", "columns"),
     ) -> AssociationDisplay:  # fmt: skip
         """Draw the matrix of a fitted model.
@@ -108,29 +140,28 @@ class AssociationDisplay(Display):
         Parameters
         ----------
         model : fitted SymmetricClustering
-            Soft, hard or tied. Rows and columns of soft clusterings are where their most probable
-            clusters are.
+            Soft, hard or tied. In soft clusterings, rows and columns are drawn in their most
+            probable clusters.
         X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), default=None
-            The counts that were fitted, to be drawn as dots. None means the blocks alone.
+            The training matrix, to be drawn as dots. None means the blocks alone.
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
         row_names : array-like of shape (N,), default=None
             Names of the rows; see :func:`skcooc.inspection.representative_rows`.
         n_features : int, default=4
-            How many members of each cluster to write: those with the most observations. Each object
-            is a member of one cluster, so that frequent members distinguish it, too.
+            Number of members of each cluster to write, the most frequent first.
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure, as large as it needs to be.
         scale : {"observations", "objects"}, default="observations"
-            The room of a row or column: in proportion to its observations, where dots would be
-            spread evenly if there were no association, or the same for all, where the size of a
-            cluster is the number of its members.
+            Size of a row or column: proportional to its observations, so that dots would be spread
+            evenly under independence; or the same for all, so that the size of a cluster is the
+            number of its members.
         cmap : str or matplotlib Colormap, default="RdBu_r"
             Colours of associations from 1/8 to 8; the middle is 1.
         fontsize : float, default=7
             In points.
         sides : pair of str, default=("rows", "columns")
-            What the rows and the columns are, such as ("adjectives", "nouns").
+            Titles of the rows and the columns, such as ("adjectives", "nouns").
 
         Returns
         -------
@@ -138,26 +169,23 @@ class AssociationDisplay(Display):
 
         Raises
         ------
-        ImportError
-            Where matplotlib is not installed.
         ValueError
-            Where there are not as many names as rows or columns, X has another shape or other
-            names than the matrix that was fitted, or there is no such scale.
+            If there are not as many names as rows or columns, X has another shape or other names
+            than the training matrix, or there is no such scale.
         TypeError
-            Where the model has no clusters of columns.
+            If the model has no clusters of columns.
         """
         found = two_sided(model, "components_")
         model = found.model
-        rows = _side(of_rows(model), row_names_of(model, row_names), n_features)
-        columns = _side(of_columns(model), found.column_names(feature_names), n_features)
+        rows = _matrix_side(of_rows(model), row_names_of(model, row_names), n_features)
+        columns = _matrix_side(of_columns(model), found.column_names(feature_names), n_features)
         pairs = None if X is None else _pairs(found.table(X), model)
         display = cls(np.asarray(model.joint_, dtype=np.float64), rows, columns, pairs=pairs)
         return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize, sides=sides)
 
     @styled
     def plot(
-        self, ax: Axes | None = None, *,
-        scale: Literal["observations", "objects"] = "observations",
+        self, ax: Axes | None = None, *, scale: Scale = "observations",
         cmap: str | Colormap = "RdBu_r", fontsize: float = 7,
         sides: tuple[str, str] = ("rows", "columns"),
     ) -> AssociationDisplay:  # fmt: skip
@@ -169,19 +197,28 @@ class AssociationDisplay(Display):
             arrange(side, order, side.masses if scale == "observations" else np.ones(len(side[0])))
             for side, order in ((self.rows, self.row_order_), (self.columns, self.column_order_))
         )
-        frame = Frame.around(self.rows, self.columns, fontsize, corner(sides))
+        titles = f"{sides[0]} ↓", f"{sides[1]} →"
+        frame = MatrixFrame.fit_to(self.rows, self.columns, fontsize, titles)
         self.ax_ = new_axes(frame.right, frame.top) if ax is None else ax
         shrink = frame.show(self.ax_)
         self._draw_blocks(frame, down, across, cmap, fontsize * shrink)
         self._draw_dots(frame, down, across, shrink)
         self._draw_words(frame, down, across, fontsize, shrink)
-        self._explain(frame, sides, fontsize, shrink)
+        write = partial(self.ax_.text, fontsize=fontsize * shrink, va="center", color=NEUTRAL)
+        top = BELOW + frame.height + LEADER
+        self.side_texts_ = [
+            write(frame.left - LEADER, top + at * LINE * fontsize, text, ha="right")
+            for at, text in enumerate(titles)
+        ]
+        dots = "" if self.dots_ is None else "; dots: pairs, areas as their counts"
+        write(AIR, AIR + fontsize / 2, f"number of a cluster: its commonest members{dots}")
         return self
 
     def _draw_blocks(
-        self, frame: Frame, down: Places, across: Places, cmap: str | Colormap, fontsize: float
-    ) -> None:
-        """The associations of all pairs of clusters, and what their colours mean."""
+        self, frame: MatrixFrame, down: SideLayout, across: SideLayout, cmap: str | Colormap,
+        fontsize: float,
+    ) -> None:  # fmt: skip
+        """Draw the associations of all pairs of clusters, and a colour bar."""
         blocks = log_association(self.joint)[self.row_order_][:, self.column_order_] / np.log(2)
         x, y = frame.x(across.edges), frame.y(down.edges)
         self.image_ = self.ax_.pcolormesh(
@@ -198,8 +235,11 @@ class AssociationDisplay(Display):
             "times as often as by chance", fontsize=fontsize, va="center",
         )  # fmt: skip
 
-    def _draw_dots(self, frame: Frame, down: Places, across: Places, shrink: float) -> None:
-        """The pairs that were observed."""
+    def _draw_dots(
+        self, frame: MatrixFrame, down: SideLayout, across: SideLayout, shrink: float
+    ) -> None:
+        from matplotlib.patches import Rectangle
+
         self.dots_ = None
         if self.pairs is None:
             return
@@ -207,27 +247,17 @@ class AssociationDisplay(Display):
         area = min(INK * frame.width * frame.height / counts.sum(), LARGEST) * shrink**2
         self.dots_ = self.ax_.scatter(
             frame.x(across.objects[j]), frame.y(down.objects[i]), s=area * counts,
-            color="0.1", alpha=SOLID, linewidths=0, zorder=2, rasterized=True,
+            color="0.1", alpha=OPACITY, linewidths=0, zorder=2, rasterized=True,
         )  # fmt: skip
-        self.dots_.set_clip_path(frame.outline(self.ax_))
-
-    def _explain(
-        self, frame: Frame, sides: tuple[str, str], fontsize: float, shrink: float
-    ) -> None:
-        """What the two sides are, and what is written and drawn."""
-        write = partial(self.ax_.text, fontsize=fontsize * shrink, va="center", color=NEUTRAL)
-        top = BELOW + frame.height + LEADER
-        self.side_texts_ = [
-            write(frame.left - LEADER, top + at * LINE * fontsize, text, ha="right")
-            for at, text in zip((0, 1), corner(sides), strict=True)
-        ]
-        dots = "" if self.dots_ is None else "; dots: pairs, areas as their counts"
-        write(AIR, AIR + fontsize / 2, f"number of a cluster: its commonest members{dots}")
+        corner, units = (frame.left, BELOW), self.ax_.transData
+        outline = Rectangle(corner, frame.width, frame.height, transform=units)
+        self.dots_.set_clip_path(outline)
 
     def _draw_words(
-        self, frame: Frame, down: Places, across: Places, fontsize: float, shrink: float
-    ) -> None:
-        """Lines between the clusters, and to their words, which are moved apart."""
+        self, frame: MatrixFrame, down: SideLayout, across: SideLayout, fontsize: float,
+        shrink: float,
+    ) -> None:  # fmt: skip
+        """Draw lines between the clusters, and to their words, which are decluttered."""
         write = partial(
             self.ax_.text, va="center_baseline", fontsize=fontsize * shrink, parse_math=False,
             rotation_mode="anchor",
@@ -239,23 +269,92 @@ class AssociationDisplay(Display):
         self.row_texts_, self.column_texts_ = {}, {}
         for c, middle, at in label_places(self.row_order_, down, frame.height, gap):
             segments.append([(start + 2, top - at), (frame.left - 1, top - middle)])
-            self.row_texts_[c] = write(start, top - at, label(self.rows, c), ha="right")
+            self.row_texts_[c] = write(start, top - at, self.rows.label(c), ha="right")
         end = top + LEADER
         for d, middle, at in label_places(self.column_order_, across, frame.width, gap):
             x = frame.left + at
             segments.append([(x, end - 2), (frame.left + middle, top + 1)])
-            self.column_texts_[d] = write(x, end, label(self.columns, d), ha="left", rotation=90)
+            self.column_texts_[d] = write(x, end, self.columns.label(d), ha="left", rotation=90)
         self.lines_ = draw_lines(self.ax_, segments, NEUTRAL, 0.4 * shrink, zorder=3)
 
 
-def _side(clusters: Clusters, names: Array, n: int) -> Side:
-    """Clusters with those of their members that have the most observations."""
-    words = [[str(names[i]) for i in of[:n]] for of in clusters.members]
-    return Side(clusters.labels, clusters.masses, words)
+class MatrixFrame:
+    """Place of the matrix among its margins, in points."""
+
+    def __init__(self, left: float, above: float, width: float, height: float) -> None:
+        self.left, self.width, self.height = left, width, height
+        self.right, self.top = left + width + 2 * AIR, BELOW + height + above
+
+    @classmethod
+    def fit_to(
+        cls, rows: MatrixSide, columns: MatrixSide, fontsize: float, titles: tuple[str, str]
+    ) -> MatrixFrame:
+        """Room for the words of all clusters, a line of text each, and for the titles."""
+        texts = [[side.label(c) for c in range(len(side.words))] for side in (rows, columns)]
+        texts[0] += titles
+        margins = [
+            max(text_width(text, fontsize) for text in own) * 1.04 + LEADER + AIR for own in texts
+        ]
+        sizes = [max(SIDE, LINE * fontsize * len(side.words)) for side in (columns, rows)]
+        return cls(*margins, *sizes)
+
+    def show(self, ax: Axes) -> float:
+        """Show the whole, in points or, where there is no room, less; return the scale."""
+        width, height = size_in_points(ax)
+        shrink = min(width / self.right, height / self.top, 1.0)
+        ax.set(xlim=(0, width / shrink), ylim=(self.top - height / shrink, self.top))
+        ax.set_axis_off()
+        return shrink
+
+    def x(self, shares: Array) -> Array:
+        """Shares of the width, as places on the axes."""
+        return self.left + self.width * shares
+
+    def y(self, shares: Array) -> Array:
+        """Shares of the height from the top, as places on the axes."""
+        return BELOW + self.height * (1 - shares)
+
+
+def log_association(joint: Array) -> Array:
+    """log c_cd = log pi_cd / (pi_c pi_d); minus infinity where pi_cd = 0 < pi_c pi_d, else 0."""
+    independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    ratio = np.divide(joint, independent, out=np.ones_like(joint), where=independent > 0)
+    return np.log(ratio, out=np.full_like(ratio, -np.inf), where=ratio > 0)
+
+
+def arrange(side: MatrixSide, order: Array, weights: Array) -> SideLayout:
+    """Place one object after the other, each with a size in proportion to its weight.
+
+    They are sorted by cluster, in the order given, then by decreasing share of the observations.
+    """
+    rank = np.argsort(order)[side.labels]
+    sorted_objects = np.lexsort((-side.masses, rank))
+    room = weights[sorted_objects] / weights.sum()
+    middles = np.empty_like(room)
+    middles[sorted_objects] = np.cumsum(room) - room / 2
+    sizes = np.bincount(rank, weights, minlength=len(order)) / weights.sum()
+    return SideLayout(middles, np.concatenate([[0.0], np.cumsum(sizes)]))
+
+
+def label_places(
+    order: Array, layout: SideLayout, length: float, gap: float
+) -> list[tuple[int, float, float]]:
+    """Cluster, middle, and place of its words, for all clusters that take up room."""
+    low, high = length * layout.edges[:-1], length * layout.edges[1:]
+    shown = high > low
+    middles = (low + high)[shown] / 2
+    moved = declutter(middles, gap, gap / 2, length - gap / 2)
+    return list(zip(order[shown].tolist(), middles.tolist(), moved.tolist(), strict=True))
+
+
+def _matrix_side(clusters: Clusters, names: Array, n: int) -> MatrixSide:
+    """A side with the n members of each cluster that have the most observations."""
+    words = [[str(names[i]) for i in members[:n]] for members in clusters.members]
+    return MatrixSide(clusters.labels, clusters.masses, words)
 
 
 def _pairs(X: TableLike, model: TwoSided) -> tuple[Array, Array, Array]:
-    """Positions and counts of the pairs observed; ValueError where X is of another table."""
+    """Positions and counts of the pairs; ValueError if X is not the training matrix."""
     check_order(X, model)
     X, names = split(X)
     shape = len(model.embedding_), len(model.column_labels_)

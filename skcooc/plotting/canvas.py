@@ -1,4 +1,4 @@
-"""What all displays share: the style, axes to draw on, in points, lines, and widths of text."""
+"""Parts that all displays share: the style, axes in points, lines, and how texts are fitted."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from skcooc.inspection.labels import APART
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
@@ -18,60 +22,67 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 POINTS = 72.0  # per inch
-NEUTRAL = "0.55"  # of lines that are to be seen on white and on black
+FONT = 8.0  # points: names and words
+NEUTRAL = "0.55"  # lines that are to be seen on white and on black
 
-Of = ParamSpec("Of")
-Drawn = TypeVar("Drawn", bound="Display")
-Plot = Callable[Concatenate[Drawn, Of], Drawn]
+P = ParamSpec("P")
+D = TypeVar("D", bound="Display")
+Plot = Callable[Concatenate[D, P], D]
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The style of all displays: colours for the colour-blind, for light and for dark pages.
+    """Use the style of all displays: safe for the colour-blind, for light and for dark pages.
 
-    ``with skcooc.plotting.style():`` gives it to other pictures as well. What you have set yourself
-    in ``matplotlib.rcParams`` stays. ``matplotlib.style.use("skcooc.plotting.skcooc")`` sets all of
-    it, until it is set otherwise.
+    ``with skcooc.plotting.style():`` applies it to other figures as well. Your own changes of
+    ``matplotlib.rcParams`` have precedence. ``matplotlib.style.use("skcooc.plotting.skcooc")``
+    sets all of it for the rest of the session.
     """
     import matplotlib
 
     with resources.as_file(resources.files("skcooc.plotting") / "skcooc.mplstyle") as path:
         sheet = matplotlib.rc_params_from_file(path, use_default_template=False)
-    ours, theirs = matplotlib.rcParams, matplotlib.rcParamsDefault
-    with matplotlib.rc_context({key: sheet[key] for key in sheet if ours[key] == theirs[key]}):
+    current, default = matplotlib.rcParams, matplotlib.rcParamsDefault
+    with matplotlib.rc_context({key: sheet[key] for key in sheet if current[key] == default[key]}):
         yield
 
 
-def styled(plot: Plot[Drawn, Of]) -> Plot[Drawn, Of]:
-    """A method that draws, in the style of all displays."""
+def styled(plot: Plot[D, P]) -> Plot[D, P]:
+    """Draw in the style of all displays; ImportError where matplotlib is not installed."""
 
     @wraps(plot)
-    def drawn(self: Drawn, *args: Of.args, **kwargs: Of.kwargs) -> Drawn:
-        self._require_matplotlib()
+    def draw(self: D, *args: P.args, **kwargs: P.kwargs) -> D:
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                f"{type(self).__name__} needs matplotlib. "
+                'Install it with `pip install "skcooc[plot]"`.'
+            ) from error
         with style():
             return plot(self, *args, **kwargs)
 
-    return drawn
+    return draw
 
 
 class Display:
-    """What all displays have once they are drawn."""
+    """Base class of displays."""
 
     ax_: Axes
 
     def __repr__(self) -> str:
-        drawn = "drawn" if hasattr(self, "ax_") else "not drawn yet: call plot"
-        return f"<{type(self).__name__}: {drawn}>"
+        state = "drawn" if hasattr(self, "ax_") else "not drawn yet: call plot"
+        return f"<{type(self).__name__}: {state}>"
 
     @property
     def figure_(self) -> Figure | SubFigure:
-        """The figure drawn on."""
+        """The figure of ``ax_``."""
         return self.ax_.figure
 
     def save(self, path: str | PathLike[str], **options: Any) -> None:
         """Write the figure into a file, such as "topics.svg" or "topics.png".
 
-        Behind it is nothing, text is text, and pixels are 300 an inch.
+        The background is transparent, text stays text, and pixels are 300 an inch.
 
         Parameters
         ----------
@@ -83,19 +94,9 @@ class Display:
         with style():
             self.ax_.figure.savefig(path, **options)  # type: ignore[union-attr]
 
-    def _require_matplotlib(self) -> None:
-        """Raise ImportError where matplotlib is not installed, in words that help."""
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError as error:
-            raise ImportError(
-                f"{type(self).__name__} needs matplotlib. "
-                'Install it with `pip install "skcooc[plot]"`.'
-            ) from error
-
 
 def new_axes(width: float, height: float) -> Axes:
-    """The axes of a new figure, all of which they fill; width and height in points."""
+    """Axes that fill a new figure; width and height in points."""
     import matplotlib.pyplot as plt
 
     figure = plt.figure(figsize=(width / POINTS, height / POINTS))
@@ -105,15 +106,22 @@ def new_axes(width: float, height: float) -> Axes:
 def framed_axes(
     width: float, height: float, left: float, below: float, right: float, above: float
 ) -> Axes:
-    """Axes in a new figure, with room for what is written around them; lengths in points."""
+    """Axes in a new figure, with margins; lengths in points."""
     whole = left + width + right, below + height + above
     ax = new_axes(*whole)
     ax.set_position((left / whole[0], below / whole[1], width / whole[0], height / whole[1]))
     return ax
 
 
+def size_in_points(ax: Axes) -> tuple[float, float]:
+    """Width and height of axes."""
+    box = ax.get_window_extent()
+    scale = POINTS / ax.figure.dpi
+    return box.width * scale, box.height * scale
+
+
 def colours() -> list[str]:
-    """Those of lines and areas, in order."""
+    """The colours of lines and areas, in order."""
     import matplotlib
 
     return list(matplotlib.rcParams["axes.prop_cycle"].by_key()["color"])
@@ -124,7 +132,7 @@ def draw_lines(
     width: float | Sequence[float],
     *, zorder: float = 2, capstyle: Literal["projecting"] | None = None,
 ) -> LineCollection:  # fmt: skip
-    """Lines along the points (x, y) of each segment; width in points, of all or of each."""
+    """Draw lines along the points (x, y) of each segment; one width, or one each, in points."""
     from matplotlib.collections import LineCollection
 
     lines = LineCollection(
@@ -134,15 +142,21 @@ def draw_lines(
     return lines
 
 
-def size_in_points(ax: Axes) -> tuple[float, float]:
-    """Width and height of axes."""
-    box = ax.get_window_extent()
-    scale = POINTS / ax.figure.dpi
-    return box.width * scale, box.height * scale
+def declutter(places: Array, gap: float, low: float, high: float) -> Array:
+    """Increasing places between low and high, moved as little as possible (least squares).
+
+    Neighbours of the n are at least a gap apart; (n - 1) gap is at most high - low.
+
+    >>> declutter(np.array([1.0, 1.0, 5.0]), gap=1.0, low=0.0, high=9.0)
+    array([0.5, 1.5, 5. ])
+    """
+    shift = gap * np.arange(len(places))
+    top = max(high - shift[-1], low)
+    return isotonic_regression(places - shift, y_min=low, y_max=top) + shift
 
 
 def text_width(text: str, fontsize: float) -> float:
-    """Width of a line in points, in the current font, whatever it is drawn on."""
+    """Width of a line in points, in the current font."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -150,12 +164,50 @@ def text_width(text: str, fontsize: float) -> float:
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
+def shorten(text: str, width: float, fontsize: float = FONT) -> str:
+    """The text, with an ellipsis where it is wider than so many points."""
+    return text if text_width(text, fontsize) <= width else truncate(text, width, fontsize)
+
+
+def truncate(text: str, width: float, fontsize: float) -> str:
+    """As much of a text as fits before an ellipsis."""
+    while text and text_width(f"{text}…", fontsize) > width:
+        text = text[:-1]
+    return f"{text.rstrip(' ·')}…"
+
+
+def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> list[str]:
+    """Break a text into lines no wider than so many points; an ellipsis marks what is left out.
+
+    Names that are joined by dots move to a new line as wholes, and no line has a dot at its ends.
+
+    >>> fold("tea · cup", 100.0), fold("tea · cup", 20.0)
+    (['tea · cup'], ['tea', 'cup'])
+    """
+    lines = list[str]()
+    for name in text.split(APART):
+        longer = APART.join([*lines[-1:], name])
+        if lines and text_width(longer, fontsize) <= width:
+            lines[-1] = longer
+            continue
+        lines.append("")
+        for word in name.split(" "):
+            longer = f"{lines[-1]} {word}".strip()
+            if text_width(longer, fontsize) <= width or not lines[-1]:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+    kept, rest = lines[:n_lines], lines[n_lines:]
+    if rest or text_width(kept[-1], fontsize) > width:
+        kept[-1] = truncate(kept[-1], width, fontsize)
+    return kept
+
+
 def wrap(words: Sequence[str], n_lines: int, fontsize: float) -> list[str]:
     """Words in at most n_lines lines, in order and with commas, the longest as short as can be."""
     if not words:
         return [""]
-    parts = [*(f"{word}," for word in words[:-1]), words[-1]]
-    lines = list(parts)
+    lines = [*(f"{word}," for word in words[:-1]), words[-1]]
     while len(lines) > max(1, n_lines):
         joined = [f"{a} {b}" for a, b in pairwise(lines)]
         widths = [text_width(line, fontsize) for line in joined]

@@ -1,4 +1,4 @@
-"""Perplexities that belong together: of a fit, and of a search."""
+"""Curves over iterations, temperatures and numbers of components, of fits and of searches."""
 
 from __future__ import annotations
 
@@ -8,12 +8,38 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skcooc.inspection.unwrapping import unwrap
+from skcooc.plotting.canvas import (
+    FONT,
+    NEUTRAL,
+    POINTS,
+    Display,
+    colours,
+    framed_axes,
+    styled,
+    text_width,
+)
 from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.typing import ColorType
     from sklearn.model_selection import GridSearchCV
+    from sklearn.model_selection._search import BaseSearchCV
 
+WIDTH, HEIGHT, LEFT, BELOW, MARGIN = 300.0, 200.0, 48.0, 36.0, 10.0  # points
+SELECTION_WIDTH, SELECTION_HEIGHT = 460.0, 340.0  # points
+LABELS = {
+    "iterations": "iterations",
+    "beta": "inverse temperature β",
+    "component_prior": "pseudo-count",
+    "n_components": "number of components K",
+    "n_clusters": "number of clusters K",
+}
 SYMBOLS = {"beta": "β", "n_components": "K", "n_clusters": "K"}
+LOG_PERPLEXITY = 3.0  # ratio of perplexities above which their axis is logarithmic
+LOG_SIZES = 4.0  # ratio of sizes from which their axis is logarithmic
+TICK_RATIO = 1.35  # least ratio of neighbouring ticks
 
 
 class Curve(NamedTuple):
@@ -24,33 +50,403 @@ class Curve(NamedTuple):
     perplexity: Array  # (n,)
     low: Array | None = None  # (n,): one standard deviation of the folds below and above
     high: Array | None = None
-    held_out: bool = True  # else of the training observations: drawn with dashes
+    held_out: bool = True  # else of the training matrix: drawn with dashes
 
 
-def validated(model: FactorModel, over: str | None) -> tuple[Array, Array, str]:
-    """What a fit tried, (n,), and the perplexity there, (n,); and what it is that was tried.
+class PerplexityDisplay(Display):
+    """Held-out perplexity and, where it is known, training perplexity.
 
-    ValueError where nothing was, or not that.
+    Over the iterations of a fit, over the inverse temperature, or over the number of components.
+    The least held-out perplexity of every curve is marked.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        Each with ``name``, ``x``, ``perplexity``, ``low``, ``high`` and ``held_out``.
+    over : str, default="iterations"
+        Meaning of x: "iterations", "beta" or another parameter.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+        One for each curve.
+
+    References
+    ----------
+    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
+    figures 7 and 8.
+
+    T. Hofmann, J. Puzicha and M. I. Jordan, Learning from dyadic data, NIPS 11, 1999, figure 5.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.plotting import PerplexityDisplay
+    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> display = PerplexityDisplay.from_estimator(AspectModel(3, random_state=0).fit(X))
+    >>> display.over, len(display.curves[0].x)
+    ('beta', 4)
     """
-    known = {what: points for what, points in _validations(model) if points}
+
+    def __init__(self, curves: Sequence[Curve], *, over: str = "iterations") -> None:
+        self.curves, self.over = curves, over
+
+    @classmethod
+    def from_estimator(
+        cls, model: FactorModel, over: str | None = None, *,
+        name: str | None = None, ax: Axes | None = None,
+    ) -> PerplexityDisplay:  # fmt: skip
+        """Draw the perplexity of the validation tokens of a fit.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            With ``history_`` or ``tuning_``.
+        over : {"iterations", "beta", "component_prior"}, default=None
+            Iterations need ``early_stopping=True``, the others ``beta="auto"``. None means
+            iterations where they were validated, else beta.
+        name : str, default=None
+            Name of the curve in a legend. None means the inverse temperature of the fit.
+        ax : matplotlib Axes, default=None
+            Where to draw, such as ``ax_`` of another display. None means a new figure.
+
+        Returns
+        -------
+        display : PerplexityDisplay
+
+        Raises
+        ------
+        ValueError
+            If the model was not validated, or ``over`` is unknown.
+        """
+        model = unwrap(model, "components_").model
+        x, perplexity, over = validation_curve(model, over)
+        curve = Curve(name or f"β = {model.beta_:.3g}", x, perplexity)
+        return cls([curve], over=over).plot(ax)
+
+    @classmethod
+    def from_search(
+        cls, search: GridSearchCV, over: str | None = None, *, ax: Axes | None = None
+    ) -> PerplexityDisplay:
+        """Draw the results of a search: the mean over the folds, and one standard deviation.
+
+        Parameters
+        ----------
+        search : fitted GridSearchCV or other search
+            Of an estimator or a pipeline, or at the end of one. With ``cv_results_`` whose scores
+            are those of estimators of this package; of several scores, the one that ``refit``
+            names. Training perplexity is drawn, with dashes, if ``return_train_score=True``.
+        over : str, default=None
+            A parameter with numbers. None means beta where it varies, else the first that does.
+            There is a curve for each combination of the others. Names may omit the step of a
+            pipeline.
+        ax : matplotlib Axes, default=None
+            Where to draw. None means a new figure.
+
+        Returns
+        -------
+        display : PerplexityDisplay
+
+        Raises
+        ------
+        ValueError
+            If no parameter varies, or ``over`` does not, or is not a number; if all scores are NaN,
+            or there are several, and ``refit`` names none of them.
+        """
+        curves, over = search_curves(search, over)
+        return cls(curves, over=over).plot(ax)
+
+    @styled
+    def plot(self, ax: Axes | None = None) -> PerplexityDisplay:
+        """Draw; see :meth:`from_estimator` and :meth:`from_search`."""
+        new = ax is None
+        if ax is None:
+            names, legend = [curve.name for curve in self.curves], 0.0
+            if len(names) > 1:
+                legend = 40 + max(text_width(name, FONT) for name in (*names, "held out"))
+            ax = framed_axes(WIDTH, HEIGHT, LEFT, BELOW, MARGIN + legend, MARGIN)
+        self.ax_ = ax
+        drawn: dict[str, ColorType] = {}
+        self.lines_ = [self._draw(curve, drawn) for curve in self.curves]
+        self._draw_axes()
+        self._draw_legend(beside=new)
+        return self
+
+    def _draw(self, curve: Curve, drawn: dict[str, ColorType]) -> Line2D:
+        """Draw a line, in the colour of earlier curves of the same name."""
+        (line,) = self.ax_.plot(
+            curve.x, curve.perplexity, linestyle="-" if curve.held_out else "--", linewidth=1.2,
+            marker=None if self.over == "iterations" else ".", markersize=4,
+            color=drawn.get(curve.name), label="_" if curve.name in drawn else curve.name,
+        )  # fmt: skip
+        colour = drawn[curve.name] = line.get_color()
+        if curve.low is not None and curve.high is not None and curve.held_out:
+            self.ax_.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
+        if curve.held_out:
+            at = int(np.argmin(curve.perplexity))
+            self.ax_.plot(curve.x[at], curve.perplexity[at], "o", color=colour, ms=5, label="_")
+        return line
+
+    def _draw_axes(self) -> None:
+        """Write labels, and choose logarithmic scales for large ratios."""
+        from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
+        ax = self.ax_
+        y = np.concatenate([curve.perplexity for curve in self.curves])
+        ax.set_xlabel(LABELS.get(self.over, self.over), fontsize=FONT)
+        all_held_out = all(curve.held_out for curve in self.curves)
+        ax.set_ylabel("held-out perplexity" if all_held_out else "perplexity", fontsize=FONT)
+        if self.over not in ("iterations", "beta"):
+            scale_sizes(ax, np.unique(np.concatenate([curve.x for curve in self.curves])))
+        if y.max() > LOG_PERPLEXITY * y.min():
+            ax.set_yscale("log")
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_formatter(ScalarFormatter())
+            ax.yaxis.set_minor_formatter(NullFormatter())
+        remove_box(ax)
+
+    def _draw_legend(self, beside: bool) -> None:
+        """Write the names of several curves, and the meaning of dashes."""
+        from matplotlib.lines import Line2D
+
+        handles, names = self.ax_.get_legend_handles_labels()
+        if not all(curve.held_out for curve in self.curves):
+            handles += [Line2D([], [], color=NEUTRAL, linestyle=line) for line in ("-", "--")]
+            names += ["held out", "training"]
+        if len(names) > 1:
+            place = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": "best"}
+            self.ax_.legend(handles, names, fontsize=FONT, frameon=False, **place)
+
+
+class Measurements(NamedTuple):
+    """Results of a search over the number of components K, each (n,)."""
+
+    n_components: Array  # rising
+    perplexity: Array  # held out
+    error: Array  # relative: a standard error of the difference from the least
+    other: Array  # perplexity of words new to the document; ICL of a hard clustering
+    other_error: Array
+    n_distinct: Array
+    half_agreement: Array
+    seed_agreement: Array
+    coherence: Array
+
+
+class KSelectionDisplay(Display):
+    """Held-out perplexity, distinct components, agreement and coherence over their number.
+
+    Bands are one standard error of the difference from the best candidate on the same folds. A
+    vertical line is the number chosen; it is dashed, and the title says so, where the perplexity
+    still falls at the largest candidate.
+
+    Parameters
+    ----------
+    measured : Measurements
+        Arrays over the candidates.
+    chosen : int
+        Number of components chosen.
+    still_falling : bool, default=False
+        Whether the perplexity still falls at the largest candidate.
+    other : str, default="perplexity on unseen cells"
+        Label of ``measured.other``.
+
+    Attributes
+    ----------
+    axes_ : (2, 2) array of matplotlib Axes
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.model_selection import ComponentSearchCV
+    >>> from skcooc.plotting import KSelectionDisplay
+    >>> X = make_cooccurrences(100, 60, n_components=3, random_state=0).X
+    >>> search = ComponentSearchCV(AspectModel(), [2, 3, 4], cv=3, random_state=0).fit(X)
+    >>> display = KSelectionDisplay.from_search(search)
+    >>> display.chosen, display.axes_.shape
+    (3, (2, 2))
+    """
+
+    def __init__(
+        self, measured: Measurements, chosen: int, still_falling: bool = False,
+        *, other: str = "perplexity on unseen cells",
+    ) -> None:  # fmt: skip
+        self.measured, self.chosen = measured, chosen
+        self.still_falling, self.other = still_falling, other
+
+    @classmethod
+    def from_search(cls, search: BaseSearchCV) -> KSelectionDisplay:
+        """Draw the results of a search for the number of components.
+
+        Parameters
+        ----------
+        search : fitted ComponentSearchCV
+
+        Returns
+        -------
+        display : KSelectionDisplay
+
+        Raises
+        ------
+        ValueError
+            If the search was for pairs of numbers.
+        """
+        search = unwrap(search, "best_n_components_", "still_falling_").model
+        results = search.cv_results_
+        if len(search.best_params_) > 1:
+            varied = " and ".join(search.best_params_)
+            raise ValueError(f"KSelectionDisplay draws one parameter, not a search over {varied}.")
+        (name,) = search.best_params_
+        n = np.asarray(results[f"param_{name}"], dtype=int)
+        order = np.argsort(n)
+        hard = "icl" in results
+        perplexity, unseen = (np.exp(-results[f"mean_{of}_score"]) for of in ("test", "unseen"))
+        measured = Measurements(
+            n,
+            perplexity,
+            results["error_test_score"] * perplexity,
+            results["icl"] if hard else unseen,
+            0 * unseen if hard else results["error_unseen_score"] * unseen,
+            *(results[field] for field in Measurements._fields[5:]),
+        )
+        measured = Measurements(*(values[order] for values in measured))
+        other = "integrated likelihood (ICL), nats" if hard else "perplexity on unseen cells"
+        return cls(measured, search.best_n_components_, search.still_falling_, other=other).plot()
+
+    @styled
+    def plot(self) -> KSelectionDisplay:
+        """Draw; see :meth:`from_search`."""
+        import matplotlib.pyplot as plt
+
+        size = SELECTION_WIDTH / POINTS, SELECTION_HEIGHT / POINTS
+        figure, self.axes_ = plt.subplots(
+            2, 2, figsize=size, sharex=True, layout="constrained", squeeze=False
+        )
+        perplexity, other, distinct, agreement = self.axes_.flat
+        self.ax_ = perplexity
+        self._draw_band(perplexity, self.measured.perplexity, self.measured.error)
+        perplexity.set_ylabel("held-out perplexity", fontsize=FONT)
+        self._mark(perplexity)
+        self._draw_band(other, self.measured.other, self.measured.other_error)
+        other.set_ylabel(self.other, fontsize=FONT)
+        self._mark(other)
+        self._draw_distinct(distinct)
+        self._mark(distinct)
+        self._draw_agreement(agreement)
+        self._mark(agreement)
+        title = f"Chosen: {self.chosen}"
+        if self.still_falling:
+            title = f"Still falling at {self.chosen}: these data name no number"
+        figure.suptitle(title, fontsize=FONT + 1)
+        return self
+
+    def _draw_band(self, ax: Axes, values: Array, errors: Array) -> None:
+        n = self.measured.n_components
+        ax.plot(n, values, ".-", color=colours()[0], linewidth=1.2, markersize=4)
+        ax.fill_between(n, values - errors, values + errors, color=colours()[0], alpha=0.25, lw=0)
+
+    def _draw_distinct(self, ax: Axes) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        n = self.measured.n_components
+        ax.plot(n, n, color=NEUTRAL, linewidth=0.8, label="all")
+        ax.plot(n, self.measured.n_distinct, ".-", color=colours()[0], linewidth=1.2, markersize=4)
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_ylabel("distinct components", fontsize=FONT)
+        ax.annotate(
+            "all", (n[-1], n[-1]), (-4, 0), textcoords="offset points", ha="right", va="center",
+            fontsize=FONT - 1,
+        )  # fmt: skip
+
+    def _draw_agreement(self, ax: Axes) -> None:
+        lines = {
+            "halves": self.measured.half_agreement,
+            "starts": self.measured.seed_agreement,
+            "coherence (NPMI)": self.measured.coherence,
+        }
+        n = self.measured.n_components
+        for name, values in lines.items():
+            ax.plot(n, values, ".-", linewidth=1.2, markersize=4, label=name)
+        ax.set_ylim(min(0, np.nanmin(self.measured.coherence)) - 0.02, 1.05)
+        ax.set_ylabel("agreement, coherence", fontsize=FONT)
+        ax.legend(fontsize=FONT - 1, frameon=False)
+
+    def _mark(self, ax: Axes) -> None:
+        """Mark the number chosen, and show all candidates on the axis."""
+        style = "--" if self.still_falling else "-"
+        ax.axvline(self.chosen, color=colours()[5], linewidth=0.9, linestyle=style, zorder=0)
+        scale_sizes(ax, self.measured.n_components)
+        if ax in self.axes_[-1]:
+            ax.set_xlabel("number of components K", fontsize=FONT)
+        remove_box(ax)
+
+
+def remove_box(ax: Axes) -> None:
+    ax.tick_params(labelsize=FONT)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def scale_sizes(ax: Axes, sizes: Array) -> None:
+    """Make the horizontal axis logarithmic if the largest of rising sizes is a multiple."""
+    if sizes[-1] >= LOG_SIZES * sizes[0] > 0:
+        ax.set_xscale("log")
+        ticks = spaced_ticks(sizes.tolist())
+        ax.set_xticks(ticks, [f"{tick:.2g}" if tick < 100 else f"{tick:.0f}" for tick in ticks])
+        ax.minorticks_off()
+
+
+def spaced_ticks(sizes: Sequence[float]) -> list[float]:
+    """Rising sizes without those too close to the one before.
+
+    >>> spaced_ticks([2, 3, 5, 6, 7, 8])
+    [2, 3, 5, 7]
+    """
+    kept = [sizes[0]]
+    for size in sizes[1:]:
+        if size >= TICK_RATIO * kept[-1]:
+            kept.append(size)
+    return kept
+
+
+def validation_curve(model: FactorModel, over: str | None) -> tuple[Array, Array, str]:
+    """Values that a fit validated, (n,), their perplexities, (n,), and the name of the values."""
+    known = {name: points for name, points in _validations(model) if points}
     if over is None and known:
         over = next(iter(known))
     if over not in known:
         raise ValueError(
             f"There is nothing to draw{'' if over is None else f' over {over}'}: the model "
             f"validated {', '.join(known) or 'nothing'}. Fit it with early_stopping=True for "
-            "iterations, with beta='auto' for beta, and for component_prior where data are "
-            "thin."
+            "iterations, with beta='auto' for beta, which also tunes component_prior if data are "
+            "sparse."
         )
     x, perplexity = np.array(sorted(known[over]), dtype=float).T
     return x, perplexity, over
 
 
-def curves_of_search(search: GridSearchCV, over: str | None) -> tuple[list[Curve], str]:
+def _validations(model: FactorModel) -> Iterator[tuple[str, list[tuple[float, float]]]]:
+    """Names of what a fit validated, with pairs of values and perplexities."""
+    records = enumerate(getattr(model, "history_", []), start=1)
+    history = [(number, record.validation_perplexity) for number, record in records]
+    yield "iterations", [point for point in history if np.isfinite(point[1])]
+    trials = getattr(model, "tuning_", [])
+    first = [trial for trial in trials if trial.stage == trials[0].stage]  # as many components
+    yield "beta", [(trial.beta, trial.validation.perplexity) for trial in first]
+    priors = [(trial.prior, trial.validation.perplexity) for trial in trials if trial.prior]
+    yield "component_prior", priors
+
+
+def search_curves(search: GridSearchCV, over: str | None) -> tuple[list[Curve], str]:
     """A curve for each combination of other parameters, and the parameter they are over."""
     search = unwrap(search, "cv_results_").model
     results = search.cv_results_
-    params = [_short(candidate) for candidate in results["params"]]
+    params = [_without_steps(candidate) for candidate in results["params"]]
     values = {key: {repr(candidate.get(key)) for candidate in params} for key in params[0]}
     varying = [key for key, distinct in values.items() if len(distinct) > 1]
     if over is None:
@@ -60,63 +456,47 @@ def curves_of_search(search: GridSearchCV, over: str | None) -> tuple[list[Curve
     x = [candidate[over] for candidate in params]
     if not all(isinstance(value, (int, float, np.number)) for value in x):
         raise ValueError(f"over={over!r} has values that are not numbers: {x}.")
-    names = [_named(candidate, varying, over) for candidate in params]
-    curves = list(_curves(np.array(x, dtype=float), names, results, _score(search)))
+    others = [key for key in varying if key != over]
+    names = [
+        ", ".join(f"{SYMBOLS.get(key, key)} = {candidate[key]}" for key in others) or "mean"
+        for candidate in params
+    ]
+    curves = list(_curves(np.array(x, dtype=float), names, results, _score_name(search)))
     if not curves:
         raise ValueError(
-            "There is nothing to draw: no candidate of the search has a score, as where all of "
-            "its fits have failed."
+            "There is nothing to draw: no candidate of the search has a score. Did all fits fail?"
         )
     return curves, over
 
 
-def _validations(model: FactorModel) -> Iterator[tuple[str, list[tuple[float, float]]]]:
-    """What a fit was validated over, and pairs of x and perplexity."""
-    records = enumerate(getattr(model, "history_", []), start=1)
-    history = [(number, record.validation_perplexity) for number, record in records]
-    yield "iterations", [point for point in history if np.isfinite(point[1])]
-    probes = getattr(model, "tuning_", [])
-    alike = [probe for probe in probes if probe.stage == probes[0].stage]  # as many components
-    yield "beta", [(p.beta, p.validation.perplexity) for p in alike]
-    yield "component_prior", [(p.prior, p.validation.perplexity) for p in probes if p.prior]
-
-
-def _short(params: Mapping[str, object]) -> Mapping[str, object]:
-    """Names of parameters without those of the steps of a pipeline, where that is unambiguous."""
+def _without_steps(params: Mapping[str, object]) -> Mapping[str, object]:
+    """Parameters without the names of the steps of a pipeline, where that is unambiguous."""
     short = {name.rsplit("__", 1)[-1]: value for name, value in params.items()}
     return short if len(short) == len(params) else params
 
 
-def _named(params: Mapping[str, object], varying: Sequence[str], over: str) -> str:
-    """The name of the curve to which a candidate belongs."""
-    others = [key for key in varying if key != over]
-    return ", ".join(f"{SYMBOLS.get(key, key)} = {params[key]}" for key in others) or "mean"
-
-
-def _score(search: GridSearchCV) -> str:
-    """The name of the score of a search; ValueError where there are several, and none is chosen."""
+def _score_name(search: GridSearchCV) -> str:
     if "mean_test_score" in search.cv_results_:
         return "score"
     if f"mean_test_{search.refit}" not in search.cv_results_:
-        raise ValueError(f"The search has several scores, and refit={search.refit!r} is no name.")
+        raise ValueError(f"The search has several scores; refit={search.refit!r} should name one.")
     return str(search.refit)
 
 
 def _curves(
     x: Array, names: Sequence[str], results: Mapping[str, Array], score: str
 ) -> Iterator[Curve]:
-    """Held-out and training curves of a search; what was not visited has no score."""
+    """Held-out and training curves of a search, over the candidates that have a score."""
     for name in dict.fromkeys(names):
-        chosen = np.flatnonzero([its == name for its in names])
+        chosen = np.flatnonzero([own == name for own in names])
         chosen = chosen[np.argsort(x[chosen], kind="stable")]
         for part in ("test", "train"):
             if f"mean_{part}_{score}" not in results:
                 continue
-            mean, sd = (
-                np.asarray(results[f"{of}_{part}_{score}"], float) for of in ("mean", "std")
-            )
-            seen = chosen[np.isfinite(mean[chosen])]
-            low, high = np.exp(-mean[seen] - sd[seen]), np.exp(-mean[seen] + sd[seen])
-            if len(seen):
-                perplexity = np.exp(-mean[seen])
-                yield Curve(name, x[seen], perplexity, low, high, part == "test")
+            mean = np.asarray(results[f"mean_{part}_{score}"], float)
+            sd = np.asarray(results[f"std_{part}_{score}"], float)
+            at = chosen[np.isfinite(mean[chosen])]
+            if len(at):
+                perplexity = np.exp(-mean[at])
+                low, high = np.exp(-mean[at] - sd[at]), np.exp(-mean[at] + sd[at])
+                yield Curve(name, x[at], perplexity, low, high, part == "test")

@@ -1,4 +1,4 @@
-"""The tree of a hierarchy of clusters, with the words of its nodes."""
+"""Trees of hierarchies of clusters: the words of their nodes, or the nodes of one word."""
 
 from __future__ import annotations
 
@@ -15,48 +15,58 @@ from skcooc.inspection.names import TreeModel
 from skcooc.inspection.ranking import Order
 from skcooc.inspection.unwrapping import unwrap
 from skcooc.plotting.canvas import (
+    FONT,
     NEUTRAL,
     Display,
     draw_lines,
+    framed_axes,
     new_axes,
     size_in_points,
     styled,
     text_width,
     wrap,
 )
-from skcooc.plotting.layout import is_end, line_widths, positions
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
-LINE = 1.3  # height of a line of text; like the lengths below, in units of the font size
+# HierarchyDisplay, in units of the font size
+LINE = 1.3  # height of a line of text
 APART = 0.45  # between texts one above the other
 GAP = 2.4  # between columns of texts
 AIR = 0.5  # between a text and a line, and around all
-WIDEST, LEAST = 8.0, 0.6  # points: a line that all observations go along, and any line
+
+# AbstractionDisplay, in points
+ACROSS, DOWN = 21.0, 34.0  # between clusters and between levels of a new figure
+LARGEST = 30.0  # diameter of the circle of a node that has all occurrences
+BELOW = 34.0  # for half a circle and an upright share below it
+
+# Points: the line that all observations are below, and the thinnest
+HIERARCHY_WIDEST, ABSTRACTION_WIDEST, THINNEST = 8.0, 6.0, 0.6
 
 
 class HierarchyDisplay(Display):
     """The tree of a hierarchy of clusters, each node with its characteristic columns.
 
-    The root is at the left, the clusters at the right, after their numbers. The words of inner
-    nodes are on as many lines as there is room for. The size of the figure follows from the tree;
-    on axes that are given the text is made smaller where it would not fit. Lines are as wide as
-    the share of the observations that are at a node and below. Memo, figures 9 and 11.
+    The root is at the left; clusters are at the right, after their numbers. The size of a new
+    figure follows from the tree; on given axes, text is made smaller where it would not fit. The
+    width of a line is the share of the observations at a node and below it. After figures 9 and 11
+    of Hofmann & Puzicha (1998).
 
     Parameters
     ----------
     tree : Tree
         With V nodes.
     features : list of V lists of str
-        What is written at each node.
+        Columns to write at each node.
     names : dict of int to str, default=None
-        Names of nodes, which are written before their columns.
+        Names of nodes, written before their columns.
     max_depth : int, default=None
-        Nodes of larger depth are not drawn; an ellipsis is, where there are some. None means all.
+        Largest depth drawn; an ellipsis marks omitted children. None means all.
     node_weights : (V,) array, default=None
-        Shares of the observations, for the widths of the lines. None means thin ones.
+        Shares of the observations, for the widths of the lines. None means thin lines.
 
     Attributes
     ----------
@@ -102,7 +112,7 @@ class HierarchyDisplay(Display):
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
         n_features : int, default=5
-            How many columns of each node at most.
+            Number of columns of each node at most.
         order : {"characteristic", "probable"}, default="characteristic"
             Which columns: see :func:`skcooc.inspection.export_text`.
         names : sequence of V str, or dict of int to str, default=None
@@ -120,12 +130,10 @@ class HierarchyDisplay(Display):
 
         Raises
         ------
-        ImportError
-            Where matplotlib is not installed.
         ValueError
-            Where there are not as many names as columns, or max_depth is negative.
+            If there are not as many names as columns, or max_depth is negative.
         TypeError
-            Where the model has no tree.
+            If the model has no tree.
         """
         found = unwrap(model, "tree_", "node_weights_", *OF_ROWS)
         features = features_of(found, feature_names, n_features, order)
@@ -162,7 +170,7 @@ class HierarchyDisplay(Display):
         return self
 
     def _lines(self, y: Array, fontsize: float) -> dict[int, list[str]]:
-        """The text of each node, on as many lines as its neighbours at the same depth leave."""
+        """The text of each node, on as many lines as fit between its neighbours in the column."""
         lines = {}
         depths = np.where(np.isnan(y), -1, self.tree.depths)
         for depth in range(depths.max() + 1):
@@ -176,7 +184,7 @@ class HierarchyDisplay(Display):
         return lines
 
     def _words(self, node: int) -> list[str]:
-        """What is written at a node: at a leaf after the number of its cluster."""
+        """The name and the columns of a node; those of a leaf after the number of its cluster."""
         words = list(self.features[node])
         if node in self.names:
             words[:1] = [": ".join([self.names[node], *words[:1]])]
@@ -190,7 +198,7 @@ class HierarchyDisplay(Display):
     def _columns(
         self, lines: dict[int, list[str]], fontsize: float
     ) -> tuple[dict[int, float], Array]:
-        """Width of each text, and where the column of each depth begins, in points."""
+        """Width of each text, and start of the column of each depth, in points."""
         widths = {
             v: 1.04 * max(text_width(line, fontsize) for line in text) for v, text in lines.items()
         }
@@ -212,7 +220,7 @@ class HierarchyDisplay(Display):
     def _draw_lines(
         self, y: Array, starts: Array, widths: dict[int, float], fontsize: float
     ) -> None:
-        """From the text of a node to a bar, along it, and to the text of each of its children."""
+        """Join the text of each node with those of its children."""
         air, segments = AIR * fontsize, {}
         for node in widths:
             if is_end(self.tree, node, self.max_depth):
@@ -224,5 +232,205 @@ class HierarchyDisplay(Display):
                 across, down = [begin, bar, bar, end], [y[node], y[node], y[child], y[child]]
                 segments[child] = np.column_stack([across, down])
         masses = np.zeros(self.tree.n_nodes) if self.node_weights is None else self.node_weights
-        wide = line_widths(self.tree, masses, WIDEST, LEAST)[list(segments)]
+        wide = line_widths(self.tree, masses, HIERARCHY_WIDEST)[list(segments)]
         self.lines_ = draw_lines(self.ax_, list(segments.values()), NEUTRAL, wide.tolist())
+
+
+class AbstractionDisplay(Display):
+    """The nodes of a hierarchy at which one column occurs.
+
+    The areas of the circles are proportional to P(node given column), and large shares are written
+    beside them. The width of a line is the share at a node and below it. The root is at the top,
+    the clusters are at the bottom, above their numbers. General words are at the root, special
+    ones at a leaf, and ambiguous ones at several distant nodes. After figure 10 of Hofmann &
+    Puzicha (1998).
+
+    Parameters
+    ----------
+    tree : Tree
+        With V nodes.
+    shares : (V,) array
+        P(node given column).
+    name : str
+        Name of the column.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    circles_ : matplotlib PathCollection
+        One for each of the V nodes.
+    lines_ : matplotlib LineCollection
+        Between nodes and their children.
+    texts_ : dict of int to matplotlib Text
+        The shares of at least ``label_from``.
+
+    Examples
+    --------
+    >>> from skcooc import ClusterAbstraction
+    >>> from skcooc.plotting import AbstractionDisplay
+    >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
+    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
+    >>> display = AbstractionDisplay.from_estimator(model, "drink", words)
+    >>> display.texts_[0].get_text()  # at the root
+    '100%'
+    """
+
+    def __init__(self, tree: Tree, shares: Array, name: str) -> None:
+        self.tree, self.shares, self.name = tree, shares, name
+
+    @classmethod
+    def from_estimator(
+        cls, model: TreeModel, feature: str | int, feature_names: ArrayLike | None = None, *,
+        ax: Axes | None = None, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu",
+    ) -> AbstractionDisplay:  # fmt: skip
+        """Draw the nodes at which a fitted model places the occurrences of a column.
+
+        Parameters
+        ----------
+        model : fitted ClusterAbstraction
+            With ``tree_``, ``components_`` (V, M) and ``node_weights_`` (V,).
+        feature : str or int
+            Name or position of the column.
+        feature_names : array-like of shape (M,), default=None
+            Names of the columns; see :func:`skcooc.inspection.top_features`.
+        ax : matplotlib Axes, default=None
+            Where to draw. None means a new figure, as large as the tree.
+        label_from : float, default=0.1
+            Smallest share to write, in [0, 1].
+        cmap : str or matplotlib Colormap, default="YlGnBu"
+            Colours of the shares from 0 to 1.
+
+        Returns
+        -------
+        display : AbstractionDisplay
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, no node generates it, or there are not as many names as
+            columns.
+        TypeError
+            If the model has no tree.
+        """
+        found = unwrap(model, "tree_", "components_")
+        model, names = found.model, found.column_names(feature_names)
+        column = _column(names, feature)
+        shares = model.node_weights_ * model.components_[:, column]
+        if not shares.sum() > 0:
+            raise ValueError(f"No node of the tree generates the column {names[column]!r}.")
+        display = cls(model.tree_, shares / shares.sum(), str(names[column]))
+        return display.plot(ax, label_from=label_from, cmap=cmap)
+
+    @styled
+    def plot(
+        self, ax: Axes | None = None, *, label_from: float = 0.1, cmap: str | Colormap = "YlGnBu"
+    ) -> AbstractionDisplay:
+        """Draw; see :meth:`from_estimator`."""
+        tree = self.tree
+        x, y = positions(tree), -tree.depths
+        n_clusters, n_levels = len(tree.leaves), tree.depths.max() + 1
+        if ax is None:
+            width, height = max((n_clusters + 0.6) * ACROSS, 120.0), (n_levels - 0.5) * DOWN + BELOW
+            ax = framed_axes(width, height, left=36.0, below=32.0, right=8.0, above=22.0)
+        self.ax_ = ax
+        width, height = size_in_points(ax)
+        across, down = width / (n_clusters + 0.6), (height - BELOW) / (n_levels - 0.5)
+        ax.set(xlim=(-0.8, n_clusters - 0.2), ylim=(1 - n_levels - BELOW / down, 0.5))
+        largest = min(1.4 * across, 1.2 * down, LARGEST)
+        self._draw_axes(x, across)
+        self._draw_lines(x, y)
+        self.circles_ = ax.scatter(
+            x, y, s=self.shares * largest**2, c=self.shares, cmap=cmap, vmin=-0.2, vmax=1.0,
+            edgecolors=NEUTRAL, linewidths=(0.6 * (self.shares > 2e-3)).tolist(), zorder=3,
+        )  # fmt: skip
+        self._label(x, y, largest, across, label_from)
+        return self
+
+    def _draw_axes(self, x: Array, across: float) -> None:
+        """Numbers of the clusters and of the levels, the name of the column, and no frame."""
+        ax, tree = self.ax_, self.tree
+        ax.set_xticks(x[tree.leaves], [str(k) for k in range(len(tree.leaves))])
+        ax.set_yticks(-np.arange(tree.depths.max() + 1), np.arange(tree.depths.max() + 1))
+        ax.tick_params("x", length=0, labelsize=min(FONT, 0.6 * across))
+        ax.tick_params("y", length=0, labelsize=FONT)
+        ax.set_xlabel("cluster", fontsize=FONT)
+        ax.set_ylabel("level", fontsize=FONT)
+        ax.set_title(self.name, fontsize=10, parse_math=False)
+        ax.spines[:].set_visible(False)
+
+    def _draw_lines(self, x: Array, y: Array) -> None:
+        """Join each node with its children, by a bar half-way between their levels."""
+        nodes = np.flatnonzero(self.tree.parents >= 0)
+        above = self.tree.parents[nodes]
+        bars = y[above] - 0.5
+        corners = np.stack([x[above], y[above], x[above], bars, x[nodes], bars, x[nodes], y[nodes]])
+        segments = list(corners.T.reshape(-1, 4, 2))
+        wide = line_widths(self.tree, self.shares, ABSTRACTION_WIDEST)[nodes]
+        self.lines_ = draw_lines(self.ax_, segments, NEUTRAL, wide.tolist(), zorder=1)
+        self.ax_.scatter(x, y, s=4, color=NEUTRAL, linewidths=0, zorder=2)
+
+    def _label(self, x: Array, y: Array, largest: float, across: float, label_from: float) -> None:
+        """Write large shares: below leaves (upright where these are close), else at the right."""
+        fontsize = min(7.0, 0.6 * across)
+        self.texts_ = {}
+        for node in np.flatnonzero(self.shares >= label_from):
+            away = largest * np.sqrt(self.shares[node]) / 2 + 1.5
+            leaf = node in self.tree.leaves
+            self.texts_[int(node)] = self.ax_.annotate(
+                f"{self.shares[node]:.0%}", (x[node], y[node]), fontsize=fontsize,
+                xytext=(0, -away) if leaf else (away, 1), textcoords="offset points",
+                ha="center" if leaf else "left", va="top" if leaf else "bottom",
+                rotation=90 if leaf and across < 2.6 * fontsize else 0,
+            )  # fmt: skip
+
+
+def positions(tree: Tree, max_depth: int | None = None) -> Array:
+    """Places of the nodes across the paths from the root to the leaves, (V,).
+
+    Nodes at which a path ends have 0, 1, ..., in an order without crossings; others the middle of
+    their first and last child; those below max_depth NaN.
+
+    >>> from skcooc.hierarchy import binary_tree
+    >>> positions(binary_tree(3))
+    array([1.25, 0.5 , 2.  , 0.  , 1.  ])
+    """
+    places = np.full(tree.n_nodes, np.nan)
+    drawn = [v for v in tree.preorder if max_depth is None or tree.depths[v] <= max_depth]
+    n_ends = 0
+    for node in drawn:
+        if is_end(tree, node, max_depth):
+            places[node] = n_ends
+            n_ends += 1
+    for node in reversed(drawn):
+        if not is_end(tree, node, max_depth):
+            places[node] = places[tree.children(node)[[0, -1]]].mean()
+    return places
+
+
+def line_widths(tree: Tree, masses: Array, widest: float) -> Array:
+    """Widths of the lines to the nodes, (V,), proportional to the mass at and below them.
+
+    >>> from skcooc.hierarchy import binary_tree
+    >>> line_widths(binary_tree(2), np.array([0.46, 0.5, 0.04]), widest=10.0)
+    array([10. ,  5. ,  0.6])
+    """
+    below = np.array(masses, dtype=np.float64)
+    for node in tree.preorder[:0:-1]:
+        below[tree.parents[node]] += below[node]
+    return np.maximum(widest * below, THINNEST)
+
+
+def is_end(tree: Tree, node: int, max_depth: int | None) -> bool:
+    """Whether nothing is drawn below a node."""
+    return tree.depths[node] == max_depth or not len(tree.children(node))
+
+
+def _column(names: Array, feature: str | int) -> int:
+    """Position of a column, given by its name or its position."""
+    named = np.flatnonzero(names == feature)
+    if len(named):
+        return int(named[0])
+    if isinstance(feature, (int, np.integer)) and -len(names) <= feature < len(names):
+        return int(feature)
+    raise ValueError(f"feature={feature!r} is no name or position of the {len(names)} columns.")

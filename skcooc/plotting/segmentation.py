@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-SIDE, TINT = 320.0, 0.4  # points: longer side of a new picture; how strong colours are
+SIDE, OPACITY = 320.0, 0.4  # points: longer side of a new picture; opacity of the colours
 
 
 class Segmenter(Protocol):
@@ -35,7 +35,7 @@ class SegmentationDisplay(Display):
     labels : (H, W) array of int
         Segment of each pixel, 0 to K - 1.
     confidence : (H, W) array, default=None
-        How sure each label is, between 0 and 1: colours fade where it is small.
+        Probability of each label: colours fade where it is small.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class SegmentationDisplay(Display):
         cls, segmenter: Segmenter, image: ArrayLike, *, ax: Axes | None = None,
         cmap: str | Colormap | None = None,
     ) -> SegmentationDisplay:  # fmt: skip
-        """Draw the segments that were found; colours fade where their posterior is small.
+        """Draw the segments of a fitted model; colours fade where their posterior is small.
 
         Parameters
         ----------
@@ -74,8 +74,8 @@ class SegmentationDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure.
         cmap : str or matplotlib Colormap, default=None
-            Colours of the segments: its first K where it is a list of colours, with K of them at
-            most. None means the colours of lines, or those of viridis where they are too few.
+            Colours of the segments; of a list of at least K colours, the first K. None means the
+            colours of lines, or those of viridis where these are too few.
 
         Returns
         -------
@@ -83,10 +83,8 @@ class SegmentationDisplay(Display):
 
         Raises
         ------
-        ImportError
-            Where matplotlib is not installed.
         ValueError
-            Where the image and the labels have different shapes.
+            If the image and the labels have different shapes.
         """
         segmenter = unwrap(segmenter, "labels_", "posteriors_").model
         confidence = segmenter.posteriors_.max(axis=-1)
@@ -117,6 +115,9 @@ class SegmentationDisplay(Display):
         self, ax: Axes | None = None, *, cmap: str | Colormap | None = None
     ) -> SegmentationDisplay:
         """Draw; see :meth:`from_estimator`."""
+        from matplotlib import colormaps
+        from matplotlib.colors import ListedColormap
+
         if self.image.ndim not in (2, 3) or self.image.shape[:2] != self.labels.shape:
             raise ValueError(
                 f"The image has shape {self.image.shape}, the labels have {self.labels.shape}: "
@@ -126,22 +127,19 @@ class SegmentationDisplay(Display):
         scale = SIDE / max(height, width)
         self.ax_ = new_axes(scale * width, scale * height) if ax is None else ax
         self.image_ = self.ax_.imshow(self.image, cmap="gray", interpolation="nearest")
-        tint = _colormap(cmap, int(self.labels.max()) + 1)(self.labels)
-        tint[..., 3] = TINT * (1.0 if self.confidence is None else self.confidence)
+        n_segments = int(self.labels.max()) + 1
+        if cmap is not None:
+            chosen = colormaps.get_cmap(cmap)
+        elif n_segments <= len(colours()):
+            chosen = ListedColormap(colours())
+        else:
+            chosen = colormaps["viridis"].resampled(n_segments)
+        tint = chosen(self.labels)
+        tint[..., 3] = OPACITY * (1.0 if self.confidence is None else self.confidence)
         self.tint_ = self.ax_.imshow(tint, interpolation="nearest")
         self.lines_ = draw_lines(self.ax_, list(borders(self.labels)), "white", 1.2)
         self.ax_.set_axis_off()
         return self
-
-
-def _colormap(cmap: str | Colormap | None, n: int) -> Colormap:
-    """What is given, else n colours that are told apart."""
-    from matplotlib import colormaps
-    from matplotlib.colors import ListedColormap
-
-    if cmap is not None:
-        return colormaps.get_cmap(cmap)
-    return ListedColormap(colours()) if n <= len(colours()) else colormaps["viridis"].resampled(n)
 
 
 def borders(labels: Array) -> Array:

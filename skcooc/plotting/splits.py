@@ -1,4 +1,4 @@
-"""The phase transitions of an annealed fit."""
+"""The dendrogram of the phase transitions of an annealed fit."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from skcooc.inspection.labels import Names, names_set, numbered
 from skcooc.inspection.ranking import Order
 from skcooc.inspection.unwrapping import Unwrapped, unwrap
 from skcooc.plotting.canvas import (
+    FONT,
     Display,
     colours,
     draw_lines,
@@ -22,30 +23,30 @@ from skcooc.plotting.canvas import (
     styled,
     text_width,
 )
-from skcooc.plotting.layout import positions
+from skcooc.plotting.hierarchy import positions
 from skcooc.protocol import Array, Components
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ROW, WIDTH, FONT = 13.0, 330.0, 8.0  # points: height of a cluster, width of the axes, text
-LEAST = 4  # clusters for which there is room
+ROW, WIDTH = 13.0, 330.0  # points: height of a cluster, width of the axes
+MIN_ROWS = 4
 
 
 class SplitsDisplay(Display):
-    """The dendrogram of an annealed fit: at which inverse temperature clusters part.
+    """The dendrogram of an annealed fit: the inverse temperatures at which clusters split.
 
     The inverse temperature rises to the right, on a logarithmic axis; at the left all clusters are
-    the same, at the right are their numbers. Clusters that never part share a line.
+    the same, at the right are their numbers. Clusters that never split share a line.
 
     Parameters
     ----------
     splits : sequence of Split
         Each with ``beta`` and ``parts``, in the order of the fit.
     beta : float, default=None
-        Where the fit ended. None means a little after the last split.
+        Inverse temperature at the end of the fit. None means a little above the last split.
     labels : sequence of str, default=None
-        What is written after the number of each cluster, such as words.
+        Texts after the number of each cluster, such as words.
 
     Attributes
     ----------
@@ -84,14 +85,14 @@ class SplitsDisplay(Display):
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
         n_features : int, default=3
-            How many columns of each cluster to write at most; 0 means its number alone.
+            Number of columns of each cluster at most; 0 means the number of the cluster alone.
         order : {"characteristic", "probable"}, default="characteristic"
             Which columns: see :func:`skcooc.inspection.describe`.
         names : sequence of K str, or dict of int to str, default=None
-            What is written in the place of columns, for all components (the nodes of a hierarchy)
-            or some. None means the names of :func:`skcooc.inspection.set_names`, if any.
+            Texts in the place of columns, for all components (the nodes of a hierarchy) or some.
+            None means the names of :func:`skcooc.inspection.set_names`, if any.
         ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure, as large as there are clusters.
+            Where to draw. None means a new figure, with room for all clusters.
 
         Returns
         -------
@@ -99,10 +100,8 @@ class SplitsDisplay(Display):
 
         Raises
         ------
-        ImportError
-            Where matplotlib is not installed.
         ValueError
-            Where the model has no splits, for it was not annealed, or there are not as many names
+            If the model has no splits, because it was not annealed, or there are not as many names
             as columns.
         """
         found = unwrap(model, "components_")
@@ -119,13 +118,13 @@ class SplitsDisplay(Display):
     def plot(self, ax: Axes | None = None) -> SplitsDisplay:
         """Draw; see :meth:`from_estimator`."""
         if not len(self.splits):
-            raise ValueError("There are no splits to draw: the model was not annealed.")
+            raise ValueError("There are no splits to draw: fit the model with annealing above 1.")
         self.division_ = division(self.splits)
         names = [self._name(self.division_.groups[leaf]) for leaf in self.division_.tree.leaves]
         y = -positions(self.division_.tree)
         if ax is None:
             right = max(text_width(name, FONT) for name in names) * 1.04 + 14
-            height = (max(len(names), LEAST) + 0.2) * ROW
+            height = (max(len(names), MIN_ROWS) + 0.2) * ROW
             ax = framed_axes(WIDTH, height, 20.0, 38.0, right, 6.0)
         self.ax_ = ax
         first, last = np.nanmin(self.division_.betas), np.nanmax(self.division_.betas)
@@ -136,12 +135,12 @@ class SplitsDisplay(Display):
         return self
 
     def _name(self, group: tuple[int, ...]) -> str:
-        """Numbers of the clusters of a group, and what is written at the first of them."""
+        """Numbers of the clusters of a group, and the label of the first of them."""
         numbers = ", ".join(map(str, group))
         return numbers if self.labels is None else f"{numbers}: {self.labels[group[0]]}"
 
     def _draw_lines(self, y: Array, start: float, end: float) -> None:
-        """Each group from where it parts from others to where it divides, and the divisions."""
+        """Draw each group from its birth to its division, and the divisions."""
         tree, betas = self.division_.tree, self.division_.betas
         segments = []
         for node in range(tree.n_nodes):
@@ -153,7 +152,7 @@ class SplitsDisplay(Display):
         self.lines_ = draw_lines(self.ax_, segments, colours()[0], 1.2, capstyle="projecting")
 
     def _draw_axes(self, y: Array, names: list[str], start: float, end: float) -> None:
-        """The inverse temperature below, the clusters at the right, and no frame."""
+        """Write the inverse temperature below and the clusters at the right, without a frame."""
         from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
 
         ax = self.ax_
@@ -175,7 +174,7 @@ class SplitsDisplay(Display):
 
 
 def _clusters(found: Unwrapped, splits: Sequence[Any]) -> Sequence[int]:
-    """Numbers of the components that are clusters: those of a hierarchy are its leaves."""
+    """Numbers of the components that are clusters; in a hierarchy these are the leaves."""
     n_clusters = 1 + max(k for split in splits for part in split.parts for k in part)
     tree = getattr(found.model, "tree_", None)
     if tree is not None and len(tree.leaves) >= n_clusters:

@@ -1,4 +1,4 @@
-"""The topics on a map."""
+"""The topics on a map, and where the names beside circles are written."""
 
 from __future__ import annotations
 
@@ -11,37 +11,44 @@ from numpy.typing import ArrayLike
 from skcooc.inspection.found import found
 from skcooc.inspection.labels import Names
 from skcooc.inspection.places import places
-from skcooc.plotting.apart import leader, place
 from skcooc.plotting.canvas import (
+    FONT,
     NEUTRAL,
     Display,
     colours,
     draw_lines,
     framed_axes,
+    shorten,
     size_in_points,
     styled,
     text_width,
-)  # fmt: skip
-from skcooc.plotting.panels import FONT, cut
+)
 from skcooc.protocol import Array, FactorModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIDE, FEW = 400.0, 25  # points: width of a new map, and topics up to which it has this
+SIDE, FEW_TOPICS = 400.0, 25  # points: width of a new map of at most so many topics
 LONGEST = 130.0  # points: of a name
-FILLED = 0.08  # share of the map that circles cover, if none is over another
+FILLED = 0.08  # share of the map that circles would cover without overlaps
 AIR = 4.0  # points around all
+
+DIRECTIONS = np.linspace(0, 2 * np.pi, 16, endpoint=False)  # of a name from its circle
+DISTANCES = np.array([2.0, 8.0, 16.0, 28.0, 44.0, 64.0])  # points between a circle and its name
+PADDING = 1.5  # points around a name
+LINE_FROM = 8.0  # points from a circle to its name, above which a line joins them
+OVERLAP_COST = 15.0  # of a point into a circle, in points of distance from its own circle
+ALONG = np.linspace(0, 0.9, 12)[:, None]  # points of a line that are checked
 
 
 class TopicMapDisplay(Display):
     """Topics as circles: near each other where they have the same columns, large where common.
 
-    Places are those of multidimensional scaling of the Hellinger distances of the distributions
-    P(y given z), as on the page of :func:`skcooc.inspection.explore`: neighbours say something,
-    long distances little. The areas of the circles are proportional to the shares of the
-    observations. Names are beside the circles, none over another, larger topics first; those for
-    which there is no room are left out.
+    Places are found by multidimensional scaling of the Hellinger distances of the distributions
+    P(y given z), as in :func:`skcooc.inspection.explore`: small distances are meaningful, long ones
+    less so. The areas of the circles are proportional to the shares of the observations. Names are
+    written beside the circles without overlaps, larger topics first; those without room are left
+    out.
 
     Parameters
     ----------
@@ -101,10 +108,8 @@ class TopicMapDisplay(Display):
 
         Raises
         ------
-        ImportError
-            Where matplotlib is not installed.
         ValueError, TypeError
-            Where there are not as many names as columns or topics, or the model lacks an attribute.
+            If there are not as many names as columns or topics, or the model lacks an attribute.
         """
         its = found(model, feature_names, names)
         return cls(places(its.components), its.weights, its.names).plot(ax)
@@ -113,7 +118,7 @@ class TopicMapDisplay(Display):
     def plot(self, ax: Axes | None = None) -> TopicMapDisplay:
         """Draw; see :meth:`from_estimator`."""
         if ax is None:
-            side = SIDE * max(1.0, np.sqrt(len(self.at) / FEW))
+            side = SIDE * max(1.0, np.sqrt(len(self.at) / FEW_TOPICS))
             ax = framed_axes(side, 0.75 * side, AIR, 22.0, AIR, AIR)
         self.ax_ = ax
         size = np.array(size_in_points(ax))
@@ -127,22 +132,22 @@ class TopicMapDisplay(Display):
             centers[order, 0], centers[order, 1], s=(4 * radii[order] ** 2).tolist(),
             color=colours()[4], alpha=0.6, edgecolors=NEUTRAL, linewidths=0.8,
         )  # fmt: skip
-        self._write(centers, radii, order)
+        self._write_names(centers, radii, order)
         return self
 
     def _centers(self, size: Array, largest: float) -> Array:
-        """The places in points, with room around them for the names at the margins."""
+        """The places in points, with margins for names."""
         margin = np.array([largest + 0.3 * LONGEST, largest + 1.5 * FONT])
-        spread = np.maximum(np.ptp(self.at, axis=0), 1e-9)
-        unit = np.min(np.maximum(size - 2 * margin, 0.2 * size) / spread)
+        extent = np.maximum(np.ptp(self.at, axis=0), 1e-9)
+        unit = np.min(np.maximum(size - 2 * margin, 0.2 * size) / extent)
         middle = (self.at.max(axis=0) + self.at.min(axis=0)) / 2
         return size / 2 + unit * (self.at - middle)
 
-    def _write(self, centers: Array, radii: Array, order: Array) -> None:
-        """The names, and lines to those that are not at their circle."""
-        names = [self._short(self.names[k]) for k in order]
+    def _write_names(self, centers: Array, radii: Array, order: Array) -> None:
+        """Write the names, and draw lines to those that are not at their circle."""
+        names = [shorten(self.names[k], LONGEST) for k in order]
         sizes = [(1.04 * text_width(name, FONT), 1.25 * FONT) for name in names]
-        boxes = place(centers[order], radii[order], sizes, size_in_points(self.ax_))
+        boxes = place_names(centers[order], radii[order], sizes, size_in_points(self.ax_))
         self.texts_, lines = {}, []
         for k, name, box in zip(order.tolist(), names, boxes, strict=True):
             if box is None:
@@ -151,9 +156,73 @@ class TopicMapDisplay(Display):
             self.texts_[k] = self.ax_.text(
                 x, y, name, fontsize=FONT, ha="center", va="center", parse_math=False
             )
-            if (line := leader(centers[k], radii[k], box)) is not None:
+            if (line := leader_line(centers[k], radii[k], box)) is not None:
                 lines.append(line)
         draw_lines(self.ax_, lines, NEUTRAL, 0.6)
 
-    def _short(self, name: str) -> str:
-        return name if text_width(name, FONT) <= LONGEST else cut(name, LONGEST, FONT)
+
+def place_names(
+    centers: Array, radii: Array, sizes: Sequence[tuple[float, float]], room: tuple[float, float]
+) -> list[Array | None]:
+    """The box of the name of each circle, (x0, y0, x1, y1); None if there is no room for it.
+
+    Boxes are chosen greedily, circle by circle: near the own circle and over little of others.
+    Neither names nor the lines to them are over other names. All is in points, and in a room that
+    begins at (0, 0).
+    """
+    placed: list[Array | None] = []
+    taken = np.empty((0, 4))
+    for center, radius, size in zip(centers, radii, sizes, strict=True):
+        boxes = _boxes_around(center, radius, size)
+        overlap = _overlap_with_circles(boxes, centers, radii)
+        cost = OVERLAP_COST * overlap + np.repeat(DISTANCES, len(DIRECTIONS))
+        free = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2:] <= room).all(axis=1)
+        free &= ~_intersect(boxes, taken)
+        for c in np.flatnonzero(free):
+            free[c] = not _intersect(_boxes_along(center, radius, boxes[c]), taken).any()
+        best = np.argmin(np.where(free, cost, np.inf))
+        placed.append(boxes[best] if free.any() else None)
+        if free.any():
+            taken = np.vstack([taken, boxes[best], _boxes_along(center, radius, boxes[best])])
+    return placed
+
+
+def leader_line(center: Array, radius: float, box: Array) -> Array | None:
+    """The ends of the line from a circle to its name, (2, 2); None if they are close."""
+    nearest = np.clip(center, box[:2], box[2:])
+    way = nearest - center
+    length = np.linalg.norm(way)
+    if length <= radius + LINE_FROM:
+        return None
+    return np.array([center + way * radius / length, nearest])
+
+
+def _boxes_around(center: Array, radius: float, size: tuple[float, float]) -> Array:
+    """Boxes of a size that touch wider circles from outside, in all directions, (n, 4)."""
+    half = np.array(size) / 2 + PADDING
+    ways = np.column_stack([np.cos(DIRECTIONS), np.sin(DIRECTIONS)])
+    middles = center + (radius + DISTANCES)[:, None, None] * ways + np.sign(ways.round(9)) * half
+    flat = middles.reshape(-1, 2)
+    return np.hstack([flat - half, flat + half])
+
+
+def _boxes_along(center: Array, radius: float, box: Array) -> Array:
+    """Small boxes along the line to a name, (n, 4)."""
+    ends = leader_line(center, radius, box)
+    if ends is None:
+        return np.empty((0, 4))
+    points = ends[0] + ALONG * (ends[1] - ends[0])
+    return np.hstack([points - 0.5, points + 0.5])
+
+
+def _intersect(boxes: Array, others: Array) -> Array:
+    """Whether each box intersects any of the others, (n,)."""
+    a, b = boxes[:, None], others[None]
+    apart = (a[..., :2] >= b[..., 2:]) | (a[..., 2:] <= b[..., :2])
+    return np.any(~np.any(apart, axis=2), axis=1)
+
+
+def _overlap_with_circles(boxes: Array, centers: Array, radii: Array) -> Array:
+    """Depth of each box in circles, summed over them, in points, (n,)."""
+    nearest = np.clip(centers, boxes[:, None, :2], boxes[:, None, 2:])
+    return np.maximum(radii - np.linalg.norm(centers - nearest, axis=2), 0).sum(axis=1)

@@ -1,28 +1,49 @@
-"""Topics as small panels, each with its words."""
+"""Panels of topics: the words of each, and the share of each in groups of rows and over time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.found import Found, chosen, found
+from skcooc.inspection.found import chosen, found
+from skcooc.inspection.groups import Division, runs
 from skcooc.inspection.labels import Names
 from skcooc.inspection.ranking import Order, ranked
-from skcooc.plotting.canvas import NEUTRAL, Display, colours, styled
-from skcooc.plotting.panels import FONT, head, panels, percent, titles
-from skcooc.protocol import Array, FactorModel
+from skcooc.inspection.resampling import FEW, Shares
+from skcooc.inspection.shares import divided, resampled
+from skcooc.plotting.canvas import (
+    FONT,
+    NEUTRAL,
+    POINTS,
+    Display,
+    colours,
+    fold,
+    shorten,
+    styled,
+    text_width,
+)
+from skcooc.protocol import Array, FactorModel, RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
-WIDTH, LINE = 170.0, 12.0  # points: of a panel, and of a word
+PANELS_A_ROW = 3
+AIR = 5.0  # points around all panels
+WORDS_WIDTH, WORD_HEIGHT = 170.0, 12.0  # points: of a panel of words, and of a word
+SHARES_WIDTH, SHARES_HEIGHT = 165.0, 115.0  # points: of a panel of shares
+GROUP_HEIGHT, LONGEST_GROUP = 11.0, 130.0  # points: of a group, and of its name
+MAX_DATES = 4  # below a panel
+WHOLE = 0.95  # share of the observations whose intervals are drawn as wholes
+LONGER = 1.5  # an axis at most so many times as long shows all intervals
+HEADROOM = 1.08  # length of an axis, in units of what it shows
 
 
 class Topic(NamedTuple):
-    """A panel."""
+    """A panel of words."""
 
     name: str
     weight: float  # share of the observations
@@ -35,11 +56,10 @@ class Topic(NamedTuple):
 class TopicsDisplay(Display):
     """Topics, each with a bar for each of its characteristic columns.
 
-    The length of a bar is P(y given z), and the upright mark at it is P(y), the share of the column
-    in all observations. Of the ``consensus_`` of an average each bar has a line at its end, the
-    interval over the members. Columns are those of
-    :func:`skcooc.inspection.characteristic_features`. Above is the share of the observations and
-    the name of the topic. Panels have scales of their own.
+    The length of a bar is P(y given z); the upright mark is P(y), the share of the column in all
+    observations. For the ``consensus_`` of an average, a line at the end of each bar is the
+    interval over the members. The title has the share of the observations and the name of the
+    topic. Panels have scales of their own.
 
     Parameters
     ----------
@@ -84,11 +104,11 @@ class TopicsDisplay(Display):
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
         n_features : int, default=8
-            How many columns of each topic at most.
+            Number of columns of each topic at most.
         order : {"characteristic", "probable"}, default="characteristic"
             Which columns: see :func:`skcooc.inspection.describe`.
         topics : int or sequence of int, default=12
-            How many topics, the largest first; or which.
+            Number of topics, the largest first; or their numbers.
         names : sequence of K str, or dict of int to str, default=None
             Names of the topics; see :func:`skcooc.inspection.name_topics` for the others.
 
@@ -98,24 +118,37 @@ class TopicsDisplay(Display):
 
         Raises
         ------
-        ImportError
-            Where matplotlib is not installed.
         ValueError, TypeError
-            Where there are not as many names as columns or topics, no such topics, or the model
-            lacks an attribute.
+            If there are not as many names as columns or topics, no such topics, or the model lacks
+            an attribute.
         """
         its = found(model, feature_names, names)
-        return cls(_panels(its, chosen(its.weights, topics), n_features, order)).plot()
+        unigram, top = its.weights @ its.components, ranked(its.model, n_features, order)
+        intervals = getattr(its.model, "component_intervals_", None)
+        panels = [
+            Topic(
+                its.names[k],
+                its.weights[k],
+                [str(word) for word in its.columns[top[k]]],
+                its.components[k, top[k]],
+                unigram[top[k]],
+                None if intervals is None else intervals[:, k, top[k]],
+            )
+            for k in chosen(its.weights, topics)
+        ]
+        return cls(panels).plot()
 
     @styled
     def plot(self) -> TopicsDisplay:
         """Draw; see :meth:`from_estimator`."""
         most = max(len(topic.features) for topic in self.topics)
-        self.axes_ = panels(len(self.topics), WIDTH, 56 + LINE * most)
+        self.axes_ = new_panels(len(self.topics), WORDS_WIDTH, 56 + WORD_HEIGHT * most)
         self.ax_ = self.axes_[0]
         for topic, ax in zip(self.topics, self.axes_, strict=True):
             self._draw(ax, topic, most)
-        titles(self.axes_, "probability in the topic; the mark is that in all observations", None)
+        self.figure_.supxlabel(
+            "probability in the topic; the mark is that in all observations", fontsize=FONT + 1
+        )
         return self
 
     def _draw(self, ax: Axes, topic: Topic, most: int) -> None:
@@ -129,17 +162,263 @@ class TopicsDisplay(Display):
         ends = topic.probabilities if topic.intervals is None else topic.intervals[1]
         longest = max([*topic.probabilities, *topic.unigram, *ends], default=1.0)
         ax.set(ylim=(most - 0.4, -0.6), xlim=(0, 1.05 * longest))
-        percent(ax.xaxis)
-        head(ax, f"{topic.weight:.1%} {topic.name}", 0.6 * WIDTH)
+        mark_percent(ax.xaxis)
+        set_panel_title(ax, f"{topic.weight:.1%} {topic.name}", 0.6 * WORDS_WIDTH)
 
 
-def _panels(its: Found, shown: list[int], n_features: int, order: Order) -> list[Topic]:
-    unigram, topics = its.weights @ its.components, []
-    intervals = getattr(its.model, "component_intervals_", None)
-    top = ranked(its.model, n_features, order)
-    for k in shown:
-        words = [str(word) for word in its.columns[top[k]]]
-        p = its.components[k, top[k]]
-        members = None if intervals is None else intervals[:, k, top[k]]
-        topics.append(Topic(its.names[k], its.weights[k], words, p, unigram[top[k]], members))
-    return topics
+class SharesDisplay(Display):
+    """The share of each topic in groups of rows: dots and intervals, or a line with a band.
+
+    Each topic has a panel; a dashed line is its share of all observations. Groups that are numbers
+    or dates are joined by a line, with the intervals as a band; others are a dot each, with its
+    interval. Panels have scales of their own, which groups of few rows or of few observations do
+    not set: their dots are hollow, and an arrow at the edge marks a share or an interval that goes
+    on beyond it.
+
+    Parameters
+    ----------
+    division : Division
+        The G groups.
+    shares : Shares
+        Of the K topics in them: ``share``, ``low`` and ``high``, each (G, K).
+    names : list of K str
+        Names of the topics.
+    overall : (K,) array
+        Their shares of all observations.
+    masses : (G,) array
+        Observations of the groups, in counts or as shares of all.
+
+    Attributes
+    ----------
+    axes_ : (K,) array of matplotlib Axes
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.plotting import SharesDisplay
+    >>> X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    >>> model = AspectModel(3, beta=0.9, random_state=0).fit(X)
+    >>> years = [1990 + row % 5 for row in range(60)]
+    >>> display = SharesDisplay.from_estimator(model, {"year": years}, random_state=0)
+    >>> len(display.axes_), display.division.labels[0], display.shares.share.shape
+    (3, '1990', (5, 3))
+    """
+
+    def __init__(
+        self, division: Division, shares: Shares, names: Sequence[str], overall: Array,
+        masses: Array,
+    ) -> None:  # fmt: skip
+        self.division, self.shares, self.names = division, shares, names
+        self.overall, self.masses = overall, masses
+
+    @classmethod
+    def from_estimator(
+        cls, model: FactorModel, by: Any, feature_names: ArrayLike | None = None, *,
+        freq: str = "auto", topics: int | Sequence[int] = 12, n_resamples: int = 200,
+        level: float = 0.95, names: Names | None = None, random_state: RandomState = None,
+    ) -> SharesDisplay:  # fmt: skip
+        """Draw the shares in groups of the rows of the training matrix.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            With ``components_``, ``embedding_`` and ``row_distribution_``; or a pipeline or a
+            search with one inside.
+        by : array-like of shape (N,), series, or dict or data frame of one column
+            A label, a number or a date of each row; see :func:`skcooc.inspection.topic_shares`.
+            The name of a column is that of the axis.
+        feature_names : array-like of shape (M,), default=None
+            Names of the columns; see :func:`skcooc.inspection.top_features`.
+        topics : int or sequence of int, default=12
+            Number of topics, the largest first; or their numbers.
+        freq, n_resamples, level, names, random_state
+            As for :func:`skcooc.inspection.topic_shares`.
+
+        Returns
+        -------
+        display : SharesDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :func:`skcooc.inspection.topic_shares`, and if there are no such topics.
+        """
+        of = divided(model, by, feature_names, freq, names)
+        overall = of.mass.joint.sum(axis=0) / of.mass.rows.sum()
+        shown = chosen(overall, topics)
+        shares = resampled(of, n_resamples, level, random_state)
+        shares = Shares(*(values[:, shown] for values in shares))
+        masses = np.array([of.mass.rows[rows].sum() for rows in of.division.members])
+        return cls(of.division, shares, [of.names[k] for k in shown], overall[shown], masses).plot()
+
+    @styled
+    def plot(self) -> SharesDisplay:
+        """Draw; see :meth:`from_estimator`."""
+        ordered, labels = self.division.ordered, self._labels
+        n_across = min(len(self.names), PANELS_A_ROW)
+        room = 0 if ordered else max(text_width(label, FONT) for label in labels) / n_across
+        height = SHARES_HEIGHT if ordered else max(58 + GROUP_HEIGHT * len(labels), 90)
+        caption = self._caption(n_across * (SHARES_WIDTH + room))
+        self.axes_ = new_panels(
+            len(self.names), SHARES_WIDTH + room, height, below=1.3 * (FONT + 1) * len(caption),
+            sharex=ordered, sharey=not ordered,
+        )  # fmt: skip
+        self.ax_ = self.axes_[0]
+        for k, ax in enumerate(self.axes_):
+            (self._draw_line if ordered else self._draw_dots)(ax, k)
+            set_panel_title(ax, self.names[k], 0.7 * SHARES_WIDTH)
+        share, group = "share of observations", self.division.name or "group"
+        across, up = (group, share) if ordered else (share, group)
+        self.figure_.supxlabel("\n".join([across, *caption]), fontsize=FONT + 1)
+        self.figure_.supylabel(up, fontsize=FONT + 1)
+        return self
+
+    @property
+    def _labels(self) -> list[str]:
+        return [shorten(label, LONGEST_GROUP) for label in self.division.labels]
+
+    @property
+    def _sizes(self) -> Array:
+        return np.array([len(rows) for rows in self.division.members])
+
+    def _caption(self, width: float) -> list[str]:
+        """What lines, bands, dots and arrows mean, on lines of this width."""
+        shares = "line: share; band" if self.division.ordered else "dot: share; line"
+        text = f"{shares}: interval of resampled rows; dashed: share in all rows"
+        if self._sizes.min() < FEW:
+            text += f"; hollow: fewer than {FEW} rows"
+        if any(self._end(k) < self._topic(k)[2].max() for k in range(len(self.names))):
+            text += "; arrow: goes on beyond the scale"
+        text += "; scales differ" if len(self.names) > 1 else ""
+        return fold(text, 0.9 * width, FONT + 1, 6)
+
+    def _topic(self, k: int) -> tuple[Array, Array, Array]:
+        """Shares of a topic, and intervals, which for groups of one row are just the shares."""
+        share, low, high = (values[:, k] for values in self.shares)
+        return share, np.where(np.isnan(low), share, low), np.where(np.isnan(high), share, high)
+
+    def _end(self, k: int) -> float:
+        """The end of the axis of shares of a panel."""
+        share, _, high = self._topic(k)
+        return share_limit(share, high, self._sizes, self.masses) or 1.0
+
+    def _draw_line(self, ax: Axes, k: int) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        x, (share, _, high) = self.division.groups, self._topic(k)
+        ax.axhline(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
+        blue, low, up = colours()[0], self.shares.low[:, k], self.shares.high[:, k]
+        for run in runs(x):
+            ax.fill_between(x[run], low[run], up[run], color=blue, alpha=0.3, linewidth=0)
+            ax.plot(x[run], share[run], color=blue)
+        end = self._end(k)
+        draw_dots(ax, x, share, self._sizes, blue, 3)
+        draw_arrows(ax, x[high > end], np.full((high > end).sum(), end), "^")
+        ax.set_ylim(0, end)
+        mark_percent(ax.yaxis)
+        if x.dtype.kind == "M":
+            shown = readable_dates(x, self.division.labels)
+            ax.set_xticks(x[shown], [self.division.labels[g] for g in shown])
+        else:
+            ax.xaxis.set_major_locator(MaxNLocator(4, integer=x.dtype.kind in "iu"))
+
+    def _draw_dots(self, ax: Axes, k: int) -> None:
+        y, (share, low, high) = np.arange(len(self.division.labels)), self._topic(k)
+        ax.axvline(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
+        ax.hlines(y, low, high, color=colours()[0], linewidth=1.6)
+        end = self._end(k)
+        draw_dots(ax, share, y, self._sizes, colours()[0], 4)
+        draw_arrows(ax, np.full((high > end).sum(), end), y[high > end], ">")
+        ax.set(xlim=(0, end), ylim=(len(y) - 0.4, -0.6))
+        ax.set_yticks(y, self._labels, fontsize=FONT, parse_math=False)
+        ax.tick_params("y", length=0)
+        mark_percent(ax.xaxis)
+
+
+def new_panels(
+    n: int, width: float, height: float, *, below: float = 0.0, sharex: bool = False,
+    sharey: bool = False,
+) -> Array:  # fmt: skip
+    """The n axes of a new figure; width and height of each, and a margin below, in points."""
+    import matplotlib.pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    across = min(n, PANELS_A_ROW)
+    down = -(-n // across)
+    size = across * width / POINTS, (down * height + below) / POINTS
+    layout = ConstrainedLayoutEngine(w_pad=AIR / POINTS, h_pad=AIR / POINTS)
+    figure = plt.figure(figsize=size, layout=layout)
+    axes = figure.subplots(down, across, squeeze=False, sharex=sharex, sharey=sharey)
+    for ax in axes.flat[n:]:
+        ax.remove()
+    if sharex:  # the last panel of a column has the numbers
+        for ax in axes.flat[max(0, n - across) : n]:
+            ax.tick_params(labelbottom=True)
+    return np.array(axes.flat[:n])
+
+
+def set_panel_title(ax: Axes, name: str, width: float) -> None:
+    ax.set_title("\n".join(fold(name, width)), fontsize=FONT, loc="left", parse_math=False)
+
+
+def mark_percent(axis: Axis) -> None:
+    """Give an axis few marks, in percent."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(3, min_n_ticks=2))
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
+
+
+def share_limit(share: Array, high: Array, sizes: Array, masses: Array) -> float:
+    """The end of an axis of shares, with some headroom; all arguments (G,).
+
+    All intervals are drawn as wholes, if they do not end far above those of most observations.
+    Otherwise only the latter are, and the shares of groups of at least ``FEW`` rows; without such
+    groups, all shares.
+
+    >>> share, high = np.array([0.1, 0.2, 0.1, 0.9]), np.array([0.2, 0.25, 0.2, 1.0])
+    >>> share_limit(share, high, np.array([50, 60, 40, 2]), np.array([0.4, 0.3, 0.29, 0.01]))
+    0.27
+    """
+    order = np.argsort(high)
+    cumulated = np.cumsum(masses[order])
+    most = high[order][np.searchsorted(cumulated, WHOLE * cumulated[-1])]
+    large = sizes >= FEW
+    enough = max(most, share[large if large.any() else ~large].max())
+    longest = high.max()
+    return float(HEADROOM * (longest if longest <= LONGER * enough else enough))
+
+
+def draw_dots(ax: Axes, x: Array, y: Array, sizes: Array, color: str, width: float) -> None:
+    """Draw dots, hollow where a group has few rows."""
+    few = sizes < FEW
+    for some, fill in ((~few, "full"), (few, "none")):
+        if some.any():
+            ax.plot(x[some], y[some], "o", color=color, markersize=width, fillstyle=fill)
+
+
+def draw_arrows(ax: Axes, x: Array, y: Array, arrow: str) -> None:
+    """Mark the end of an axis where something goes on beyond it."""
+    if len(x):
+        ax.plot(x, y, arrow, color=NEUTRAL, markersize=5, clip_on=False, zorder=4)
+
+
+def readable_dates(days: Array, labels: Sequence[str]) -> list[int]:
+    """The groups to write below a panel: the first, and others that have room.
+
+    >>> days = np.arange("2001", "2009", dtype="datetime64[Y]")
+    >>> readable_dates(days, [str(2001 + g) for g in range(8)])
+    [0, 2, 4, 6]
+    """
+    at = (days - days[0]).astype(float)
+    at *= 0.85 * SHARES_WIDTH / max(at[-1], 1.0)
+    shown = [0]
+    for g in range(1, len(days)):
+        least = max(text_width(labels[g], 10.0) + 8, 0.85 * SHARES_WIDTH / MAX_DATES)
+        if at[g] - at[shown[-1]] >= least:
+            shown.append(g)
+    return shown

@@ -6,8 +6,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
-from skcooc.image import GaborHistograms, TextureSegmenter, make_mondrian
-from skcooc.image.segmenter import prolonged
+from benchmarks.mondrian import make_mondrian
+from skcooc.image import GaborHistograms, TextureSegmenter
+from skcooc.image.segmenter import expand_blocks
 from tests.image.textures import noise, three
 
 IMAGE, LABELS = make_mondrian(three(), (90, 73), random_state=0)  # no multiples of the step
@@ -22,15 +23,12 @@ def agreement(labels):
     return adjusted_rand_score(LABELS.ravel(), labels.ravel())
 
 
-def test_planted_textures_are_found(fitted):
+def test_planted_textures_are_found_and_the_coupling_helps(fitted):
     assert agreement(fitted.labels_) > 0.85
+    uncoupled = TextureSegmenter(3, coupling=0.0, n_spare=0, random_state=0).fit(IMAGE)
+    assert agreement(uncoupled.labels_) < agreement(fitted.labels_) - 0.04
     shuffled = np.random.default_rng(0).permutation(IMAGE.ravel()).reshape(IMAGE.shape)
     assert agreement(clone(fitted).fit_predict(shuffled)) < 0.3
-
-
-def test_tying_neighbours_is_what_helps(fitted):
-    untied = TextureSegmenter(3, coupling=0.0, n_spare=0, random_state=0).fit(IMAGE)
-    assert agreement(untied.labels_) < agreement(fitted.labels_) - 0.04
 
 
 def test_attributes_and_repetition(fitted):
@@ -47,7 +45,7 @@ def test_attributes_and_repetition(fitted):
 
 
 def test_segments_are_found_again_in_another_image(fitted):
-    """Other pieces of the same textures, in another size; components of noise find nothing."""
+    """Other parts of the same textures, in another size; a twin with shuffled components fails."""
     image, labels = make_mondrian(three(80), (64, 80), random_state=3)
     found = fitted.predict(image)
     assert found.shape == (64, 80)
@@ -64,7 +62,7 @@ def test_segments_are_found_again_in_another_image(fitted):
         fitted.predict(np.zeros((8, 8, 3)))
 
 
-def test_features_of_ones_own():
+def test_given_features():
     features = GaborHistograms(2, 2, 10, step=6)
     model = TextureSegmenter(3, features=features, n_init=1, random_state=0).fit(IMAGE)
     assert model.components_.shape == (3, 50)
@@ -74,25 +72,14 @@ def test_features_of_ones_own():
 
 def test_pixels_have_the_posteriors_of_their_blocks():
     blocks = np.random.default_rng(0).random((2 * 3, 2))
-    pixels = prolonged(blocks, (2, 3), (7, 10), 4).reshape(7, 10, 2)
+    pixels = expand_blocks(blocks, (2, 3), (7, 10), 4).reshape(7, 10, 2)
     for y in range(7):
         for x in range(10):
             np.testing.assert_array_equal(pixels[y, x], blocks[(y // 4) * 3 + x // 4])
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [({"n_segments": 0}, "n_segments"), ({"beta": 2.0}, "beta"), ({"features": 3}, "features")],
-)
-def test_bad_parameters_are_refused(params, message):
-    with pytest.raises(ValueError, match=message):
-        TextureSegmenter(**params).fit(IMAGE)
-    with pytest.raises(ValueError, match="but should be"):
-        TextureSegmenter().fit(np.zeros((8, 8, 3, 1)))
-
-
 def test_colours_that_are_alike_in_grey():
-    """Of one texture, a reddish and a greenish half; their mean does not tell."""
+    """One texture in a reddish and a greenish half, of the same mean."""
     grey = noise((48, 60), (1, 1))
     truth = np.repeat(np.arange(60) >= 30, 48).reshape(60, 48).T
     tint = np.where(truth, 1.0, -1.0)
@@ -110,7 +97,12 @@ def test_colours_that_are_alike_in_grey():
     assert (swapped[:, ::-1] == fitted.labels_).mean() > 0.95
 
 
-def test_more_segments_than_blocks_and_overflow_are_refused():
+def test_invalid_input():
+    for params in ({"n_segments": 0}, {"beta": 2.0}, {"features": 3}):
+        with pytest.raises(ValueError, match=next(iter(params))):
+            TextureSegmenter(**params).fit(IMAGE)
+    with pytest.raises(ValueError, match="but should be"):
+        TextureSegmenter().fit(np.zeros((8, 8, 3, 1)))
     image = np.random.default_rng(0).random((40, 40))
     with pytest.raises(ValueError, match="n_segments=2000 should be no more than the 100 blocks"):
         TextureSegmenter(2000).fit(image)

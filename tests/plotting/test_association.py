@@ -6,25 +6,80 @@ import scipy.sparse as sp
 
 from skcooc import SymmetricClustering
 from skcooc.datasets import make_cooccurrences
+from skcooc.inspection.blocks import cluster_orders
 from skcooc.plotting import AssociationDisplay
-from skcooc.plotting.arrangement import Side
-from skcooc.plotting.association import LIMIT
-from tests.plotting.boxes import outside, overlaps
+from skcooc.plotting.association import LIMIT, MatrixSide, arrange, log_association
+from tests.plotting.common import assert_legible
 
-
-@pytest.fixture(scope="module")
-def data():
-    return make_cooccurrences(60, 40, 4, kind="coclusters", random_state=0)
+X = make_cooccurrences(60, 40, 4, kind="coclusters", random_state=0).X
 
 
 @pytest.fixture(scope="module", params=["hard", "soft"])
-def model(request, data):
+def model(request):
     options = {"hard": True} if request.param == "hard" else {"beta": 0.4}
-    return SymmetricClustering(4, 5, **options, n_init=2, random_state=0).fit(data.X)
+    return SymmetricClustering(4, 5, **options, random_state=0).fit(X)
+
+
+def literal_orders(joint):
+    """The definition, cluster by cluster."""
+    C, D = joint.shape
+    pi_c, pi_d = joint.sum(axis=1), joint.sum(axis=0)
+    rows = sorted(range(C), key=lambda c: -pi_c[c])
+
+    def part(c, d):
+        return joint[c, d] * np.log(joint[c, d] / (pi_c[c] * pi_d[d])) if joint[c, d] > 0 else 0.0
+
+    def place(d):
+        parts = [part(c, d) for c in rows]
+        return parts.index(max(parts)), -max(parts)
+
+    return rows, sorted(range(D), key=place)
+
+
+def test_orders_against_the_definition():
+    rng = np.random.default_rng(0)
+    for shape in [(5, 5), (3, 8), (8, 3), (1, 4)]:
+        joint = rng.dirichlet(np.full(shape[0] * shape[1], 0.3)).reshape(shape)
+        rows, columns = cluster_orders(joint)
+        assert (rows.tolist(), columns.tolist()) == literal_orders(joint)
+    joint = np.diag([0.4, 0.25, 0.15, 0.1, 0.06]) + 0.04 / 25
+    shuffled = joint[rng.permutation(5)][:, rng.permutation(5)]
+    rows, columns = cluster_orders(shuffled)
+    np.testing.assert_array_equal(shuffled[rows][:, columns], joint)
+    assert not np.array_equal(shuffled, joint)
+
+
+def test_empty_clusters_have_no_association():
+    joint = np.array([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.0]])
+    expected = [[np.log(2), -np.inf, 0], [-np.inf, np.log(2), 0], [0, 0, 0]]
+    with np.errstate(all="raise"):
+        np.testing.assert_array_equal(log_association(joint), expected)
+        rows, columns = cluster_orders(joint)
+    assert rows.tolist() == [0, 1, 2]
+    assert sorted(columns.tolist()) == [0, 1, 2]
+
+
+def test_objects_are_side_by_side_and_their_clusters_too():
+    rng = np.random.default_rng(0)
+    labels, order = rng.integers(0, 4, 30), np.array([2, 0, 3, 1])
+    masses = rng.dirichlet(np.ones(30))
+    layout = arrange(MatrixSide(labels, masses, [[]] * 4), order, masses)
+    sizes = [masses[labels == c].sum() for c in order]
+    np.testing.assert_allclose(np.diff(layout.edges), sizes)
+    sequence = np.argsort(layout.objects)
+    assert labels[sequence].tolist() == [c for c in order for _ in range((labels == c).sum())]
+    for c in order:
+        assert (np.diff(masses[sequence][labels[sequence] == c]) <= 0).all()
+    ends = np.cumsum(masses[sequence])
+    np.testing.assert_allclose(layout.objects[sequence], ends - masses[sequence] / 2)
+    side = MatrixSide(np.array([1, 1, 0, 1]), np.array([0.1, 0.2, 0.6, 0.1]), [[], [], []])
+    layout = arrange(side, np.array([1, 2, 0]), np.ones(4))
+    np.testing.assert_allclose(layout.edges, [0, 0.75, 0.75, 1])
+    np.testing.assert_allclose(layout.objects, [0.375, 0.125, 0.875, 0.625])
 
 
 def cells(display):
-    """The colours of the blocks, (C, D), as they are seen from the top left."""
+    """The colours of the blocks, (C, D), from the top left."""
     return np.asarray(display.image_.get_array()).reshape(len(display.row_order_), -1)
 
 
@@ -33,36 +88,39 @@ def log_associations(model):
         return np.clip(np.log2(model.association_), -LIMIT, LIMIT)
 
 
-def at(display, x, y):
-    """Value of the colour at a point."""
+def colour_at(display, x, y):
     corners = display.image_.get_coordinates()
     column = np.searchsorted(corners[0, :, 0], x) - 1
     row = len(corners) - 1 - np.searchsorted(corners[::-1, 0, 1], y)
     return cells(display)[row, column]
 
 
-def test_colours_are_the_associations_and_masses_shares(model, data):
-    display = AssociationDisplay.from_estimator(model)
-    expected = log_associations(model)[display.row_order_][:, display.column_order_]
-    np.testing.assert_allclose(cells(display), expected, atol=1e-6)
-    assert display.image_.get_clim() == (-LIMIT, LIMIT)
-    np.testing.assert_allclose(display.columns.masses, data.X.sum(axis=0) / data.X.sum(), rtol=1e-4)
+def test_colours_are_the_associations_and_sizes_the_shares(model):
+    for scale, masses in (("observations", model.row_distribution_), ("objects", np.ones(60))):
+        display = AssociationDisplay.from_estimator(model, scale=scale)
+        expected = log_associations(model)[display.row_order_][:, display.column_order_]
+        np.testing.assert_allclose(cells(display), expected, atol=1e-6)
+        assert display.image_.get_clim() == (-LIMIT, LIMIT)
+        edges = display.image_.get_coordinates()[:, 0, 1]
+        heights = -np.diff(edges) / (edges[0] - edges[-1])
+        sizes = np.bincount(model.row_labels_, masses, minlength=4) / masses.sum()
+        np.testing.assert_allclose(heights, sizes[display.row_order_], atol=1e-6)
+    np.testing.assert_allclose(display.columns.masses, X.sum(axis=0) / X.sum(), rtol=1e-4)
 
 
-def test_every_dot_is_in_the_block_of_its_clusters_its_area_the_count(model, data):
-    display = AssociationDisplay.from_estimator(model, data.X)
-    X = sp.coo_array(data.X)
+def test_every_dot_is_in_the_block_of_its_clusters_its_area_the_count(model):
+    display = AssociationDisplay.from_estimator(model, X)
     points = display.dots_.get_offsets()
-    assert len(points) == X.nnz
-    i, j, _ = display.pairs
+    assert len(points) == sp.coo_array(X).nnz
+    i, j, counts = display.pairs
     log2 = log_associations(model)
-    found = [at(display, *point) for point in points]
+    colours = [colour_at(display, *point) for point in points]
     expected = log2[model.row_labels_[i], model.column_labels_[j]]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    # A twin that forgets the labels of the columns is found out.
+    np.testing.assert_allclose(colours, expected, atol=1e-6)
+    # A twin that forgets the labels of the columns is noticed.
     wrong = log2[model.row_labels_[i], model.column_labels_[::-1][j]]
-    assert not np.allclose(found, wrong, atol=1e-6)
-    areas, counts = display.dots_.get_sizes(), display.pairs[2]
+    assert not np.allclose(colours, wrong, atol=1e-6)
+    areas = display.dots_.get_sizes()
     np.testing.assert_allclose(areas / counts, areas[0] / counts[0])
     before = cells(display)
     figure, ax = plt.subplots()
@@ -71,38 +129,24 @@ def test_every_dot_is_in_the_block_of_its_clusters_its_area_the_count(model, dat
     np.testing.assert_array_equal(cells(display), before)
 
 
-def test_sizes_of_blocks(model):
-    for scale, masses in (("observations", model.row_distribution_), ("objects", np.ones(60))):
-        display = AssociationDisplay.from_estimator(model, scale=scale)
-        edges = display.image_.get_coordinates()[:, 0, 1]
-        heights = -np.diff(edges) / (edges[0] - edges[-1])
-        sizes = np.bincount(model.row_labels_, masses, minlength=4) / masses.sum()
-        np.testing.assert_allclose(heights, sizes[display.row_order_], atol=1e-6)
-
-
-def test_words_are_the_most_frequent_members(data):
-    model = SymmetricClustering(4, 5, hard=True, random_state=0).fit(data.X)
-    rows, columns = [f"r{i}" for i in range(60)], [f"c{j}" for j in range(40)]
-    display = AssociationDisplay.from_estimator(model, None, columns, rows, n_features=3)
+def test_words_are_the_most_frequent_members():
+    model = SymmetricClustering(4, 5, hard=True, random_state=0)
+    frame = pd.DataFrame(X.toarray(), columns=[f"c{j}" for j in range(40)])
+    rows = [f"r{i}" for i in range(60)]
+    display = AssociationDisplay.from_estimator(model.fit(frame), frame, None, rows, n_features=3)
+    assert len(display.dots_.get_offsets()) == X.nnz
     sides = (display.rows, display.columns)
     labellings = (model.row_labels_, model.column_labels_)
     for side, labels, axis, letter in zip(sides, labellings, (1, 0), "rc", strict=True):
-        totals = data.X.sum(axis=axis)
+        totals = X.sum(axis=axis)
         for k, words in enumerate(side.words):
             members = np.flatnonzero(labels == k)
             best = members[np.argsort(-totals[members], kind="stable")][:3]
             assert words == [f"{letter}{i}" for i in best]
     assert display.row_texts_[2].get_text() == "2: " + ", ".join(display.rows.words[2])
     assert display.column_texts_[4].get_rotation() == 90
-
-
-def test_names_without_any_given(data):
-    model = SymmetricClustering(2, 2, hard=True, random_state=0)
-    frame = pd.DataFrame(data.X.toarray(), columns=[f"word {j}" for j in range(40)])
-    display = AssociationDisplay.from_estimator(model.fit(frame), frame)
-    assert all(word.startswith("word ") for words in display.columns.words for word in words)
+    display = AssociationDisplay.from_estimator(model)
     assert all(word.isdigit() for words in display.rows.words for word in words)
-    assert len(display.dots_.get_offsets()) == data.X.nnz
 
 
 def test_a_tied_clustering():
@@ -114,21 +158,16 @@ def test_a_tied_clustering():
 
 def test_a_cluster_without_members_has_no_words():
     joint = np.array([[0.5, 0.1, 0.0], [0.1, 0.3, 0.0]])
-    rows = (np.array([0, 1]), np.array([0.6, 0.4]), [["a"], ["b"]])
-    columns = (np.array([0, 1]), np.array([0.6, 0.4]), [["a"], ["b"], []])
-    display = AssociationDisplay(joint, Side(*rows), Side(*columns)).plot()
+    rows = MatrixSide(np.array([0, 1]), np.array([0.6, 0.4]), [["a"], ["b"]])
+    display = AssociationDisplay(joint, rows, rows._replace(words=[["a"], ["b"], []])).plot()
     assert set(display.column_texts_) == {0, 1}
 
 
-@pytest.mark.parametrize("size", [None, (6, 5)])
-@pytest.mark.parametrize("n_clusters", [2, 16, 40])
-def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
+@pytest.mark.parametrize(("n_clusters", "size"), [(2, None), (16, (6, 5)), (40, None)])
+def test_texts_are_legible(n_clusters, size):
     rng = np.random.default_rng(0)
     joint = rng.dirichlet(np.full(n_clusters**2, 0.2)).reshape(n_clusters, n_clusters)
-    sides = []
-    for masses in (joint.sum(axis=1), joint.sum(axis=0)):
-        words = [["government", "question", f"word{k}"] for k in range(n_clusters)]
-        sides.append(Side(np.arange(n_clusters), masses, words))
+    words = [["government", "question", f"word{k}"] for k in range(n_clusters)]
+    sides = [MatrixSide(np.arange(n_clusters), joint.sum(axis=axis), words) for axis in (1, 0)]
     ax = None if size is None else plt.subplots(figsize=size)[1]
-    display = AssociationDisplay(joint, *sides).plot(ax)
-    assert overlaps(display.figure_) == outside(display.figure_) == []
+    assert_legible(AssociationDisplay(joint, *sides).plot(ax))

@@ -2,25 +2,46 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from skcooc.hierarchy import explicit_tree
+from skcooc.hierarchy import binary_tree, explicit_tree
 from skcooc.inspection import characteristic_features, node_top_features
-from skcooc.plotting import HierarchyDisplay
+from skcooc.plotting import AbstractionDisplay, HierarchyDisplay
+from skcooc.plotting.hierarchy import is_end, positions
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
-from tests.plotting.boxes import outside, overlaps
+from tests.plotting.common import assert_legible, outside, overlaps
 
 WORDS = ["algorithm", "word", "i", "classification", "Jäger", "WWW", "gyp", "$x$", "0", "of"]
 NAMES = [f"{WORDS[j % 10]}{j // 10}" for j in range(30)]
+CHAIN = explicit_tree([-1, 0, 0, 1, 1, 3, 3, 5, 5, 7, 7])
 
 
-@pytest.mark.parametrize(
-    ("n_clusters", "n_features"), [(1, 10), (2, 5), (3, 1), (5, 10), (8, 5), (32, 1), (32, 10)]
-)
-def test_no_text_overlaps_another_or_is_cut_off(n_clusters, n_features):
-    model = hierarchy_model(n_clusters)
-    figure = HierarchyDisplay.from_estimator(
-        model, NAMES, n_features=n_features, order="probable"
-    ).figure_
-    assert overlaps(figure) == outside(figure) == []
+@pytest.mark.parametrize("tree", [binary_tree(1), binary_tree(7), explicit_tree(EXPLICIT)])
+def test_positions_have_no_crossings(tree):
+    places = positions(tree)
+    assert sorted(places[tree.leaves]) == list(range(len(tree.leaves)))
+    for node in range(tree.n_nodes):
+        below = np.sort(places[tree.leaves[tree.above[:, node]]])
+        assert (np.diff(below) == 1).all()
+    for node in np.setdiff1d(np.arange(tree.n_nodes), tree.leaves):
+        children = places[tree.children(node)]
+        assert places[node] == (children.min() + children.max()) / 2
+
+
+def test_nodes_below_the_largest_depth_have_no_position():
+    tree = binary_tree(8)
+    places = positions(tree, max_depth=2)
+    np.testing.assert_array_equal(np.isnan(places), tree.depths > 2)
+    assert places[tree.depths == 2].tolist() == [0, 1, 2, 3]
+    assert is_end(tree, 3, 2)
+    assert not is_end(tree, 3, None)
+
+
+def test_texts_of_a_hierarchy_are_legible():
+    for n_clusters, n_features in [(1, 10), (8, 1), (8, 10), (32, 10)]:
+        options = {"n_features": n_features, "order": "probable"}
+        model = stand_in(binary_tree(n_clusters))
+        assert_legible(HierarchyDisplay.from_estimator(model, NAMES, **options))
+    for tree in (CHAIN, explicit_tree(EXPLICIT), explicit_tree([-1, 0, 1, 1, 1, 1])):
+        assert_legible(HierarchyDisplay.from_estimator(stand_in(tree), NAMES))
 
 
 def test_overlaps_are_found():
@@ -31,28 +52,20 @@ def test_overlaps_are_found():
     assert outside(figure)
 
 
-@pytest.mark.parametrize("size", [(3, 2), (14, 11)])
-def test_text_is_made_smaller_where_axes_are_small(size):
-    figure, ax = plt.subplots(figsize=size)
-    display = HierarchyDisplay.from_estimator(hierarchy_model(16), NAMES, ax=ax)
-    assert display.ax_ is ax
-    assert display.figure_ is figure
-    assert overlaps(figure) == outside(figure) == []
-    assert (display.texts_[0].get_fontsize() < 8) == (size == (3, 2))
-
-
-def test_a_chain_and_nodes_with_many_children():
-    chain = explicit_tree([-1, 0, 0, 1, 1, 3, 3, 5, 5, 7, 7])
-    for tree in (chain, explicit_tree(EXPLICIT), explicit_tree([-1, 0, 1, 1, 1, 1])):
-        model = stand_in(tree)
-        figure = HierarchyDisplay.from_estimator(model, NAMES).figure_
-        assert overlaps(figure) == outside(figure) == []
+def test_text_is_made_smaller_on_small_axes():
+    for size in ((3, 2), (14, 11)):
+        ax = plt.subplots(figsize=size)[1]
+        display = HierarchyDisplay.from_estimator(hierarchy_model(8), NAMES, ax=ax)
+        assert display.ax_ is ax
+        assert_legible(display)
+        assert (display.texts_[0].get_fontsize() < 8) == (size == (3, 2))
 
 
 def test_every_node_has_its_words_and_leaves_their_numbers_at_the_right():
-    model = hierarchy_model(6)
+    model = hierarchy_model(8)
     display = HierarchyDisplay.from_estimator(model, NAMES, n_features=4, order="probable")
     expected = node_top_features(model, NAMES, n_features=4)
+    assert display.features == expected
     assert sorted(display.texts_) == list(range(model.tree_.n_nodes))
     for node, text in display.texts_.items():
         shown = text.get_text().replace("\n", " ")
@@ -62,53 +75,106 @@ def test_every_node_has_its_words_and_leaves_their_numbers_at_the_right():
         assert text.get_text().startswith(f"{cluster}: ")
         parent = display.texts_[model.tree_.parents[leaf]]
         assert text.get_position()[0] > parent.get_position()[0]
+    shown = HierarchyDisplay.from_estimator(model, n_features=3).features
+    assert shown == characteristic_features(model, n_features=3)
 
 
 def test_lines_join_nodes_to_their_children_and_cross_no_text():
-    display = HierarchyDisplay.from_estimator(hierarchy_model(4))
-    ends = {round(segment[-1, 1], 6) for segment in display.lines_.get_segments()}
-    heights = [display.texts_[v].get_position()[1] for v in range(7)]
-    assert {round(y, 6) for y in heights[1:]} <= ends  # node 0 is the root
-    display = HierarchyDisplay.from_estimator(hierarchy_model(16), NAMES)
+    display = HierarchyDisplay.from_estimator(hierarchy_model(8), NAMES)
+    segments = display.lines_.get_segments()
+    ends = {round(segment[-1, 1], 6) for segment in segments}
+    heights = [display.texts_[v].get_position()[1] for v in range(1, 15)]  # without the root
+    assert {round(y, 6) for y in heights} <= ends
     display.figure_.draw_without_rendering()
     inverse = display.ax_.transData.inverted()
     boxes = [text.get_window_extent().transformed(inverse) for text in display.texts_.values()]
-    for (x0, y0), (x1, y1) in (segment[[0, -1]] for segment in display.lines_.get_segments()):
+    for (x0, y0), (x1, y1) in (segment[[0, -1]] for segment in segments):
         for box in boxes:
             apart_x = max(x0, x1) < box.x0 or min(x0, x1) > box.x1
             apart_y = max(y0, y1) < box.y0 or min(y0, y1) > box.y1
             assert apart_x or apart_y
 
 
+def test_widths_of_lines_are_the_observations_below():
+    model = hierarchy_model(4)
+    widths = HierarchyDisplay.from_estimator(model).lines_.get_linewidths()
+    joint = model.node_weights_
+    below = [joint[[1, 3, 4]].sum(), joint[[2, 5, 6]].sum()]
+    np.testing.assert_allclose(widths[:2], 8 * np.array(below))
+    np.testing.assert_allclose(sorted(widths[2:]), sorted(np.maximum(8 * joint[3:], 0.6)))
+
+
 def test_the_figure_grows_with_the_tree_and_is_drawn_again():
-    sizes = [
-        HierarchyDisplay.from_estimator(hierarchy_model(k)).figure_.get_size_inches()
-        for k in (2, 8, 32)
-    ]
+    displays = [HierarchyDisplay.from_estimator(stand_in(binary_tree(k))) for k in (1, 8, 32)]
+    sizes = [display.figure_.get_size_inches() for display in displays]
     assert (np.diff(sizes, axis=0) > 0).all()
     assert (sizes[-1] < 15).all()
-    display = HierarchyDisplay.from_estimator(hierarchy_model(4))
+    display = displays[1]
     first = display.ax_
     assert display.plot(fontsize=12) is display
     assert display.ax_ is not first
     assert display.texts_[0].get_fontsize() == 12
 
 
-@pytest.mark.parametrize("max_depth", [0, 1, 2, 3, 9])
-def test_the_upper_part(max_depth):
+def test_the_upper_part_of_a_hierarchy():
     model = hierarchy_model(8)
-    display = HierarchyDisplay.from_estimator(model, max_depth=max_depth)
-    drawn = np.flatnonzero(model.tree_.depths <= max_depth)
-    assert sorted(display.texts_) == drawn.tolist()
-    for node, text in display.texts_.items():
-        cut = model.tree_.depths[node] == max_depth and node not in model.tree_.leaves
-        assert text.get_text().endswith("…") == cut
-    assert overlaps(display.figure_) == outside(display.figure_) == []
+    for max_depth in (0, 1, 3, 9):
+        display = HierarchyDisplay.from_estimator(model, max_depth=max_depth)
+        drawn = np.flatnonzero(model.tree_.depths <= max_depth)
+        assert sorted(display.texts_) == drawn.tolist()
+        for node, text in display.texts_.items():
+            cut = model.tree_.depths[node] == max_depth and node not in model.tree_.leaves
+            assert text.get_text().endswith("…") == cut
+        assert_legible(display)
 
 
-def test_words_are_characteristic_unless_probable_ones_are_asked_for():
+def test_shares_of_a_word_are_those_of_the_nodes_given_the_word():
     model = hierarchy_model(8)
-    shown = HierarchyDisplay.from_estimator(model, n_features=3).features
-    assert shown == characteristic_features(model, n_features=3)
-    shown = HierarchyDisplay.from_estimator(model, n_features=3, order="probable").features
-    assert shown == node_top_features(model, n_features=3)
+    display = AbstractionDisplay.from_estimator(model, "x3")
+    joint = model.node_weights_ * model.components_[:, 3]
+    np.testing.assert_allclose(display.shares, joint / joint.sum())
+    assert display.name == display.ax_.get_title() == "x3"
+    model, names = stand_in(n_columns=3), ["cup", "tea", "wine"]
+    for feature in ("tea", 1, np.int64(1), -2):
+        assert AbstractionDisplay.from_estimator(model, feature, names).name == "tea"
+    ax = plt.subplots()[1]
+    display = AbstractionDisplay.from_estimator(model, 0, ["a", "b", "c"], ax=ax, cmap="Reds")
+    assert display.ax_ is ax
+    assert display.circles_.get_cmap().name == "Reds"
+
+
+def test_areas_and_colours_are_the_shares_and_large_ones_are_written():
+    shares = np.array([0.55, 0.3, 0.08, 0.07, 0.0])
+    display = AbstractionDisplay(binary_tree(3), shares, "tea").plot()
+    sizes = display.circles_.get_sizes()
+    np.testing.assert_allclose(sizes / sizes.sum(), shares)
+    np.testing.assert_array_equal(display.circles_.get_array(), shares)
+    assert {v: text.get_text() for v, text in display.texts_.items()} == {0: "55%", 1: "30%"}
+    assert set(display.plot(label_from=0.07).texts_) == {0, 1, 2, 3}
+    assert display.plot(label_from=2).texts_ == {}
+
+
+def test_circles_are_at_their_levels_with_numbers_below_and_lines_between():
+    tree = explicit_tree(EXPLICIT)
+    display = AbstractionDisplay(tree, np.full(7, 1 / 7), "tea").plot()
+    x, y = np.transpose(display.circles_.get_offsets())
+    np.testing.assert_array_equal(y, -tree.depths)
+    ticks = dict(zip(display.ax_.get_xticks(), display.ax_.get_xticklabels(), strict=True))
+    assert [ticks[x[leaf]].get_text() for leaf in tree.leaves] == ["0", "1", "2", "3", "4"]
+    nodes = np.flatnonzero(tree.parents >= 0)
+    for node, segment in zip(nodes, display.lines_.get_segments(), strict=True):
+        ends = [[x[v], y[v]] for v in (tree.parents[node], node)]
+        np.testing.assert_allclose(segment[[0, -1]], ends)
+
+
+@pytest.mark.parametrize(("n_clusters", "size"), [(1, None), (32, None), (32, (9.4, 2.5))])
+def test_shares_are_legible(n_clusters, size):
+    """With half of the shares in the lowest level, side by side, and half above."""
+    ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
+    tree = binary_tree(n_clusters)
+    shares = np.zeros(tree.n_nodes)
+    shares[-5:] += 0.1
+    shares[tree.parents[-5:]] += 0.1
+    display = AbstractionDisplay(tree, shares, "word").plot(ax)
+    assert len(display.texts_) == (shares >= 0.1).sum()
+    assert_legible(display)

@@ -1,4 +1,4 @@
-"""What displays refuse, and that they say what is missing without matplotlib."""
+"""Errors of displays for invalid input and without matplotlib."""
 
 import sys
 from functools import cache
@@ -14,6 +14,7 @@ from skcooc.plotting import (
     AbstractionDisplay,
     AssociationDisplay,
     HierarchyDisplay,
+    KSelectionDisplay,
     PerplexityDisplay,
     SegmentationDisplay,
     SharesDisplay,
@@ -23,7 +24,7 @@ from skcooc.plotting import (
     TopicsDisplay,
 )
 from tests.inspection.planted import hierarchy_model, stand_in
-from tests.plotting.test_perplexity import CURVE, results
+from tests.plotting.test_curves import CURVE, component_search, results
 from tests.plotting.test_segmentation import IMAGE, LABELS
 from tests.plotting.test_splits import SPLITS
 from tests.tables import planted
@@ -39,8 +40,8 @@ searched = cache(lambda: AspectModel(2, tol=1e-2, random_state=0).fit(X[:9]))
     ("display", "arguments", "error", "message"),
     [
         *(
-            (AbstractionDisplay, (hierarchy_model, feature), ValueError, "none of the 30 columns")
-            for feature in ("x99", 30, -31, 1.5, None)
+            (AbstractionDisplay, (hierarchy_model, feature), ValueError, "position of the 30")
+            for feature in ("x99", 30, -31, 1.5)
         ),
         (AbstractionDisplay, (NEVER_X1, "x1"), ValueError, "'x1'"),
         (AbstractionDisplay, (aspects, 0), TypeError, "AspectModel has no tree_"),
@@ -51,19 +52,14 @@ searched = cache(lambda: AspectModel(2, tol=1e-2, random_state=0).fit(X[:9]))
         (AssociationDisplay, (SymmetricClustering(),), NotFittedError, None),
         (AssociationDisplay, (aspects,), TypeError, "AspectModel has no joint_"),
         (HierarchyDisplay, (hierarchy_model, ["a"]), ValueError, "30 columns"),
-        (
-            HierarchyDisplay,
-            (hierarchy_model, {"max_depth": -1}),
-            ValueError,
-            "max_depth=-1 should be at l",
-        ),
+        (HierarchyDisplay, (hierarchy_model, {"max_depth": -1}), ValueError, "max_depth=-1"),
         (HierarchyDisplay, (aspects,), TypeError, "AspectModel has no tree_"),
         (PerplexityDisplay, (aspects,), ValueError, "validated nothing"),
         (PerplexityDisplay, (searched, {"over": "iterations"}), ValueError, "nothing to draw over"),
         (PerplexityDisplay, (AspectModel(),), NotFittedError, None),
         (SegmentationDisplay, (TextureSegmenter(), IMAGE), NotFittedError, None),
-        (SplitsDisplay, (stand_in(),), ValueError, "was not annealed"),
-        (SplitsDisplay, (stand_in(splits_=[]),), ValueError, "was not annealed"),
+        (SplitsDisplay, (stand_in(),), ValueError, "annealing above 1"),
+        (SplitsDisplay, (stand_in(splits_=[]),), ValueError, "annealing above 1"),
         (SplitsDisplay, (stand_in(binary_tree(5), splits_=SPLITS), ["a"]), ValueError, "30 col"),
         (SplitsDisplay, (AspectModel(),), NotFittedError, None),
         (SharesDisplay, (aspects, ["a"]), ValueError, r"by has shape \(1,\)"),
@@ -76,7 +72,7 @@ searched = cache(lambda: AspectModel(2, tol=1e-2, random_state=0).fit(X[:9]))
         (TopicsDisplay, (AspectModel(),), NotFittedError, None),
     ],
 )
-def test_of_estimators(display, arguments, error, message):
+def test_invalid_input(display, arguments, error, message):
     options = arguments[-1] if isinstance(arguments[-1], dict) else {}
     given = arguments[: len(arguments) - bool(options)]
     made = [one() if callable(one) else one for one in given]
@@ -84,7 +80,7 @@ def test_of_estimators(display, arguments, error, message):
         display.from_estimator(*made, **options)
 
 
-def test_of_searches_and_images():
+def test_invalid_searches_and_images():
     for betas, over, message in (
         ([0.8, 0.8], None, "does not vary"),
         ([0.8, 0.9], "max_iter", "does not vary"),
@@ -96,12 +92,13 @@ def test_of_searches_and_images():
         SegmentationDisplay.from_labels(IMAGE.T, LABELS)
 
 
-@pytest.mark.parametrize(
-    "draw",
-    [
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for draw in (
         lambda: AbstractionDisplay.from_estimator(hierarchy_model(), 0),
         lambda: AssociationDisplay.from_estimator(blocks()),
         lambda: HierarchyDisplay.from_estimator(hierarchy_model()),
+        lambda: KSelectionDisplay.from_search(component_search()),
         lambda: PerplexityDisplay([CURVE]).plot(),
         lambda: SegmentationDisplay.from_labels(IMAGE, LABELS),
         lambda: SharesDisplay.from_estimator(aspects(), ["a", "b"]),
@@ -109,10 +106,7 @@ def test_of_searches_and_images():
         lambda: StructureDisplay.from_estimator(aspects()),
         lambda: TopicMapDisplay.from_estimator(aspects()),
         lambda: TopicsDisplay.from_estimator(aspects()),
-    ],
-)
-def test_without_matplotlib(draw, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    name = draw.__code__.co_names[0]
-    with pytest.raises(ImportError, match=rf"{name} needs matplotlib.*skcooc\[plot\]"):
-        draw()
+    ):
+        name = draw.__code__.co_names[0]
+        with pytest.raises(ImportError, match=rf"{name} needs matplotlib.*skcooc\[plot\]"):
+            draw()

@@ -28,7 +28,7 @@ def test_lines_are_between_different_labels():
         assert lines != slow_borders(labels.T)
 
 
-def test_colours_are_those_of_the_labels_and_fade():
+def test_colours_of_labels_fade_and_coloured_images_are_unchanged():
     model = SimpleNamespace(labels_=LABELS, posteriors_=POSTERIORS)
     display = SegmentationDisplay.from_estimator(model, IMAGE)
     colours = np.asarray(display.tint_.get_array())
@@ -39,9 +39,6 @@ def test_colours_are_those_of_the_labels_and_fade():
     assert len(display.lines_.get_segments()) == len(slow_borders(LABELS))
     ax = plt.subplots()[1]
     assert SegmentationDisplay.from_labels(IMAGE, LABELS, ax=ax).ax_ is ax
-
-
-def test_an_image_in_colours_is_drawn_as_it_is():
     colours = np.arange(18.0).reshape(2, 3, 3) / 18
     display = SegmentationDisplay.from_labels(colours, LABELS)
     np.testing.assert_array_equal(display.image_.get_array(), colours)

@@ -5,12 +5,11 @@ import pytest
 from skcooc import AsymmetricClustering
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import Split
-from skcooc.hierarchy import binary_tree
+from skcooc.hierarchy import binary_tree, division
 from skcooc.inspection import node_top_features
 from skcooc.plotting import SplitsDisplay
-from skcooc.plotting.splits import division
 from tests.inspection.planted import stand_in
-from tests.plotting.boxes import outside, overlaps
+from tests.plotting.common import assert_legible, overlaps
 
 SPLITS = [
     Split(0.02, ((0, 2, 3, 4), (1,))),
@@ -80,21 +79,20 @@ def test_an_annealed_clustering():
     assert len(leaf_names(display)) == 4
 
 
-@pytest.mark.parametrize("n_clusters", [2, 8, 32])
-@pytest.mark.parametrize("size", [None, (6, 4)])
-def test_no_text_overlaps_another_or_is_cut_off(n_clusters, size):
+@pytest.mark.parametrize(("n_clusters", "size"), [(2, None), (8, (6, 4)), (32, None), (32, (6, 4))])
+def test_texts_are_legible(n_clusters, size):
     splits = binary_splits(tuple(range(n_clusters)), 0.02)
     if size is None:
         model = stand_in(binary_tree(n_clusters), splits_=splits, beta_=0.3)
         display = SplitsDisplay.from_estimator(model)
     else:
         display = SplitsDisplay(splits).plot(plt.subplots(figsize=size)[1])
-    assert overlaps(display.figure_) == outside(display.figure_) == []
+    assert_legible(display)
 
 
-@pytest.mark.parametrize("ratio", [1.001, 1.2, 4, 30, 150, 1e4])
-def test_marks_of_the_axis_do_not_overlap(ratio):
-    splits = [Split(0.0001, ((0,), (1, 2))), Split(0.0001 * ratio, ((1,), (2,)))]
-    figure = SplitsDisplay(splits).plot().figure_
-    assert overlaps(figure) == []
-    assert len(figure.axes[0].get_xticks()) > 1
+def test_marks_of_the_axis_do_not_overlap():
+    for ratio in (1.001, 1.2, 4, 30, 150, 1e4):
+        splits = [Split(0.0001, ((0,), (1, 2))), Split(0.0001 * ratio, ((1,), (2,)))]
+        figure = SplitsDisplay(splits).plot().figure_
+        assert overlaps(figure) == []
+        assert len(figure.axes[0].get_xticks()) > 1

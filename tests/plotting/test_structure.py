@@ -1,23 +1,20 @@
-"""The mixtures of rows, one beside the other."""
-
 import numpy as np
 import pytest
 
 from skcooc.inspection.groups import divide
 from skcooc.plotting import StructureDisplay
-from skcooc.plotting.structure import thinned
-from tests.plotting.boxes import outside, overlaps
-from tests.plotting.rows import GROUPS, aspects, labels
+from skcooc.plotting.structure import sample_rows
+from tests.plotting.common import GROUPS, aspects, assert_legible, labels
 
 MODEL = aspects(200)
 LABELS = np.where(np.arange(200) < 3, "few", labels(200))
 
 
-def test_rows_are_those_of_the_groups_thinned_evenly():
+def test_rows_of_each_group_are_sampled_evenly():
     division = divide(LABELS, MODEL.row_distribution_)
-    bars = thinned(MODEL.embedding_, division, 60)
+    bars = sample_rows(MODEL.embedding_, division, 60)
     assert bars.labels == sorted([*GROUPS, "few"])
-    assert bars.sizes[bars.labels.index("few")] == 3  # all that there are
+    assert bars.sizes[bars.labels.index("few")] == 3  # all of them
     assert len(bars.mixtures) == sum(bars.sizes) == pytest.approx(62, abs=3)
     begin = 0
     for members, size in zip(division.members, bars.sizes, strict=True):
@@ -27,6 +24,8 @@ def test_rows_are_those_of_the_groups_thinned_evenly():
         largest = shown.argmax(axis=1)
         starts = 1 + (np.diff(largest) != 0).sum()
         assert starts == len(set(largest))  # rows of one topic stand together
+        totals = MODEL.embedding_[members].sum(axis=0)
+        assert (np.diff(totals[list(dict.fromkeys(largest))]) <= 0).all()
         assert all((np.diff(shown[largest == k].max(axis=1)) <= 0).all() for k in set(largest))
         if size > 10:
             assert shown.mean(axis=0) == pytest.approx(
@@ -44,14 +43,14 @@ def test_bars_are_stacked_to_one():
     first = np.concatenate([patch.get_data().values for patch in display.ax_.patches[:n_groups]])
     np.testing.assert_allclose(first, display.bars.mixtures[:, display.topics[0]])
     assert display.ax_.get_xlabel() == f"{len(top)} of 200 rows, by side"
-    assert overlaps(display.figure_) == outside(display.figure_) == []
+    assert_legible(display)
 
 
-def test_labels_of_small_groups_are_beside_each_other_and_others_come_last():
+def test_labels_of_small_groups_are_legible_and_others_come_last():
     by = np.where(np.arange(200) < 24, 1900 + np.arange(200) // 2, 2000)
     display = StructureDisplay.from_estimator(MODEL, by, topics=3)
     assert len(display.ax_.get_xticklabels()) == 13
-    assert overlaps(display.figure_) == outside(display.figure_) == []
+    assert_legible(display)
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert names[-1] == "others"
 
@@ -59,8 +58,8 @@ def test_labels_of_small_groups_are_beside_each_other_and_others_come_last():
 def test_one_group_and_too_many_topics():
     display = StructureDisplay.from_estimator(MODEL)
     assert display.ax_.get_xlabel() == "200 rows"
-    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert len(names) == 5  # all topics, and no others
-    assert "others" not in names
-    with pytest.raises(ValueError, match="15 topics are too many"):
+    assert len(display.ax_.get_legend().get_texts()) == 5  # all topics, and no others
+    display = StructureDisplay.from_estimator(aspects(n_topics=16))
+    assert len(display.ax_.get_legend().get_texts()) == 15
+    with pytest.raises(ValueError, match="15 topics are too many for 14"):
         StructureDisplay.from_estimator(aspects(n_topics=16), topics=15)

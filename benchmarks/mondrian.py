@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from skcooc.image.grid import check_shape
+from skcooc.image.sites import check_shape
 from skcooc.protocol import Array, RandomState
 
 JITTER, LEAST = 0.1, 0.2  # of a side: how far a cut may be off, and the least that it leaves
@@ -69,7 +69,7 @@ def make_mondrian(
     Examples
     --------
     >>> import numpy as np
-    >>> from skcooc.image import make_mondrian
+    >>> from benchmarks.mondrian import make_mondrian
     >>> image, labels = make_mondrian([np.zeros((9, 9)), np.ones((9, 9))], (4, 6), random_state=0)
     >>> np.array_equal(image, labels)
     True

@@ -3,15 +3,17 @@ from types import SimpleNamespace
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skcooc import AspectModel, AveragedModels, Dyads
-from skcooc.plotting import PerplexityDisplay
-from skcooc.plotting.curves import Curve
-from tests.plotting.boxes import outside, overlaps
+from skcooc.model_selection import ComponentSearchCV
+from skcooc.plotting import KSelectionDisplay, PerplexityDisplay
+from skcooc.plotting.curves import Curve, Measurements
+from tests.plotting.common import assert_legible, overlaps
 from tests.tables import planted
 
 pytestmark = pytest.mark.filterwarnings(
@@ -19,13 +21,14 @@ pytestmark = pytest.mark.filterwarnings(
 )
 X = planted(n_observations=6000).X
 CURVE = Curve("one", np.array([1.0, 2.0, 3.0]), np.array([30.0, 20.0, 25.0]))
+N = np.array([12, 2, 3, 5, 8])  # not sorted, as in a search
 
 
 def results(params, means, **more):
-    """A search that has been fitted."""
+    """A fitted search."""
     n = len(params)
-    found = {"params": params, "mean_test_score": -np.log(means), "std_test_score": np.full(n, 0.1)}
-    return SimpleNamespace(cv_results_=found | more)
+    own = {"params": params, "mean_test_score": -np.log(means), "std_test_score": np.full(n, 0.1)}
+    return SimpleNamespace(cv_results_=own | more)
 
 
 def legend(display):
@@ -33,33 +36,32 @@ def legend(display):
     return [] if box is None else [text.get_text() for text in box.get_texts()]
 
 
-def test_iterations_that_were_validated():
+def test_validated_iterations():
     model = AspectModel(4, beta=0.9, early_stopping=True, random_state=0).fit(X)
     display = PerplexityDisplay.from_estimator(model)
     (line,) = display.lines_
     expected = [record.validation_perplexity for record in model.history_]
     np.testing.assert_array_equal(line.get_ydata(), expected)
     np.testing.assert_array_equal(line.get_xdata(), np.arange(1, len(expected) + 1))
-    assert display.over == "iterations"
-    assert display.ax_.get_xlabel() == "iterations"
+    assert display.over == display.ax_.get_xlabel() == "iterations"
     assert display.ax_.get_ylabel() == "held-out perplexity"
 
 
-def test_temperatures_and_priors_that_were_tried():
+def test_tuned_temperatures_and_priors():
     model = AspectModel(4, random_state=0).fit(X)
     beta = PerplexityDisplay.from_estimator(model)
-    probes = sorted((p for p in model.tuning_ if p.stage == "coarse"), key=lambda p: p.beta)
-    assert len(probes) == len(model.tuning_) - 1
-    np.testing.assert_array_equal(beta.lines_[0].get_xdata(), [probe.beta for probe in probes])
+    trials = sorted((t for t in model.tuning_ if t.stage == "coarse"), key=lambda t: t.beta)
+    assert len(trials) == len(model.tuning_) - 1
+    np.testing.assert_array_equal(beta.lines_[0].get_xdata(), [trial.beta for trial in trials])
     np.testing.assert_array_equal(
-        beta.lines_[0].get_ydata(), [probe.validation.perplexity for probe in probes]
+        beta.lines_[0].get_ydata(), [trial.validation.perplexity for trial in trials]
     )
     with pytest.raises(ValueError, match=r"nothing to draw over component_prior: .* beta"):
-        PerplexityDisplay.from_estimator(model, over="component_prior")  # there are data enough
+        PerplexityDisplay.from_estimator(model, over="component_prior")  # data are not sparse
     model = AspectModel(4, random_state=0).fit(planted(6, 1000, n_rows=100, n_columns=100).X)
-    probes = [probe for probe in model.tuning_ if not probe.prior]
+    without = [trial for trial in model.tuning_ if not trial.prior]
     prior = PerplexityDisplay.from_estimator(model, over="component_prior")
-    assert len(prior.lines_[0].get_xdata()) == len(model.tuning_) - len(probes)
+    assert len(prior.lines_[0].get_xdata()) == len(model.tuning_) - len(without)
     assert prior.ax_.get_xscale() == "log"
     assert overlaps(prior.figure_) == []
     average = AveragedModels(AspectModel(2, max_iter=9), 2, random_state=0).fit(X)
@@ -87,31 +89,24 @@ def test_a_search_over_temperatures():
     np.testing.assert_allclose(line.get_ydata(), [30, 20, 40])
     np.testing.assert_allclose(display.curves[0].low, np.array([30, 20, 40]) / np.exp(0.1))
     np.testing.assert_allclose(display.curves[0].high, np.array([30, 20, 40]) * np.exp(0.1))
-    display = PerplexityDisplay.from_search(results(params, [40, 30, np.nan]))  # not visited
+    display = PerplexityDisplay.from_search(results(params, [40, 30, np.nan]))  # without a score
     np.testing.assert_allclose(display.lines_[0].get_xdata(), [0.7, 0.9])
 
 
-def test_other_parameters_make_curves():
+def test_other_parameters_make_curves_and_training_curves_share_their_colours():
     params = [{"beta": b, "n_components": k} for k in (128, 2) for b in (0.7, 0.8)]
-    search = results(params, [10, 20, 30, 40])
-    beta = PerplexityDisplay.from_search(search)
-    assert legend(beta) == ["K = 128", "K = 2"]
-    np.testing.assert_allclose(beta.lines_[1].get_ydata(), [30, 40])
-    sizes = PerplexityDisplay.from_search(search, "n_components")
+    train = {"mean_train_score": -np.log([1, 2, 3, 4]), "std_train_score": np.zeros(4)}
+    beta = PerplexityDisplay.from_search(results(params, [10, 20, 30, 40], **train))
+    held_out, training, other, _ = beta.lines_
+    np.testing.assert_allclose(other.get_ydata(), [30, 40])
+    assert training.get_linestyle() == "--"
+    assert training.get_color() == held_out.get_color() != other.get_color()
+    assert legend(beta) == ["K = 128", "K = 2", "held out", "training"]
+    assert beta.ax_.get_yscale() == "log"
+    sizes = PerplexityDisplay.from_search(results(params, [10, 20, 30, 40]), "n_components")
     assert legend(sizes) == ["β = 0.7", "β = 0.8"]
     np.testing.assert_allclose(sizes.lines_[0].get_ydata(), [30, 10])
     assert [label.get_text() for label in sizes.ax_.get_xticklabels()] == ["2", "128"]
-
-
-def test_training_perplexity_has_the_colour_of_the_held_out():
-    params = [{"beta": b, "n_components": k} for k in (8, 2) for b in (0.7, 0.8)]
-    train = {"mean_train_score": -np.log([1, 2, 3, 4]), "std_train_score": np.zeros(4)}
-    display = PerplexityDisplay.from_search(results(params, [10, 20, 30, 40], **train))
-    held_out, training, other, _ = display.lines_
-    assert training.get_linestyle() == "--"
-    assert training.get_color() == held_out.get_color() != other.get_color()
-    assert legend(display) == ["K = 8", "K = 2", "held out", "training"]
-    assert display.ax_.get_yscale() == "log"
 
 
 def test_a_search_of_scikit_learn():
@@ -124,7 +119,7 @@ def test_a_search_of_scikit_learn():
     assert display.ax_.get_xlabel() == "inverse temperature β"
 
 
-def test_scores_of_a_search_over_pipelines_that_fail_or_are_several():
+def test_searches_over_pipelines_with_failures_or_several_scores():
     vectorizer, texts = CountVectorizer(), ["tea cup", "goal ball", "cup of tea", "ball goal"] * 3
     pipeline = make_pipeline(vectorizer, AspectModel(2, max_iter=5, random_state=0))
     grid = {"aspectmodel__beta": [0.8, 0.9]}
@@ -137,16 +132,59 @@ def test_scores_of_a_search_over_pipelines_that_fail_or_are_several():
     expected = np.exp(-search.cv_results_["mean_test_first"])
     np.testing.assert_allclose(display.lines_[0].get_ydata(), expected)
     search.refit = False
-    with pytest.raises(ValueError, match="several scores, and refit=False"):
+    with pytest.raises(ValueError, match="several scores; refit=False"):
         PerplexityDisplay.from_search(search)
 
 
-@pytest.mark.parametrize("size", [None, (5, 3)])
-@pytest.mark.parametrize("over", ["beta", "n_components"])
-def test_no_text_overlaps_another_or_is_cut_off(size, over):
+@pytest.mark.parametrize(("over", "size"), [("beta", None), ("n_components", (5, 3))])
+def test_texts_are_legible(over, size):
     params = [{"beta": b, "n_components": k} for k in (2, 8, 32, 128) for b in (0.6, 0.7, 0.8, 1.0)]
     means = np.random.default_rng(0).uniform(100, 2000, len(params))
     train = {"mean_train_score": -np.log(means / 4), "std_train_score": np.zeros(len(params))}
     ax = None if size is None else plt.subplots(figsize=size, layout="constrained")[1]
-    display = PerplexityDisplay.from_search(results(params, means, **train), over, ax=ax)
-    assert overlaps(display.figure_) == outside(display.figure_) == []
+    assert_legible(PerplexityDisplay.from_search(results(params, means, **train), over, ax=ax))
+
+
+def component_search(still_falling=False, **more):
+    perplexity = 900.0 - 40 * np.sqrt(N)
+    own = {
+        "param_n_components": np.ma.MaskedArray(N),
+        "mean_test_score": -np.log(perplexity),
+        "mean_unseen_score": -np.log(2 * perplexity),
+        "error_test_score": np.full(5, 0.01),
+        "error_unseen_score": np.full(5, 0.02),
+        **dict.fromkeys(Measurements._fields[5:], N / 20),
+    }
+    return SimpleNamespace(
+        cv_results_=own | more,
+        best_params_={"n_components": 12},
+        best_n_components_=12,
+        still_falling_=still_falling,
+    )
+
+
+def test_results_of_a_component_search():
+    display = KSelectionDisplay.from_search(component_search())
+    x, y = display.ax_.lines[0].get_data()
+    np.testing.assert_array_equal(x, np.sort(N))
+    np.testing.assert_allclose(y, 900 - 40 * np.sqrt(np.sort(N)))
+    band = display.ax_.collections[0].get_paths()[0].vertices[:, 1]
+    assert band.max() == pytest.approx(1.01 * y[0])
+    assert display.figure_.get_suptitle() == "Chosen: 12"
+    assert display.ax_.lines[-1].get_linestyle() == "-"
+    assert_legible(display)
+    display = KSelectionDisplay.from_search(component_search(still_falling=True))
+    assert display.figure_.get_suptitle().startswith("Still falling at 12")
+    assert display.ax_.lines[-1].get_linestyle() == "--"
+    display = KSelectionDisplay.from_search(component_search(icl=-100.0 * N))  # hard clusters
+    np.testing.assert_array_equal(display.axes_[0, 1].lines[0].get_ydata(), -100.0 * np.sort(N))
+    assert "ICL" in display.axes_[0, 1].get_ylabel()
+
+
+def test_component_searches_without_results_or_for_pairs_are_refused():
+    with pytest.raises(NotFittedError):
+        KSelectionDisplay.from_search(ComponentSearchCV(AspectModel()))
+    pair = component_search()
+    pair.best_params_ = {"n_row_clusters": 2, "n_column_clusters": 3}
+    with pytest.raises(ValueError, match="over n_row_clusters and n_column_clusters"):
+        KSelectionDisplay.from_search(pair)

@@ -1,12 +1,16 @@
-"""Where the texts of a figure are, to see that they are legible."""
+"""Checks that the texts of a figure are legible, and a fitted model of rows in groups."""
 
 from itertools import combinations
+from types import SimpleNamespace
+
+import numpy as np
 
 TOLERANCE = 0.5  # pixels
+GROUPS = np.array(["alpha", "beta", "gamma", "delta"])
 
 
 def text_boxes(figure):
-    """Text and bounding box, in pixels, of all that is written in a figure."""
+    """Text and bounding box, in pixels, of all visible texts of a figure."""
     from matplotlib.text import Text
 
     figure.draw_without_rendering()
@@ -19,7 +23,7 @@ def text_boxes(figure):
 
 
 def _hidden(ax):
-    """What matplotlib keeps and does not draw: marks beyond the limits, or all of a hidden axis."""
+    """Texts that matplotlib keeps and does not draw: beyond the limits, or of a hidden axis."""
     for axis in (ax.xaxis, ax.yaxis):
         low, high = sorted(axis.get_view_interval())
         for mark in (*axis.majorTicks, *axis.minorTicks):
@@ -49,3 +53,23 @@ def outside(figure):
         or box.x1 > width + TOLERANCE
         or box.y1 > height + TOLERANCE
     ]
+
+
+def assert_legible(display):
+    assert overlaps(display.figure_) == outside(display.figure_) == []
+
+
+def aspects(n_rows=60, n_topics=5, n_columns=30, seed=0):
+    """Attributes of an aspect model, drawn at random; topics have few words in common."""
+    rng = np.random.default_rng(seed)
+    rows = rng.dirichlet(np.full(n_rows, 3.0))
+    return SimpleNamespace(
+        components_=rng.dirichlet(np.full(n_columns, 0.2), size=n_topics),
+        embedding_=rng.dirichlet(np.full(n_topics, 0.4), size=n_rows),
+        row_distribution_=rows,
+        feature_names_in_=np.array([f"word{j}" for j in range(n_columns)]),
+    )
+
+
+def labels(n_rows=60):
+    return GROUPS[np.arange(n_rows) * 7 % len(GROUPS)]

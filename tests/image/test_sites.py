@@ -1,13 +1,15 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.metrics import adjusted_rand_score
 
 from skcooc.counts import CSRCounts
 from skcooc.equations.row_clusters import Params, RowClusters
-from skcooc.image.potts import PRIOR, TiedSites, distributions
+from skcooc.image import grid_coarsening
+from skcooc.image.sites import PRIOR, PottsSites, row_softmax
 
 GRID, K, M = (9, 7), 3, 12
 RNG = np.random.default_rng(0)
@@ -17,7 +19,7 @@ COUNTS = sp.csr_array(np.stack([RNG.multinomial(4, COMPONENTS[c]) for c in TRUTH
 START = RNG.dirichlet(np.ones(K), len(TRUTH))
 
 
-def tied(coupling=3.0, reach=1.0, kind=TiedSites):
+def coupled(coupling=3.0, reach=1.0, kind=PottsSites):
     return kind(COUNTS, GRID, coupling, reach)
 
 
@@ -29,7 +31,7 @@ def couplings(sites):
 
 
 def slow_step(sites, R):
-    """The equations of TiedSites, one site and one segment after another."""
+    """The equations of PottsSites, one site and one segment after another."""
     X, G, J = COUNTS.toarray(), couplings(sites), sites.coupling
     q = X.T @ R + PRIOR
     q /= q.sum(axis=0)
@@ -44,17 +46,17 @@ def slow_step(sites, R):
 
 
 @dataclass(frozen=True)
-class Repelling(TiedSites):
-    """A broken twin: neighbours push each other away in the posteriors, not in the energy."""
+class Repelling(PottsSites):
+    """A broken twin: the sign of the field is wrong in the posteriors, not in the energy."""
 
-    def weighed(self, posteriors):
-        right = super().weighed(posteriors)
+    def step(self, posteriors):
+        right = super().step(posteriors)
         field = self.coupling * self.neighbours(posteriors)
         return right._replace(scores=right.scores - 2 * field)
 
 
 @dataclass(frozen=True)
-class Unsmoothed(TiedSites):
+class Unsmoothed(PottsSites):
     """A broken twin: the field of a site is its own posterior."""
 
     def neighbours(self, posteriors):
@@ -64,27 +66,27 @@ class Unsmoothed(TiedSites):
 def energies(sites, n=25):
     R, energies = START, []
     for _ in range(n):
-        step = sites.weighed(R)
+        step = sites.step(R)
         energies.append(step.free_energy)
-        R = distributions(step.scores)
+        R = row_softmax(step.scores)
     return np.array(energies)
 
 
-def test_a_step_as_a_loop_over_sites():
-    sites = tied()
-    step = sites.weighed(START)
+def test_a_step_equals_a_loop_over_sites():
+    sites = coupled()
+    step = sites.step(START)
     q, scores, energy = slow_step(sites, START)
     assert_allclose(step.components, q)
     assert_allclose(step.scores, scores)
     assert_allclose(step.free_energy, energy)
-    broken = tied(kind=Repelling).weighed(START)
+    broken = coupled(kind=Repelling).step(START)
     assert np.abs(broken.scores - scores).max() > 0.1
-    step = TiedSites(COUNTS.astype(np.float32), GRID, 3.0, 1.0).weighed(START.astype(np.float32))
+    step = PottsSites(COUNTS.astype(np.float32), GRID, 3.0, 1.0).step(START.astype(np.float32))
     assert {step.posteriors.dtype, step.components.dtype, step.scores.dtype} == {np.dtype("f4")}
 
 
 def test_couplings_are_symmetric_and_positive_semidefinite():
-    G = couplings(tied(reach=1.3))
+    G = couplings(coupled(reach=1.3))
     assert_allclose(G, G.T, atol=1e-12)
     assert_allclose(G.sum(axis=1), 1)
     assert np.linalg.eigvalsh(G).min() > -0.01
@@ -92,45 +94,45 @@ def test_couplings_are_symmetric_and_positive_semidefinite():
 
 def test_the_free_energy_never_rises_and_a_wrong_field_is_noticed():
     for coupling in (0.0, 3.0, 30.0):
-        assert np.diff(energies(tied(coupling))).max() < 1e-9
-    assert np.diff(energies(tied(30.0, kind=Repelling))).max() > 1
+        assert np.diff(energies(coupled(coupling))).max() < 1e-9
+    assert np.diff(energies(coupled(30.0, kind=Repelling))).max() > 1
 
 
 def test_posteriors_are_stationary_at_the_end():
     """The slope of F along the simplex vanishes: posteriors are those of their own scores."""
-    end = tied().fit(START, 500, 0.0)
-    assert_allclose(distributions(end.scores), end.posteriors, atol=1e-6)
-    assert np.abs(distributions(tied().weighed(START).scores) - START).max() > 0.1
-    step = tied(0.0).weighed(START)
+    end = coupled().fit(START, 500, 0.0)
+    assert_allclose(row_softmax(end.scores), end.posteriors, atol=1e-6)
+    assert np.abs(row_softmax(coupled().step(START).scores) - START).max() > 0.1
+    step = coupled(0.0).step(START)
     params = Params(step.components, np.full(K, 1 / K), np.array(1.0))
     posteriors, _ = RowClusters(K).expect(CSRCounts(COUNTS), params, START, 1.0)
-    assert_allclose(distributions(step.scores), posteriors, atol=1e-6)
+    assert_allclose(row_softmax(step.scores), posteriors, atol=1e-6)
 
 
-def test_tied_sites_find_the_bands():
-    untied = tied(0.0).fit(np.eye(K)[TRUTH], 50, 0.0)
+def test_coupled_sites_find_the_bands():
+    uncoupled = coupled(0.0).fit(np.eye(K)[TRUTH], 50, 0.0)
 
     def wrong(sites):
-        labels = sites.fit(untied.posteriors, 50, 0.0).posteriors.argmax(axis=1)
+        labels = sites.fit(uncoupled.posteriors, 50, 0.0).posteriors.argmax(axis=1)
         return (labels != TRUTH).mean()
 
-    assert wrong(tied(6.0)) < wrong(tied(0.0)) / 2
-    assert wrong(tied(6.0, kind=Unsmoothed)) > wrong(tied(6.0))
+    assert wrong(coupled(6.0)) < wrong(coupled(0.0)) / 2
+    assert wrong(coupled(6.0, kind=Unsmoothed)) > wrong(coupled(6.0))
 
 
-def test_spare_segments_are_left_out():
+def test_spare_segments_are_removed():
     counts = np.stack([RNG.multinomial(40, COMPONENTS[c]) for c in TRUTH]).astype(float)
-    sites = replace(tied(20.0), counts=sp.csr_array(counts))
+    sites = replace(coupled(20.0), counts=sp.csr_array(counts))
     halves = TRUTH + 3 * (np.arange(len(TRUTH)) % 7 > 3)  # every band twice
-    start = sites.weighed(np.eye(6)[halves] * 0.9 + 0.1 / 6)
-    kept = sites.without_spare(start, K, 30, 1e-6)
+    start = sites.step(np.eye(6)[halves] * 0.9 + 0.1 / 6)
+    kept = sites.drop_spare(start, K, 30, 1e-6)
     assert kept.posteriors.shape == (len(TRUTH), K)
     agreement = adjusted_rand_score(TRUTH, kept.posteriors.argmax(axis=1))
     assert agreement > 0.85 > adjusted_rand_score(TRUTH, halves)
 
 
 def striped():
-    """Two textures that are alike, a third one, and a narrow strip that is like neither."""
+    """Two similar textures, a third one, and a narrow strip that differs from all."""
     rng = np.random.default_rng(1)
     columns = np.repeat([0, 1, 2, 3], [8, 9, 2, 9])
     labels = np.tile(columns, (12, 1)).ravel()
@@ -138,20 +140,20 @@ def striped():
     alike = np.roll(first, 1) * 0.4 + first * 0.6
     components = np.stack([first, alike, rng.dirichlet(np.ones(M)), rng.dirichlet(np.full(M, 2.0))])
     counts = np.stack([rng.multinomial(40, components[c]) for c in labels]).astype(float)
-    return TiedSites(sp.csr_array(counts), (12, 28), 10.0, 2.0), labels
+    return PottsSites(sp.csr_array(counts), (12, 28), 10.0, 2.0), labels
 
 
 @dataclass(frozen=True)
-class Coreless(TiedSites):
-    """A broken twin: sites at borders count as others do."""
+class Coreless(PottsSites):
+    """A broken twin: sites at borders belong to cores."""
 
-    def losses(self, posteriors):
-        return TiedSites(self.counts, self.grid, 0.0, 1e-3).losses(posteriors)
+    def merge_losses(self, posteriors):
+        return PottsSites(self.counts, self.grid, 0.0, 1e-3).merge_losses(posteriors)
 
 
-def test_losses_as_a_loop_over_segments():
-    sites, R = tied(), RNG.dirichlet(np.full(K, 0.1), len(TRUTH))
-    losses, sizes = sites.losses(R)
+def test_merge_losses_equal_a_loop_over_segments():
+    sites, R = coupled(), RNG.dirichlet(np.full(K, 0.1), len(TRUTH))
+    losses, sizes = sites.merge_losses(R)
     cores = np.maximum(2 * couplings(sites) @ R - 1, 0)
     n = COUNTS.toarray().T @ cores + PRIOR
     assert_allclose(sizes, n.sum(axis=0))
@@ -167,15 +169,55 @@ def test_losses_as_a_loop_over_segments():
         assert_allclose(losses[a, b], expected - contact[a, b])
 
 
-def test_a_strip_is_left_out_before_a_texture():
+def test_a_strip_is_removed_before_a_texture():
     sites, truth = striped()
-    start = sites.weighed(np.eye(4)[truth])
+    start = sites.step(np.eye(4)[truth])
     textures = truth[truth != 2]
 
     def agreement(sites):
-        kept = sites.without_spare(start, K, 30, 1e-6)
+        kept = sites.drop_spare(start, K, 30, 1e-6)
         labels = kept.posteriors.argmax(axis=1)
         return adjusted_rand_score(textures, labels[truth != 2])
 
     assert agreement(sites) > 0.9
     assert agreement(Coreless(sites.counts, sites.grid, sites.coupling, sites.reach)) < 0.8
+
+
+@pytest.mark.parametrize("shape", [(1, 9), (7, 5), (12, 31)])
+def test_blocks_of_a_grid_are_nested(shape):
+    sites = list(np.ndindex(shape))
+    finer = np.arange(len(sites))
+    for level, labels in enumerate(grid_coarsening(shape, int(np.ceil(np.log2(max(shape)))))):
+        size = 2 ** (level + 1)
+        blocks = [(y // size, x // size) for y, x in sites]
+        names = dict(zip(blocks, labels, strict=True))
+        assert labels.tolist() == [names[block] for block in blocks]
+        assert np.unique(labels).tolist() == list(range(len(names)))
+        assert labels.max() < finer.max()
+        parents = labels[np.unique(finer, return_index=True)[1]]
+        np.testing.assert_array_equal(labels, parents[finer])
+        finer = labels
+    assert finer.max() == 0
+
+
+def test_numbers_of_blocks_and_default_levels_of_a_grid():
+    labels = grid_coarsening((4, 6), 1)[0]
+    expected = [[0, 0, 1, 1, 2, 2]] * 2 + [[3, 3, 4, 4, 5, 5]] * 2
+    np.testing.assert_array_equal(labels.reshape(4, 6), expected)
+    assert grid_coarsening((8, 8), 0) == grid_coarsening((8, 8)) == grid_coarsening((1, 1)) == []
+    for shape, sizes in {(100, 100): [2500, 625, 169], (1, 300): [150, 75]}.items():
+        assert [labels.max() + 1 for labels in grid_coarsening(shape)] == sizes
+    # 8 x 8 blocks are enough.
+    assert grid_coarsening((256, 256))[-1].max() + 1 == 64
+
+
+def test_invalid_grids():
+    for shape, n_levels, error, message in (
+        ((8, 8, 3), None, ValueError, r"shape=\(8, 8, 3\)"),
+        ((0, 8), None, ValueError, "height == 0, must be >= 1"),
+        ((8, 8.5), None, TypeError, "width must be an instance of"),
+        ((8, 5), 4, ValueError, "n_levels == 4, must be <= 3"),
+        ((8, 5), -1, ValueError, "n_levels == -1, must be >= 0"),
+    ):
+        with pytest.raises(error, match=message):
+            grid_coarsening(shape, n_levels)
