@@ -37,16 +37,11 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import confusion_matrix
 
 from benchmarks import corpora, reporting
+from benchmarks.mondrian import Mondrian, make_mondrian
 from benchmarks.quality import tuned
 from skcooc import AsymmetricClustering
-from skcooc.image import (
-    GaborHistograms,
-    Mondrian,
-    TextureSegmenter,
-    grid_coarsening,
-    make_mondrian,
-)
-from skcooc.image.gabor import gabor_moduli
+from skcooc.image import GaborHistograms, TextureSegmenter, grid_coarsening
+from skcooc.image.histograms import gabor_moduli
 from skcooc.plotting import SegmentationDisplay
 
 Row = dict[str, Any]
