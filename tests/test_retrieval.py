@@ -13,8 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcooc import AspectModel, AspectRetriever, Dyads
 from skcooc.retrieval import retriever as retrieval
-from skcooc.retrieval.index import Index
-from skcooc.retrieval.term_weights import tf_idf
+from skcooc.retrieval.index import Index, tf_idf
 from tests.tables import planted, random_table
 
 pytestmark = pytest.mark.filterwarnings(

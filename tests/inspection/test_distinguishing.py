@@ -8,7 +8,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import beta
 
 from skcooc.inspection import distinguishing_features
-from skcooc.inspection.ratios import Evidence, log_ratios
+from skcooc.inspection.distinguishing import Evidence, log_ratios
 
 RNG = np.random.default_rng(0)
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from skcooc import AspectModel
 from skcooc.inspection import compare_shares, resampling, topic_shares
-from skcooc.inspection.resampling import Mass, differences, expanded, p_values, shares
+from skcooc.inspection.shares import TopicCounts, differences, expanded, group_shares, p_values
 
 LABELS = np.array(["b", "a", "c", "a", "b", "b", "a", "c", "b", "a"])
 
@@ -27,7 +27,7 @@ def model_of(mixtures, rows):
 
 
 def mass_of(mixtures, rows):
-    return Mass(mixtures * rows[:, None], rows)
+    return TopicCounts(mixtures * rows[:, None], rows)
 
 
 def members_of(labels):
@@ -86,7 +86,7 @@ def literal_resamples(mass, members, n_resamples, seed, topic):
 
 def test_intervals_are_percentiles_of_resampled_rows(monkeypatch):
     mass, members = mass_of(*drawn()), members_of(LABELS)
-    found = shares(mass, members, 40, 0.8, seed=3)
+    found = group_shares(mass, members, 40, 0.8, seed=3)
     for topic in range(3):
         for g, values in enumerate(literal_resamples(mass, members, 40, 3, topic)):
             tail = expanded(0.8, len(members[g]))
@@ -95,7 +95,7 @@ def test_intervals_are_percentiles_of_resampled_rows(monkeypatch):
             if len(members[g]) > 2:  # the twin: not expanded
                 assert ends[0] < np.quantile(values, 0.1)
     monkeypatch.setattr(resampling, "BLOCK", 50)  # topics and resamples one by one
-    np.testing.assert_allclose(shares(mass, members, 40, 0.8, seed=3), found)
+    np.testing.assert_allclose(group_shares(mass, members, 40, 0.8, seed=3), found)
 
 
 def test_differences_are_those_of_the_same_resamples(monkeypatch):
@@ -117,9 +117,9 @@ def coverage(n, n_samples=150, expand=True):
     rng, held = np.random.default_rng(n), 0
     for seed in range(n_samples):
         share = 0.5 + 0.05 * rng.normal(size=n)
-        mass = Mass(np.column_stack([share, 1 - share]), np.ones(n))
+        mass = TopicCounts(np.column_stack([share, 1 - share]), np.ones(n))
         level = 0.9 if expand else 0.9 - 2 * (expanded(0.9, n) - 0.05)
-        found = shares(mass, [np.arange(n)], 100, level, seed)
+        found = group_shares(mass, [np.arange(n)], 100, level, seed)
         held += found.low[0, 0] <= 0.5 <= found.high[0, 0]
     return held / n_samples
 
@@ -202,7 +202,7 @@ def test_neither_the_order_of_rows_nor_the_unit_of_counts_matters():
     second = compare_shares(other, labels[order], n_permutations=99, random_state=0)
     np.testing.assert_allclose(first["difference"], second["difference"])
     mass, members = mass_of(mixtures, rows), members_of(labels)
-    scaled = Mass(0.01 * mass.joint, 0.01 * mass.rows)
+    scaled = TopicCounts(0.01 * mass.joint, 0.01 * mass.rows)
     for function in (shares, differences):
         one, its = (function(of, members, 50, 0.9, 0) for of in (mass, scaled))
         np.testing.assert_allclose(one, its)
