@@ -91,23 +91,19 @@ def _check(X: Any, genes: Array) -> None:
     few = few[few > 0]
     if not len(few) or np.mean(few != np.floor(few)) < MOST:
         return
+    sums = row_sums(X)
+    sums = sums[sums > 0]
     if values.max(initial=0) < LARGEST_LOG:
         looks = f"none is above {LARGEST_LOG:g}, as if they were normalised and logarithms"
         _warn(f"{looks}. Mixtures of logarithms mean little.")
-    elif _have_one_total(row_sums(X)):
+    elif len(sums) > 1 and np.ptp(sums) <= SAME_TOTAL * sums.max():
         _warn(f"all cells have the same total{SCALED}")
     elif _have_units(chosen):
         _warn(f"those of each cell are whole multiples of a number of its own{SCALED}")
 
 
-def _have_one_total(sums: Array) -> bool:
-    """Whether all cells with counts, at least two, have the same sum."""
-    sums = sums[sums > 0]
-    return len(sums) > 1 and bool(np.ptp(sums) <= SAME_TOTAL * sums.max())
-
-
 def _have_units(X: Any) -> bool:
-    """Whether counts are multiples of the least one of their cell, which differ by cell."""
+    """True if counts are multiples of the least one of their cell."""
     cells = sp.csr_array(X[:FEW], copy=True)
     cells.eliminate_zeros()
     if not cells.nnz:
@@ -119,7 +115,7 @@ def _have_units(X: Any) -> bool:
 
 
 def _are_whole(ratios: Array) -> bool:
-    """Whether most of the small ratios are whole numbers."""
+    """True if most of the small ratios are whole numbers."""
     small = ratios[ratios < LARGEST_RATIO]
     return bool(np.mean(np.abs(small - np.rint(small)) < NEARLY) > NEARLY_ALL)
 

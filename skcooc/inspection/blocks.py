@@ -34,7 +34,7 @@ class SideClusters(NamedTuple):
 
     @property
     def members(self) -> list[Array]:
-        """Positions of the members of each cluster, those with the most observations first."""
+        """Positions of the members of each cluster, the most frequent ones first."""
         mass = self.masses * self.posteriors[np.arange(len(self.labels)), self.labels]
         by_mass = np.argsort(-mass, kind="stable")
         return [by_mass[self.labels[by_mass] == c] for c in range(self.posteriors.shape[1])]
@@ -62,9 +62,9 @@ def column_clusters(model: TwoSided) -> SideClusters:
 
 
 def associated_clusters(joint: Array) -> list[tuple[Array, Array]]:
-    """For each cluster c the clusters d with an association c_cd > 1, and these associations.
+    """The clusters d with an association c_cd > 1 for each c, and these values.
 
-    Those with the largest part pi_cd log c_cd of the mutual information come first.
+    Pairs with the largest part pi_cd log c_cd of the mutual information come first.
     """
     independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
     ratios = np.divide(joint, independent, out=np.ones_like(joint), where=independent > 0)
@@ -76,12 +76,11 @@ def associated_clusters(joint: Array) -> list[tuple[Array, Array]]:
 
 
 def cluster_orders(joint: Array) -> tuple[Array, Array]:
-    """Orders of the clusters, (C,) and (D,), with the largest associations near the diagonal.
+    """Orders of the clusters, (C,) and (D,), with associations near the diagonal.
 
-    Clusters of rows come by decreasing share of the observations; ``joint`` is pi_cd, their shares
-    in pairs of clusters. A cluster d of columns belongs to the cluster c of rows with the largest
-    pi_cd log c_cd, its part of the mutual information, and comes where that is; of several, the one
-    with the largest part is first.
+    Clusters of rows are sorted by decreasing share of the observations; ``joint`` is pi_cd, the
+    shares of pairs of clusters. Clusters d of columns are sorted by the position of the cluster c
+    with the largest part pi_cd log c_cd of the mutual information, and then by that part.
     """
     rows = np.argsort(-joint.sum(axis=1), kind="stable")
     parts = rel_entr(joint, np.outer(joint.sum(axis=1), joint.sum(axis=0)))[rows]

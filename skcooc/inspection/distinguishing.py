@@ -35,7 +35,7 @@ def distinguishing_features(
     model: FactorModel, X: TableLike, feature_names: ArrayLike | None = None, *,
     n_features: int = 10, level: float = 0.95, backend: str = "pandas",
 ) -> IntoDataFrame:  # fmt: skip
-    """Columns significantly more frequent in a component than in the others, with log-ratios.
+    """Columns more frequent in a component than in the others, with log-ratios.
 
     The ratio of a column y in component z, compared with all others together, is
 
@@ -148,7 +148,7 @@ class ExpectedCounts(NamedTuple):
 
 
 class LogRatios(NamedTuple):
-    """Log-ratios of C columns in a component, in nats, and the ends of their intervals."""
+    """Log-ratios of C columns in a component, in nats, with intervals."""
 
     ratio: Array  # (C,)
     low: Array  # (C,)
@@ -205,7 +205,7 @@ def _candidates(own: Array, total: Array, share: float) -> Array:
 def _column_counts(
     view: ModelView, observed: ExpectedCounts, k: int, columns: Array
 ) -> ColumnCounts:
-    """The counts of some columns, and their odds under the two distributions over rows."""
+    """Counts of some columns, with odds of the two distributions over rows."""
     counts, q, n = observed.counts, view.components, view.row_sums
     lengths = np.diff(counts.indptr)[columns]
     starts = np.cumsum(lengths) - lengths
@@ -261,10 +261,9 @@ def _slope(of: ColumnCounts, share: float, at: Array) -> Array:
 
 
 def _dispersion(of: ColumnCounts, at: Array) -> Array:
-    """Dispersion of the counts, variance over that of Poisson counts, (C,), at least 1.
+    """Variances of the counts over those of Poisson counts, (C,), at least 1.
 
-    It is estimated by the squared parts of rows in the slope, as for a quasi-likelihood: counts of
-    bursty rows carry less information.
+    They are estimated by the squared parts of rows in the slope, as for a quasi-likelihood.
     """
     squares = _surplus(of, at) ** 2
     found = np.add.reduceat((of.counts - of.expected) ** 2 * squares, of.starts)

@@ -43,7 +43,7 @@ def export_text(
     model: TreeModel, feature_names: ArrayLike | None = None, *,
     n_features: int = 5, order: Order = "characteristic",
 ) -> str:  # fmt: skip
-    """The hierarchy as text, a line for each node, as scikit-learn prints decision trees.
+    """The hierarchy as text, a line for each node, in the style of scikit-learn.
 
     Each line has the columns of a node and its share of all observations; lines of leaves begin
     with the number of the cluster and end with the number of its rows. Names set by
@@ -207,7 +207,7 @@ def to_linkage(model: TreeModel) -> Array:
 def to_pyldavis(
     model: FactorModel, X: TableLike, feature_names: ArrayLike | None = None
 ) -> dict[str, Array]:
-    """The arguments of ``pyLDAvis.prepare``, as plain arrays; pyLDAvis is not needed for them.
+    """The arguments of ``pyLDAvis.prepare``, as plain arrays; needs no pyLDAvis.
 
     As pyLDAvis takes logarithms, probabilities of zero, as in clusterings, become 1e-12. It does
     not show names of topics, and numbers them by size unless ``sort_topics=False``.

@@ -74,7 +74,7 @@ def top_features(
 def node_top_features(
     model: TreeModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
-    """The most probable columns of each node of a hierarchy, inner nodes as well as leaves.
+    """The most probable columns of each node of a hierarchy, inner nodes and leaves.
 
     Cluster k alone has ``names[model.tree_.leaves[k]]``.
 
@@ -115,7 +115,7 @@ def node_top_features(
 def characteristic_features(
     model: FactorModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
-    """The columns most over-represented in each component, or in a node relative to its parent.
+    """The columns most over-represented in each component, or in a node of a tree.
 
     Columns y are ranked by q_v(y) log(q_v(y) / m(y)), where m is the mean of q_v, the distribution
     of the component, and q_u, the unigram of all observations: their part in the divergence of q_v
@@ -239,7 +239,7 @@ def rank_columns(model: FactorModel, n_features: int, order: Order) -> list[Arra
 
 
 def divergence_parts(q: Array, unigram: Array, parents: Array | None = None) -> Array:
-    """Part of each column in the divergence of q_v from its mean with a reference, (V, M).
+    """Parts of columns in the divergence of q_v from its mean with a reference, (V, M).
 
     The reference is the distribution of the parent, or the unigram for roots and without a tree.
     """
@@ -250,12 +250,12 @@ def divergence_parts(q: Array, unigram: Array, parents: Array | None = None) -> 
 
 
 def most_probable(components: Array, n: int) -> Array:
-    """Positions of the n largest values of each row, (K, n); of equals, the first come first."""
+    """Positions of the n largest values of each row, (K, n), in stable order."""
     return np.argsort(-components, axis=1, kind="stable")[:, :n]
 
 
 def most_representative(shares: Array, row_distribution: Array, n_rows: int) -> list[list[int]]:
-    """Positions of the n rows that most distinguish each component, by P(z given x) and P(x)."""
+    """Positions of the n most representative rows, by P(z given x) and P(x)."""
     joint = row_distribution[:, None] * shares
     part = np.full(joint.shape, -np.inf)
     lift = np.divide(shares, joint.sum(axis=0), out=np.ones(joint.shape), where=joint > 0)

@@ -43,7 +43,7 @@ class RowGroups(NamedTuple):
 
     @property
     def ordered(self) -> bool:
-        """Whether groups are numbers or dates."""
+        """True if groups are numbers or dates."""
         return bool(np.issubdtype(self.groups.dtype, np.number)) or self.groups.dtype.kind == "M"
 
 
@@ -234,7 +234,9 @@ def days_of(values: Array) -> Array | None:
 
 
 def parse_days(values: Array) -> Array | None:
-    """The days of strings in ISO 8601, the first of months and years; None if one is no date.
+    """Days of strings in ISO 8601, or None if one is no date.
+
+    Months and years become their first days.
 
     >>> parse_days(np.array(["2001-02-03", "2001-02-03T04:05Z", "2001-02", "2001"])).tolist()[2:]
     [datetime.date(2001, 2, 1), datetime.date(2001, 1, 1)]

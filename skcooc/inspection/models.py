@@ -1,4 +1,4 @@
-"""How a fitted model is read: the estimator inside, the names of its columns and its rows."""
+"""Reading fitted models: the estimator inside, names of columns, and rows."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Unwrapped:
         return X
 
     def column_names(self, feature_names: ArrayLike | None = None) -> Array:
-        """Names of the M columns: given ones, those of the steps or of the data, or x0, x1, ...
+        """Names of the M columns: given, of the steps, of the data, or x0, x1, ...
 
         ValueError where there are not as many as columns.
         """
@@ -78,7 +78,7 @@ class Unwrapped:
 
 
 def unwrap(given: Any, *attributes: str) -> Unwrapped:
-    """The outermost estimator with all attributes, in a pipeline, search or meta-estimator.
+    """The outermost estimator with all attributes, in a pipeline, search or other one.
 
     Nested are the last step of a pipeline, the best estimator of a search, and the estimator of
     other meta-estimators, to any depth.
@@ -128,7 +128,7 @@ def _has_all(model: Any, attributes: Sequence[str]) -> bool:
 
 
 def _hints(model: Any, attributes: Sequence[str]) -> Iterator[str]:
-    """How to reach an estimator that has all attributes, for an error message."""
+    """Parts of an error message: where an estimator with all attributes is."""
     for at, (name, step) in enumerate(getattr(model, "steps", ())):
         if _has_all(step, attributes):
             yield f", but its step {name!r} has: give the pipeline up to it, [:{at + 1}]."
@@ -141,7 +141,7 @@ def _hints(model: Any, attributes: Sequence[str]) -> Iterator[str]:
 
 
 def topic_weights(model: FactorModel) -> Array:
-    """Share of the observations of each topic, (K,); the prior P(z) where no rows are kept.
+    """Share of the observations of each topic, (K,); P(z) if no rows are kept.
 
     A meta-estimator has that of its model.
     """
@@ -160,7 +160,7 @@ def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
 
 
 def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
-    """The names as an array; ValueError where there are not n of them, TypeError for a number."""
+    """Names as an array; ValueError if they are not n, TypeError for a number."""
     if isinstance(names, Integral):
         number = "n_" + parameter.replace("_names", "s")
         raise TypeError(
@@ -252,21 +252,16 @@ class Mixtures:
         if (np.abs(self.embedding_.sum(axis=1) - 1) > SUM_TOLERANCE).any():
             raise ValueError("mixtures should be shares: rows that sum to one.")
         n_rows, n_topics = self.embedding_.shape
-        self.row_distribution_ = _distribution(n_observations, n_rows)
+        n = np.asarray(np.ones(n_rows) if n_observations is None else n_observations, dtype=float)
+        if n.shape not in ((n_rows,), (n_rows, 1)):
+            raise ValueError(
+                f"n_observations has shape {n.shape}, but there are {n_rows} mixtures."
+            )
+        if not (n >= 0).all() or not 0 < n.sum() < np.inf:
+            raise ValueError("n_observations should be finite, not negative, and not all zero.")
+        self.row_distribution_ = n.ravel() / n.sum()
         self.components_ = np.empty((n_topics, 0))
         self.component_names_ = {} if names is None else names_by_number(names, n_topics)
-
-
-def _distribution(n_observations: ArrayLike | None, n_rows: int) -> Array:
-    """P(row), (N,), by numbers of shape (N,) or (N, 1)."""
-    if n_observations is None:
-        return np.full(n_rows, 1 / n_rows)
-    n = np.asarray(n_observations, dtype=np.float64)
-    if n.shape not in ((n_rows,), (n_rows, 1)):
-        raise ValueError(f"n_observations has shape {n.shape}, but there are {n_rows} mixtures.")
-    if not (n >= 0).all() or not 0 < n.sum() < np.inf:
-        raise ValueError("n_observations should be finite, not negative, and not all zero.")
-    return n.ravel() / n.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +329,7 @@ def view_of(
     feature_names: ArrayLike | None,
     row_names: ArrayLike | None,
 ) -> ModelView:
-    """Check a model and its table, and find the names of columns and rows; see `explore`."""
+    """Check a model and its table, and find all names; see `explore`."""
     found = unwrap(model, "components_")
     model, steps, analyzer = found.model, found.steps, None
     if steps and hasattr(steps[0], "build_analyzer"):
@@ -384,7 +379,7 @@ def check_order(X: TableLike, model: Any) -> None:
 
 
 def _checked(X: TableLike, model: Any) -> CSR:
-    """Counts as CSR; ValueError if they have other columns than the model, or are all zero."""
+    """Counts as CSR; ValueError for other columns than the model or only zeros."""
     checked = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
     )
@@ -400,7 +395,7 @@ def _checked(X: TableLike, model: Any) -> CSR:
 
 
 def _is_fitted_table(model: Any, counts: CSR) -> bool:
-    """Whether row sums are those fitted and some rows have the same mixtures."""
+    """True if row sums are those fitted and some rows have the same mixtures."""
     fitted = np.asarray(getattr(model, "row_distribution_", ()))
     if len(fitted) != counts.shape[0] or len(model.embedding_) != counts.shape[0]:
         return False

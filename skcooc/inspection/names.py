@@ -32,7 +32,7 @@ def name_topics(
     model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
     *, n_features: int = 3,
 ) -> list[str]:  # fmt: skip
-    """A name for each component, cluster or node: the one set, or its most characteristic columns.
+    """A name for each component, cluster or node: set, or of characteristic columns.
 
     Made names are all different, and different from those that :func:`set_names` has set. Larger
     components come first: if a larger one already has the same name, further columns are added, and
@@ -84,7 +84,7 @@ def name_topics(
 
 
 def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
-    """Name the components of a fitted model, for all functions and displays that show it.
+    """Name the components of a fitted model, for all functions and displays.
 
     Names are kept in the attribute ``component_names_``, a dictionary by number, which is pickled
     with the model and removed by another ``fit``. ``get_feature_names_out`` of the estimators of

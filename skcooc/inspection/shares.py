@@ -67,7 +67,7 @@ def topic_shares(
     n_resamples: int = 200, level: float = 0.95, backend: str = "pandas",
     names: Names | None = None, random_state: RandomState = None,
 ) -> IntoDataFrame:  # fmt: skip
-    """The share of each topic in the observations of each group of rows, with intervals.
+    """Share of each topic in the observations of each group of rows, with intervals.
 
     The share is sum_i n_i P(z given x_i) / sum_i n_i over the rows of the group: rows are weighted
     by their observations. The intervals are bootstrap percentiles over the rows of a group,
@@ -157,7 +157,7 @@ def compare_shares(
     backend: str = "pandas", names: Names | None = None,
     random_state: RandomState = None,
 ) -> IntoDataFrame:  # fmt: skip
-    """Test whether the share of a topic in a group differs from that in all other groups.
+    """Test for differences between the share of a topic in a group and in all others.
 
     The null hypothesis is that the labels are independent of a topic: the difference, divided by
     its standard error, is compared with those of permuted labels (Chung and Romano 2013). There are
@@ -293,7 +293,7 @@ def _line_keys(of: GroupedModel) -> dict[str, Array]:
 def group_shares(
     mass: TopicCounts, members: list[Array], n_resamples: int, level: float, seed: int
 ) -> Shares:
-    """The shares in groups of rows, with bootstrap intervals over the rows of each group."""
+    """Shares in groups, with bootstrap intervals over the rows of each group."""
     sizes = [len(rows) for rows in members]
     ends = []
     for topics in _blocks(mass.joint.shape[1], len(members) * n_resamples):
@@ -363,7 +363,7 @@ def _resamples(
 
 
 def _draws(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Array]:
-    """How often each of n rows is drawn in each resample, in blocks (r, n)."""
+    """Numbers of draws of each of n rows in each resample, in blocks (r, n)."""
     at_once = max(1, BLOCK // n)
     for first in range(0, n_resamples, at_once):
         r = min(at_once, n_resamples - first)

@@ -73,7 +73,7 @@ def describe(
             Share of the observations, sum_i P(x_i) P(z given x_i). It differs from ``weights_``,
             the prior, unless a table was read in blocks and no rows are kept.
         n_rows : int
-            Number of rows of which it is the most probable component.
+            Number of rows with this most probable component.
         features : list of str
             Names of columns, best first.
         probabilities : list of float
@@ -145,7 +145,7 @@ def describe(
 def _column_side(
     model: Any, words: Array, row_clusters: Sequence[str], n_features: int, names: Names | None
 ) -> Columns:
-    """A line for each cluster of columns: its members, and associated clusters of rows."""
+    """A line for each cluster of columns, with associated clusters of rows."""
     clusters = column_clusters(model)
     weights, members = clusters.weights, clusters.members
     top = [of[:n_features] for of in members]

@@ -74,7 +74,7 @@ class DocumentIndex:
         return self.components * self.idf.astype(table.dtype)
 
     def _direction(self, terms: CSR) -> Array:
-        """e_x of length one under each model, times 1 / sqrt(S), so that products are means."""
+        """e_x of length one under each model, over sqrt(S): products are means."""
         parts = [normalize(terms @ posterior.T) for posterior in self.posteriors]
         return np.hstack(parts) / np.sqrt(len(parts)).astype(parts[0].dtype)
 

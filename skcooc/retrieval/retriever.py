@@ -56,7 +56,7 @@ class AspectRetriever(BaseEstimator):
     n_feedback : int, default=5
         Number of documents found first whose terms join those of the query; 0 for none.
     estimator : estimator of this package with ``n_components``, default=None
-        The model, of which a clone is fitted for each K. None means ``AspectModel(beta=0.75,
+        The model; a clone is fitted for each K. None means ``AspectModel(beta=0.75,
         tol=1e-4)``, which is much faster than ``beta="auto"``. Its ``n_components``,
         ``random_state`` and ``n_jobs`` are replaced.
     vectorizer : CountVectorizer or the like, default=None

@@ -108,7 +108,7 @@ def _topics(view: ModelView, names: list[str]) -> Payload:
 
 
 def _searched(view: ModelView, found: list[tuple[Array, Array, Array]]) -> Array:
-    """Positions of the columns of the page: those of topics, then the most frequent ones."""
+    """Positions of the columns of the page: those of topics, then frequent ones."""
     needed = np.unique(np.concatenate([columns for columns, _, _ in found]))
     frequent = np.argsort(-view.unigram, kind="stable")
     others = frequent[~np.isin(frequent, needed) & (view.unigram[frequent] > 0)]

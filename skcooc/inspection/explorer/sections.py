@@ -48,7 +48,7 @@ Parts = tuple[list[str], list[int]]  # alternately plain text and coloured words
 
 
 def topic_features(view: ModelView) -> list[tuple[Array, Array, Array]]:
-    """Features of each topic at any position of the slider, P(y given z) and P(y given others)."""
+    """Features of each topic, with P(y given z) and P(y given another topic)."""
     rest, unigram = _others(view), np.maximum(view.unigram, np.finfo(float).tiny)
     n = N_SHOWN if len(rest) <= MANY else max(6, N_SHOWN * MANY // len(rest))
     found = []
@@ -123,7 +123,7 @@ def counted(n: float) -> float:
 
 
 def perplexities(view: ModelView) -> Array:
-    """exp(-mean log P(y given x)) of each row, (N,); NaN if nothing of a row is predicted.
+    """Perplexity exp(-mean log P(y given x)) of each row, (N,); NaN if undefined.
 
     In sample for the rows fitted. For other rows, the observations not folded in if the estimator
     has ``score_samples``; else all of them, after all were folded in.
@@ -146,7 +146,7 @@ def perplexities(view: ModelView) -> Array:
 
 
 def is_held_out(view: ModelView) -> bool:
-    """Whether perplexities are those of held-out observations."""
+    """True if perplexities are those of held-out observations."""
     return not view.fitted and hasattr(view.model, "score_samples")
 
 
@@ -173,20 +173,16 @@ def document_entries(
 ) -> Iterator[dict[str, Any]]:
     for i in rows.tolist():
         parts, topics = _coloured(view, i, limit, find)
+        shares = view.mixtures[i]
+        first = np.argsort(-shares, kind="stable")[:MIXED].tolist()
         yield {
             "name": view.rows[i],
             "parts": parts,
             "topics": topics,
-            "mixture": _largest_shares(view.mixtures[i]),
+            "mixture": [[k, short(shares[k])] for k in first if shares[k] >= SOME],
             "perplexity": short(found[i]) if np.isfinite(found[i]) else None,
             "size": counted(view.row_sums[i]),
         }
-
-
-def _largest_shares(shares: Array) -> list[list[float]]:
-    """The largest shares of a row: [topic, share]."""
-    first = np.argsort(-shares, kind="stable")[:MIXED].tolist()
-    return [[k, short(shares[k])] for k in first if shares[k] >= SOME]
 
 
 def column_finder(view: ModelView) -> Callable[[str], int | None]:
@@ -366,12 +362,20 @@ def block_section(view: ModelView) -> dict[str, Any]:
     Pairs are positions among the members. Rare members of large tables are left out.
     """
     joint = np.asarray(view.model.joint_, dtype=np.float64)
-    rows, columns = sides = _sides(view, joint.shape)
+    rows, columns = sides = (
+        ClusteredSide(view.labels("row_labels_"), view.row_sums, view.rows, joint.shape[0]),
+        ClusteredSide(
+            np.asarray(view.model.column_labels_),
+            np.asarray(view.counts.sum(axis=0)).ravel(),
+            [str(name) for name in view.columns],
+            joint.shape[1],
+        ),
+    )
     n = max(2, min(EXAMPLES, MOST_EXAMPLES // joint.size))
     pairs = _pairs(view.counts, rows.labels, columns.labels, joint.shape, n)
     paired = (np.array([pair[at] for _, of in pairs for pair in of], dtype=int) for at in (0, 1))
     kept = [_kept(side, needed) for side, needed in zip(sides, paired, strict=True)]
-    at = [_positions(of) for of in kept]
+    at = [{i: place for of in side for place, i in enumerate(of.tolist())} for side in kept]
     down, across = cluster_orders(joint)
     with np.errstate(divide="ignore"):
         log2 = np.log2(np.asarray(view.model.association_, dtype=np.float64))
@@ -386,27 +390,13 @@ def block_section(view: ModelView) -> dict[str, Any]:
     }
 
 
-def _sides(view: ModelView, shape: tuple[int, ...]) -> tuple[ClusteredSide, ClusteredSide]:
-    sums = np.asarray(view.counts.sum(axis=0)).ravel()
-    columns = [str(name) for name in view.columns]
-    return (
-        ClusteredSide(view.labels("row_labels_"), view.row_sums, view.rows, shape[0]),
-        ClusteredSide(np.asarray(view.model.column_labels_), sums, columns, shape[1]),
-    )
-
-
 def _kept(side: ClusteredSide, needed: Array) -> list[Array]:
-    """Members of each cluster that are kept: the first, those needed, and frequent ones."""
+    """Members of each cluster to keep: first ones, needed ones, and frequent ones."""
     commonest = np.argsort(-side.sums, kind="stable")
     room = np.cumsum([len(side.names[i].encode()) + 3 for i in commonest]) <= NAMES_ROOM
     kept = np.zeros(len(side.sums), dtype=bool)
     kept[commonest[room]] = kept[needed] = True
     return [members[kept[members] | (np.arange(len(members)) < FIRST)] for members in side.members]
-
-
-def _positions(kept: list[Array]) -> dict[int, int]:
-    """Positions of the members in their clusters."""
-    return {i: place for members in kept for place, i in enumerate(members.tolist())}
 
 
 def _listed(side: ClusteredSide, kept: list[Array]) -> list[Any]:
