@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from scipy.stats import chi2
 from sklearn.utils._param_validation import Interval
 
-from skcooc.inspection.models import HOW_MANY, ModelView, view_of
+from skcooc.inspection.models import HOW_MANY, ModelView, read_view
 from skcooc.inspection.names import make_names
 from skcooc.inspection.tables import table_of
 from skcooc.protocol import Array, FactorModel, TableLike
@@ -121,7 +121,7 @@ def distinguishing_features(
     >>> bool((table["low"] > 1).all())
     True
     """
-    view = view_of(model, X, None, feature_names, None)
+    view = read_view(model, X, None, feature_names, None)
     if len(view.components) < 2:
         raise ValueError(
             "The model has one component alone: there are no others to compare it with."
@@ -220,7 +220,7 @@ def _column_counts(
     return ColumnCounts(counts.data[at], n[rows] * observed.means[at], u / (u + v), starts)
 
 
-def log_ratios(of: ColumnCounts, share: float, level: float) -> LogRatios:
+def log_ratios(cells: ColumnCounts, share: float, level: float) -> LogRatios:
     """Maximum-likelihood log-ratios, with intervals of the profile likelihood.
 
     A share pi of the observations of a column is of the component, with the likelihood
@@ -231,12 +231,12 @@ def log_ratios(of: ColumnCounts, share: float, level: float) -> LogRatios:
     logit(pi) - logit(w). In its interval twice the likelihood is less than a quantile of chi
     squared below its maximum.
     """
-    C = len(of.starts)
+    C = len(cells.starts)
     low, high = np.full(C, -FARTHEST), np.full(C, FARTHEST)
-    best = _bisect(lambda at: _slope(of, share, at) > 0, low, high)
-    enough = _likelihood(of, share, best) - _dispersion(of, best) * chi2.ppf(level, 1) / 2
-    first = _bisect(lambda at: _likelihood(of, share, at) < enough, low, best)
-    last = _bisect(lambda at: _likelihood(of, share, at) >= enough, best, high)
+    best = _bisect(lambda at: _slope(cells, share, at) > 0, low, high)
+    enough = _likelihood(cells, share, best) - _dispersion(cells, best) * chi2.ppf(level, 1) / 2
+    first = _bisect(lambda at: _likelihood(cells, share, at) < enough, low, best)
+    last = _bisect(lambda at: _likelihood(cells, share, at) >= enough, best, high)
     return LogRatios(*(at - logit(share) for at in (best, first, last)))
 
 
@@ -249,36 +249,38 @@ def _bisect(is_below: Callable[[Array], Array], low: Array, high: Array) -> Arra
     return (low + high) / 2
 
 
-def _likelihood(of: ColumnCounts, share: float, at: Array) -> Array:
+def _likelihood(cells: ColumnCounts, share: float, at: Array) -> Array:
     """Log-likelihood of each column at logits of pi, (C,); see `log_ratios`."""
     prior = share * np.log(expit(at)) + (1 - share) * np.log(expit(-at))
-    return np.add.reduceat(of.counts * np.log(_mixture(of, at)), of.starts) + PRIOR * prior
+    return np.add.reduceat(cells.counts * np.log(_mixture(cells, at)), cells.starts) + PRIOR * prior
 
 
-def _slope(of: ColumnCounts, share: float, at: Array) -> Array:
+def _slope(cells: ColumnCounts, share: float, at: Array) -> Array:
     """Derivative of the log-likelihood by the logit, (C,)."""
-    return np.add.reduceat(of.counts * _surplus(of, at), of.starts) + PRIOR * (share - expit(at))
+    return np.add.reduceat(cells.counts * _surplus(cells, at), cells.starts) + PRIOR * (
+        share - expit(at)
+    )
 
 
-def _dispersion(of: ColumnCounts, at: Array) -> Array:
+def _dispersion(cells: ColumnCounts, at: Array) -> Array:
     """Variances of the counts over those of Poisson counts, (C,), at least 1.
 
     They are estimated by the squared parts of rows in the slope, as for a quasi-likelihood.
     """
-    squares = _surplus(of, at) ** 2
-    found = np.add.reduceat((of.counts - of.expected) ** 2 * squares, of.starts)
-    poisson = np.add.reduceat(of.counts * squares, of.starts)
+    squares = _surplus(cells, at) ** 2
+    found = np.add.reduceat((cells.counts - cells.expected) ** 2 * squares, cells.starts)
+    poisson = np.add.reduceat(cells.counts * squares, cells.starts)
     return np.divide(found, poisson, out=np.ones_like(found), where=found > poisson)
 
 
-def _surplus(of: ColumnCounts, at: Array) -> Array:
+def _surplus(cells: ColumnCounts, at: Array) -> Array:
     """P(component given row and column) - pi, (n,)."""
-    pi = np.repeat(expit(at), np.diff(of.starts, append=len(of.counts)))
-    return pi * of.odds / _mixture(of, at) - pi
+    pi = np.repeat(expit(at), np.diff(cells.starts, append=len(cells.counts)))
+    return pi * cells.odds / _mixture(cells, at) - pi
 
 
-def _mixture(of: ColumnCounts, at: Array) -> Array:
+def _mixture(cells: ColumnCounts, at: Array) -> Array:
     """pi u + (1 - pi) v, divided by u + v, (n,)."""
-    lengths = np.diff(of.starts, append=len(of.counts))
+    lengths = np.diff(cells.starts, append=len(cells.counts))
     pi, other = np.repeat(expit(at), lengths), np.repeat(expit(-at), lengths)
-    return pi * of.odds + other * (1 - of.odds)
+    return pi * cells.odds + other * (1 - cells.odds)

@@ -322,7 +322,7 @@ class ModelView:
         return self.weights @ self.components
 
 
-def view_of(
+def read_view(
     model: Any,
     X: TableLike,
     texts: Sequence[str] | None,
@@ -339,7 +339,7 @@ def view_of(
     X = found.table(X)
     check_order(X, model)
     X, own_names = split_row_names(X)
-    counts = _checked(X, model)
+    counts = _check_counts(X, model)
     if texts is not None and len(texts) != counts.shape[0]:
         raise ValueError(f"texts has {len(texts)} entries, but X has {counts.shape[0]} rows.")
     fitted = _is_fitted_table(model, counts)
@@ -378,7 +378,7 @@ def check_order(X: TableLike, model: Any) -> None:
         raise ValueError("X has columns of other names, or in another order, than the model.")
 
 
-def _checked(X: TableLike, model: Any) -> CSR:
+def _check_counts(X: TableLike, model: Any) -> CSR:
     """Counts as CSR; ValueError for other columns than the model or only zeros."""
     checked = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True

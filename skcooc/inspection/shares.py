@@ -144,10 +144,10 @@ def topic_shares(
     >>> table[table["topic"].str.startswith("tea")][["group", "n_rows", "share"]].values.tolist()
     [['a', 3, 0.8], ['b', 1, 0.0]]
     """
-    of = group_model(model, by, feature_names, freq, names)
-    found = resample_shares(of, n_resamples, level, random_state)
+    grouped = group_model(model, by, feature_names, freq, names)
+    found = resample_shares(grouped, n_resamples, level, random_state)
     flat = {name: values.ravel() for name, values in found._asdict().items()}
-    return table_of({**_line_keys(of), **flat}, backend)
+    return table_of({**_line_keys(grouped), **flat}, backend)
 
 
 @validated({**CHECKED, "n_permutations": CHECKED["n_resamples"]})
@@ -228,19 +228,21 @@ def compare_shares(
     >>> len(found), int(found["n_tests"].max())
     (4, 4)
     """
-    of = group_model(model, by, feature_names, freq, names)
-    members = of.division.members
+    grouped = group_model(model, by, feature_names, freq, names)
+    members = grouped.division.members
     if len(members) < 2:
-        raise ValueError(f"There is one group alone, {of.division.labels[0]!r}: nothing to compare")
+        raise ValueError(
+            f"There is one group alone, {grouped.division.labels[0]!r}: nothing to compare"
+        )
     seed = _seed(random_state)
-    differ = share_differences(of.mass, members, n_resamples, level, seed)
-    p = p_values(of.mass, members, n_permutations, seed + 1).ravel()
+    differ = share_differences(grouped.mass, members, n_resamples, level, seed)
+    p = p_values(grouped.mass, members, n_permutations, seed + 1).ravel()
     tested, adjusted = np.isfinite(p), np.full(len(p), np.nan)
     if tested.any():
         adjusted[tested] = false_discovery_control(p[tested], method="bh")
-    share = _shares(of.mass, members)
+    share = _shares(grouped.mass, members)
     columns = {
-        **_line_keys(of),
+        **_line_keys(grouped),
         "share": share.ravel(),
         "rest": (share - differ.share).ravel(),
         "difference": differ.share.ravel(),
@@ -265,27 +267,29 @@ def group_model(
 
 
 def resample_shares(
-    of: GroupedModel, n_resamples: int, level: float, random_state: RandomState
+    grouped: GroupedModel, n_resamples: int, level: float, random_state: RandomState
 ) -> Shares:
     """The shares in all groups, with intervals."""
-    return group_shares(of.mass, of.division.members, n_resamples, level, _seed(random_state))
+    return group_shares(
+        grouped.mass, grouped.division.members, n_resamples, level, _seed(random_state)
+    )
 
 
 def _seed(random_state: RandomState) -> int:
     return int(check_random_state(random_state).randint(MOST_SEED))
 
 
-def _line_keys(of: GroupedModel) -> dict[str, Array]:
+def _line_keys(grouped: GroupedModel) -> dict[str, Array]:
     """The group and the topic of each line, group by group."""
-    n_groups, n_topics = len(of.division.groups), len(of.names)
-    groups = of.division.groups
+    n_groups, n_topics = len(grouped.division.groups), len(grouped.names)
+    groups = grouped.division.groups
     if groups.dtype.kind == "M":
         groups = groups.astype("datetime64[ms]")  # data frames have no days
-    sizes = [len(rows) for rows in of.division.members]
+    sizes = [len(rows) for rows in grouped.division.members]
     return {
         "group": np.repeat(groups, n_topics),
         "component": np.tile(np.arange(n_topics), n_groups),
-        "topic": np.tile(np.array(of.names, dtype=object), n_groups),
+        "topic": np.tile(np.array(grouped.names, dtype=object), n_groups),
         "n_rows": np.repeat(sizes, n_topics),
     }
 

@@ -179,16 +179,16 @@ def test_no_address_is_in_the_page(page):
 
 
 def test_a_large_table_is_below_two_megabytes(tmp_path):
-    """5,000 documents, 100 topics."""
+    """3,000 documents, 40 topics."""
     rng = np.random.default_rng(0)
-    n, m, k = 5000, 3000, 100
+    n, m, k = 3000, 2000, 40
     i, j = np.repeat(np.arange(n), 10), rng.integers(m, size=10 * n)
     counts = sp.csr_array((rng.poisson(3, 10 * n) + 1.0, (i, j)), shape=(n, m))
     model = stand_in(np.ones((1, m)), k)
     model.embedding_ = rng.dirichlet(np.full(k, 0.05), size=n)
     model.row_distribution_ = counts.sum(axis=1) / counts.sum()
     model.transform = lambda rows: model.embedding_[rows_of(counts, rows)]
-    text = "x7 <é> x2999 " * 500
+    text = "x7 <é> x1999 " * 200
     page = explore(
         model,
         counts,

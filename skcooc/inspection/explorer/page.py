@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from skcooc.inspection.explorer.payload import PageOptions, Payload, payload, to_json
-from skcooc.inspection.models import Names, view_of
+from skcooc.inspection.models import Names, read_view
 from skcooc.inspection.names import make_names, override_names
 from skcooc.protocol import TableLike
 
@@ -167,7 +167,7 @@ def explore(
     """
     environment()  # raises before the work
     _check_sides(sides)
-    view = view_of(model, X, texts, feature_names, row_names)
+    view = read_view(model, X, texts, feature_names, row_names)
     made = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
     shown = payload(view, PageOptions(override_names(names, made), groups, times, sides))
     return Explorer(shown, type(view.model).__name__ if title is None else title)
