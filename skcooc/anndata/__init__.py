@@ -1,4 +1,4 @@
-"""Cells and genes: models of the counts of an AnnData, which gets what they find.
+"""Cells and genes: models of the counts of an AnnData, with their topics added to it.
 
 Install what it needs with ``pip install "skcooc[anndata]"``.
 """

@@ -1,4 +1,4 @@
-"""The counts of cells: where they are in an AnnData, and whether they are counts."""
+"""Counts and genes of an AnnData: which are fitted, and where other cells have these genes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from skcooc.inspection.models import Unwrapped, layers
 from skcooc.protocol import Array, TableLike
 from skcooc.tables import RowBlocks, is_collection
 
 if TYPE_CHECKING:
     from anndata import AnnData
+    from pandas import Index
 
-CELLS = 10_000  # of a block of a table that is in a file
+CELLS = 10_000  # of a block of a table in a file
 LARGEST_LOG = 25.0  # log1p of 7e10 counts
-MOST = 0.5  # of the counts are no whole numbers where they may be none
-FEW = 1000  # cells that are looked at for units
-TOLD, NEARLY, NEARLY_ALL = 10, 0.02, 0.9  # ratios, their distance from whole ones, how many
-ALIKE = 1e-3  # relative difference of the sums of cells that were scaled to one total
+MOST = 0.5  # share of fractions from which counts may have been normalised
+FEW = 1000  # cells that are examined for units
+LARGEST_RATIO, NEARLY, NEARLY_ALL = 10, 0.02, 0.9  # of counts; distance to integers; share of them
+SAME_TOTAL = 1e-3  # relative difference of the sums of cells that were scaled to one total
 SCALED = ", as if they were normalised. Then cells of few molecules count as those of many."
 HINT = "Give the layer with raw counts, as in layer='counts'."
 
 
 @dataclass(frozen=True)
 class _BackedRows:
-    """The cells of a table that is in a file, in blocks."""
+    """The cells of a table in a file, in blocks."""
 
     X: Any
     genes: Array
@@ -42,12 +45,12 @@ class _BackedRows:
             yield self.X[first : first + CELLS][:, self.genes]
 
 
-def counts_of(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
-    """The counts of these genes, (N, M), with a warning where they seem to be none.
+def read_counts(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
+    """The counts of genes, (N, M), with a warning if they seem to be normalised.
 
-    KeyError where there is no such layer, ValueError where counts are negative.
+    KeyError if there is no such layer, ValueError if counts are negative.
     """
-    X = adata.X if layer is None else entry(adata.layers, layer, "layer", "adata.layers")
+    X = adata.X if layer is None else get_entry(adata.layers, layer, "layer", "adata.layers")
     if X is None:
         raise ValueError(f"adata.X is None. {HINT}")
     if is_collection(X):
@@ -59,8 +62,8 @@ def counts_of(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
     return _columns(X, genes)
 
 
-def entry(of: Mapping[str, Any], key: str, what: str, where: str) -> Any:
-    """What has this key; KeyError where nothing has, with the keys that there are."""
+def get_entry(of: Mapping[str, Any], key: str, what: str, where: str) -> Any:
+    """The value of a key; KeyError with all keys if it is missing."""
     if key not in of:
         there = ", ".join(map(repr, of)) or "none"
         raise KeyError(f"There is no {what} {key!r} in {where}. There: {there}.")
@@ -74,12 +77,12 @@ def row_sums(X: TableLike) -> Array:
 
 
 def _columns(X: Any, genes: Array) -> Any:
-    """Those of the genes; X itself where these are all, in their order."""
+    """The columns of genes; X itself if these are all, in their order."""
     return X if np.array_equal(genes, np.arange(X.shape[1])) else X[:, genes]
 
 
 def _check(X: Any, genes: Array) -> None:
-    """Of the genes, but for the sums of cells: scaled ones are alike only with all genes."""
+    """Check the counts of genes, and the sums of cells over all genes."""
     chosen = _columns(X, genes)
     values = chosen.data if sp.issparse(chosen) else np.asarray(chosen).ravel()
     if (least := values.min(initial=0)) < 0:
@@ -88,23 +91,19 @@ def _check(X: Any, genes: Array) -> None:
     few = few[few > 0]
     if not len(few) or np.mean(few != np.floor(few)) < MOST:
         return
+    sums = row_sums(X)
+    sums = sums[sums > 0]
     if values.max(initial=0) < LARGEST_LOG:
         looks = f"none is above {LARGEST_LOG:g}, as if they were normalised and logarithms"
         _warn(f"{looks}. Mixtures of logarithms mean little.")
-    elif _have_one_total(row_sums(X)):
+    elif len(sums) > 1 and np.ptp(sums) <= SAME_TOTAL * sums.max():
         _warn(f"all cells have the same total{SCALED}")
     elif _have_units(chosen):
         _warn(f"those of each cell are whole multiples of a number of its own{SCALED}")
 
 
-def _have_one_total(sums: Array) -> bool:
-    """Whether all cells with counts have the same; of a single cell it cannot be known."""
-    sums = sums[sums > 0]
-    return len(sums) > 1 and bool(np.ptp(sums) <= ALIKE * sums.max())
-
-
 def _have_units(X: Any) -> bool:
-    """Whether counts are multiples of the least of their cell, and these of no common number."""
+    """True if counts are multiples of the least one of their cell."""
     cells = sp.csr_array(X[:FEW], copy=True)
     cells.eliminate_zeros()
     if not cells.nnz:
@@ -116,12 +115,93 @@ def _have_units(X: Any) -> bool:
 
 
 def _are_whole(ratios: Array) -> bool:
-    """Whether most of those that are small enough to tell are whole numbers."""
-    small = ratios[ratios < TOLD]
+    """True if most of the small ratios are whole numbers."""
+    small = ratios[ratios < LARGEST_RATIO]
     return bool(np.mean(np.abs(small - np.rint(small)) < NEARLY) > NEARLY_ALL)
 
 
 def _warn(looks: str) -> None:
     warnings.warn(
         f"Most counts are no whole numbers, and {looks} {HINT}", UserWarning, stacklevel=5
+    )
+
+
+def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:
+    """Positions of the genes that a model is fitted to."""
+    if mask_var is None:
+        return np.arange(adata.n_vars)
+    if isinstance(mask_var, str):
+        mask_var = get_entry(adata.var, mask_var, "column", "adata.var")
+    mask = np.asarray(mask_var)
+    if mask.shape != (adata.n_vars,) or mask.dtype != bool:
+        raise ValueError(
+            f"mask_var should be bool, of shape ({adata.n_vars},), or a column of adata.var, got "
+            f"{mask.dtype} of shape {mask.shape}."
+        )
+    if not mask.any():
+        raise ValueError("mask_var selects no gene.")
+    return np.flatnonzero(mask)
+
+
+def set_gene_names(model: Any, names: Index) -> None:
+    """Set the names of the columns of a fitted model, as a fit to a data frame does."""
+    for layer in layers(model):
+        if layer.steps:
+            layer.steps[0].feature_names_in_ = np.asarray(names, dtype=object)
+            return
+        if not hasattr(layer.model, "steps"):  # a pipeline has those of its first step
+            layer.model.feature_names_in_ = np.asarray(names, dtype=object)
+
+
+def find_fitted_genes(adata: AnnData, model: Any) -> Array:
+    """Positions of the genes that a model was fitted to, by name if it has names.
+
+    ValueError if some are missing.
+    """
+    names = (getattr(layer.model, "feature_names_in_", None) for layer in layers(model))
+    known = next((of for of in names if of is not None), None)
+    if known is None and adata.n_vars != model.n_features_in_:
+        raise ValueError(
+            f"adata has {adata.n_vars} genes, but {type(model).__name__} was fitted to "
+            f"{model.n_features_in_} without their names: give the AnnData of these genes alone, "
+            "such as adata[:, genes].copy(), or fit by fit_topics, which keeps names."
+        )
+    if known is None:
+        return np.arange(adata.n_vars)
+    if np.array_equal(known, adata.var_names):
+        return np.arange(adata.n_vars)
+    if not adata.var_names.is_unique or len(set(known)) < len(known):
+        raise ValueError(
+            "adata.var_names are other names than those fitted, or in another order, and genes "
+            "cannot be found by names that some of them share: use adata.var_names_make_unique() "
+            "of all cells, before the fit."
+        )
+    places = adata.var_names.get_indexer(known)
+    if (places < 0).any():
+        raise ValueError(_missing_genes(model, known, known[places < 0]))
+    return np.asarray(places)
+
+
+def genes_of_columns(found: Unwrapped, names: Index) -> Array | None:
+    """Positions of the genes of the columns of the model inside; None if unknown."""
+    if not found.steps:
+        return np.arange(len(names))
+    columns = found.column_names()
+    if not names.is_unique or not np.isin(columns, names).all():
+        return None
+    return np.asarray(names.get_indexer(columns))
+
+
+def _missing_genes(model: Any, known: Array, missing: Array) -> str:
+    first = ", ".join(map(repr, missing[:3].tolist()))
+    cure = (
+        "Are names of one kind in both, such as symbols or identifiers?"
+        if len(missing) == len(known)
+        else "Fit to the genes that both have; or, where these were looked for and have no counts, "
+        "add them: anndata.concat([adata, cells_fitted[:0]], join='outer', fill_value=0)."
+    )
+    return (
+        f"The feature names should match those that were passed during fit: adata lacks "
+        f"{len(missing)} of the {len(known)} genes that {type(model).__name__} was fitted to, the "
+        f"first of them {first}. {cure}"
     )

@@ -1,4 +1,4 @@
-"""A model of the counts of cells, and what the AnnData gets of it."""
+"""Models of the counts of cells, whose topics are added to the AnnData."""
 
 from __future__ import annotations
 
@@ -9,12 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from skcooc.anndata.counts import counts_of, row_sums
-from skcooc.anndata.genes import chosen, fitted, learn, of_columns
-from skcooc.inspection.explorer.reading import ask, distributions
-from skcooc.inspection.labels import named_topics
-from skcooc.inspection.ranking import masses
-from skcooc.inspection.unwrapping import Unwrapped, unnamed, unwrap
+from skcooc.anndata.counts import (
+    find_fitted_genes,
+    genes_of_columns,
+    read_counts,
+    row_sums,
+    select_genes,
+    set_gene_names,
+)
+from skcooc.inspection.models import (
+    Unwrapped,
+    call_on_counts,
+    distributions,
+    topic_weights,
+    unnamed,
+    unwrap,
+)
+from skcooc.inspection.names import make_names
 from skcooc.protocol import Array, TableLike
 from skcooc.tables import RowBlocks
 
@@ -33,66 +44,65 @@ def fit_topics(
     key_added: str | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Model:
-    """Fit a model to the counts of cells, and add what it finds to the AnnData.
+    """Fit a model to the counts of cells, and add its topics to the AnnData.
 
     Parameters
     ----------
     adata : AnnData of N cells and M genes
-        In memory, with dask arrays, or backed by a file. Counts that are in the file are read in
-        blocks of cells, which need a model with ``partial_fit``. Layers and raw counts that
-        anndata has read are in memory.
+        In memory, with dask arrays, or backed by a file. Counts in a file are read in blocks of
+        cells, which need a model with ``partial_fit``. Layers and raw counts that anndata has read
+        are in memory.
     model : estimator
         Any estimator with ``components_`` and ``transform``; or a pipeline, a search or another
-        estimator around one, whose model inside is what is shown. It is fitted itself. Of other
-        libraries, mixtures and components are made to sum to one.
+        meta-estimator, whose model inside is shown. It is fitted itself, and no clone. Mixtures
+        and components of other libraries are normalised.
     layer : str, default=None
         The layer with raw counts. None means ``adata.X``.
     mask_var : str or array-like of shape (M,), bool, default=None
-        Genes that the model is fitted to, such as "highly_variable", a column of ``adata.var``.
-        None means all.
+        Genes to fit, such as "highly_variable", a column of ``adata.var``. None means all.
     key_added : str, default=None
-        Name of all that is added. None means those below.
+        Key of all that is added. None means those below.
     sample_weight : array-like of shape (N,), default=None
         Weight of each cell.
 
     Returns
     -------
     model : estimator
-        The same, fitted, with the names of the genes as ``feature_names_in_``. The AnnData itself
-        has, if ``key_added`` is None,
+        The same object, fitted, with the names of the genes as ``feature_names_in_``. The AnnData
+        gets, if ``key_added`` is None,
 
         ``obsm["X_topics"]`` : array of shape (N, K)
             P(topic given cell).
         ``varm["topics"]`` : array of shape (M, K)
-            P(gene given topic), zero of genes that are left out.
+            P(gene given topic), zero for genes that are left out.
         ``uns["topics"]`` : dict
-            Names of the topics (``names``), as :func:`skcooc.inspection.name_topics` makes them;
-            their shares of all counts (``shares``); and what was asked for (``params``).
+            Names of the topics by :func:`skcooc.inspection.name_topics` (``names``), their shares
+            of all counts (``shares``), and the options of the call (``params``).
 
     Raises
     ------
     KeyError
-        Where there is no such layer, or no such column of ``adata.var``.
+        If there is no such layer, or no such column of ``adata.var``.
     ValueError
-        Where counts are negative, as of scaled data, or ``mask_var`` has another shape.
+        If counts are negative, as in scaled data, or ``mask_var`` has another shape.
     TypeError
-        Where the estimator has no ``transform``, or cells are in a file and it has no
+        If the estimator has no ``transform``, or cells are in a file and it has no
         ``partial_fit``.
 
     Warns
     -----
     UserWarning
-        Where most counts are no whole numbers, and either none is above 25, as of logarithms; or
-        all cells have the same total, to a thousandth, or counts of each are multiples of a number
-        of its own, as of ``scanpy.pp.normalize_total``. Totals are those of all genes. Other
-        fractions, as of corrected counts, are taken as they are. Of a table in a file the first
-        cells are looked at; of dask arrays none. Also where steps of a pipeline do not say which
-        genes they keep: there is no ``varm`` then.
+        If most counts are no whole numbers and either none is above 25, as after a logarithm, or
+        all cells have the same total (over all genes, to a thousandth), or counts of each cell are
+        multiples of a number of its own, as after ``scanpy.pp.normalize_total``. Other fractions,
+        such as corrected counts, are used as they are. Only the first cells of a file are checked,
+        and no dask arrays. Also if steps of a pipeline do not tell which genes they keep: there is
+        no ``varm`` then.
 
     See Also
     --------
-    add_topics : The same for other cells, with a fitted model.
-    skcooc.inspection.Mixtures : Cells of an AnnData, to be shown.
+    add_topics : Add the mixtures of other cells under a fitted model.
+    skcooc.inspection.Mixtures : Show the cells of an AnnData without the model.
     skcooc.inspection.distinguishing_features : Genes that tell topics apart, with intervals.
 
     Examples
@@ -106,12 +116,20 @@ def fit_topics(
     >>> adata.obsm["X_topics"].shape, adata.varm["topics"].shape
     ((60, 3), (40, 3))
     """
-    _check_transforms(model)
-    genes = chosen(adata, mask_var)
-    X, names = counts_of(adata, layer, genes), adata.var_names[genes]
-    _check_blocks(model, X)
+    if not hasattr(model, "transform"):
+        raise TypeError(
+            f"{type(model).__name__} has no transform, which gives the mixtures of cells. "
+            "Pipelines have it if their last step has, and searches with refit=True."
+        )
+    genes = select_genes(adata, mask_var)
+    X, names = read_counts(adata, layer, genes), adata.var_names[genes]
+    if isinstance(X, RowBlocks) and not hasattr(model, "partial_fit"):
+        raise TypeError(
+            f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted: "
+            "bring them into memory, by adata.to_memory()."
+        )
     model.fit(X, **({} if sample_weight is None else {"sample_weight": sample_weight}))
-    learn(model, names)
+    set_gene_names(model, names)
     found = unwrap(model, "components_")
     kept = getattr(found.model, "embedding_", ())
     mixtures = np.asarray(kept) if len(kept) == adata.n_obs else _folded_in(found, X)
@@ -134,19 +152,19 @@ def add_topics(
     ----------
     adata : AnnData of n cells
         With the genes fitted, which are found by their names, in any order and among others. A
-        model that knows no names takes all genes, in their order.
+        model without names takes all genes, in their order.
     model : fitted estimator
-        As ``fit_topics`` returns it.
+        As returned by ``fit_topics``.
     layer, key_added
-        As for :func:`fit_topics`. The AnnData gets the same; shares are those of its own counts,
-        and genes that were not fitted have zeros.
+        See :func:`fit_topics`. The AnnData gets the same entries, with shares of its own counts and
+        zeros for genes that were not fitted.
 
     Raises
     ------
     KeyError, ValueError
-        As for :func:`fit_topics`; also where genes that were fitted are lacking.
+        As for :func:`fit_topics`; also if genes that were fitted are missing.
     TypeError
-        Where the model has no ``components_``.
+        If the model has no ``components_``.
 
     Examples
     --------
@@ -161,35 +179,17 @@ def add_topics(
     (10, 3)
     """
     found = unwrap(model, "components_")
-    genes = fitted(adata, model)
-    X = counts_of(adata, layer, genes)
+    genes = find_fitted_genes(adata, model)
+    X = read_counts(adata, layer, genes)
     mixtures = _folded_in(found, X)
     _add(adata, found, genes, mixtures, row_sums(X), key_added, {"layer": layer})
-
-
-def _check_transforms(model: Any) -> None:
-    """TypeError where a model would have no mixtures, before it is fitted for hours."""
-    if not hasattr(model, "transform"):
-        raise TypeError(
-            f"{type(model).__name__} has no transform, which gives the mixtures of cells. "
-            "Pipelines have it where their last step has, and searches with refit=True."
-        )
-
-
-def _check_blocks(model: Any, X: TableLike) -> None:
-    """TypeError where a model cannot read cells in blocks."""
-    if isinstance(X, RowBlocks) and not hasattr(model, "partial_fit"):
-        raise TypeError(
-            f"{type(model).__name__} has no partial_fit, by which cells in a file are fitted: "
-            "bring them into memory, by adata.to_memory()."
-        )
 
 
 def _folded_in(found: Unwrapped, X: TableLike) -> Array:
     """Mixtures of cells, (N, K), by the model inside."""
     with unnamed():
         blocks = [found.table(block) for block in (X if isinstance(X, RowBlocks) else [X])]
-    mixtures = np.vstack([ask(found.model, "transform", block) for block in blocks])
+    mixtures = np.vstack([call_on_counts(found.model, "transform", block) for block in blocks])
     return mixtures if hasattr(found.model, "embedding_") else distributions(mixtures)
 
 
@@ -197,12 +197,17 @@ def _add(
     adata: AnnData, found: Unwrapped, genes: Array, mixtures: Array, counts: Array,
     key_added: str | None, asked: dict[str, str | None],
 ) -> None:  # fmt: skip
-    """What a model has found: of cells (N, K), of genes (M, K), and of topics."""
+    """Add mixtures of cells (N, K), components by gene (M, K), and facts about topics."""
     model, shares = found.model, counts / counts.sum() @ mixtures
     adata.obsm[key_added or "X_topics"] = mixtures
-    columns = of_columns(found, adata.var_names[genes])
+    columns = genes_of_columns(found, adata.var_names[genes])
     if columns is None:
-        _warn_of_columns(model)
+        warnings.warn(
+            f"The steps before {type(model).__name__} do not say by get_feature_names_out which "
+            "genes its columns are: adata.varm has no topics.",
+            UserWarning,
+            stacklevel=3,
+        )
     else:
         components = np.zeros((adata.n_vars, mixtures.shape[1]), dtype=mixtures.dtype)
         components[genes[columns]] = _components(model).T
@@ -223,17 +228,8 @@ def _components(model: Any) -> Array:
 
 
 def _names(found: Unwrapped) -> list[str]:
-    """As `name_topics` and all that shows the model have them."""
+    """Names of the topics, the same as those by `name_topics`."""
     model, components = found.model, _components(found.model)
-    kept = hasattr(model, "row_distribution_")  # or else they are of equal size
-    weights = masses(model) if kept else np.full(len(components), 1 / len(components))
-    return named_topics(model, components.astype(float), weights, found.column_names())
-
-
-def _warn_of_columns(model: Any) -> None:
-    warnings.warn(
-        f"The steps before {type(model).__name__} do not say by get_feature_names_out which genes "
-        "its columns are: adata.varm has no topics.",
-        UserWarning,
-        stacklevel=4,
-    )
+    kept = hasattr(model, "row_distribution_")  # or else weights are equal
+    weights = topic_weights(model) if kept else np.full(len(components), 1 / len(components))
+    return make_names(model, components.astype(float), weights, found.column_names())

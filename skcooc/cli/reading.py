@@ -29,7 +29,7 @@ from skcooc.cli.arguments import Arguments, first_given
 from skcooc.cli.terminal import SILENT, Screen
 from skcooc.cli.texts import InputError, NamedCounts
 from skcooc.counts import sound
-from skcooc.inspection.dates import SHORT
+from skcooc.inspection.groups import YEAR_MONTH
 from skcooc.protocol import Array
 
 # Names of options: columns of records, names of matrices, limits of texts.
@@ -384,7 +384,7 @@ def _parse_date(value: str) -> np.datetime64:
     """A date of ISO 8601; months and years alone are dates, too."""
     if not value:
         return np.datetime64("NaT", "s")
-    date = datetime.fromisoformat(f"{value}-01-01"[:10] if SHORT.fullmatch(value) else value)
+    date = datetime.fromisoformat(f"{value}-01-01"[:10] if YEAR_MONTH.fullmatch(value) else value)
     if date.tzinfo is not None:
         date = date.astimezone(UTC).replace(tzinfo=None)
     return np.datetime64(date, "s")

@@ -21,11 +21,11 @@ from skcooc.inspection import (
     nearest_rows,
     top_features,
 )
-from skcooc.inspection.blocks import of_columns, of_rows, partners
-from skcooc.inspection.explorer.shares import by_time
+from skcooc.inspection.blocks import associated_clusters, column_clusters, row_clusters
+from skcooc.inspection.explorer.sections import groups_by_time
 from skcooc.inspection.groups import divide
-from skcooc.inspection.names import TreeModel
-from skcooc.inspection.resampling import Mass, Shares, shares
+from skcooc.inspection.models import TreeModel
+from skcooc.inspection.shares import Shares, TopicCounts, group_shares
 from skcooc.protocol import Array, FactorModel
 
 WIDTH = 96
@@ -196,8 +196,10 @@ def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> I
     if has_members:
         yield from _members(table, model, options.top)
         return
-    features_of = characteristic_features if options.order == "characteristic" else top_features
-    features = features_of(model, table.column_names, n_features=options.top)
+    component_features = (
+        characteristic_features if options.order == "characteristic" else top_features
+    )
+    features = component_features(model, table.column_names, n_features=options.top)
     share = component_shares(model)
     for k in np.argsort(-share):
         words = textwrap.shorten(" ".join(features[k]), WIDTH - 9, placeholder="")
@@ -206,10 +208,10 @@ def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> I
 
 def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
     """Members of the clusters of both sides, and their most associated clusters."""
-    sides = of_rows(model), of_columns(model)
+    sides = row_clusters(model), column_clusters(model)
     names = np.array(table.row_names, dtype=object), np.array(table.column_names, dtype=object)
     for at, kind in enumerate(table.kinds):
-        goes_with = partners(model.joint_ if at == 0 else model.joint_.T)
+        goes_with = associated_clusters(model.joint_ if at == 0 else model.joint_.T)
         yield from ([""] if at else [])
         yield f"  {kind}; in brackets the most associated clusters of {table.kinds[1 - at]}"
         for c in np.argsort(-sides[at].weights).tolist():
@@ -250,11 +252,11 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
 def shares_by_division(table: NamedCounts, model: FactorModel, seed: int) -> list[SharesByDivision]:
     """Shares by group and by time, for a table whose rows have any."""
     rows = np.asarray(model.row_distribution_)
-    mass = Mass(rows[:, None] * model.embedding_, rows)
+    mass = TopicCounts(rows[:, None] * model.embedding_, rows)
     topics = name_topics(model, table.column_names)
 
     def compute(division: str, labels: list[str], members: list[Array]) -> SharesByDivision:
-        intervals = shares(mass, members, N_RESAMPLES, LEVEL, seed)
+        intervals = group_shares(mass, members, N_RESAMPLES, LEVEL, seed)
         return SharesByDivision(division, labels, list(map(len, members)), topics, intervals)
 
     divisions = []
@@ -262,7 +264,7 @@ def shares_by_division(table: NamedCounts, model: FactorModel, seed: int) -> lis
         groups = divide(table.groups, rows)
         divisions.append(compute("group", groups.labels, groups.members))
     if table.times is not None:
-        times = by_time(table.times, rows)
+        times = groups_by_time(table.times, rows)
         divisions.append(compute("time", times.labels, times.members))
     return divisions
 

@@ -1,18 +1,19 @@
-"""Look into a fitted model: what its components are about, which rows are alike, its hierarchy;
-and hand it to other tools."""
+"""Tools to read a fitted model: its topics, similar rows, its hierarchy, and exports."""
 
 from skcooc.inspection.distinguishing import distinguishing_features
 from skcooc.inspection.explorer import Explorer, explore
-from skcooc.inspection.export import export_dict, export_text
-from skcooc.inspection.features import characteristic_features, node_top_features, top_features
-from skcooc.inspection.labels import name_topics, set_names
-from skcooc.inspection.linkage import to_linkage
+from skcooc.inspection.export import export_dict, export_text, to_linkage, to_pyldavis
+from skcooc.inspection.features import (
+    characteristic_features,
+    node_top_features,
+    representative_rows,
+    top_features,
+)
 from skcooc.inspection.merging import drop_topics, merge_topics
-from skcooc.inspection.mixtures import Mixtures
-from skcooc.inspection.pyldavis import to_pyldavis
-from skcooc.inspection.rows import nearest_rows, representative_rows
+from skcooc.inspection.models import Mixtures
+from skcooc.inspection.names import name_topics, set_names
 from skcooc.inspection.shares import compare_shares, topic_shares
-from skcooc.inspection.stability import TopicStability, topic_stability
+from skcooc.inspection.similarity import TopicStability, nearest_rows, topic_stability
 from skcooc.inspection.tables import describe
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Clusters of two sides: their members, their order, and which go with which."""
+"""Co-clusterings: the clusters of both sides, their order, and which are associated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.special import rel_entr
 
-from skcooc.inspection.unwrapping import Unwrapped, unwrap
+from skcooc.inspection.models import Unwrapped, unwrap
 from skcooc.protocol import Array, FactorModel
 
 
@@ -20,12 +20,12 @@ class TwoSided(FactorModel, Protocol):
     column_posteriors_: Array  # (M, D)
 
 
-class Clusters(NamedTuple):
-    """Those of one side, with n objects."""
+class SideClusters(NamedTuple):
+    """The clusters of the n rows, or of the n columns."""
 
-    labels: Array  # (n,): the most probable cluster of each object
+    labels: Array  # (n,): the most probable cluster
     posteriors: Array  # (n, C)
-    masses: Array  # (n,): share of the observations of each object
+    masses: Array  # (n,): share of the observations
 
     @property
     def weights(self) -> Array:
@@ -34,37 +34,37 @@ class Clusters(NamedTuple):
 
     @property
     def members(self) -> list[Array]:
-        """Of each cluster the objects labelled so, those with the most observations in it first."""
+        """Positions of the members of each cluster, the most frequent ones first."""
         mass = self.masses * self.posteriors[np.arange(len(self.labels)), self.labels]
         by_mass = np.argsort(-mass, kind="stable")
         return [by_mass[self.labels[by_mass] == c] for c in range(self.posteriors.shape[1])]
 
 
-def two_sided(given: Any, *attributes: str) -> Unwrapped:
-    """The model inside that has clusters of both sides; TypeError where none has."""
+def unwrap_coclustering(given: Any, *attributes: str) -> Unwrapped:
+    """The model inside that has clusters of both sides; TypeError if there is none."""
     try:
         return unwrap(given, "joint_", "column_posteriors_", *attributes)
     except TypeError as error:
-        raise TypeError(f"{error} Clusters of both sides are SymmetricClustering's.") from error
+        raise TypeError(
+            f"{error} Only co-clusterings have it, such as SymmetricClustering."
+        ) from error
 
 
-def of_rows(model: TwoSided) -> Clusters:
-    """The clusters of rows."""
+def row_clusters(model: TwoSided) -> SideClusters:
     P = np.asarray(model.row_distribution_)
-    return Clusters(np.asarray(model.row_labels_), np.asarray(model.embedding_), P)
+    return SideClusters(np.asarray(model.row_labels_), np.asarray(model.embedding_), P)
 
 
-def of_columns(model: TwoSided) -> Clusters:
-    """The clusters of columns."""
+def column_clusters(model: TwoSided) -> SideClusters:
     joint = np.asarray(model.joint_, dtype=np.float64)
     P = joint.sum(axis=1) @ model.components_
-    return Clusters(np.asarray(model.column_labels_), np.asarray(model.column_posteriors_), P)
+    return SideClusters(np.asarray(model.column_labels_), np.asarray(model.column_posteriors_), P)
 
 
-def partners(joint: Array) -> list[tuple[Array, Array]]:
-    """Of each cluster c what it goes with: clusters d where c_cd > 1, and these associations.
+def associated_clusters(joint: Array) -> list[tuple[Array, Array]]:
+    """The clusters d with an association c_cd > 1 for each c, and these values.
 
-    Those with the largest part pi_cd log c_cd of the mutual information come first.
+    Pairs with the largest part pi_cd log c_cd of the mutual information come first.
     """
     independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
     ratios = np.divide(joint, independent, out=np.ones_like(joint), where=independent > 0)
@@ -76,12 +76,11 @@ def partners(joint: Array) -> list[tuple[Array, Array]]:
 
 
 def cluster_orders(joint: Array) -> tuple[Array, Array]:
-    """The orders of clusters, (C,) and (D,), that bring what occurs together to the diagonal.
+    """Orders of the clusters, (C,) and (D,), with associations near the diagonal.
 
-    Clusters of rows come by decreasing share of the observations; ``joint`` is pi_cd, their shares
-    in pairs of clusters. A cluster d of columns belongs to the cluster c of rows with the largest
-    pi_cd log c_cd, its part of the mutual information, and comes where that is; of several, the one
-    with the largest part is first.
+    Clusters of rows are sorted by decreasing share of the observations; ``joint`` is pi_cd, the
+    shares of pairs of clusters. Clusters d of columns are sorted by the position of the cluster c
+    with the largest part pi_cd log c_cd of the mutual information, and then by that part.
     """
     rows = np.argsort(-joint.sum(axis=1), kind="stable")
     parts = rel_entr(joint, np.outer(joint.sum(axis=1), joint.sum(axis=0)))[rows]

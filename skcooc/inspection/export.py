@@ -1,4 +1,4 @@
-"""A hierarchy of clusters as text, and as nested dictionaries."""
+"""A fitted model for other tools: text, dictionaries, SciPy's dendrograms, and pyLDAvis."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import check_array
 
-from skcooc.inspection.features import OF_ROWS
-from skcooc.inspection.labels import name_topics, names_set
-from skcooc.inspection.names import HOW_MANY, TreeModel
-from skcooc.inspection.ranking import ORDER, Order, ranked
-from skcooc.inspection.unwrapping import unwrap
+from skcooc.hierarchy import Tree, division
+from skcooc.inspection.features import ORDER, Order, rank_columns
+from skcooc.inspection.models import FACTORS, HOW_MANY, TreeModel, unwrap
+from skcooc.inspection.names import name_topics, user_names
+from skcooc.protocol import Array, FactorModel, TableLike
 from skcooc.protocol.decorators import validated
+
+LEAST = 1e-12  # of probabilities in the arguments of pyLDAvis, which takes logarithms
 
 
 class Feature(TypedDict):
@@ -24,7 +27,7 @@ class Feature(TypedDict):
 
 
 class Node(TypedDict, total=False):
-    """A node of a hierarchy, with all below it; leaves alone have a cluster and rows."""
+    """A node of a hierarchy with its subtree; only leaves have a cluster and rows."""
 
     node: int
     name: str
@@ -40,23 +43,23 @@ def export_text(
     model: TreeModel, feature_names: ArrayLike | None = None, *,
     n_features: int = 5, order: Order = "characteristic",
 ) -> str:  # fmt: skip
-    """The hierarchy as text, a line for each node, as scikit-learn prints decision trees.
+    """The hierarchy as text, a line for each node, in the style of scikit-learn.
 
-    Each line has the columns of a node and the share of all observations that it generates; those
-    of leaves begin with the number of the cluster and end with the number of its rows. Names that
-    were set by :func:`set_names` are before the columns.
+    Each line has the columns of a node and its share of all observations; lines of leaves begin
+    with the number of the cluster and end with the number of its rows. Names set by
+    :func:`set_names` stand before the columns.
 
     Parameters
     ----------
     model : fitted ClusterAbstraction
         With ``tree_``, ``components_`` (V, M), ``node_weights_`` (V,) and ``labels_`` (N,).
     feature_names : array-like of shape (M,), default=None
-        What to print for the columns; see :func:`top_features`.
+        Names of the columns; see :func:`top_features`.
     n_features : int, default=5
         How many of them on a line at most.
     order : {"characteristic", "probable"}, default="characteristic"
-        Which columns: those that distinguish a node from its parent, as
-        :func:`characteristic_features` has them, or the most probable ones.
+        Which columns: those that distinguish a node from its parent
+        (:func:`characteristic_features`), or the most probable ones.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def export_text(
     Raises
     ------
     ValueError, TypeError
-        Where there are not as many names as columns, or the model has no tree.
+        If ``feature_names`` has not M entries, or the model has no tree.
 
     Examples
     --------
@@ -78,11 +81,11 @@ def export_text(
     |   |--- cluster 0: tea (40.0%, 2 rows)
     |   |--- cluster 1: wine (20.0%, 1 row)
     """
-    found = unwrap(model, "tree_", *OF_ROWS)
+    found = unwrap(model, "tree_", *FACTORS)
     model, names = found.model, found.column_names(feature_names)
-    top, tree = ranked(model, n_features, order), model.tree_
+    top, tree = rank_columns(model, n_features, order), model.tree_
     lines = [
-        f"{'|   ' * tree.depths[node]}|--- {_described(model, node, names[top[node]])}\n"
+        f"{'|   ' * tree.depths[node]}|--- {_node_label(model, node, names[top[node]])}\n"
         for node in tree.preorder
     ]
     return "".join(lines)
@@ -95,31 +98,31 @@ def export_dict(
 ) -> Node:  # fmt: skip
     """The hierarchy as nested dictionaries, ready for :func:`json.dumps`.
 
-    NetworkX makes a graph of them: ``networkx.tree_graph(root, ident="node")``.
+    NetworkX makes a graph of it: ``networkx.tree_graph(root, ident="node")``.
 
     Parameters
     ----------
     model : fitted ClusterAbstraction
-        As for :func:`export_text`.
+        See :func:`export_text`.
     feature_names : array-like of shape (M,), default=None
         The "name" of the columns; see :func:`top_features`.
     n_features : int, default=10
-        Length of the lists of "features" at most.
+        Maximal length of the lists of "features".
     order : {"characteristic", "probable"}, default="characteristic"
-        As for :func:`export_text`.
+        See :func:`export_text`.
 
     Returns
     -------
     root : dict
-        With the keys "node", its number; "name", as :func:`name_topics` has it; "weight", its share
-        of the observations; "features", its columns, each a dictionary of "name" and "probability";
-        and "children", a list of such dictionaries. Leaves, whose list is empty, also have
-        "cluster", the number in ``labels_``, and "n_rows".
+        With the keys "node", its number; "name", by :func:`name_topics`; "weight", its share of the
+        observations; "features", its columns, each a dictionary of "name" and "probability"; and
+        "children", a list of such dictionaries. Leaves, whose list is empty, also have "cluster",
+        the number in ``labels_``, and "n_rows".
 
     Raises
     ------
     ValueError, TypeError
-        Where names are too few or too many, or there is no tree.
+        See :func:`export_text`.
 
     Examples
     --------
@@ -132,9 +135,9 @@ def export_dict(
     >>> sorted((round(leaf["weight"], 2), leaf["n_rows"]) for leaf in root["children"])
     [(0.2, 1), (0.4, 2)]
     """
-    found = unwrap(model, "tree_", *OF_ROWS)
+    found = unwrap(model, "tree_", *FACTORS)
     model, columns = found.model, found.column_names(feature_names)
-    q, tree, top = model.components_, model.tree_, ranked(model, n_features, order)
+    q, tree, top = model.components_, model.tree_, rank_columns(model, n_features, order)
     names, nodes = name_topics(model, columns), list[Node]()
     for node, weight in enumerate(model.node_weights_.tolist()):
         features: list[Feature] = [
@@ -157,9 +160,118 @@ def export_dict(
     return nodes[tree.preorder[0]]
 
 
-def _described(model: TreeModel, node: int, features: Sequence[object]) -> str:
-    """The words of a node and its share; for a leaf, its cluster as well."""
-    parts = [names_set(model).get(node, ""), ", ".join(map(str, features))]
+def to_linkage(model: TreeModel) -> Array:
+    """The tree as a linkage matrix, for ``scipy.cluster.hierarchy.dendrogram``.
+
+    A node with more than two children is joined step by step, at one height; a node with a single
+    child is skipped. The first two columns are ``children_`` of scikit-learn's
+    AgglomerativeClustering, the third is its ``distances_``.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``tree_``; :class:`~skcooc.ClusterAbstraction`.
+
+    Returns
+    -------
+    linkage : (K - 1, 4) array
+        In each row the two clusters that are joined (0 to K - 1 are the leaves, numbered as in
+        ``labels_``, and K + i is the cluster of row i), the height, and the number of leaves.
+        Heights are the temperatures 1 / beta at which nodes split, if the tree was annealed, or
+        else the number of levels below a node.
+
+    Raises
+    ------
+    NotFittedError, TypeError
+        If the model is not fitted, or has no tree.
+
+    Examples
+    --------
+    >>> from scipy.cluster.hierarchy import dendrogram
+    >>> from skcooc import ClusterAbstraction
+    >>> from skcooc.inspection import to_linkage
+    >>> X = [[8, 4, 0, 0], [8, 4, 0, 1], [0, 0, 3, 9], [1, 0, 9, 3]]
+    >>> model = ClusterAbstraction(3, beta=0.8, random_state=0).fit(X)
+    >>> to_linkage(model)
+    array([[1., 2., 1., 2.],
+           [0., 3., 2., 3.]])
+    >>> dendrogram(to_linkage(model), no_plot=True)["ivl"]
+    ['0', '1', '2']
+    """
+    model = unwrap(model, "tree_").model
+    splits = getattr(model, "splits_", None)
+    tree = model.tree_
+    return _linkage(tree, 1 / division(splits).betas if splits else _levels(tree))
+
+
+def to_pyldavis(
+    model: FactorModel, X: TableLike, feature_names: ArrayLike | None = None
+) -> dict[str, Array]:
+    """The arguments of ``pyLDAvis.prepare``, as plain arrays; needs no pyLDAvis.
+
+    As pyLDAvis takes logarithms, probabilities of zero, as in clusterings, become 1e-12. It does
+    not show names of topics, and numbers them by size unless ``sort_topics=False``.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``components_`` (K, M) and ``transform``; those of other libraries need not be
+        normalised. pyLDAvis needs three components or more.
+    X : array-like, sparse array or matrix of shape (n, M)
+        Counts of the rows to show, usually those that were fitted; or the input of a pipeline.
+    feature_names : array-like of shape (M,), default=None
+        Names of the columns; see :func:`top_features`.
+
+    Returns
+    -------
+    arguments : dict
+        For ``pyLDAvis.prepare(**arguments)``:
+
+        topic_term_dists : (K, M) array
+            P(y given z), float64.
+        doc_topic_dists : (n, K) array
+            P(z given x), float64.
+        doc_lengths : (n,) array
+            Observations of each row.
+        vocab : (M,) array of str
+            Names of the columns.
+        term_frequency : (M,) array
+            Observations of each column.
+
+    Raises
+    ------
+    ValueError
+        If ``feature_names`` or X have not M columns.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.inspection import to_pyldavis
+    >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [1, 0, 3, 9]]
+    >>> model = AspectModel(3, beta=1, random_state=0).fit(X)
+    >>> arguments = to_pyldavis(model, X, ["tea", "cup", "ball", "goal"])
+    >>> arguments["doc_lengths"], arguments["term_frequency"]
+    (array([ 6.,  6., 12., 13.]), array([ 9.,  4.,  6., 18.]))
+    >>> import pyLDAvis  # doctest: +SKIP
+    >>> page = pyLDAvis.prepared_data_to_html(pyLDAvis.prepare(**arguments))  # doctest: +SKIP
+    """
+    found = unwrap(model, "components_")
+    model, names, X = found.model, found.column_names(feature_names), found.table(X)
+    P = np.maximum(np.asarray(model.components_, dtype=np.float64), LEAST)
+    mixtures = np.asarray(model.transform(X), dtype=np.float64)  # checks X
+    counts = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
+    return {
+        "topic_term_dists": (P / P.sum(axis=1, keepdims=True)),
+        "doc_topic_dists": mixtures / mixtures.sum(axis=1, keepdims=True),
+        "doc_lengths": np.asarray(counts.sum(axis=1)).ravel(),
+        "vocab": names.astype(str),
+        "term_frequency": np.asarray(counts.sum(axis=0)).ravel(),
+    }
+
+
+def _node_label(model: TreeModel, node: int, features: Sequence[object]) -> str:
+    """The columns of a node and its share; for a leaf, its cluster as well."""
+    parts = [user_names(model).get(node, ""), ", ".join(map(str, features))]
     share = f"{model.node_weights_[node]:.1%}"
     if node in model.tree_.leaves:
         cluster = int(np.searchsorted(model.tree_.leaves, node))
@@ -167,3 +279,29 @@ def _described(model: TreeModel, node: int, features: Sequence[object]) -> str:
         parts.insert(0, f"cluster {cluster}")
         share += f", {n_rows} row{'s' * (n_rows != 1)}"
     return f"{': '.join(filter(None, parts))} ({share})"
+
+
+def _levels(tree: Tree) -> Array:
+    """The largest number of edges from each node down to a leaf, (V,)."""
+    levels = np.zeros(tree.n_nodes)
+    for node in tree.preorder[::-1]:
+        if tree.parents[node] >= 0:
+            above = tree.parents[node]
+            levels[above] = max(levels[above], levels[node] + 1)
+    return levels
+
+
+def _linkage(tree: Tree, heights: Array) -> Array:
+    """The linkage matrix of a tree, by increasing heights of the nodes."""
+    K, rows = len(tree.leaves), []
+    cluster = dict(zip(tree.leaves.tolist(), range(K), strict=True))  # of a node
+    sizes = [1] * K
+    inner = [node for node in tree.preorder[::-1].tolist() if node not in cluster]
+    for node in sorted(inner, key=lambda node: float(heights[node])):
+        first, *others = (cluster[child] for child in tree.children(node).tolist())
+        for other in others:
+            rows.append((*sorted((first, other)), heights[node], sizes[first] + sizes[other]))
+            first = len(sizes)
+            sizes.append(int(rows[-1][3]))
+        cluster[node] = first
+    return np.array(rows, dtype=float).reshape(-1, 4)

@@ -1,24 +1,29 @@
-"""The columns that components and the nodes of a hierarchy are about."""
+"""The columns and the rows that components and the nodes of a hierarchy are about."""
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+from collections.abc import Hashable
+from typing import Literal
 
-from skcooc.inspection.names import HOW_MANY, TreeModel
-from skcooc.inspection.ranking import Order, ranked
-from skcooc.inspection.unwrapping import Unwrapped, unwrap
-from skcooc.protocol import Components, FactorModel
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import rel_entr
+from sklearn.utils._param_validation import StrOptions
+
+from skcooc.inspection.models import (
+    FACTORS,
+    HOW_MANY,
+    TreeModel,
+    Unwrapped,
+    row_names_of,
+    topic_weights,
+    unwrap,
+)
+from skcooc.protocol import Array, Components, FactorModel
 from skcooc.protocol.decorators import validated
 
-OF_ROWS = ("components_", "embedding_", "row_distribution_")
-
-
-def features_of(
-    found: Unwrapped, feature_names: ArrayLike | None, n_features: int, order: Order
-) -> list[list[str]]:
-    """Names of the first columns of each component."""
-    names = found.column_names(feature_names)
-    return [[str(name) for name in names[top]] for top in ranked(found.model, n_features, order)]
+Order = Literal["characteristic", "probable"]
+ORDER = [StrOptions({"characteristic", "probable"})]
 
 
 @validated({"n_features": HOW_MANY})
@@ -27,15 +32,15 @@ def top_features(
 ) -> list[list[str]]:
     """The most probable columns of each component.
 
-    Frequent columns are probable in many components: :func:`characteristic_features` says what
-    tells them apart.
+    Frequent columns are probable in many components: :func:`characteristic_features` returns
+    those that tell components apart.
 
     Parameters
     ----------
     model : fitted estimator
         With ``components_``; those of other libraries need not be normalised. Or a pipeline that
-        ends in one, or a search, or another estimator around one: all functions of this module
-        look inside.
+        ends in one, a search, or another meta-estimator: all functions of this module use the
+        model inside.
     feature_names : array-like of shape (M,), default=None
         Names of the columns, such as ``vectorizer.get_feature_names_out()``. None means those that
         come out of the steps of a pipeline, else the names seen in ``fit``, and "x0", "x1", ...
@@ -51,7 +56,7 @@ def top_features(
     Raises
     ------
     ValueError, TypeError
-        Where there are not as many names as columns, or no ``components_``, or ``n_features`` is
+        If ``feature_names`` has not M entries, the model no ``components_``, or ``n_features`` is
         no int, or negative.
 
     Examples
@@ -62,14 +67,14 @@ def top_features(
     >>> sorted(inspection.top_features(model, ["tea", "cup", "ball", "goal"], n_features=2))
     [['goal', 'ball'], ['tea', 'cup']]
     """
-    return features_of(unwrap(model, "components_"), feature_names, n_features, "probable")
+    return component_features(unwrap(model, "components_"), feature_names, n_features, "probable")
 
 
 @validated({"n_features": HOW_MANY})
 def node_top_features(
     model: TreeModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
-    """The most probable columns of each node of a hierarchy, inner nodes as well as leaves.
+    """The most probable columns of each node of a hierarchy, inner nodes and leaves.
 
     Cluster k alone has ``names[model.tree_.leaves[k]]``.
 
@@ -90,9 +95,9 @@ def node_top_features(
     Raises
     ------
     TypeError
-        Where the model has no tree.
+        If the model has no tree.
     ValueError
-        As :func:`top_features` does.
+        See :func:`top_features`.
 
     Examples
     --------
@@ -103,34 +108,33 @@ def node_top_features(
     [['drink'], ['tea'], ['wine']]
     """
     found = unwrap(model, "tree_", "components_")
-    return features_of(found, feature_names, n_features, "probable")
+    return component_features(found, feature_names, n_features, "probable")
 
 
 @validated({"n_features": HOW_MANY})
 def characteristic_features(
     model: FactorModel, feature_names: ArrayLike | None = None, *, n_features: int = 10
 ) -> list[list[str]]:
-    """The columns that distinguish each component from all observations, or a node from its parent.
+    """The columns most over-represented in each component, or in a node of a tree.
 
     Columns y are ranked by q_v(y) log(q_v(y) / m(y)), where m is the mean of q_v, the distribution
     of the component, and q_u, the unigram of all observations: their part in the divergence of q_v
     from m, which is one half of the Jensen-Shannon divergence between q_v and q_u. In a hierarchy
-    every node but the root is compared to its parent instead. Unlike the divergence of q_v from q_u
-    itself it is finite where the parent never generates a column, as often happens, and does not
-    let rare columns win for that alone. How sure the difference is for each column, and how large,
-    is said by :func:`distinguishing_features`.
+    every node but the root is compared to its parent instead. Unlike the divergence of q_v from
+    q_u, it is finite if the parent never generates a column, and does not favour rare columns. For
+    log-ratios with intervals see :func:`distinguishing_features`.
 
     Parameters
     ----------
     model : fitted estimator
         With ``components_`` (V, M), ``embedding_`` (N, V), ``row_distribution_`` (N,), and perhaps
-        ``tree_``. Where a table was read in blocks and no rows are kept, ``weights_`` say how large
-        the components are.
+        ``tree_``. If a table was read in blocks and no rows are kept, ``weights_`` are the sizes of
+        the components.
     feature_names : array-like of shape (M,), default=None
         Names of the columns; see :func:`top_features`.
     n_features : int, default=10
-        How many columns of each at most: columns that are no more probable than what it is compared
-        to makes them are left out.
+        How many columns of each at most; columns that are no more probable than in the reference
+        are left out.
 
     Returns
     -------
@@ -140,9 +144,9 @@ def characteristic_features(
     Raises
     ------
     ValueError
-        Where there are not as many names as columns.
+        If ``feature_names`` has not M entries.
     TypeError
-        Where the model is of another library and lacks an attribute.
+        If the model lacks an attribute, as those of other libraries do.
 
     Examples
     --------
@@ -158,4 +162,103 @@ def characteristic_features(
     >>> sorted(characteristic_features(model, words))
     [['drink'], ['tea'], ['wine']]
     """
-    return features_of(unwrap(model, *OF_ROWS), feature_names, n_features, "characteristic")
+    found = unwrap(model, *FACTORS)
+    return component_features(found, feature_names, n_features, "characteristic")
+
+
+@validated({"n_rows": HOW_MANY})
+def representative_rows(
+    model: FactorModel, row_names: ArrayLike | None = None, *, n_rows: int = 5
+) -> list[list[Hashable]]:
+    """The rows that most distinguish each component, cluster, or node of a hierarchy.
+
+    Rows x are ranked by P(x given z) log(P(z given x) / P(z)), their part in the divergence of the
+    rows of component z from those of all observations. A large share of z in x thus counts more,
+    the more observations x has: neither a short row with a single observation of z ranks high, nor
+    a long row in which z has its average share.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``embedding_`` (N, K), P(z given x), and ``row_distribution_`` (N,), P(x).
+    row_names : array-like of shape (N,), default=None
+        Names of the rows, such as titles. None means those of the table fitted, `Dyads` or a data
+        frame (``row_names_in_``), or else their positions.
+    n_rows : int, default=5
+        How many rows of each component at most; rows without observations in it are left out.
+
+    Returns
+    -------
+    rows : list of K lists
+        Names or positions, most representative first; of equals, the row that comes first.
+
+    Raises
+    ------
+    ValueError
+        If ``row_names`` has not N entries.
+    TypeError
+        If the model lacks these attributes, as those of other libraries do.
+
+    Examples
+    --------
+    >>> from skcooc import AsymmetricClustering, inspection
+    >>> X = [[4, 9, 0], [4, 6, 0], [4, 0, 6]]
+    >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
+    >>> sorted(inspection.representative_rows(model, ["oolong", "assam", "claret"], n_rows=1))
+    [['claret'], ['oolong']]
+    """
+    model = unwrap(model, "embedding_", "row_distribution_").model
+    shares = np.asarray(model.embedding_, dtype=np.float64)
+    names = row_names_of(model, row_names).tolist()
+    best = most_representative(shares, np.asarray(model.row_distribution_), n_rows)
+    return [[names[i] for i in rows] for rows in best]
+
+
+def component_features(
+    found: Unwrapped, feature_names: ArrayLike | None, n_features: int, order: Order
+) -> list[list[str]]:
+    """Names of the best columns of each component."""
+    names = found.column_names(feature_names)
+    return [
+        [str(name) for name in names[top]] for top in rank_columns(found.model, n_features, order)
+    ]
+
+
+def rank_columns(model: FactorModel, n_features: int, order: Order) -> list[Array]:
+    """Positions of the best columns of each component; see `characteristic_features`.
+
+    Characteristic ones may be fewer. A single component has its most probable ones.
+    """
+    if order == "probable" or len(model.components_) == 1:
+        return list(most_probable(np.asarray(model.components_), n_features))
+    q = np.asarray(model.components_, dtype=np.float64)
+    tree = getattr(model, "tree_", None)
+    parts = divergence_parts(q, topic_weights(model) @ q, None if tree is None else tree.parents)
+    top = most_probable(parts, n_features)
+    return [columns[parts[v, columns] > 0] for v, columns in enumerate(top)]
+
+
+def divergence_parts(q: Array, unigram: Array, parents: Array | None = None) -> Array:
+    """Parts of columns in the divergence of q_v from its mean with a reference, (V, M).
+
+    The reference is the distribution of the parent, or the unigram for roots and without a tree.
+    """
+    above = np.full(len(q), -1) if parents is None else parents
+    reference = q[above]
+    reference[above < 0] = unigram
+    return rel_entr(q, (q + reference) / 2)
+
+
+def most_probable(components: Array, n: int) -> Array:
+    """Positions of the n largest values of each row, (K, n), in stable order."""
+    return np.argsort(-components, axis=1, kind="stable")[:, :n]
+
+
+def most_representative(shares: Array, row_distribution: Array, n_rows: int) -> list[list[int]]:
+    """Positions of the n most representative rows, by P(z given x) and P(x)."""
+    joint = row_distribution[:, None] * shares
+    part = np.full(joint.shape, -np.inf)
+    lift = np.divide(shares, joint.sum(axis=0), out=np.ones(joint.shape), where=joint > 0)
+    np.multiply(joint, np.log(lift), out=part, where=joint > 0)
+    order = np.argsort(-part, axis=0, kind="stable")[:n_rows].T
+    return [[i for i in rows.tolist() if joint[i, z] > 0] for z, rows in enumerate(order)]

@@ -1,61 +1,66 @@
-"""Rows in groups: by a label of each, or by the time that it is of."""
+"""Rows in groups: by a label, a number, or the period of a date."""
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils._missing import is_pandas_na
 
-from skcooc.inspection.dates import CURE, days_of, missing, written_days
 from skcooc.protocol import Array, refuse_anndata
 
-MOST_PERIODS = 24  # of which freq="auto" takes the shortest
+MOST_PERIODS = 24  # for which freq="auto" takes the shortest period
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 FREQUENCIES = ("day", "week", *MONTHS)
-WIDE = 3.0  # steps between groups, in units of the (lower) median, that no line goes over
-A_PERIOD = np.timedelta64(7, "D")  # or longer: here no line goes over one that is left out
+WIDE = 3.0  # steps between groups, in units of the (lower) median, above which a line is broken
+A_PERIOD = np.timedelta64(7, "D")  # or longer: a line is broken at each period that is left out
+YEAR_MONTH = re.compile(r"\d{4}(-\d{2})?")
+CURE = "Dates are made of strings by pandas.to_datetime(...) or datetime.strptime(...)."
 
 
-class Column(NamedTuple):
-    """What rows are divided by."""
+class Labels(NamedTuple):
+    """Labels, numbers or dates of N rows."""
 
     values: Array  # (N,)
     name: str | None = None
-    order: Sequence[object] | None = None  # of the values of a categorical column
-    parameter: str = "by"  # as errors call it
+    order: Sequence[object] | None = None  # of the categories of a categorical column
+    parameter: str = "by"  # for error messages
 
 
-class Division(NamedTuple):
+class RowGroups(NamedTuple):
     """Rows in G groups."""
 
-    members: list[Array]  # their positions, of each group
+    members: list[Array]  # positions of the rows of each group
     groups: Array  # (G,): labels, numbers, or the days on which periods begin
-    labels: list[str]  # the same in words
+    labels: list[str]  # the same as strings
     name: str | None = None
 
     @property
     def ordered(self) -> bool:
-        """Whether groups are places on an axis."""
+        """True if groups are numbers or dates."""
         return bool(np.issubdtype(self.groups.dtype, np.number)) or self.groups.dtype.kind == "M"
 
 
-def divide(by: Any, weights: Array, freq: str = "auto") -> Division:
-    """Rows of positive weight in groups; those without a label are in none.
+def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
+    """Group the rows of positive weight that have a label.
 
-    Labels come in alphabetical order or, of a categorical column, in its own; numbers and dates by
-    size. Dates are put into periods, and with a ``freq`` strings are dates in ISO 8601. ValueError
-    where they are not as many as rows, where there is a ``freq`` and no dates, or where no group is
+    Labels are sorted in alphabetical order or, for a categorical column, in its own; numbers and
+    dates by size. Dates are put into periods, and with a ``freq`` strings are dates in ISO 8601.
+    ValueError if labels are not as many as rows, there is a ``freq`` and no dates, no group is
     left or a number is infinite.
     """
-    column = read(by)
-    return grouped(column if freq == "auto" else dated(column), weights, freq)
+    labels = read_labels(by)
+    return group_rows(labels if freq == "auto" else parse_dates(labels), weights, freq)
 
 
-def grouped(column: Column, weights: Array, freq: str = "auto") -> Division:
-    """Rows in groups by what has been read; see `divide`."""
+def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
+    """Group rows by labels; see `divide`."""
     if column.values.shape != weights.shape:
         raise ValueError(
             f"{column.parameter} has shape {column.values.shape}, "
@@ -72,29 +77,30 @@ def grouped(column: Column, weights: Array, freq: str = "auto") -> Division:
         raise ValueError(f"freq={freq!r} needs dates; by has values such as {first!r}. {CURE}")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(
-            f"{column.parameter} has infinite numbers: rows of which nothing is known have NaN."
+            f"{column.parameter} has infinite numbers: give NaN for rows without a label."
         )
     groups, numbers = _distinct(values, column.order)
     members = [known[numbers == g] for g in range(len(groups))]
-    return Division(members, groups, [_written(group) for group in groups], column.name)
+    names = [f"{g:.6g}" if isinstance(g, np.floating) else str(g) for g in groups]
+    return RowGroups(members, groups, names, column.name)
 
 
-def dated(column: Column) -> Column:
-    """The same with dates in the place of strings, where all of them are ISO 8601."""
+def parse_dates(column: Labels) -> Labels:
+    """Replace strings by dates, if all of them are ISO 8601."""
     known = ~missing(column.values)
     texts = column.values[known]
     if not all(isinstance(text, str) for text in texts.tolist()):
         return column
-    if (found := written_days(texts)) is None:
+    if (found := parse_days(texts)) is None:
         return column
     days = np.full(column.values.shape, "NaT", dtype="datetime64[D]")
     days[known] = found
     return column._replace(values=days, order=None)
 
 
-def read(by: Any, parameter: str = "by") -> Column:
-    """The values of an array, of a series, or of the one column of a dict or a data frame."""
-    import narwhals.stable.v2 as narwhals  # scikit-learn needs it too; only tables do here
+def read_labels(by: Any, parameter: str = "by") -> Labels:
+    """Values of an array, a series, or the single column of a dict or a data frame."""
+    import narwhals.stable.v2 as narwhals  # here, for it takes a while to import
 
     refuse_anndata(by, parameter, "labels: give a column of it, such as adata.obs['type'].")
     name = None
@@ -107,11 +113,11 @@ def read(by: Any, parameter: str = "by") -> Column:
         given = given[given.columns[0]]
     if not isinstance(given, narwhals.Series):
         values = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
-        return Column(values, None if name is None else str(name), parameter=parameter)
+        return Labels(values, None if name is None else str(name), parameter=parameter)
     categorical = given.dtype in (narwhals.Categorical, narwhals.Enum)
     order = given.cat.get_categories().to_list() if categorical else None
     name = name or given.name or None
-    return Column(given.to_numpy(), None if name is None else str(name), order, parameter)
+    return Labels(given.to_numpy(), None if name is None else str(name), order, parameter)
 
 
 def _check_one(columns: Sequence[object], parameter: str) -> None:
@@ -122,7 +128,7 @@ def _check_one(columns: Sequence[object], parameter: str) -> None:
 
 
 def _plain(values: Array) -> Array:
-    """Numbers, dates or text; what is mixed becomes text."""
+    """Values as numbers, dates or strings; mixed values become strings."""
     if values.dtype.kind in "iuf":
         return values
     if (days := days_of(values)) is not None:
@@ -134,7 +140,7 @@ def _plain(values: Array) -> Array:
 
 
 def _distinct(values: Array, order: Sequence[object] | None) -> tuple[Array, Array]:
-    """The groups, and the number of that of each row."""
+    """The groups, and the number of the group of each row."""
     groups, numbers = np.unique(values, return_inverse=True)
     if order is None:
         return groups, numbers
@@ -143,54 +149,35 @@ def _distinct(values: Array, order: Sequence[object] | None) -> tuple[Array, Arr
     return groups[by_place].astype(str), np.argsort(by_place)[numbers]
 
 
-def _written(group: Any) -> str:
-    return f"{group:.6g}" if isinstance(group, np.floating) else str(group)
-
-
-def _periods(days: Array, known: Array, freq: str, name: str | None) -> Division:
+def _periods(days: Array, known: Array, freq: str, name: str | None) -> RowGroups:
     if freq not in ("auto", *FREQUENCIES):
         raise ValueError(f"freq={freq!r} should be 'auto' or one of {', '.join(FREQUENCIES)}.")
-    freq = shortest(days) if freq == "auto" else freq
-    groups, numbers = np.unique(begins(days, freq), return_inverse=True)
+    freq = shortest_period(days) if freq == "auto" else freq
+    groups, numbers = np.unique(period_starts(days, freq), return_inverse=True)
     members = [known[numbers == g] for g in range(len(groups))]
-    return Division(members, groups, [_called(day, freq) for day in groups], name)
+    return RowGroups(members, groups, [_period_label(day, freq) for day in groups], name)
 
 
-def shortest(days: Array) -> str:
-    """The shortest period of which there are not too many; decades at most.
+def shortest_period(days: Array) -> str:
+    """The shortest period with at most MOST_PERIODS values, or decades.
 
     Days that all begin a month are months, and those that all begin a year are years.
 
-    >>> shortest(np.arange("2001-01", "2003-01", dtype="datetime64[M]").astype("datetime64[D]"))
+    >>> shortest_period(np.arange("2001-01", "2003-01", dtype="M8[M]").astype("M8[D]"))
     'month'
-    >>> shortest(np.arange("2001-01-01", "2003-01-01", dtype="datetime64[D]"))
+    >>> shortest_period(np.arange("2001-01-01", "2003-01-01", dtype="datetime64[D]"))
     'month'
     """
-    alike = [f for f in ("year", "month") if (begins(days, f) == days).all()]
+    alike = [f for f in ("year", "month") if (period_starts(days, f) == days).all()]
     longer = FREQUENCIES[FREQUENCIES.index(alike[0]) if alike else 0 :]
-    few = (f for f in longer if len(np.unique(begins(days, f))) <= MOST_PERIODS)
+    few = (f for f in longer if len(np.unique(period_starts(days, f))) <= MOST_PERIODS)
     return next(few, FREQUENCIES[-1])
 
 
-def runs(places: Array) -> list[slice]:
-    """Increasing places without gaps: steps above three times the median are one.
-
-    Of weeks, months and years one that is left out is a gap; of days, weekends are none.
-
-    >>> runs(np.array([1990, 1998, 1999, 2000]))
-    [slice(0, 1, None), slice(1, 4, None)]
-    """
-    steps = np.diff(places)
-    usual = np.sort(steps)[(len(steps) - 1) // 2] if len(steps) else steps.sum()
-    wide = WIDE / 2 if places.dtype.kind == "M" and usual >= A_PERIOD else WIDE
-    ends = [0, *(1 + np.flatnonzero(steps > wide * usual)).tolist(), len(places)]
-    return [slice(a, b) for a, b in itertools.pairwise(ends)]
-
-
-def begins(days: Array, freq: str) -> Array:
+def period_starts(days: Array, freq: str) -> Array:
     """The first day of the period of each day; weeks begin on Monday.
 
-    >>> begins(np.array(["2001-02-03"], dtype="datetime64[D]"), "quarter")
+    >>> period_starts(np.array(["2001-02-03"], dtype="datetime64[D]"), "quarter")
     array(['2001-01-01'], dtype='datetime64[D]')
     """
     if freq in MONTHS:
@@ -202,11 +189,74 @@ def begins(days: Array, freq: str) -> Array:
     return (week if freq == "week" else since).astype("datetime64[D]")
 
 
-def _called(day: Any, freq: str) -> str:
-    """A period in words: "2001-02", "2001 Q1", "2001", "2000s"; days and weeks by their first."""
+def _period_label(day: Any, freq: str) -> str:
+    """The label of a period: "2001-02", "2001 Q1", "2001", "2000s"; or its first day."""
     year, month = str(day)[:-6], int(str(day)[-5:-3])
     words = {
         "month": str(day)[:-3], "quarter": f"{year} Q{(month + 2) // 3}", "year": year,
         "decade": f"{year}s",
     }  # fmt: skip
     return words.get(freq, str(day))
+
+
+def runs(places: Array) -> list[slice]:
+    """Slices of increasing places without gaps: steps above three times the median.
+
+    A single missing week, month or year is a gap; a weekend is none between days.
+
+    >>> runs(np.array([1990, 1998, 1999, 2000]))
+    [slice(0, 1, None), slice(1, 4, None)]
+    """
+    steps = np.diff(places)
+    usual = np.sort(steps)[(len(steps) - 1) // 2] if len(steps) else steps.sum()
+    wide = WIDE / 2 if places.dtype.kind == "M" and usual >= A_PERIOD else WIDE
+    ends = [0, *(1 + np.flatnonzero(steps > wide * usual)).tolist(), len(places)]
+    return [slice(a, b) for a, b in itertools.pairwise(ends)]
+
+
+def missing(values: Array) -> Array:
+    """Mask of None, NaN, NaT and NA."""
+    if values.dtype.kind == "O":
+        return np.array([v is None or is_pandas_na(v) or v != v for v in values], dtype=bool)
+    return values != values
+
+
+def days_of(values: Array) -> Array | None:
+    """The days of dates, or the first days of periods; None if not all values are one.
+
+    >>> days_of(np.array([datetime.date(2001, 2, 3)]))
+    array(['2001-02-03'], dtype='datetime64[D]')
+    """
+    if values.dtype.kind == "M":
+        return values.astype("datetime64[D]")
+    listed = [_day(value) for value in values.tolist()] if values.dtype.kind == "O" else [None]
+    return None if None in listed else np.array(listed, dtype="datetime64[D]")
+
+
+def parse_days(values: Array) -> Array | None:
+    """Days of strings in ISO 8601, or None if one is no date.
+
+    Months and years become their first days.
+
+    >>> parse_days(np.array(["2001-02-03", "2001-02-03T04:05Z", "2001-02", "2001"])).tolist()[2:]
+    [datetime.date(2001, 2, 1), datetime.date(2001, 1, 1)]
+    """
+    known, numbers = np.unique(values.astype(str), return_inverse=True)
+    listed = [_parse_day(text.strip()) for text in known.tolist()]
+    return None if None in listed else np.array(listed, dtype="datetime64[D]")[numbers]
+
+
+def _day(value: Any) -> Any:
+    """The day of a date, of a moment or of the beginning of a pandas Period."""
+    value = getattr(value, "start_time", value)
+    if isinstance(value, datetime.date):
+        return value.isoformat()[:10]
+    return value.astype("datetime64[D]") if isinstance(value, np.datetime64) else None
+
+
+def _parse_day(text: str) -> str | None:
+    if YEAR_MONTH.fullmatch(text):
+        text = f"{text}-01-01"[:10]
+    with contextlib.suppress(ValueError):
+        return datetime.datetime.fromisoformat(text).isoformat()[:10]
+    return None

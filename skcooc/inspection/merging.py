@@ -1,4 +1,4 @@
-"""Topics that are one, and topics that are none: a fitted model made of another."""
+"""Fitted models with some topics merged or dropped."""
 
 from __future__ import annotations
 
@@ -7,42 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from skcooc.inspection.labels import names_set
-from skcooc.inspection.unwrapping import unwrap
+from skcooc.inspection.models import unwrap
+from skcooc.inspection.names import user_names
 from skcooc.protocol import Array, FactorModel
 
 
 def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorModel:
-    """A fitted model in which the topics of each group are one.
+    """Merge the topics of each group in a copy of a fitted model.
 
-    A merged topic is the mean of its members by their shares of the observations, and its share of
-    a row is the sum of theirs. Nothing is fitted: predictions are those of the merged topics, and
-    are the same where topics that were merged were. What it costs is seen on held-out observations,
-    ``merged.perplexity(X) / model.perplexity(X)``. To fit on from there, set ``warm_start=True``;
-    ``partial_fit`` needs a fit first.
+    A merged topic is the mean of its members, weighted by their shares of the observations, and its
+    share in a row is the sum of theirs. Nothing is fitted, so that predictions of different topics
+    become worse: compare held-out perplexities, ``merged.perplexity(X) / model.perplexity(X)``. To
+    continue the fit, set ``warm_start=True``; ``partial_fit`` needs a fit first.
 
     Parameters
     ----------
     model : fitted AspectModel, or AsymmetricClustering of rows
         Or a pipeline or a search with one inside. It is not changed.
     groups : sequence of iterables of int
-        Numbers of the topics that become one; of no topic in two groups. Topics of none remain as
-        they are.
+        Numbers of the topics to merge, each in one group at most. Other topics remain as they are.
 
     Returns
     -------
     merged : fitted estimator
-        Of the same class, with as many components, and as ``n_components`` or ``n_clusters``, as
-        there are left: in the order of their first members. Names that were set are kept but for
-        merged topics. It has no ``history_``, ``objective_``, ``n_iter_``, ``converged_`` and
-        ``splits_``, which belong to a fit.
+        Of the same class, with components in the order of their first members, and their number as
+        ``n_components`` or ``n_clusters``. Names set are kept except for merged topics. There are
+        no ``history_``, ``objective_``, ``n_iter_``, ``converged_`` and ``splits_`` of a fit.
 
     Raises
     ------
     ValueError
-        Where there is no such topic, or one is given twice.
+        If there is no such topic, or one is given twice.
     TypeError
-        Where the model has no topics that can be merged, or groups are no groups.
+        If the topics of the model cannot be merged, or ``groups`` are no groups.
 
     Examples
     --------
@@ -59,39 +56,38 @@ def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorM
     K = len(inner.components_)
     if not all(isinstance(group, Iterable) for group in groups):
         raise TypeError(f"groups={groups} should be groups of topics, such as [[0, 1]].")
-    members = [_topics(group, K) for group in groups]
+    members = [_check_topics(group, K) for group in groups]
     every = [k for group in members for k in group]
     if len(set(every)) < len(every) or not all(members):
         raise ValueError(f"groups={members} should have topics in them, none of them twice.")
     rest = [[k] for k in range(K) if k not in every]
-    return _made(inner, sorted(members + rest, key=min))
+    return _with_components(inner, sorted(members + rest, key=min))
 
 
 def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
-    """A fitted model without some of its topics, such as those that are of nothing.
+    """Drop some topics, such as meaningless ones, from a copy of a fitted model.
 
-    The shares of the others in every row, and of all observations, sum to one again: rows are as
-    the other topics explain them, and may be explained much worse. ``perplexity`` of held-out
-    observations before and after says how much worse.
+    The shares of the others are normalised, in every row and of all observations. The others may
+    explain the rows much worse: compare ``perplexity`` of held-out observations before and after.
 
     Parameters
     ----------
     model : fitted AspectModel, or AsymmetricClustering of rows
-        As for :func:`merge_topics`.
+        See :func:`merge_topics`.
     topics : iterable of int
         Their numbers.
 
     Returns
     -------
     smaller : fitted estimator
-        As from :func:`merge_topics`. A row that had nothing of the others has their shares of all.
+        As of :func:`merge_topics`. Rows without any of the others get their overall shares.
 
     Raises
     ------
     ValueError
-        Where there is no such topic, or no other one.
+        If there is no such topic, or no other one.
     TypeError
-        Where the model has no topics that can be left out, or ``topics`` is a single number.
+        If topics of the model cannot be dropped, or ``topics`` is a single number.
 
     Examples
     --------
@@ -106,14 +102,14 @@ def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
     K = len(inner.components_)
     if not isinstance(topics, Iterable):
         raise TypeError(f"topics={topics} should be numbers of topics, such as [{topics}].")
-    dropped = set(_topics(topics, K))
+    dropped = set(_check_topics(topics, K))
     if len(dropped) == K:
         raise ValueError(f"topics={sorted(dropped)} are all there are: one should be left.")
-    return _made(inner, [[k] for k in range(K) if k not in dropped])
+    return _with_components(inner, [[k] for k in range(K) if k not in dropped])
 
 
 def _inner(model: Any) -> Any:
-    """The model inside, whose topics can be merged."""
+    """The model inside; TypeError if its topics cannot be merged."""
     inner = unwrap(model, "components_").model
     if not hasattr(inner, "_made_of"):
         raise TypeError(
@@ -123,21 +119,20 @@ def _inner(model: Any) -> Any:
     return inner
 
 
-def _topics(numbers: Iterable[int], K: int) -> list[int]:
-    """Numbers of topics; ValueError where there is no such one."""
+def _check_topics(numbers: Iterable[int], K: int) -> list[int]:
     topics = list(numbers)
     if unknown := [k for k in topics if k not in range(K)]:
         raise ValueError(f"There is no topic {unknown[0]}: topics are 0 to {K - 1}.")
     return [int(k) for k in topics]
 
 
-def _made(inner: Any, members: Sequence[Sequence[int]]) -> FactorModel:
-    """A model with a component for all of these."""
+def _with_components(inner: Any, members: Sequence[Sequence[int]]) -> FactorModel:
+    """A copy of the model with a component for each group of members."""
     shares: Array = np.zeros((len(inner.components_), len(members)))
     for number, group in enumerate(members):
         shares[group, number] = 1
     new: Any = inner._made_of(shares)
-    names = names_set(inner)
+    names = user_names(inner)
     kept = {g: names[k] for g, (k, *others) in enumerate(members) if k in names and not others}
     if kept:
         new.component_names_ = kept

@@ -1,67 +1,237 @@
-"""What all of inspection knows of models and of names."""
+"""Names of topics: those that users set, and others made of characteristic columns."""
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval
 
-from skcooc.hierarchy import Tree
-from skcooc.protocol import Array, FactorModel, TableLike, refuse_anndata
+from skcooc.inspection.blocks import SideClusters, row_clusters
+from skcooc.inspection.features import divergence_parts, most_probable
+from skcooc.inspection.models import (
+    FACTORS,
+    HOW_MANY,
+    Names,
+    layers,
+    names_by_number,
+    row_names_of,
+    topic_weights,
+    unwrap,
+)
+from skcooc.protocol import Array, FactorModel
+from skcooc.protocol.decorators import validated
 
-HOW_MANY = [Interval(Integral, 0, None, closed="left")]  # columns or rows of each component
-
-
-class TreeModel(FactorModel, Protocol):
-    """A fitted hierarchy of clusters, with V nodes."""
-
-    tree_: Tree
-    node_weights_: Array  # (V,): P(v)
-    labels_: Array  # (N,): cluster of each row
-
-
-def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
-    """Names of the N rows fitted: those given, those of the table fitted, or their positions."""
-    n_rows = len(model.embedding_)
-    if row_names is None:
-        return np.asarray(getattr(model, "row_names_in_", np.arange(n_rows)))
-    return named(row_names, n_rows, "row_names", "rows")
+SEPARATOR = " · "  # between the columns of a name
+M = TypeVar("M")
 
 
-def split(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
-    """Counts of dyads or of a data frame, and the names of their rows; others as they are."""
-    if hasattr(X, "to_csr"):
-        return X.to_csr(), X.row_names
-    return X, X.index if hasattr(X, "iloc") else None
+@validated({"n_features": HOW_MANY})
+def name_topics(
+    model: FactorModel, feature_names: ArrayLike | None = None, row_names: ArrayLike | None = None,
+    *, n_features: int = 3,
+) -> list[str]:  # fmt: skip
+    """A name for each component, cluster or node: set, or of characteristic columns.
+
+    Made names are all different, and different from those that :func:`set_names` has set. Larger
+    components come first: if a larger one already has the same name, further columns are added, and
+    finally the number. Clusters of rows of `SymmetricClustering` are named after their most
+    frequent members, if rows have names.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``components_`` (K, M), ``embedding_`` (N, K), ``row_distribution_`` (N,), and perhaps
+        ``tree_`` and ``component_names_``.
+    feature_names : array-like of shape (M,), default=None
+        Names of the columns; see :func:`top_features`.
+    row_names : array-like of shape (N,), default=None
+        Names of the rows. None means those of the table fitted.
+    n_features : int, default=3
+        How many columns, or members, make a name; ranked as in :func:`characteristic_features`.
+
+    Returns
+    -------
+    names : list of K str
+        In the order of ``components_``.
+
+    Raises
+    ------
+    ValueError
+        If ``feature_names`` has not M entries, or ``n_features`` is below 1.
+    TypeError
+        If the model lacks an attribute, as those of other libraries do.
+
+    Examples
+    --------
+    >>> from skcooc import AsymmetricClustering
+    >>> from skcooc.inspection import name_topics
+    >>> X = [[9, 1, 0, 4], [5, 1, 0, 2], [0, 1, 3, 1]]
+    >>> model = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
+    >>> sorted(name_topics(model, ["tea", "cup", "ball", "a"], n_features=2))
+    ['ball · cup', 'tea · a']
+    """
+    found = unwrap(model, *FACTORS)
+    if n_features < 1:
+        raise ValueError(f"n_features={n_features} should be at least 1.")
+    model, columns = found.model, found.column_names(feature_names)
+    q = np.asarray(model.components_, dtype=np.float64)
+    rows = getattr(model, "row_names_in_", None)
+    if row_names is not None:
+        rows = row_names_of(model, row_names)
+    return make_names(model, q, topic_weights(model), columns, rows, n_features)
 
 
-def check_order(X: TableLike, model: Any) -> None:
-    """ValueError where a data frame or dyads have columns of other names than were fitted."""
-    names = getattr(X, "columns", None) if hasattr(X, "iloc") else getattr(X, "column_names", None)
-    known = getattr(model, "feature_names_in_", None)
-    if names is not None and known is not None and not np.array_equal(names, known):
-        raise ValueError("X has columns of other names, or in another order, than the model.")
+def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
+    """Name the components of a fitted model, for all functions and displays.
+
+    Names are kept in the attribute ``component_names_``, a dictionary by number, which is pickled
+    with the model and removed by another ``fit``. ``get_feature_names_out`` of the estimators of
+    this package uses them, and so do :func:`name_topics`, :func:`describe`, :func:`export_text`,
+    :func:`export_dict`, the displays of :mod:`skcooc.plotting` and :func:`explore`. Names that its
+    page exports can be set: ``json.load(open("names.json"))``.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``components_`` (K, M); or a pipeline or a search. Models inside get the names, too.
+    names : sequence of K str, dict of int to str, or None
+        Names of the components, or of some of them; keys may be strings, as in JSON. None removes
+        the names.
+
+    Returns
+    -------
+    model : the same object
+
+    Raises
+    ------
+    ValueError
+        If a name is given twice or is empty, a key is no component, or a sequence has not K
+        entries.
+    TypeError
+        If the model has no components.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.inspection import describe, set_names
+    >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [0, 0, 3, 9]]
+    >>> model = set_names(AspectModel(2, beta=1, random_state=0).fit(X), ["one", "other"])
+    >>> model.get_feature_names_out()
+    array(['one', 'other'], dtype=object)
+    >>> describe(model)["name"].tolist()
+    ['one', 'other']
+    """
+    outermost = unwrap(model, "components_").model
+    own = {} if names is None else names_by_number(names, len(outermost.components_))
+    if not all(own.values()) or len(set(own.values())) < len(own):
+        raise ValueError(f"names should be all different, and none empty: {[*own.values()]}.")
+    for layer in layers(outermost):
+        if hasattr(layer.model, "components_"):
+            layer.model.component_names_ = dict(own)
+    return model
 
 
-def most_probable(components: Array, n: int) -> Array:
-    """The n columns of largest P(y given z), (K, n); of equals, those that come first."""
-    return np.argsort(-components, axis=1, kind="stable")[:, :n]
+class ResolvedModel(NamedTuple):
+    """Factors of a model with K topics, N rows and M columns, and all names."""
+
+    model: Any
+    components: Array  # (K, M): P(y given z)
+    mixtures: Array  # (N, K): P(z given x)
+    row_distribution: Array  # (N,): P(x)
+    columns: Array  # (M,): names
+    names: list[str]  # of the topics
+
+    @property
+    def weights(self) -> Array:
+        """Share of the observations of each topic, (K,); P(z) if no rows are kept."""
+        if not len(self.mixtures):
+            return topic_weights(self.model)
+        return self.row_distribution @ self.mixtures
 
 
-def named(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
-    """The names as an array; ValueError where there are not n of them, TypeError for a number."""
-    if isinstance(names, Integral):
-        number = "n_" + parameter.replace("_names", "s")
-        raise TypeError(
-            f"{parameter} should be names of the {what}, and is {names}: the number that is shown "
-            f"is {number}={names}."
+def resolve_model(
+    model: FactorModel, feature_names: ArrayLike | None, names: Names | None
+) -> ResolvedModel:
+    """Find the model inside of a pipeline or a search; TypeError if there is none."""
+    inside = unwrap(model, *FACTORS)
+    columns = inside.column_names(feature_names)
+    return ResolvedModel(
+        inside.model,
+        np.asarray(inside.model.components_, dtype=np.float64),
+        np.asarray(inside.model.embedding_, dtype=np.float64),
+        np.asarray(inside.model.row_distribution_, dtype=np.float64),
+        columns,
+        override_names(names, name_topics(inside.model, columns)),
+    )
+
+
+def select_topics(weights: Array, topics: int | Sequence[int]) -> list[int]:
+    """Topics of the largest weights, if a number is given; else the topics listed.
+
+    ValueError if there are no such topics.
+    """
+    if isinstance(topics, int | np.integer):
+        if topics < 1:
+            raise ValueError(f"topics={topics} should be at least 1.")
+        order: list[int] = np.argsort(-weights, kind="stable").tolist()
+        return order[:topics]
+    listed = [int(k) for k in topics]
+    if not listed or not all(0 <= k < len(weights) for k in listed):
+        raise ValueError(f"topics={listed} should be some of 0 to {len(weights) - 1}.")
+    return listed
+
+
+def make_names(
+    model: Any, q: Array, weights: Array, columns: Array, rows: Array | None = None,
+    n_features: int = 3,
+) -> list[str]:  # fmt: skip
+    """Names of the components q (K, M) of a model, the largest weights (K,) first.
+
+    Row clusters of co-clusterings are named after rows (N,), if these are given.
+    """
+    tree, own = getattr(model, "tree_", None), user_names(model)
+    if rows is not None and hasattr(model, "column_labels_"):
+        return override_names(
+            own, cluster_names(row_clusters(model), rows, n_features, own.values())
         )
-    side = "obs_names" if parameter == "row_names" else "var_names"
-    refuse_anndata(names, parameter, f"names: give adata.{side}.")
-    checked = np.asarray(names, dtype=object)
-    if checked.shape != (n,):
-        raise ValueError(f"{parameter} has shape {checked.shape}, but the model has {n} {what}")
-    return checked
+    parts = divergence_parts(q, weights @ q, None if tree is None else tree.parents)
+    order = most_probable(parts, 4 * n_features)
+    names = dict[int, str]()
+    for k in np.argsort(-weights, kind="stable").tolist():
+        words = [str(columns[j]) for j in order[k] if parts[k, j] > 0]
+        names[k] = _unused_name(words, n_features, f"topic {k}", {*names.values(), *own.values()})
+    return override_names(own, [names[k] for k in range(len(q))])
+
+
+def cluster_names(
+    clusters: SideClusters, names: Array, n: int = 3, taken: Iterable[str] = ()
+) -> list[str]:
+    """Names of the clusters of one side, after their most frequent members."""
+    words = [[str(names[i]) for i in of[: 4 * n]] for of in clusters.members]
+    made = dict[int, str]()
+    for k in np.argsort(-clusters.weights, kind="stable").tolist():
+        made[k] = _unused_name(words[k], n, f"cluster {k}", {*made.values(), *taken})
+    return [made[k] for k in range(len(words))]
+
+
+def _unused_name(words: Sequence[str], n: int, number: str, used: set[str]) -> str:
+    """The first n words or more, or with the number if all these names are used."""
+    for length in range(n, max(n, len(words)) + 1):
+        name = SEPARATOR.join(words[:length]) or number
+        if name not in used:
+            return name
+    return SEPARATOR.join([*words[:n], number])
+
+
+def user_names(model: object) -> dict[int, str]:
+    """Names by number that `set_names` has set."""
+    own: dict[int, str] = getattr(model, "component_names_", {})
+    return own
+
+
+def override_names(names: Names | Mapping[str, str] | None, automatic: Sequence[str]) -> list[str]:
+    """Names given by position or by number, and automatic ones for the other topics."""
+    own = {} if names is None else names_by_number(names, len(automatic))
+    return [own.get(k, name) for k, name in enumerate(automatic)]

@@ -9,21 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
-from skcooc.inspection.blocks import two_sided
-from skcooc.inspection.features import OF_ROWS
-from skcooc.inspection.labels import Names, given, name_topics
-from skcooc.inspection.names import HOW_MANY
-from skcooc.inspection.ranking import ORDER, Order, masses, ranked
-from skcooc.inspection.rows import representative_rows
-from skcooc.inspection.sides import column_clusters, partners_of_rows
-from skcooc.inspection.unwrapping import unwrap
+from skcooc.inspection.blocks import associated_clusters, column_clusters, unwrap_coclustering
+from skcooc.inspection.features import ORDER, Order, rank_columns, representative_rows
+from skcooc.inspection.models import FACTORS, HOW_MANY, Names, topic_weights, unwrap
+from skcooc.inspection.names import cluster_names, name_topics, override_names
 from skcooc.protocol import Array, FactorModel
 from skcooc.protocol.decorators import validated
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-AXES = {"rows": unwrap, "columns": two_sided}  # which model inside is meant
+AXES = {"rows": unwrap, "columns": unwrap_coclustering}
+Columns = dict[str, Array | Sequence[object]]
 
 
 @validated(
@@ -36,9 +33,8 @@ def describe(
 ) -> IntoDataFrame:  # fmt: skip
     """A table with a line for each component, cluster, or node of a hierarchy.
 
-    Some entries are lists, which belong together by their places: to have a line for each feature
-    of each component, as for a plot or a join, write
-    ``table.explode(["features", "probabilities"])``, in pandas as in polars.
+    Some entries are lists of equal length. For one line per feature, as for a plot or a join, use
+    ``table.explode(["features", "probabilities"])`` of pandas or polars.
 
     Parameters
     ----------
@@ -53,11 +49,11 @@ def describe(
     n_rows : int, default=3
         How many rows of each component at most.
     order : {"characteristic", "probable"}, default="characteristic"
-        Which columns: those that distinguish a component, as :func:`characteristic_features` has
-        them, of which there may be fewer; or the most probable ones of :func:`top_features`, which
-        many components share. A single component has the most probable ones.
+        Which columns: those that distinguish a component (:func:`characteristic_features`; there
+        may be fewer), or the most probable ones (:func:`top_features`). A single component has the
+        most probable ones.
     axis : {"rows", "columns"}, default="rows"
-        Whose clusters: "columns" are those of `SymmetricClustering`, which alone has them.
+        Which clusters; only `SymmetricClustering` has clusters of columns.
     names : sequence of K str, or dict of int to str, default=None
         Names of the components, or of some of them, for this table alone; the others have those of
         :func:`name_topics`. :func:`set_names` keeps names.
@@ -74,11 +70,10 @@ def describe(
         name : str
             What it is called.
         weight : float
-            Share of the observations, sum_i P(x_i) P(z given x_i). It is the same for all models,
-            unlike ``weights_``, the prior, which it is where a table was read in blocks and no
-            rows are kept.
+            Share of the observations, sum_i P(x_i) P(z given x_i). It differs from ``weights_``,
+            the prior, unless a table was read in blocks and no rows are kept.
         n_rows : int
-            Number of rows of which it is the most probable component.
+            Number of rows with this most probable component.
         features : list of str
             Names of columns, best first.
         probabilities : list of float
@@ -86,28 +81,28 @@ def describe(
         rows : list
             Names or positions of the most representative rows; see :func:`representative_rows`.
         intervals : list of pairs of float
-            Of these probabilities over the members; only of the ``consensus_`` of `AveragedModels`.
+            Of these probabilities over members; only for the ``consensus_`` of `AveragedModels`.
         affinity : float
-            How alike the component is in the members, a mean cosine; only of the same.
+            Mean cosine similarity of the component in the members; only for the same.
         goes_with : list of str
-            Names of the clusters of the other side that it is observed with more often than by
-            chance, those with the largest part of the mutual information first; only of
+            Names of the clusters of the other side that co-occur with it more often than by
+            chance, those with the largest part of the mutual information first; only for
             `SymmetricClustering`.
         associations : list of float
-            c_cd, how many times as often that is; only of the same.
+            c_cd, the ratio of observed to expected co-occurrences; only for the same.
 
-        Where ``axis="columns"``, features are the members with the most observations, n_columns is
+        With ``axis="columns"``, features are the members with the most observations, n_columns is
         the number of all members, probabilities are P(y given d), and there are no rows.
 
     Raises
     ------
     ImportError
-        Where that library is not installed.
+        If that library is not installed.
     ValueError
-        Where there are not as many names as columns, rows or components, or narwhals knows
-        no such library.
+        If names are not as many as columns, rows or components, or narwhals does not know the
+        library.
     TypeError
-        Where the model has not all of these attributes, or no clusters of columns.
+        If the model lacks one of these attributes, or has no clusters of columns.
 
     Examples
     --------
@@ -120,37 +115,63 @@ def describe(
     >>> large[["weight", "n_rows", "features", "rows"]].round(3).values.tolist()
     [[0.8, 2, ['tea'], [0, 1]]]
     """
-    found = AXES[axis](model, *OF_ROWS)
-    model, words = found.model, found.column_names(feature_names)
-    automatic = name_topics(model, words, row_names)
+    found = AXES[axis](model, *FACTORS)
+    inner: Any = found.model
+    words = found.column_names(feature_names)
+    automatic = name_topics(inner, words, row_names)
     if axis == "columns":
-        return table_of(column_clusters(model, words, automatic, n_features, names), backend)
-    P, shares = model.components_, np.asarray(model.embedding_)
-    top = ranked(model, n_features, order)
-    columns: dict[str, Array | Sequence[object]] = {
+        return table_of(_column_side(inner, words, automatic, n_features, names), backend)
+    P, shares = inner.components_, np.asarray(inner.embedding_)
+    top = rank_columns(inner, n_features, order)
+    columns: Columns = {
         "component": np.arange(len(P)),
-        "name": given(names, automatic),
-        "weight": masses(model),
+        "name": override_names(names, automatic),
+        "weight": topic_weights(inner),
         "n_rows": np.bincount(shares.argmax(axis=1), minlength=len(P)),
         "features": [[str(word) for word in words[of]] for of in top],
         "probabilities": [p[of].tolist() for p, of in zip(P, top, strict=True)],
-        "rows": representative_rows(model, row_names, n_rows=n_rows),
+        "rows": representative_rows(inner, row_names, n_rows=n_rows),
     }
-    columns |= _of_members(model, top) | partners_of_rows(model, words)
+    if hasattr(inner, "component_intervals_"):
+        pairs = np.moveaxis(inner.component_intervals_, 0, 2)  # (K, M, 2)
+        columns["intervals"] = [ends[of].tolist() for ends, of in zip(pairs, top, strict=True)]
+        columns["affinity"] = inner.affinity_
+    if hasattr(inner, "column_labels_"):
+        column_names = cluster_names(column_clusters(inner), words)
+        columns |= _associations(np.asarray(inner.joint_), column_names)
     return table_of(columns, backend)
 
 
-def _of_members(model: Any, top: Sequence[Array]) -> dict[str, Array | Sequence[object]]:
-    """How far the members of an average differ; nothing where a model has none."""
-    if not hasattr(model, "component_intervals_"):
-        return {}
-    pairs = np.moveaxis(model.component_intervals_, 0, 2)  # (K, M, 2)
-    intervals = [of_one[columns].tolist() for of_one, columns in zip(pairs, top, strict=True)]
-    return {"intervals": intervals, "affinity": model.affinity_}
+def _column_side(
+    model: Any, words: Array, row_clusters: Sequence[str], n_features: int, names: Names | None
+) -> Columns:
+    """A line for each cluster of columns, with associated clusters of rows."""
+    clusters = column_clusters(model)
+    weights, members = clusters.weights, clusters.members
+    top = [of[:n_features] for of in members]
+    of_cluster = clusters.masses[:, None] * clusters.posteriors
+    P = np.divide(of_cluster, weights, out=np.zeros_like(of_cluster), where=weights > 0)
+    return {
+        "component": np.arange(len(weights)),
+        "name": override_names(names, cluster_names(clusters, words)),
+        "weight": weights,
+        "n_columns": np.array([len(of) for of in members]),
+        "features": [[str(word) for word in words[of]] for of in top],
+        "probabilities": [P[of, d].tolist() for d, of in enumerate(top)],
+        **_associations(np.asarray(model.joint_).T, row_clusters),
+    }
+
+
+def _associations(joint: Array, names: Sequence[str]) -> Columns:
+    found = associated_clusters(joint.astype(np.float64))
+    return {
+        "goes_with": [[names[d] for d in others] for others, _ in found],
+        "associations": [ratios.tolist() for _, ratios in found],
+    }
 
 
 def table_of(columns: Mapping[str, Array | Sequence[object]], backend: str) -> IntoDataFrame:
-    """The columns as a table of a library; ImportError where it is not installed."""
+    """Columns as a data frame of a library; ImportError if it is not installed."""
     import narwhals  # scikit-learn needs it too; only tables do here
 
     try:

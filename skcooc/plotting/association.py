@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skcooc.inspection.blocks import (
-    Clusters,
+    SideClusters,
     TwoSided,
     cluster_orders,
-    of_columns,
-    of_rows,
-    two_sided,
+    column_clusters,
+    row_clusters,
+    unwrap_coclustering,
 )
-from skcooc.inspection.names import check_order, row_names_of, split
+from skcooc.inspection.models import check_order, row_names_of, split_row_names
 from skcooc.plotting.canvas import (
     NEUTRAL,
     Display,
@@ -175,10 +175,12 @@ class AssociationDisplay(Display):
         TypeError
             If the model has no clusters of columns.
         """
-        found = two_sided(model, "components_")
+        found = unwrap_coclustering(model, "components_")
         model = found.model
-        rows = _matrix_side(of_rows(model), row_names_of(model, row_names), n_features)
-        columns = _matrix_side(of_columns(model), found.column_names(feature_names), n_features)
+        rows = _matrix_side(row_clusters(model), row_names_of(model, row_names), n_features)
+        columns = _matrix_side(
+            column_clusters(model), found.column_names(feature_names), n_features
+        )
         pairs = None if X is None else _pairs(found.table(X), model)
         display = cls(np.asarray(model.joint_, dtype=np.float64), rows, columns, pairs=pairs)
         return display.plot(ax, scale=scale, cmap=cmap, fontsize=fontsize, sides=sides)
@@ -347,7 +349,7 @@ def label_places(
     return list(zip(order[shown].tolist(), middles.tolist(), moved.tolist(), strict=True))
 
 
-def _matrix_side(clusters: Clusters, names: Array, n: int) -> MatrixSide:
+def _matrix_side(clusters: SideClusters, names: Array, n: int) -> MatrixSide:
     """A side with the n members of each cluster that have the most observations."""
     words = [[str(names[i]) for i in members[:n]] for members in clusters.members]
     return MatrixSide(clusters.labels, clusters.masses, words)
@@ -356,7 +358,7 @@ def _matrix_side(clusters: Clusters, names: Array, n: int) -> MatrixSide:
 def _pairs(X: TableLike, model: TwoSided) -> tuple[Array, Array, Array]:
     """Positions and counts of the pairs; ValueError if X is not the training matrix."""
     check_order(X, model)
-    X, names = split(X)
+    X, names = split_row_names(X)
     shape = len(model.embedding_), len(model.column_labels_)
     X = check_array(sound(X), accept_sparse="coo", ensure_non_negative=True)
     if X.shape != shape:

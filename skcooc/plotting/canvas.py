@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from skcooc.inspection.labels import APART
+from skcooc.inspection.names import SEPARATOR
 from skcooc.protocol import Array
 
 if TYPE_CHECKING:
@@ -185,8 +185,8 @@ def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> l
     (['tea · cup'], ['tea', 'cup'])
     """
     lines = list[str]()
-    for name in text.split(APART):
-        longer = APART.join([*lines[-1:], name])
+    for name in text.split(SEPARATOR):
+        longer = SEPARATOR.join([*lines[-1:], name])
         if lines and text_width(longer, fontsize) <= width:
             lines[-1] = longer
             continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skcooc.inspection.unwrapping import unwrap
+from skcooc.inspection.models import unwrap
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree
-from skcooc.inspection.features import OF_ROWS, features_of
-from skcooc.inspection.labels import Names, names_set, numbered
-from skcooc.inspection.names import TreeModel
-from skcooc.inspection.ranking import Order
-from skcooc.inspection.unwrapping import unwrap
+from skcooc.inspection.features import Order, component_features
+from skcooc.inspection.models import FACTORS, Names, TreeModel, names_by_number, unwrap
+from skcooc.inspection.names import user_names
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
@@ -135,9 +133,9 @@ class HierarchyDisplay(Display):
         TypeError
             If the model has no tree.
         """
-        found = unwrap(model, "tree_", "node_weights_", *OF_ROWS)
-        features = features_of(found, feature_names, n_features, order)
-        own = names_set(found.model) if names is None else numbered(names, len(features))
+        found = unwrap(model, "tree_", "node_weights_", *FACTORS)
+        features = component_features(found, feature_names, n_features, order)
+        own = user_names(found.model) if names is None else names_by_number(names, len(features))
         display = cls(
             found.model.tree_, features, names=own, max_depth=max_depth,
             node_weights=found.model.node_weights_,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.unwrapping import unwrap
+from skcooc.inspection.models import unwrap
 from skcooc.plotting.canvas import Display, colours, draw_lines, new_axes, styled
 from skcooc.protocol import Array
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import division
-from skcooc.inspection.features import features_of
-from skcooc.inspection.labels import Names, names_set, numbered
-from skcooc.inspection.ranking import Order
-from skcooc.inspection.unwrapping import Unwrapped, unwrap
+from skcooc.inspection.features import Order, component_features
+from skcooc.inspection.models import Names, Unwrapped, names_by_number, unwrap
+from skcooc.inspection.names import user_names
 from skcooc.plotting.canvas import (
     FONT,
     Display,
@@ -108,8 +107,8 @@ class SplitsDisplay(Display):
         splits = getattr(found.model, "splits_", ())
         display = cls(splits, beta=getattr(found.model, "beta_", None))
         if n_features > 0 and len(splits):
-            words = features_of(found, feature_names, n_features, order)
-            own = names_set(found.model) if names is None else numbered(names, len(words))
+            words = component_features(found, feature_names, n_features, order)
+            own = user_names(found.model) if names is None else names_by_number(names, len(words))
             texts = [own.get(k, ", ".join(of_one)) for k, of_one in enumerate(words)]
             display.labels = [texts[k] for k in _clusters(found, splits)]
         return display.plot(ax)

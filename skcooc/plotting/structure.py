@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.found import chosen, found
-from skcooc.inspection.groups import Division, divide
-from skcooc.inspection.labels import Names
-from skcooc.inspection.names import HOW_MANY
+from skcooc.inspection.groups import RowGroups, divide
+from skcooc.inspection.models import HOW_MANY, Names
+from skcooc.inspection.names import resolve_model, select_topics
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
@@ -130,10 +129,10 @@ class StructureDisplay(Display):
         ValueError, TypeError
             As :func:`skcooc.inspection.topic_shares`, and if there are no such topics.
         """
-        its = found(model, feature_names, names)
+        its = resolve_model(model, feature_names, names)
         one = np.zeros(len(its.mixtures), dtype=int)
         division = divide(one if by is None else by, its.row_distribution, freq)
-        shown = chosen(its.weights, topics)
+        shown = select_topics(its.weights, topics)
         bars = sample_rows(its.mixtures, division, n_rows)
         if by is None:
             bars = bars._replace(labels=[""])
@@ -216,7 +215,7 @@ class StructureDisplay(Display):
         )  # fmt: skip
 
 
-def sample_rows(mixtures: Array, division: Division, n_rows: int) -> Bars:
+def sample_rows(mixtures: Array, division: RowGroups, n_rows: int) -> Bars:
     """About n_rows rows, evenly spaced after sorting by group, largest topic and its share."""
     total = sum(len(rows) for rows in division.members)
     order = []

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.found import found
-from skcooc.inspection.labels import Names
-from skcooc.inspection.places import places
+from skcooc.inspection.models import Names
+from skcooc.inspection.names import resolve_model
+from skcooc.inspection.similarity import map_positions
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
@@ -111,8 +111,8 @@ class TopicMapDisplay(Display):
         ValueError, TypeError
             If there are not as many names as columns or topics, or the model lacks an attribute.
         """
-        its = found(model, feature_names, names)
-        return cls(places(its.components), its.weights, its.names).plot(ax)
+        its = resolve_model(model, feature_names, names)
+        return cls(map_positions(its.components), its.weights, its.names).plot(ax)
 
     @styled
     def plot(self, ax: Axes | None = None) -> TopicMapDisplay:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.found import chosen, found
-from skcooc.inspection.groups import Division, runs
-from skcooc.inspection.labels import Names
-from skcooc.inspection.ranking import Order, ranked
-from skcooc.inspection.resampling import FEW, Shares
-from skcooc.inspection.shares import divided, resampled
+from skcooc.inspection.features import Order, rank_columns
+from skcooc.inspection.groups import RowGroups, runs
+from skcooc.inspection.models import Names
+from skcooc.inspection.names import resolve_model, select_topics
+from skcooc.inspection.shares import FEW, Shares, group_model, resample_shares
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
@@ -122,8 +121,8 @@ class TopicsDisplay(Display):
             If there are not as many names as columns or topics, no such topics, or the model lacks
             an attribute.
         """
-        its = found(model, feature_names, names)
-        unigram, top = its.weights @ its.components, ranked(its.model, n_features, order)
+        its = resolve_model(model, feature_names, names)
+        unigram, top = its.weights @ its.components, rank_columns(its.model, n_features, order)
         intervals = getattr(its.model, "component_intervals_", None)
         panels = [
             Topic(
@@ -134,7 +133,7 @@ class TopicsDisplay(Display):
                 unigram[top[k]],
                 None if intervals is None else intervals[:, k, top[k]],
             )
-            for k in chosen(its.weights, topics)
+            for k in select_topics(its.weights, topics)
         ]
         return cls(panels).plot()
 
@@ -177,7 +176,7 @@ class SharesDisplay(Display):
 
     Parameters
     ----------
-    division : Division
+    division : RowGroups
         The G groups.
     shares : Shares
         Of the K topics in them: ``share``, ``low`` and ``high``, each (G, K).
@@ -209,7 +208,7 @@ class SharesDisplay(Display):
     """
 
     def __init__(
-        self, division: Division, shares: Shares, names: Sequence[str], overall: Array,
+        self, division: RowGroups, shares: Shares, names: Sequence[str], overall: Array,
         masses: Array,
     ) -> None:  # fmt: skip
         self.division, self.shares, self.names = division, shares, names
@@ -247,10 +246,10 @@ class SharesDisplay(Display):
         ValueError, TypeError
             As :func:`skcooc.inspection.topic_shares`, and if there are no such topics.
         """
-        of = divided(model, by, feature_names, freq, names)
+        of = group_model(model, by, feature_names, freq, names)
         overall = of.mass.joint.sum(axis=0) / of.mass.rows.sum()
-        shown = chosen(overall, topics)
-        shares = resampled(of, n_resamples, level, random_state)
+        shown = select_topics(overall, topics)
+        shares = resample_shares(of, n_resamples, level, random_state)
         shares = Shares(*(values[:, shown] for values in shares))
         masses = np.array([of.mass.rows[rows].sum() for rows in of.division.members])
         return cls(of.division, shares, [of.names[k] for k in shown], overall[shown], masses).plot()

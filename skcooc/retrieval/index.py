@@ -1,4 +1,4 @@
-"""Documents as their words and aspects: what queries are compared with."""
+"""Documents indexed by their words and aspects, to be compared with queries."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
 from skcooc.protocol import CSR, Array, FactorModel
-from skcooc.retrieval.term_weights import damped, tf_idf, weighted
 
 
-class Fitted(Protocol):
-    """A retriever whose models are fitted; see AspectRetriever."""
+class FittedRetriever(Protocol):
+    """Attributes of a fitted AspectRetriever."""
 
     aspect_weight: float
     smoothing_weight: float
@@ -23,15 +22,15 @@ class Fitted(Protocol):
     estimators_: list[FactorModel]
 
 
-class Index:
+class DocumentIndex:
     """u_d / |u_d| as a sparse part and a mixture, and the directions in aspect space.
 
-    The length of u = (1 - l) r + l E B, r sparse, E the mixtures and B the weighted components, is
-    that of its parts: |u|^2 = (1 - l)^2 |r|^2 + 2 l (1 - l) r B'E' + l^2 E B B' E'. The table has
-    the counts of the documents, (N, M).
+    The length of u = (1 - l) r + l E B, with r sparse, the mixtures E and the weighted components
+    B, follows from |u|^2 = (1 - l)^2 |r|^2 + 2 l (1 - l) r B'E' + l^2 E B B' E'. The table has the
+    counts of the documents, (N, M).
     """
 
-    def __init__(self, fitted: Fitted, table: CSR) -> None:
+    def __init__(self, fitted: FittedRetriever, table: CSR) -> None:
         share, E, idf = fitted.smoothing_weight, fitted.embedding_, fitted.idf_
         self.aspect_weight = fitted.aspect_weight
         self.components, self.idf = fitted.components_, idf
@@ -49,7 +48,7 @@ class Index:
         self.directions = self._direction(self.tf_idf)
 
     def similarity(self, table: CSR, n_feedback: int) -> Array:
-        """s(q, d) for counts of queries; the documents found first join them, if any are to."""
+        """s(q, d) for counts of queries, with feedback of the documents found first."""
         queries = tf_idf(table, self.idf)
         found = self.match(queries)
         return self.match(self._expanded(queries, found, n_feedback)) if n_feedback else found
@@ -63,7 +62,7 @@ class Index:
         return np.asarray(np.clip((1 - a) * terms + a * aspects, 0, 1))
 
     def _expanded(self, queries: CSR, found: Array, n: int) -> CSR:
-        """Queries and half the mean of the n documents found first; none of similarity zero."""
+        """Queries plus half the mean of the n best documents of positive similarity."""
         first, similarity = nearest(found, n)
         share = (similarity > 0) * (0.5 / first.shape[1])
         rows = np.repeat(np.arange(len(first)), first.shape[1])
@@ -71,17 +70,17 @@ class Index:
         return normalize(queries + sp.csr_array(chosen, shape=found.shape) @ self.tf_idf)
 
     def _weighted_components(self, table: CSR) -> Array:
-        """P(w given z) idf_w of all models, (S K, M), of the type of a table."""
+        """P(w given z) idf_w of all models, (S K, M), in the dtype of a table."""
         return self.components * self.idf.astype(table.dtype)
 
     def _direction(self, terms: CSR) -> Array:
-        """e_x of length one under each model, by 1 / sqrt(S): products are means."""
+        """e_x of length one under each model, over sqrt(S): products are means."""
         parts = [normalize(terms @ posterior.T) for posterior in self.posteriors]
         return np.hstack(parts) / np.sqrt(len(parts)).astype(parts[0].dtype)
 
 
 def posterior(weights: Array, components: Array) -> Array:
-    """P(z given w) ~ P(z) P(w given z), (K, M); zeros for a word that no aspect has."""
+    """P(z given w) ~ P(z) P(w given z), (K, M); zeros for a word without aspects."""
     return normalize((weights[:, None] * components).T, "l1").T
 
 
@@ -89,3 +88,26 @@ def nearest(similarity: Array, n: int) -> tuple[Array, Array]:
     """Positions of the n most similar documents of each query, and their similarities."""
     first = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
     return first, np.take_along_axis(similarity, first, axis=1)
+
+
+def inverse_document_frequency(table: CSR) -> Array:
+    """log((N + 1) / (df + 1)) + 1 of every column, (M,)."""
+    documents = np.bincount(table.indices[table.data > 0], minlength=table.shape[1])
+    return np.log((table.shape[0] + 1) / (documents + 1)) + 1
+
+
+def damped(table: CSR) -> CSR:
+    """f(n) = 1 + log n, and n below one, continuous with its derivative."""
+    f = sp.csr_array(table, copy=True)
+    f.data = np.where(f.data > 1, 1 + np.log(np.maximum(f.data, 1)), f.data)
+    return f
+
+
+def weighted(table: CSR, weights: Array) -> CSR:
+    """Columns multiplied by weights."""
+    return sp.csr_array(table @ sp.diags_array(weights.astype(table.dtype)))
+
+
+def tf_idf(table: CSR, idf: Array) -> CSR:
+    """Damped frequencies times idf, with rows of length one."""
+    return normalize(weighted(damped(table), idf))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -18,13 +19,14 @@ from skcooc.aspect import AspectModel
 from skcooc.base import CooccurrenceEstimator
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
-from skcooc.retrieval.index import Index, nearest
-from skcooc.retrieval.reading import counts_of, queries_of
-from skcooc.retrieval.term_weights import inverse_document_frequency
+from skcooc.retrieval.index import DocumentIndex, inverse_document_frequency, nearest
+from skcooc.tables import TextsError, check_table
+
+N_NAMED = 5  # queries that a warning names
 
 
 class AspectRetriever(BaseEstimator):
-    """Ranks documents by the words and by the aspects that they share with a query.
+    """Rank documents by the words and by the aspects that they share with a query.
 
     Two similarities are mixed with the weight a of the second,
 
@@ -39,9 +41,9 @@ class AspectRetriever(BaseEstimator):
         e_x = sum_w t_xw P(z given w),
 
     one step of EM from P(z), with the weights of the terms in place of counts; the paper folds
-    counts in until nothing changes. Then half the mean of the documents found first is added to the
-    terms of the query, and documents are ranked anew (feedback). Where one known text is sought,
-    feedback may harm. No matrix of documents times words is made.
+    counts in until convergence. Then half the mean of the documents found first is added to the
+    terms of the query, and documents are ranked again (feedback). Feedback may harm the search for
+    one known text. No matrix of documents times words is made.
 
     Parameters
     ----------
@@ -54,12 +56,12 @@ class AspectRetriever(BaseEstimator):
     n_feedback : int, default=5
         Number of documents found first whose terms join those of the query; 0 for none.
     estimator : estimator of this package with ``n_components``, default=None
-        The model, of which a clone is fitted for each K. None is ``AspectModel(beta=0.75,
-        tol=1e-4)``, which found as much as ``beta="auto"`` on two collections, much faster. Its
-        ``n_components``, ``random_state`` and ``n_jobs`` are replaced.
+        The model; a clone is fitted for each K. None means ``AspectModel(beta=0.75,
+        tol=1e-4)``, which is much faster than ``beta="auto"``. Its ``n_components``,
+        ``random_state`` and ``n_jobs`` are replaced.
     vectorizer : CountVectorizer or the like, default=None
-        What counts the words of texts, of which a clone is fitted: `fit`, `kneighbors` and
-        `similarity` take texts then. None means that they take counts.
+        Counts the words of texts, for `fit`, `kneighbors` and `similarity`; a clone is fitted. None
+        means that these take counts.
     n_jobs : int, default=None
         Number of threads in fits, in joblib's conventions. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -73,19 +75,19 @@ class AspectRetriever(BaseEstimator):
     embedding_ : (N, S K) array
         P(z_k given d_i) of the documents under all models, divided by S; zeros for an empty one.
     idf_ : (M,) array
-        log((N + 1) / (df_j + 1)) + 1, where df_j documents have the word: as in scikit-learn.
+        log((N + 1) / (df_j + 1)) + 1 for a word in df_j documents, as in scikit-learn.
     vectorizer_ : fitted vectorizer
         Only if there is a ``vectorizer``.
     n_features_in_ : int
         Number M of words.
     feature_names_in_ : (M,) array of str
-        Names of the words, where the data has names that are strings.
+        Names of the words, if the data has names that are strings.
 
     Notes
     -----
-    A query, or a document, without any word of the vocabulary has similarity zero to all, and there
-    is a warning of such queries. Latent semantic indexing at its best ranks Cranfield as well or
-    better: ``benchmarks/papers/retrieval.py``.
+    Queries and documents without any word of the vocabulary have similarity zero to all; such
+    queries raise a warning. ``benchmarks/papers/retrieval.py`` compares with latent semantic
+    indexing.
 
     References
     ----------
@@ -157,10 +159,10 @@ class AspectRetriever(BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-            How often each document has each word: counts, not tf-idf. Where there is a
-            ``vectorizer``, N texts.
+            How often each document has each word: counts, not tf-idf. With a ``vectorizer``, N
+            texts.
         y : None
-            Ignored, for documents have no labels.
+            Ignored.
 
         Returns
         -------
@@ -170,26 +172,27 @@ class AspectRetriever(BaseEstimator):
         Raises
         ------
         ValueError
-            Where there are no words, counts are negative or not finite, a parameter has no valid
-            value, there are texts without a vectorizer, or counts with one.
+            If there are no words, counts are negative or not finite, a parameter is invalid, or
+            there are texts without a vectorizer or counts with one.
 
         Warns
         -----
         UserWarning
-            Where values are no whole numbers, as those of tf-idf.
+            If values are no whole numbers, such as tf-idf.
         """
         sizes = np.atleast_1d(self.n_components).tolist()
         if not sizes:
             raise ValueError("n_components is empty: at least one number of aspects is needed.")
         for K in sizes:
             check_scalar(K, "n_components", Integral, min_val=1)
-        new = copy.copy(self)  # a fit that fails leaves self as it was
-        table = counts_of(new, X, reset=True)
+        new = copy.copy(self)  # a fit that fails does not change self
+        table = new._counts(X, reset=True)
         new.estimators_ = self._models(table, sizes)
         new.components_ = np.vstack([model.components_ for model in new.estimators_])
-        new.embedding_ = _side_by_side([model.embedding_ for model in new.estimators_], table)
+        new.embedding_ = np.hstack([model.embedding_ for model in new.estimators_]) / len(sizes)
+        new.embedding_[table @ np.ones(table.shape[1]) == 0] = 0
         new.idf_ = inverse_document_frequency(table)
-        index = Index(new, table)
+        index = DocumentIndex(new, table)
         self.__dict__ = new.__dict__
         self._index = index
         return self
@@ -200,7 +203,7 @@ class AspectRetriever(BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-            How often each query has each word; or n texts, where there is a ``vectorizer``.
+            How often each query has each word; with a ``vectorizer``, n texts.
 
         Returns
         -------
@@ -210,15 +213,15 @@ class AspectRetriever(BaseEstimator):
         Warns
         -----
         UserWarning
-            Where a query has no word that is known, and so is like no document.
+            If a query has no known word: its similarity to all documents is zero.
         """
         check_is_fitted(self)
-        return self._index.similarity(queries_of(self, X), self.n_feedback)
+        return self._index.similarity(self._queries(X), self.n_feedback)
 
     def kneighbors(
         self, X: TableLike | Sequence[str], n_neighbors: int = 5, return_distance: bool = True
     ) -> Array | tuple[Array, Array]:
-        """The documents nearest to each query.
+        """Find the documents nearest to each query.
 
         Parameters
         ----------
@@ -234,16 +237,16 @@ class AspectRetriever(BaseEstimator):
         distances : (n, n_neighbors) array
             1 - s(q, d), ascending; only if ``return_distance`` is True.
         documents : (n, n_neighbors) array of int
-            Positions in the table fitted; of equally near ones the first comes first.
+            Positions in the table fitted; ties are in the order of the table.
 
         Warns
         -----
         UserWarning
-            Where a query has no word that is known: all documents are at distance one.
+            If a query has no known word: all documents are at distance one.
         """
         check_is_fitted(self)
         check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=len(self.embedding_))
-        table = queries_of(self, X)
+        table = self._queries(X)
         distances = np.empty((table.shape[0], n_neighbors), dtype=table.dtype)
         documents = np.empty(distances.shape, dtype=np.intp)
         row_bytes = 8 * len(self.embedding_)
@@ -253,6 +256,46 @@ class AspectRetriever(BaseEstimator):
             documents[rows], similarity = nearest(found, n_neighbors)
             distances[rows] = 1 - similarity
         return (distances, documents) if return_distance else documents
+
+    def _counts(self, X: TableLike | Sequence[str], *, reset: bool) -> CSR:
+        """Checked counts, given or of the words of texts."""
+        if self.vectorizer is not None:
+            if len(shape := getattr(X, "shape", ())) == 2:
+                raise ValueError(
+                    f"X is a table of shape {shape}, but vectorizer={self.vectorizer} takes texts: "
+                    "give texts, or vectorizer=None."
+                )
+            if reset:
+                self.vectorizer_ = clone(self.vectorizer)
+                X = self.vectorizer_.fit_transform(X)
+            else:
+                X = self.vectorizer_.transform(X)
+        try:
+            table = check_table(self, X, reset=reset)
+        except TextsError as error:
+            raise ValueError(
+                "X holds texts: give AspectRetriever(vectorizer=CountVectorizer()), or counts."
+            ) from error
+        if (table.data % 1).any():
+            warnings.warn(
+                "X has values that are no whole numbers, such as tf-idf. AspectRetriever takes "
+                "counts, and weights words automatically.",
+                stacklevel=3,
+            )
+        return table
+
+    def _queries(self, X: TableLike | Sequence[str]) -> CSR:
+        """Checked counts of queries; a warning lists those without any word."""
+        table = self._counts(X, reset=False)
+        unknown = np.flatnonzero(table @ np.ones(table.shape[1], dtype=table.dtype) == 0).tolist()
+        if unknown:
+            named = ", ".join(map(str, unknown[:N_NAMED])) + ", ..." * (len(unknown) > N_NAMED)
+            warnings.warn(
+                f"{len(unknown)} of {table.shape[0]} queries have no known word, and similarity "
+                f"zero to all documents: at {named}.",
+                stacklevel=3,
+            )
+        return table
 
     def _models(self, table: CSR, sizes: Sequence[int]) -> list[CooccurrenceEstimator]:
         """One fitted model for each number of aspects."""
@@ -270,10 +313,3 @@ class AspectRetriever(BaseEstimator):
         tags.input_tags.sparse = tags.input_tags.positive_only = counts
         tags.input_tags.two_d_array, tags.input_tags.string = counts, not counts
         return tags
-
-
-def _side_by_side(mixtures: Sequence[Array], table: CSR) -> Array:
-    """Mixtures under S models, divided by S, as one; zeros for rows without observations."""
-    E = np.hstack(mixtures) / len(mixtures)
-    E[table @ np.ones(table.shape[1]) == 0] = 0
-    return E

@@ -1,4 +1,4 @@
-"""Which counts of an AnnData are fitted, wherever they are, and whether they are counts."""
+"""Counts of an AnnData in memory, files and dask arrays, and warnings about others."""
 
 import warnings
 
@@ -29,20 +29,16 @@ def test_a_file_is_read_in_blocks(adata, tmp_path, mask_var, monkeypatch):
     backed.file.close()
 
 
-def test_logarithms_are_warned_of(adata):
-    adata.X = adata.X.multiply(1e3 / adata.X.sum(axis=1)).log1p().tocsr()
-    with pytest.warns(UserWarning, match="Give the layer with raw counts, as in layer='counts'"):
-        fit_topics(adata, model())
-
-
-def test_logarithms_in_files_and_of_some_genes_are_warned_of_too(adata, tmp_path):
+def test_logarithms_cause_warnings_also_in_files_and_of_some_genes(adata, tmp_path):
     some = np.arange(40) < 20
     logs, counts = adata.X.multiply(1e3 / adata.X.sum(axis=1)).log1p(), adata.X
     adata.X = sp.hstack([logs.tocsr()[:, :20], counts[:, 20:] * 100]).tocsr()
     adata.write_h5ad(tmp_path / "cells.h5ad")
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
     for cells in (adata, backed):
-        with pytest.warns(UserWarning, match="as if they were normalised"):
+        with pytest.warns(
+            UserWarning, match="as if they were normalised and logarithms.* layer='counts'"
+        ):
             fit_topics(cells, AspectModel(3, beta=0.9), mask_var=some)
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
@@ -72,7 +68,7 @@ def test_dask_arrays_stay_lazy(adata, X):
 
 
 @pytest.mark.parametrize("container", [sp.csr_matrix, np.asarray])
-def test_cells_scaled_to_one_total_are_warned_of(adata, container):
+def test_cells_scaled_to_one_total_cause_warnings(adata, container):
     totals = adata.X.sum(axis=1).A1
     scaled = sp.diags_array(1e4 / totals) @ adata.X.astype(np.float32)
     adata.X = container(scaled.toarray())
@@ -100,12 +96,13 @@ def downsampled(X, rng):
     return np.array([rng.multinomial(50, row / row.sum()) for row in X])
 
 
-@pytest.mark.parametrize("fractions", [soft, nearly_whole, downsampled, lambda X, _: X * 1000.5])
-def test_other_fractions_and_equal_totals_are_counts(adata, fractions):
-    adata.X = fractions(adata.X.toarray(), np.random.default_rng(0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        fit_topics(adata, model())
+def test_other_fractions_and_equal_totals_are_counts(adata):
+    X = adata.X.toarray()
+    for fractions in (soft, nearly_whole, downsampled, lambda X, _: X * 1000.5):
+        adata.X = fractions(X, np.random.default_rng(0))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            fit_topics(adata, model())
 
 
 def test_scaled_and_missing_counts_are_refused(adata):
@@ -117,9 +114,12 @@ def test_scaled_and_missing_counts_are_refused(adata):
         fit_topics(without, model())
 
 
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix, sp.csr_array])
-def test_views_are_fitted_as_what_they_show(X, container):
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix, sp.csc_matrix, sp.csr_array])
+def test_containers_and_views_are_alike(X, container):
     adata = anndata.AnnData(container(X.toarray()), layers={"counts": container(X.toarray())})
+    found, expected = fit_topics(adata, model()), model().fit(X)
+    np.testing.assert_array_equal(found.components_, expected.components_)
+    np.testing.assert_array_equal(adata.obsm["X_topics"], expected.embedding_)
     view = adata[:40, ::2]
     assert view.is_view
     expected = model().fit(X[:40, ::2])
@@ -137,14 +137,6 @@ def test_a_file_needs_a_model_that_reads_blocks(adata, tmp_path):
     fit_topics(backed, RowMemory(AspectModel(3, beta=0.9), concentration=1, discount=0.5))
     assert len(backed.uns["topics"]["names"]) == 3
     backed.file.close()
-
-
-@pytest.mark.parametrize("container", [np.asarray, sp.csc_matrix, sp.csr_array])
-def test_containers_are_alike(adata, X, container):
-    adata.X, expected = container(X.toarray()), model().fit(X)
-    found = fit_topics(adata, model())
-    np.testing.assert_array_equal(found.components_, expected.components_)
-    np.testing.assert_array_equal(adata.obsm["X_topics"], expected.embedding_)
 
 
 def test_empty_cells_and_genes(adata, X):

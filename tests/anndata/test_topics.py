@@ -1,4 +1,4 @@
-"""Cells and genes: what an AnnData gets, and what is refused."""
+"""Cells and genes: what is added to an AnnData, and errors."""
 
 import numpy as np
 import pytest
@@ -55,12 +55,6 @@ def test_names_are_those_shown_where_topics_differ_in_size(adata, X):
     assert adata.uns["topics"]["names"].tolist() == name_topics(found)
 
 
-@pytest.mark.parametrize("estimator", [AsymmetricClustering(3, beta=1.0), RowMemory(model())])
-def test_other_estimators(adata, estimator):
-    fit_topics(adata, estimator)
-    assert adata.obsm["X_topics"].shape == (60, 3)
-
-
 @pytest.mark.parametrize(
     "around",
     [
@@ -105,24 +99,23 @@ def test_steps_that_do_not_are_told_of(adata):
 def test_averages_and_other_libraries(adata):
     fit_topics(adata, AveragedModels(model(), 2), key_added="mean")
     fit_topics(adata, LatentDirichletAllocation(3, max_iter=2, random_state=0), key_added="lda")
-    for key, n_topics in (("mean", 6), ("lda", 3)):
+    fit_topics(adata, AsymmetricClustering(3, beta=1.0), key_added="clusters")
+    fit_topics(adata, RowMemory(model()), key_added="memory")
+    for key, n_topics in (("mean", 6), ("lda", 3), ("clusters", 3), ("memory", 3)):
         assert adata.obsm[key].shape == (60, n_topics)
         np.testing.assert_allclose(adata.obsm[key].sum(axis=1), 1, rtol=1e-5)
         np.testing.assert_allclose(adata.varm[key].sum(axis=0), 1, rtol=1e-5)
         assert len(set(adata.uns[key]["names"])) == n_topics
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
+def test_models_without_mixtures_are_refused_before_the_fit(adata):
+    for estimator in (
         GridSearchCV(model(), {"beta": [0.8, 0.9]}, refit=False),
         GridSearchCV(make_pipeline(model(), LogisticRegression()), {}),
-    ],
-)
-def test_what_has_no_mixtures_is_refused_before_it_is_fitted(adata, estimator):
-    with pytest.raises(TypeError, match="GridSearchCV has no transform"):
-        fit_topics(adata, estimator)
-    assert not hasattr(estimator, "cv_results_")
+    ):
+        with pytest.raises(TypeError, match="GridSearchCV has no transform"):
+            fit_topics(adata, estimator)
+        assert not hasattr(estimator, "cv_results_")
 
 
 def test_genes_are_found_by_their_names(adata, X):
@@ -188,56 +181,44 @@ def test_it_can_be_written_and_read(adata, tmp_path):
     assert found.uns["topics"]["params"] == adata.uns["topics"]["params"]
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
+def test_bad_options(adata):
+    for options, error, message in (
         ({"layer": "raw"}, KeyError, r"no layer 'raw' in adata\.layers\. There: 'counts'"),
         ({"mask_var": "hv"}, KeyError, r"no column 'hv' in adata\.var\. There: 'highly_variable'"),
-        ({"mask_var": np.zeros(40, dtype=bool)}, ValueError, "mask_var chooses no gene"),
-        ({"mask_var": [True]}, ValueError, "mask_var should be a column of adata.var"),
-        ({"mask_var": np.arange(40)}, ValueError, "and bool"),
-    ],
-)
-def test_what_is_not_there(adata, options, error, message):
-    with pytest.raises(error, match=message):
-        fit_topics(adata, model(), **options)
-    assert "X_topics" not in adata.obsm
+        ({"mask_var": np.zeros(40, dtype=bool)}, ValueError, "mask_var selects no gene"),
+        ({"mask_var": [True]}, ValueError, r"shape \(40,\), or a column of adata.var, got bool of"),
+        ({"mask_var": np.arange(40)}, ValueError, "mask_var should be bool"),
+    ):
+        with pytest.raises(error, match=message):
+            fit_topics(adata, model(), **options)
+        assert "X_topics" not in adata.obsm
 
 
-@pytest.mark.parametrize("method", ["fit", "fit_transform", "partial_fit"])
-def test_fit_says_at_once_where_to_go(adata, method):
-    with pytest.raises(TypeError, match=r"skcooc\.anndata\.fit_topics\(adata, model"):
-        getattr(model(), method)(adata)
-
-
-def test_so_do_fitted_models_and_others(adata, X):
+def test_other_methods_and_functions_tell_what_to_give(adata, X):
+    for method in ("fit", "fit_transform", "partial_fit"):
+        with pytest.raises(TypeError, match=r"skcooc\.anndata\.fit_topics\(adata, model"):
+            getattr(model(), method)(adata)
     fitted = model().fit(X)
     for method in (fitted.transform, fitted.score, AsymmetricClustering(2).fit, RowMemory().fit):
         with pytest.raises(TypeError, match="holds more than counts"):
             method(adata)
     with pytest.raises(TypeError, match="holds more than counts"):
         metrics.npmi_coherence(fitted.components_, adata)
+    for function, hint in (
+        (lambda: look.distinguishing_features(fitted, adata), r"give adata\.X, or"),
+        (lambda: look.explore(fitted, adata), r"give adata\.X, or"),
+        (lambda: look.to_pyldavis(make_pipeline(fitted), adata), r"give adata\.X"),
+        (lambda: look.top_features(fitted, adata), r"give adata\.var_names"),
+        (lambda: look.representative_rows(fitted, adata), r"give adata\.obs_names"),
+        (lambda: look.topic_shares(fitted, adata), r"adata\.obs\['type'\]"),
+        (lambda: look.nearest_rows(adata, [0]), r"adata\.obsm\['X_topics'\]"),
+        (lambda: look.Mixtures(adata), r"adata\.obsm\['X_topics'\]"),
+    ):
+        with pytest.raises(TypeError, match=f"is an AnnData, which holds more than .*{hint}"):
+            function()
 
 
-@pytest.mark.parametrize(
-    ("function", "says"),
-    [
-        (lambda fitted, adata: look.distinguishing_features(fitted, adata), r"give adata\.X, or"),
-        (lambda fitted, adata: look.explore(fitted, adata), r"give adata\.X, or"),
-        (lambda fitted, adata: look.to_pyldavis(make_pipeline(fitted), adata), r"give adata\.X"),
-        (lambda fitted, adata: look.top_features(fitted, adata), r"give adata\.var_names"),
-        (lambda fitted, adata: look.representative_rows(fitted, adata), r"give adata\.obs_names"),
-        (lambda fitted, adata: look.topic_shares(fitted, adata), r"adata\.obs\['type'\]"),
-        (lambda fitted, adata: look.nearest_rows(adata, [0]), r"adata\.obsm\['X_topics'\]"),
-        (lambda fitted, adata: look.Mixtures(adata), r"adata\.obsm\['X_topics'\]"),
-    ],
-)
-def test_what_shows_a_model_says_what_to_give_of_an_anndata(adata, X, function, says):
-    with pytest.raises(TypeError, match=f"is an AnnData, which holds more than .*{says}"):
-        function(model().fit(X), adata)
-
-
-def test_what_shows_a_model_knows_its_genes(adata, X):
+def test_inspection_knows_the_genes(adata, X):
     found = fit_topics(adata, model(), mask_var="highly_variable")
     genes = found.feature_names_in_
     assert look.distinguishing_features(found, adata[:, genes].X)["feature"].isin(genes).all()

@@ -8,7 +8,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import beta
 
 from skcooc.inspection import distinguishing_features
-from skcooc.inspection.ratios import Evidence, log_ratios
+from skcooc.inspection.distinguishing import ColumnCounts, log_ratios
 
 RNG = np.random.default_rng(0)
 
@@ -106,7 +106,7 @@ def profiled(X, theta, q, k, disperse=True):
     rows, columns = np.nonzero(X.T)[::-1]
     x, expected = X[rows, columns], 50 * means[rows, columns]
     starts = np.searchsorted(columns, np.arange(X.shape[1]))
-    of = Evidence(x, expected if disperse else x, (u / (u + v))[rows, columns], starts)
+    of = ColumnCounts(x, expected if disperse else x, (u / (u + v))[rows, columns], starts)
     _, low, high = log_ratios(of, mass[k] / mass.sum(), 0.95)
     return low, high
 
@@ -124,18 +124,18 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     assert coverage(as_if_known) < 0.87
 
 
-def test_intervals_of_rows_that_repeat_what_they_have():
+def test_intervals_of_bursty_rows():
     assert coverage(profiled, burstiness=20) > 0.88
     assert coverage(lambda *of: profiled(*of, disperse=False), burstiness=20) < 0.84
 
 
-def test_what_is_in_all_rows_alike_distinguishes_nothing():
+def test_columns_do_not_distinguish_components_if_all_rows_have_the_same_mixture():
     """However many the counts, and however different the components: mixtures are the same."""
     theta, q = np.tile([0.5, 0.5], (20, 1)), np.array([[0.9, 0.1], [0.1, 0.9]])
     assert len(distinguishing_features(stand_in(theta, q), np.full((20, 2), 50))) == 0
 
 
-def test_columns_of_a_component_alone_are_first():
+def test_columns_of_one_component_only_are_first():
     q = np.array([[0.4, 0.1, 0.5, 0.0], [0.0, 0.1, 0.5, 0.4]])
     theta = np.repeat(np.eye(2), 10, axis=0)
     X = np.round(100 * theta @ q)
@@ -145,7 +145,7 @@ def test_columns_of_a_component_alone_are_first():
     assert (table["high"] > table["log_ratio"]).all()
 
 
-def test_what_is_refused():
+def test_bad_input():
     model = stand_in(np.ones((5, 1)), np.full((1, 3), 1 / 3))
     with pytest.raises(ValueError, match="one component alone"):
         distinguishing_features(model, np.ones((5, 3)))

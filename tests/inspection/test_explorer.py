@@ -1,4 +1,4 @@
-"""What the pages of `explore` show: numbers against loops, what is left out, and no markup."""
+"""The content of the pages of `explore`: numbers against loops, cuts, and no markup."""
 
 import re
 import sys
@@ -15,8 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from skcooc import AspectModel, AveragedModels, Dyads
-from skcooc.inspection import explore, name_topics
-from skcooc.inspection.explorer import documents, shares
+from skcooc.inspection import explore
+from skcooc.inspection.explorer import sections
 from tests.inspection.pages import (
     EVIL,
     WORDS,
@@ -25,6 +25,8 @@ from tests.inspection.pages import (
     stand_in,
     table,
     texts_of,
+    tree_model,
+    two_sided,
 )
 
 X = table()
@@ -117,49 +119,36 @@ def test_shares_of_groups_and_their_intervals(model, page):
     assert [GROUPS[i] for i in range(len(X))] == [found["labels"][g] for g in found["of"]]
 
 
-def test_one_row_has_no_interval_and_rows_without_a_label_are_in_no_group(model):
+def test_rows_without_a_label_and_groups_of_one_row(model):
     groups = np.array(["many"] * len(X), dtype=object)
     groups[:2] = "one", None
     found = explore(model, X, feature_names=WORDS, groups=groups).shown["groups"]
     assert (found["labels"], found["sizes"]) == (["many", "one"], [len(X) - 2, 1])
     assert found["low"][1] == found["high"][1] == [None] * 3
     assert None not in found["low"][0] + found["share"][1]
-
-
-def test_groups_are_what_topic_shares_takes(model):
-    plain = explore(model, X, groups=GROUPS).shown["groups"]
-    for given in ({"desk": GROUPS}, pd.DataFrame({"desk": GROUPS})):
-        assert explore(model, X, groups=given).shown["groups"] == {**plain, "name": "desk"}
+    for given in ({"desk": groups}, pd.DataFrame({"desk": groups})):
+        assert explore(model, X, groups=given).shown["groups"] == {**found, "name": "desk"}
 
 
 def test_times_are_dates_or_numbers():
     everything = np.ones(100)
-    members, labels, n, _, at, _ = shares.by_time(np.arange(100.0), everything)
+    members, labels, n, _, at, _ = sections.groups_by_time(np.arange(100.0), everything)
     assert (len(members), n) == (24, 100)
     assert sorted(np.concatenate(members)) == list(range(100))
-    assert all(
-        low < middle < high
-        for low, middle, high in zip(_begins(labels), at, _ends(labels), strict=True)
-    )
+    for label, middle in zip(labels, at, strict=True):
+        low, high = map(float, label.split(" – "))
+        assert low < middle < high
     dates = np.array(["2001-02-03", "NaT", "2001-02-04"], dtype="datetime64[D]")
-    members, labels, *_ = shares.by_time(dates, everything[:3])
+    members, labels, *_ = sections.groups_by_time(dates, everything[:3])
     assert labels == ["2001-02-03", "2001-02-04"]
     assert [rows.tolist() for rows in members] == [[0], [2]]
     for months in (
         ["2024-02", None, "2024-01"],
         pd.PeriodIndex(["2024-02", None, "2024-01"], freq="M"),
     ):
-        assert shares.by_time(months, everything[:3]).labels == ["2024-01", "2024-02"]
+        assert sections.groups_by_time(months, everything[:3]).labels == ["2024-01", "2024-02"]
     with pytest.raises(TypeError, match=r"one is 'soon'\. .*to_datetime"):
-        shares.by_time(np.array(["soon", "2024-01"]), everything[:2])
-
-
-def _begins(labels):
-    return [float(label.split(" – ")[0]) for label in labels]
-
-
-def _ends(labels):
-    return [float(label.split(" – ")[1]) for label in labels]
+        sections.groups_by_time(np.array(["soon", "2024-01"]), everything[:2])
 
 
 def test_nothing_that_is_given_is_markup(model):
@@ -190,16 +179,16 @@ def test_no_address_is_in_the_page(page):
 
 
 def test_a_large_table_is_below_two_megabytes(tmp_path):
-    """20,000 documents, 100 topics."""
+    """3,000 documents, 40 topics."""
     rng = np.random.default_rng(0)
-    n, m, k = 20_000, 3000, 100
+    n, m, k = 3000, 2000, 40
     i, j = np.repeat(np.arange(n), 10), rng.integers(m, size=10 * n)
     counts = sp.csr_array((rng.poisson(3, 10 * n) + 1.0, (i, j)), shape=(n, m))
     model = stand_in(np.ones((1, m)), k)
     model.embedding_ = rng.dirichlet(np.full(k, 0.05), size=n)
     model.row_distribution_ = counts.sum(axis=1) / counts.sum()
     model.transform = lambda rows: model.embedding_[rows_of(counts, rows)]
-    text = "x7 <é> x2999 " * 500
+    text = "x7 <é> x1999 " * 200
     page = explore(
         model,
         counts,
@@ -212,9 +201,9 @@ def test_a_large_table_is_below_two_megabytes(tmp_path):
     assert (tmp_path / "topics.html").stat().st_size < 2_000_000
     facts = page.shown["facts"]
     assert 60 <= facts["cut"] < len(text)
-    assert len(page.shown["documents"]) == documents.MOST_ROWS
+    assert len(page.shown["documents"]) == sections.MOST_ROWS
     assert (len(page.shown["groups"]["labels"]), page.shown["groups"]["n"]) == (40, 60)
-    listed = set(range(documents.MOST_ROWS))
+    listed = set(range(sections.MOST_ROWS))
     assert all(set(rows) <= listed for rows in page.shown["representative"])
 
 
@@ -229,16 +218,12 @@ def rows_of(counts, rows):
     ]
 
 
-def test_times_are_finite():
-    for times in (np.r_[np.inf, 1 : len(X)], [-np.inf, *range(1, len(X))]):
-        with pytest.raises(ValueError, match="times has infinite numbers"):
-            explore(stand_in(X), X, times=times)
-
-
 @pytest.fixture(scope="module")
 def fitted():
     texts = texts_of(X)
-    model = AspectModel(2, beta=0.9, max_iter=20, random_state=0)
+    model = AspectModel(
+        2, beta=0.9, leave_one_out=False, component_prior=0, max_iter=20, random_state=0
+    )
     return make_pipeline(CountVectorizer(stop_words=["the"]), model).fit(texts), texts
 
 
@@ -292,35 +277,14 @@ def test_models_of_other_libraries():
     assert sum(topic["weight"] for topic in shown["topics"]) == close(1)
 
 
-def test_names_differ_and_the_largest_topic_has_the_first_choice():
-    """Two of three topics are the same; the larger one is called as if it were alone."""
-    model = stand_in(X)
-    model.components_[1] = model.components_[0]
-    weights = model.row_distribution_ @ model.embedding_
-    names = name_topics(model, WORDS, n_features=2)
-    assert len(set(names)) == 3
-    large, less = sorted([0, 1], key=lambda k: -weights[k])
-    assert len(names[large].split(" · ")) == 2
-    assert names[less].startswith(names[large])
-    model.components_[:] = model.components_[0]
-    assert len(set(name_topics(model, WORDS))) == 3
-    model.components_ = np.ones((3, 1))  # nothing is characteristic
-    assert name_topics(model) == ["topic 0", "topic 1", "topic 2"]
-
-
-def test_names_that_are_given(model):
-    given = explore(model, X, names={"1": "mine"}).shown["topics"]
-    assert given[1]["name"] == "mine"
-    assert given[0]["name"] == explore(model, X).shown["topics"][0]["name"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
+def test_bad_input(model):
+    for arguments, error, message in (
         ({"texts": ["a"]}, ValueError, "texts has 1 entries, but X has 24 rows"),
         ({"groups": ["a"]}, ValueError, r"groups has shape \(1,\), but there are 24 rows"),
         ({"times": [1]}, ValueError, r"times has shape \(1,\)"),
         ({"times": GROUPS}, TypeError, "numbers or dates"),
+        ({"times": np.r_[np.inf, 1 : len(X)]}, ValueError, "times has infinite numbers"),
+        ({"times": [-np.inf, *range(1, len(X))]}, ValueError, "times has infinite numbers"),
         ({"names": ["a"]}, ValueError, "3 topics"),
         ({"names": {3: "a"}}, ValueError, "topics are 0 to 2"),
         ({"feature_names": ["a"]}, ValueError, "10 columns"),
@@ -329,11 +293,9 @@ def test_names_that_are_given(model):
         ({"X": 0 * X}, ValueError, "no observations"),
         ({"model": AspectModel()}, NotFittedError, None),
         ({"model": CountVectorizer().fit(["a word"])}, TypeError, "no components_"),
-    ],
-)
-def test_what_is_refused(model, arguments, error, message):
-    with pytest.raises(error, match=message):
-        explore(**{"model": model, "X": X, **arguments})
+    ):
+        with pytest.raises(error, match=message):
+            explore(**{"model": model, "X": X, **arguments})
 
 
 def test_without_jinja(model, monkeypatch):
@@ -354,3 +316,72 @@ def test_a_consensus_has_intervals_of_its_members():
             np.testing.assert_allclose([p, low, high], expected, rtol=1e-3, atol=1e-8)
     with pytest.raises(ValueError, match="Consensus has no transform: X should be the table"):
         explore(agreed, X[:10])
+
+
+def test_a_tree_with_its_documents():
+    model = tree_model(X)
+    shown = explore(model, X, texts=texts_of(X), feature_names=WORDS).shown
+    tree = shown["tree"]
+    assert tree["parents"] == model.tree_.parents.tolist()
+    assert set(tree["leaves"]) == {str(leaf) for leaf in model.tree_.leaves}
+    names = [row["name"] for row in shown["documents"]]
+    for leaf in tree["leaves"].values():
+        assert leaf["n_rows"] == 6
+        members = {texts_of(X)[i][:70] for i in np.flatnonzero(model.labels_ == leaf["cluster"])}
+        assert {names[number].rstrip("…")[:70] for number in leaf["rows"]} <= members
+
+
+def test_blocks_with_their_pairs():
+    model = two_sided(X)
+    blocks = explore(model, X, feature_names=WORDS).shown["blocks"]
+    rows, columns = model.row_labels_, model.column_labels_
+    for c in range(3):
+        for d in range(2):
+            assert 2 ** blocks["log2"][c][d] == close(model.association_[c, d])
+            block = X[rows == c][:, columns == d]
+            total, pairs = blocks["pairs"][2 * c + d]
+            assert total == block.sum()
+            assert [n for _, _, n in pairs] == sorted(block.ravel())[::-1][:8]
+            for at_row, at_column, n in pairs:
+                row = blocks["row_members"][c][1][at_row]
+                word = blocks["column_members"][d][1][at_column]
+                assert X[int(row.split()[1]), WORDS.index(word)] == n
+        assert blocks["row_members"][c][0] == (rows == c).sum()
+    sums = X.sum(axis=0)
+    for d in range(2):
+        n, words = blocks["column_members"][d]
+        assert n == len(words) == (columns == d).sum()
+        assert [sums[WORDS.index(word)] for word in words] == sorted(sums[columns == d])[::-1]
+    aspects_of_both = stand_in(X, joint_=model.joint_)  # a product-space mixture has no clusters
+    assert explore(aspects_of_both, X).shown["blocks"] is None
+
+
+def test_rare_members_of_large_blocks_are_left_out_but_no_pair(monkeypatch):
+    counts = np.eye(60) + np.triu(np.ones((60, 60)))
+    names, model = [f"{j:02d} {'x' * 40}" for j in range(60)], two_sided(counts)
+    monkeypatch.setattr(sections, "EXAMPLES", 2)
+    everything = explore(model, counts, names, names).shown["blocks"]
+    monkeypatch.setattr(sections, "NAMES_ROOM", 900)
+    monkeypatch.setattr(sections, "FIRST", 15)
+    few = explore(model, counts, names, names).shown["blocks"]
+    for side in ("row_members", "column_members"):
+        for (n, some), (all_of_them, known) in zip(few[side], everything[side], strict=True):
+            assert n == all_of_them == len(known) > len(some)
+            assert some[:15] == known[:15]
+            assert [name for name in known if name in some] == some
+    pairs = [
+        [(of["row_members"][b // 2][1][i], of["column_members"][b % 2][1][j], n)
+         for b, (_, some) in enumerate(of["pairs"]) for i, j, n in some]
+        for of in (few, everything)
+    ]  # fmt: skip
+    assert pairs[0] == pairs[1]
+
+
+def test_names_of_both_sides():
+    model = two_sided(X)
+    facts = explore(model, X, sides=("adjectives", "nouns")).shown["facts"]
+    assert tuple(facts["sides"]) == ("adjectives", "nouns")
+    assert explore(model, X).shown["facts"]["sides"] is None
+    for wrong in (("nouns",), ("adjectives", 3), "adjectives", "ab", ("", "nouns"), 2):
+        with pytest.raises(ValueError, match="sides should be the names of rows and columns"):
+            explore(model, X, sides=wrong)

@@ -1,19 +1,34 @@
+"""Models for other tools: text, dictionaries, SciPy's dendrograms, pyLDAvis, topicwizard."""
+
 import json
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from scipy.cluster.hierarchy import dendrogram, is_monotonic, is_valid_linkage, leaders
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
-from skcooc.hierarchy import binary_tree, explicit_tree
+from skcooc import AspectModel, AsymmetricClustering, ClusterAbstraction
+from skcooc.hierarchy import Tree, binary_tree, division, explicit_tree
 from skcooc.inspection import (
     characteristic_features,
+    export,
     export_dict,
     export_text,
     name_topics,
     node_top_features,
+    to_linkage,
+    to_pyldavis,
 )
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
+from tests.plotting.test_splits import SPLITS
 
 TREES = {"one node": (1,), "binary": (5,), "any": (5, 40, 30, EXPLICIT)}
+CHAIN = Tree(np.array([-1, 0, 0, 0, 1, 1, 4, 4]))  # three children, and leaves at three depths
+SINGLE = Tree(np.array([-1, 0, 1, 1, 2]))  # nodes with a single child
+TEXTS = ["tea cup milk", "goal ball net", "milk sugar tea", "ball team goal"] * 10
 
 
 @pytest.fixture(params=TREES)
@@ -29,18 +44,11 @@ def nodes_of(root):
 
 def test_text_of_a_small_and_of_a_deep_tree():
     model = stand_in(
-        binary_tree(3),
-        n_rows=4,
-        n_columns=5,
-        components_=np.eye(5),
-        node_weights_=np.array([0.5, 0.125, 0.075, 0.2, 0.1]),
-        labels_=np.array([0, 0, 1, 2]),
-    )
-    assert model.tree_.leaves.tolist() == [2, 3, 4]
-    text = export_text(
-        model, ["all", "drinks", "bread", "tea", "wine"], n_features=1, order="probable"
-    )
-    assert text.splitlines() == [
+        binary_tree(3), n_rows=4, n_columns=5, components_=np.eye(5),
+        node_weights_=np.array([0.5, 0.125, 0.075, 0.2, 0.1]), labels_=np.array([0, 0, 1, 2]),
+    )  # fmt: skip
+    words = ["all", "drinks", "bread", "tea", "wine"]
+    assert export_text(model, words, n_features=1, order="probable").splitlines() == [
         "|--- all (50.0%)",
         "|   |--- drinks (12.5%)",
         "|   |   |--- cluster 1: tea (20.0%, 1 row)",
@@ -54,25 +62,29 @@ def test_text_of_a_small_and_of_a_deep_tree():
     )
     assert len(export_text(model).splitlines()) == n
     assert export_dict(model)["weight"] == 1 / n
+    model = stand_in(binary_tree(2), labels_=np.zeros(40, dtype=int))
+    _, first, second = export_text(model).splitlines()
+    assert (", 40 rows)" in first, ", 0 rows)" in second) == (True, True)
+    assert [leaf["n_rows"] for leaf in export_dict(model)["children"]] == [40, 0]
 
 
-def test_every_node_has_a_line_with_its_words_and_its_depth(model):
-    lines = export_text(model, n_features=3, order="probable").splitlines()
-    tree, names = model.tree_, node_top_features(model, n_features=3)
+@pytest.mark.parametrize("order", ["characteristic", "probable"])
+def test_lines_and_dictionaries_are_the_tree(model, order):
+    options = {} if order == "characteristic" else {"order": order}
+    features = characteristic_features if order == "characteristic" else node_top_features
+    names, labels, tree = features(model, n_features=3), name_topics(model), model.tree_
+    lines = export_text(model, n_features=3, **options).splitlines()
     assert len(lines) == tree.n_nodes
     for node, line in zip(tree.preorder, lines, strict=True):
         assert line.startswith("|   " * tree.depths[node] + "|--- ")
-        assert ", ".join(names[node]) in line
+        assert line.split("|--- ")[1].split(": ")[-1].split(" (")[0] == ", ".join(names[node])
         assert f"({model.node_weights_[node]:.1%}" in line
-
-
-def test_dictionaries_are_the_tree(model):
-    root, tree = export_dict(model), model.tree_
-    nodes = {node["node"]: node for node in nodes_of(root)}
+    nodes = {node["node"]: node for node in nodes_of(export_dict(model, n_features=3, **options))}
     assert sorted(nodes) == list(range(tree.n_nodes))
     for v, node in nodes.items():
         assert [child["node"] for child in node["children"]] == tree.children(v).tolist()
-        assert node["weight"] == model.node_weights_[v]
+        assert (node["weight"], node["name"]) == (model.node_weights_[v], labels[v])
+        assert [feature["name"] for feature in node["features"]] == names[v]
         for feature in node["features"]:
             j = int(feature["name"].removeprefix("x"))
             assert feature["probability"] == model.components_[v, j]
@@ -83,36 +95,131 @@ def test_dictionaries_are_the_tree(model):
             assert node["n_rows"] == (model.labels_ == node["cluster"]).sum()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_json(dtype):
-    model = hierarchy_model(4, dtype=dtype)
-    assert model.components_.dtype == dtype
-    root = export_dict(model, np.array([f"w{j}" for j in range(30)]))
-    assert json.loads(json.dumps(root)) == root
-
-
-def test_features_are_the_most_probable_first_those_of_the_same_name_too():
-    model = hierarchy_model(4)
-    for n_features in (0, 2, 99):
+def test_json_with_any_number_of_columns():
+    single = stand_in(binary_tree(2))
+    single.components_ = single.components_.astype(np.float32)
+    for model in (single, hierarchy_model(4)):
+        root = export_dict(model, np.array([f"w{j}" for j in range(30)]))
+        assert json.loads(json.dumps(root)) == root
+    for n_features in (0, 99):
         names = node_top_features(model, n_features=n_features)
         for node in nodes_of(export_dict(model, n_features=n_features, order="probable")):
             assert [feature["name"] for feature in node["features"]] == names[node["node"]]
-    model = hierarchy_model(2, n_columns=3)
+    model = stand_in(binary_tree(2), n_columns=3)
     assert len(export_dict(model, ["same", "same", "other"], order="probable")["features"]) == 3
 
 
-def test_an_empty_cluster_has_no_rows():
-    model = stand_in(binary_tree(2), labels_=np.zeros(40, dtype=int))
-    assert "40 rows" in export_text(model).splitlines()[1]
-    assert "0 rows" in export_text(model).splitlines()[2]
-    assert [leaf["n_rows"] for leaf in export_dict(model)["children"]] == [40, 0]
+def joined_groups(Z, K):
+    """The leaves below each cluster that is joined."""
+    groups = [{k} for k in range(K)]
+    for first, second, _, size in Z:
+        groups.append(groups[int(first)] | groups[int(second)])
+        assert len(groups[-1]) == size
+    return groups[K:]
 
 
-def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
-    expected = characteristic_features(model, n_features=3)
-    lines = export_text(model, n_features=3).splitlines()
-    for node, line in zip(model.tree_.preorder, lines, strict=True):
-        assert line.split("|--- ")[1].split(": ")[-1].split(" (")[0] == ", ".join(expected[node])
-    for node in nodes_of(export_dict(model, n_features=3)):
-        assert [feature["name"] for feature in node["features"]] == expected[node["node"]]
-        assert node["name"] == name_topics(model)[node["node"]]
+@pytest.mark.parametrize("tree", [binary_tree(7), CHAIN, SINGLE], ids=repr)
+def test_scipy_takes_linkages_and_every_node_is_a_cluster(tree):
+    Z, K = to_linkage(stand_in(tree)), len(tree.leaves)
+    assert is_valid_linkage(Z)
+    assert is_monotonic(Z)
+    assert len(dendrogram(Z, no_plot=True)["leaves"]) == K
+    assert leaders(Z, np.ones(K, dtype=np.int32))[0].tolist() == [2 * K - 2]
+    joined = joined_groups(Z, K)
+    below = [set(np.flatnonzero(path)) for path in tree.above.T if path.sum() > 1]
+    assert all(group in joined for group in below)
+    assert joined[-1] == set(range(K))
+
+
+def test_heights_of_linkages_are_levels_or_temperatures():
+    assert to_linkage(stand_in(CHAIN))[:, 2].tolist() == [1, 2, 3, 3]
+    tree, _, betas = division(SPLITS)
+    Z = to_linkage(stand_in(tree, splits_=SPLITS))
+    np.testing.assert_allclose(np.unique(Z[:, 2]), np.unique(1 / betas[np.isfinite(betas)]))
+    assert is_monotonic(Z)
+    Z = to_linkage(stand_in(binary_tree(6)))
+    again = to_linkage(stand_in(explicit_tree(Z[:, :2].astype(int))))
+    one, two = (set(map(frozenset, joined_groups(rows, 6))) for rows in (Z, again))
+    assert one == two
+    assert to_linkage(stand_in(binary_tree(1))).shape == (0, 4)
+
+
+def test_a_parent_joined_before_its_children_is_detected(monkeypatch):
+    """A broken twin: heights the wrong way round."""
+    monkeypatch.setattr(export, "_levels", lambda tree: -1.0 * tree.depths[::-1])
+    with pytest.raises(KeyError):
+        to_linkage(stand_in(CHAIN))
+
+
+@pytest.fixture(scope="module")
+def X():
+    """With an empty row and an empty column."""
+    counts = np.random.default_rng(0).poisson(1.0, (30, 15))
+    counts[4], counts[:, 6] = 0, 0
+    return counts
+
+
+@pytest.fixture(scope="module")
+def aspects(X):
+    return AspectModel(4, beta=0.9, component_prior=0, random_state=0, tol=1e-3).fit(X)
+
+
+def test_arrays_of_pyldavis(aspects, X):
+    arguments = to_pyldavis(aspects, sp.csr_array(X))
+    np.testing.assert_allclose(arguments["topic_term_dists"], aspects.components_, atol=1e-11)
+    assert arguments["topic_term_dists"].min() > 0.9e-12
+    np.testing.assert_allclose(arguments["doc_topic_dists"], aspects.transform(X))
+    assert arguments["doc_lengths"].tolist() == X.sum(axis=1).tolist()
+    assert arguments["term_frequency"].tolist() == X.sum(axis=0).tolist()
+    assert arguments["vocab"].tolist() == [f"x{j}" for j in range(15)]
+    assert set(map(type, arguments.values())) == {np.ndarray}
+    single = AspectModel(4, beta=0.9, tol=0.1, random_state=0).fit(X.astype(np.float32))
+    for model in (single, LatentDirichletAllocation(3, max_iter=2, random_state=0).fit(X)):
+        arguments = to_pyldavis(model, X)
+        for name in ("topic_term_dists", "doc_topic_dists"):
+            assert arguments[name].dtype == np.float64
+            np.testing.assert_allclose(arguments[name].sum(axis=1), 1, rtol=1e-12)
+    model = hierarchy_model(5)
+    arguments = to_pyldavis(model, np.ones((3, 30)))
+    assert arguments["doc_topic_dists"].shape == (3, model.tree_.n_nodes)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_page_of_pyldavis(aspects, X):
+    pyLDAvis = pytest.importorskip("pyLDAvis")
+
+    def no_constant(name):
+        raise AssertionError(f"{name} is not JSON")
+
+    for model in (aspects, AsymmetricClustering(4, hard=True, random_state=0).fit(X)):
+        prepared = pyLDAvis.prepare(**to_pyldavis(model, X), n_jobs=1, sort_topics=False)
+        data = json.loads(prepared.to_json(), parse_constant=no_constant)
+        assert set(data["tinfo"]["Term"]) <= {f"x{j}" for j in range(15)}
+        words = X.sum(axis=1) @ model.transform(X) / X.sum()
+        np.testing.assert_allclose(np.array(data["mdsDat"]["Freq"]) / 100, words, rtol=1e-6)
+        assert "<script" in pyLDAvis.prepared_data_to_html(prepared)
+
+
+def test_the_protocol_of_topicwizard():
+    for model in (AspectModel(3, beta=0.9), ClusterAbstraction(2, beta=0.5, random_state=0)):
+        pipeline = make_pipeline(CountVectorizer(), model).fit(TEXTS)
+        words = pipeline[0].get_feature_names_out()
+        mixtures, topics = pipeline.transform(TEXTS), pipeline[-1].components_
+        assert topics.shape == (mixtures.shape[1], len(words))
+        assert len(pipeline[-1].get_feature_names_out()) == len(topics)
+        for shares in (mixtures, topics):
+            np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_pictures_of_topicwizard():
+    reason = "topic-wizard is not installed: it is no dependency, for it brings a web server"
+    pytest.importorskip("topicwizard", reason=reason)
+    from topicwizard import figures
+    from topicwizard.pipeline import make_topic_pipeline
+
+    model = AspectModel(3, beta=0.9, random_state=0)
+    data = make_topic_pipeline(CountVectorizer(), model).fit(TEXTS).prepare_topic_data(TEXTS)
+    np.testing.assert_array_equal(data["topic_term_matrix"], model.components_)
+    assert data["document_topic_matrix"].shape == (len(TEXTS), 3)
+    assert len(figures.topic_barcharts(data).data) == 6

@@ -1,16 +1,30 @@
+"""The columns and rows of components, against their definitions."""
+
 from functools import cache, partial
 
 import numpy as np
 import pytest
 from sklearn.decomposition import LatentDirichletAllocation
 
-from skcooc import AspectModel, Dyads
+from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.hierarchy import binary_tree
-from skcooc.inspection import characteristic_features, node_top_features, top_features
+from skcooc.inspection import (
+    characteristic_features,
+    node_top_features,
+    representative_rows,
+    top_features,
+)
 from tests.inspection.planted import EXPLICIT, hierarchy_model, stand_in
 
 X = np.random.default_rng(0).poisson(2.0, (20, 7))
 aspects = cache(lambda: AspectModel(3, beta=1, random_state=0, tol=1e-3).fit(X))
+clusters = cache(lambda: AsymmetricClustering(3, hard=True, random_state=0).fit(X))
+FITTED = {
+    "binary": partial(hierarchy_model, 5),
+    "any tree": partial(hierarchy_model, 5, tree=EXPLICIT),
+    "no tree": aspects,
+    "hard clusters": clusters,
+}
 
 
 def test_top_features_are_in_decreasing_order_of_probability():
@@ -24,10 +38,9 @@ def test_top_features_are_in_decreasing_order_of_probability():
         [f"x{j}" for j in range(7)]
     ] * 3
     lda = LatentDirichletAllocation(2, max_iter=1, random_state=0).fit(X)
-    assert top_features(lda, list("abcdefg"), n_features=1)[0] == [
-        "abcdefg"[lda.components_[0].argmax()]
-    ]
-    model = hierarchy_model(4)
+    first = top_features(lda, list("abcdefg"), n_features=1)[0]
+    assert first == ["abcdefg"[lda.components_[0].argmax()]]
+    model = hierarchy_model(5)
     expected = [[f"x{j}" for j in np.argsort(-q)[:3]] for q in model.components_]
     assert node_top_features(model, n_features=3) == top_features(model, n_features=3) == expected
 
@@ -44,34 +57,50 @@ def test_names_seen_in_fit_are_used_unless_others_are_given():
     assert set(characteristic_features(model)[0]) <= set("ABCD")
 
 
-def _shannon_parts(q, reference):
-    """Column by column, the part in the divergence of q from the mean of both, literally."""
-    pairs = zip(q, reference, strict=True)
-    return [a * np.log(a / ((a + b) / 2)) if a > 0 else 0.0 for a, b in pairs]
-
-
-@pytest.mark.parametrize(
-    "fitted",
-    [partial(hierarchy_model, 5), partial(hierarchy_model, 5, tree=EXPLICIT), aspects],
-    ids=["binary", "any", "no tree"],
-)
-def test_characteristic_features_against_the_definition(fitted):
-    """Nodes are compared to their parents; the root, and what has no tree, to the unigram."""
+@pytest.mark.parametrize("fitted", FITTED.values(), ids=FITTED)
+def test_characteristic_features_and_representative_rows_against_the_definitions(fitted):
+    """The reference of a node is its parent; that of roots and without a tree, the unigram."""
     model = fitted()
     unigram = model.row_distribution_ @ (model.embedding_ @ model.components_)
     parents = model.tree_.parents if hasattr(model, "tree_") else [-1] * len(model.components_)
     names = characteristic_features(model, n_features=30)
+    rows = representative_rows(model, n_rows=40)
     for node, q in enumerate(model.components_):
         reference = unigram if parents[node] < 0 else model.components_[parents[node]]
-        parts = _shannon_parts(q, reference)
+        pairs = zip(q, reference, strict=True)
+        parts = [a * np.log(a / ((a + b) / 2)) if a > 0 else 0.0 for a, b in pairs]
         order = np.argsort(-np.array(parts), kind="stable")
         assert names[node] == [f"x{j}" for j in order if parts[j] > 0]
+        x, share = model.row_distribution_, model.embedding_[:, node]
+        some = [i for i in range(len(x)) if share[i] > 0]
+        parts = {i: x[i] * share[i] * np.log(share[i] / (x @ share)) for i in some}
+        assert rows[node] == sorted(parts, key=lambda i: -parts[i])
 
 
-def test_what_is_rare_or_of_the_parent_is_not_characteristic():
+def test_columns_that_are_rare_or_of_the_parent_are_not_characteristic():
     q = np.array([[0.6, 0.4, 0.0], [0.5, 0.0, 0.5], [0.6, 0.4, 0.0]])
     model = stand_in(binary_tree(2), n_columns=3, components_=q)
     assert characteristic_features(model)[1:] == [["x2"], []]
     q = np.array([[0.98, 0.02, 0.0], [0.19, 0.8, 0.01], [1.0, 0.0, 0.0]])
     model = stand_in(binary_tree(2), n_columns=3, components_=q)
     assert characteristic_features(model)[1] == ["x1", "x2"]
+
+
+def test_representative_rows_of_a_leaf_are_in_its_cluster_and_have_names():
+    model = hierarchy_model(5)
+    rows = representative_rows(model, n_rows=3)
+    for cluster, leaf in enumerate(model.tree_.leaves):
+        assert set(model.labels_[rows[leaf]]) == {cluster}
+    titles = [f"title {i}" for i in range(40)]
+    named = representative_rows(model, titles, n_rows=3)
+    assert named == [[titles[i] for i in few] for few in rows]
+
+
+def test_rows_without_observations_are_not_representative_and_longer_ones_more():
+    embedding = np.array([[0.2, 0.8, 0.0], [0.2, 0.8, 0.0], [0.2, 0.0, 0.8]])
+    fitted = {"embedding_": embedding, "row_distribution_": np.array([0.1, 0.3, 0.6])}
+    assert representative_rows(stand_in(binary_tree(2), n_rows=3, **fitted))[1] == [1, 0]
+    embedding = np.tile([0.5, 0.5, 0.0], (4, 1))
+    assert representative_rows(stand_in(binary_tree(2), n_rows=4, embedding_=embedding))[2] == []
+    fitted = {"embedding_": embedding[:2], "row_distribution_": np.array([0.0, 1.0])}
+    assert representative_rows(stand_in(binary_tree(2), n_rows=2, **fitted)) == [[1], [1], []]

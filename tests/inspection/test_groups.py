@@ -1,4 +1,4 @@
-"""Rows in groups: labels, numbers, dates, and what has none."""
+"""Rows in groups: by labels, numbers and dates, and rows without any."""
 
 import datetime
 
@@ -7,7 +7,14 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from skcooc.inspection.groups import FREQUENCIES, begins, dated, divide, read, runs
+from skcooc.inspection.groups import (
+    FREQUENCIES,
+    divide,
+    parse_dates,
+    period_starts,
+    read_labels,
+    runs,
+)
 
 ROWS = np.ones(4)
 DAYS = [datetime.date(2001, 1, 31), datetime.date(2001, 2, 1), datetime.date(2003, 5, 6)]
@@ -19,9 +26,8 @@ def found(by, freq="auto", weights=ROWS):
     return dict(zip(division.labels, [m.tolist() for m in division.members], strict=True))
 
 
-@pytest.mark.parametrize(
-    "by",
-    [
+def test_labels_and_rows_without():
+    for by in (
         ["x", "b", None, "x"],
         np.array(["x", "b", np.nan, "x"], dtype=object),
         pd.Series(["x", "b", None, "x"]),
@@ -29,10 +35,9 @@ def found(by, freq="auto", weights=ROWS):
         pl.Series(["x", "b", None, "x"]),
         {"side": ["x", "b", None, "x"]},
         pd.DataFrame({"side": ["x", "b", None, "x"]}),
-    ],
-)
-def test_labels_and_rows_without(by):
-    assert found(by) == {"b": [1], "x": [0, 3]}
+    ):
+        assert found(by) == {"b": [1], "x": [0, 3]}
+    assert found(list("abca"), weights=np.array([1, 0, 1, 1])) == {"a": [0, 3], "c": [2]}
 
 
 def test_numbers_are_in_order_and_text_is_text():
@@ -44,19 +49,12 @@ def test_numbers_are_in_order_and_text_is_text():
     assert not divide(list("abcd"), ROWS).ordered
 
 
-@pytest.mark.parametrize("by", [[0.5, -np.inf, 1, 2], pd.Series([1, 2, np.inf, np.nan])])
-def test_numbers_are_finite(by):
-    with pytest.raises(ValueError, match="by has infinite numbers: rows of which nothing is known"):
-        divide(by, ROWS)
-
-
-@pytest.mark.parametrize("library", [pd.Series, pl.Series])
-def test_categories_have_their_own_order(library):
-    if library is pd.Series:
-        by = pd.Series(pd.Categorical(["low", "high", None, "mid"], ["low", "mid", "high"]))
-    else:
-        by = pl.Series(["low", "high", None, "mid"], dtype=pl.Enum(["low", "mid", "high"]))
-    assert found(by) == {"low": [0], "mid": [3], "high": [1]}
+def test_categories_have_their_own_order():
+    for by in (
+        pd.Series(pd.Categorical(["low", "high", None, "mid"], ["low", "mid", "high"])),
+        pl.Series(["low", "high", None, "mid"], dtype=pl.Enum(["low", "mid", "high"])),
+    ):
+        assert found(by) == {"low": [0], "mid": [3], "high": [1]}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +91,7 @@ ISO = ["2024-01-15", "2024-01-31T23:59:59Z", "2024-03"]
 def test_strings_and_periods_are_dates(by):
     months = {"2024-01": [0, 1], "2024-03": [2]}
     assert found(by, "month") == months
-    column = dated(read(by))
+    column = parse_dates(read_labels(by))
     assert found(column.values, "month") == months
 
 
@@ -104,7 +102,7 @@ def test_strings_are_labels_and_periods_are_periods_unless_there_is_a_freq():
     assert divide(pd.PeriodIndex(["2024", "2021"] * 2, freq="Y"), ROWS).labels == ["2021", "2024"]
 
 
-def test_a_period_that_is_left_out_is_a_gap_and_a_weekend_is_none():
+def test_a_missing_period_is_a_gap_and_a_weekend_is_none():
     months = np.array(["2024-01", "2024-02", "2024-04"], dtype="datetime64[M]")
     assert runs(months.astype("datetime64[D]")) == [slice(0, 2), slice(2, 3)]
     friday = np.datetime64("2024-03-01")
@@ -114,14 +112,14 @@ def test_a_period_that_is_left_out_is_a_gap_and_a_weekend_is_none():
 def test_every_day_is_in_its_period():
     days = np.arange("1968-12-20", "1972-02-01", dtype="datetime64[D]")
     for freq in FREQUENCIES:
-        first = begins(days, freq)
+        first = period_starts(days, freq)
         assert (first <= days).all()
-        np.testing.assert_array_equal(begins(first, freq), first)
-    weekdays = {day.weekday() for day in begins(days, "week").tolist()}
+        np.testing.assert_array_equal(period_starts(first, freq), first)
+    weekdays = {day.weekday() for day in period_starts(days, "week").tolist()}
     assert weekdays == {0}
 
 
-def test_as_few_periods_as_can_be_looked_at():
+def test_the_shortest_period_with_few_values():
     weights = np.ones(400)
     start = np.datetime64("1987-06-01")
     assert len(divide(start + np.arange(400) // 20, weights).labels) == 20
@@ -129,23 +127,18 @@ def test_as_few_periods_as_can_be_looked_at():
     assert divide(start + 365 * np.arange(400), weights).labels[1] == "1990s"
 
 
-def test_rows_without_observations_are_in_no_group():
-    assert found(list("abca"), weights=np.array([1, 0, 1, 1])) == {"a": [0, 3], "c": [2]}
-
-
-@pytest.mark.parametrize(
-    ("by", "freq", "message"),
-    [
+def test_bad_input():
+    for by, freq, message in (
         ([1, 2], "auto", r"by has shape \(2,\), but there are 4 rows"),
         (np.ones((4, 2)), "auto", r"shape \(4, 2\)"),
         ([None] * 4, "auto", "no label for any row"),
+        ([0.5, -np.inf, 1, 2], "auto", "by has infinite numbers: give NaN for rows without"),
+        (pd.Series([1, 2, np.inf, np.nan]), "auto", "by has infinite numbers"),
         (list("abcd"), "month", r"needs dates; by has values such as 'a'.*to_datetime"),
         (["2024-01", "2024-13"] * 2, "month", "needs dates"),
         (np.arange(4).astype("datetime64[D]"), "hour", "freq='hour' should be"),
         ({"a": [1] * 4, "b": [1] * 4}, "auto", r"2 columns, \['a', 'b'\]"),
         (pd.DataFrame({"a": [1] * 4, "b": [1] * 4}), "auto", "2 columns"),
-    ],
-)
-def test_what_is_refused(by, freq, message):
-    with pytest.raises(ValueError, match=message):
-        divide(by, ROWS, freq)
+    ):
+        with pytest.raises(ValueError, match=message):
+            divide(by, ROWS, freq)

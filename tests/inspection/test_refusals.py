@@ -1,4 +1,4 @@
-"""What the functions of inspection refuse: names of the wrong number, models of another kind."""
+"""Errors of the functions of inspection: names of a wrong number, models of another kind."""
 
 import sys
 from functools import cache
@@ -17,6 +17,7 @@ from skcooc.inspection import (
     nearest_rows,
     node_top_features,
     representative_rows,
+    to_linkage,
     to_pyldavis,
     top_features,
 )
@@ -31,9 +32,9 @@ NEW, FEW = AspectModel(), ["a", "b"]
 aspects = cache(lambda: AspectModel(2, beta=1, random_state=0, tol=1e-2).fit(X))
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments", "error", "message"),
-    [
+def test_bad_input():
+    of_trees = (*OF_TREES, to_linkage)
+    for function, arguments, error, message in (
         (top_features, (aspects, FEW), ValueError, "7 columns"),
         (node_top_features, (hierarchy_model, FEW), ValueError, "30 columns"),
         (characteristic_features, (hierarchy_model, FEW), ValueError, "30 columns"),
@@ -46,15 +47,13 @@ aspects = cache(lambda: AspectModel(2, beta=1, random_state=0, tol=1e-2).fit(X))
         (describe, (aspects, list("abcdefg"), FEW), ValueError, "20 rows"),
         (nearest_rows, (np.eye(3), [0], 0), ValueError, "n_neighbors"),
         (nearest_rows, (np.eye(3), [0], 3), ValueError, "n_neighbors"),
-        *((function, (aspects,), TypeError, "AspectModel has no tree_") for function in OF_TREES),
-        *((function, (NEW,), NotFittedError, None) for function in (*OF_TREES, *OF_COMPONENTS)),
+        *((function, (aspects,), TypeError, "AspectModel has no tree_") for function in of_trees),
+        *((function, (NEW,), NotFittedError, None) for function in (*of_trees, *OF_COMPONENTS)),
         (representative_rows, (LDA,), TypeError, "LatentDirichletAllocation has no embedding_"),
         (to_pyldavis, (NEW, X), NotFittedError, None),
-    ],
-)
-def test_bad_input(function, arguments, error, message):
-    with pytest.raises(error, match=message):
-        function(*(given() if callable(given) else given for given in arguments))
+    ):
+        with pytest.raises(error, match=message):
+            function(*(given() if callable(given) else given for given in arguments))
 
 
 def test_unknown_and_missing_libraries(monkeypatch):
@@ -65,18 +64,18 @@ def test_unknown_and_missing_libraries(monkeypatch):
         describe(aspects(), backend="modin")
 
 
-@pytest.mark.parametrize("wrong", [-1, "a", 2.5, None])
 @pytest.mark.parametrize("function", [*OF_COMPONENTS, *OF_TREES])
-def test_how_many_is_a_number(function, wrong):
+def test_numbers_of_columns_and_rows_are_not_negative_ints(function):
     name = "n_rows" if function is representative_rows else "n_features"
     model = hierarchy_model() if function in OF_TREES else aspects()
-    with pytest.raises(ValueError, match=f"'{name}' parameter of {function.__name__}"):
-        function(model, **{name: wrong})
-    with pytest.raises(ValueError, match="'n_neighbors' parameter of nearest_rows"):
-        nearest_rows(np.eye(3), [0], wrong)
+    for wrong in (-1, "a", 2.5, None):
+        with pytest.raises(ValueError, match=f"'{name}' parameter of {function.__name__}"):
+            function(model, **{name: wrong})
+        with pytest.raises(ValueError, match="'n_neighbors' parameter of nearest_rows"):
+            nearest_rows(np.eye(3), [0], wrong)
 
 
-def test_a_page_is_not_written_into_a_folder_that_is_not_there(tmp_path):
+def test_a_page_is_not_written_into_a_missing_folder(tmp_path):
     page = Explorer({}, "A page")
     with pytest.raises(FileNotFoundError, match=r"There is no folder '.*new' to write"):
         page.save(tmp_path / "new" / "topics.html")

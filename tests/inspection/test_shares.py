@@ -9,8 +9,15 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from skcooc import AspectModel
-from skcooc.inspection import compare_shares, resampling, topic_shares
-from skcooc.inspection.resampling import Mass, differences, expanded, p_values, shares
+from skcooc.inspection import compare_shares, topic_shares
+from skcooc.inspection import shares as shares_module
+from skcooc.inspection.shares import (
+    TopicCounts,
+    expanded_tail,
+    group_shares,
+    p_values,
+    share_differences,
+)
 
 LABELS = np.array(["b", "a", "c", "a", "b", "b", "a", "c", "b", "a"])
 
@@ -27,7 +34,7 @@ def model_of(mixtures, rows):
 
 
 def mass_of(mixtures, rows):
-    return Mass(mixtures * rows[:, None], rows)
+    return TopicCounts(mixtures * rows[:, None], rows)
 
 
 def members_of(labels):
@@ -57,9 +64,6 @@ def agrees(share_of):
 def test_shares_are_those_of_a_loop_over_rows():
     assert agrees(literal_share)
     assert not agrees(unweighted_share)
-
-
-def test_lines_of_the_table():
     table = topic_shares(model_of(*drawn()), LABELS, names={0: "first"}, random_state=0)
     assert table["group"].tolist() == ["a"] * 3 + ["b"] * 3 + ["c"] * 3
     assert table["component"].tolist() == [0, 1, 2] * 3
@@ -86,21 +90,21 @@ def literal_resamples(mass, members, n_resamples, seed, topic):
 
 def test_intervals_are_percentiles_of_resampled_rows(monkeypatch):
     mass, members = mass_of(*drawn()), members_of(LABELS)
-    found = shares(mass, members, 40, 0.8, seed=3)
+    found = group_shares(mass, members, 40, 0.8, seed=3)
     for topic in range(3):
         for g, values in enumerate(literal_resamples(mass, members, 40, 3, topic)):
-            tail = expanded(0.8, len(members[g]))
+            tail = expanded_tail(0.8, len(members[g]))
             ends = np.quantile(values, [tail, 1 - tail])
             assert [found.low[g, topic], found.high[g, topic]] == pytest.approx(ends)
             if len(members[g]) > 2:  # the twin: not expanded
                 assert ends[0] < np.quantile(values, 0.1)
-    monkeypatch.setattr(resampling, "BLOCK", 50)  # topics and resamples one by one
-    np.testing.assert_allclose(shares(mass, members, 40, 0.8, seed=3), found)
+    monkeypatch.setattr(shares_module, "BLOCK", 50)  # topics and resamples one by one
+    np.testing.assert_allclose(group_shares(mass, members, 40, 0.8, seed=3), found)
 
 
 def test_differences_are_those_of_the_same_resamples(monkeypatch):
     mass, members = mass_of(*drawn()), members_of(LABELS)
-    found = differences(mass, members, 30, 0.9, seed=1)
+    found = share_differences(mass, members, 30, 0.9, seed=1)
     for g, rows in enumerate(members):
         rest = np.setdiff1d(np.arange(10), rows)
         for k in range(3):
@@ -108,8 +112,8 @@ def test_differences_are_those_of_the_same_resamples(monkeypatch):
             its, others = (literal_share(mixtures, mass.rows, of, k) for of in (rows, rest))
             assert found.share[g, k] == pytest.approx(its - others)
             assert found.low[g, k] < found.share[g, k] < found.high[g, k]
-    monkeypatch.setattr(resampling, "BLOCK", 50)
-    np.testing.assert_allclose(differences(mass, members, 30, 0.9, seed=1), found)
+    monkeypatch.setattr(shares_module, "BLOCK", 50)
+    np.testing.assert_allclose(share_differences(mass, members, 30, 0.9, seed=1), found)
 
 
 def coverage(n, n_samples=150, expand=True):
@@ -117,9 +121,9 @@ def coverage(n, n_samples=150, expand=True):
     rng, held = np.random.default_rng(n), 0
     for seed in range(n_samples):
         share = 0.5 + 0.05 * rng.normal(size=n)
-        mass = Mass(np.column_stack([share, 1 - share]), np.ones(n))
-        level = 0.9 if expand else 0.9 - 2 * (expanded(0.9, n) - 0.05)
-        found = shares(mass, [np.arange(n)], 100, level, seed)
+        mass = TopicCounts(np.column_stack([share, 1 - share]), np.ones(n))
+        level = 0.9 if expand else 0.9 - 2 * (expanded_tail(0.9, n) - 0.05)
+        found = group_shares(mass, [np.arange(n)], 100, level, seed)
         held += found.low[0, 0] <= 0.5 <= found.high[0, 0]
     return held / n_samples
 
@@ -127,7 +131,9 @@ def coverage(n, n_samples=150, expand=True):
 def test_intervals_hold_the_share_as_often_as_they_say(monkeypatch):
     assert coverage(6) == pytest.approx(0.9, abs=0.05)
     assert coverage(60) == pytest.approx(0.9, abs=0.05)
-    monkeypatch.setattr(resampling, "expanded", lambda level, n: (1 - level) / 2)  # the twin
+    monkeypatch.setattr(
+        shares_module, "expanded_tail", lambda level, n: (1 - level) / 2
+    )  # the twin
     assert coverage(6) < 0.85
 
 
@@ -202,14 +208,14 @@ def test_neither_the_order_of_rows_nor_the_unit_of_counts_matters():
     second = compare_shares(other, labels[order], n_permutations=99, random_state=0)
     np.testing.assert_allclose(first["difference"], second["difference"])
     mass, members = mass_of(mixtures, rows), members_of(labels)
-    scaled = Mass(0.01 * mass.joint, 0.01 * mass.rows)
-    for function in (shares, differences):
+    scaled = TopicCounts(0.01 * mass.joint, 0.01 * mass.rows)
+    for function in (group_shares, share_differences):
         one, its = (function(of, members, 50, 0.9, 0) for of in (mass, scaled))
         np.testing.assert_allclose(one, its)
     np.testing.assert_array_equal(p_values(mass, members, 99, 0), p_values(scaled, members, 99, 0))
 
 
-def test_one_row_has_a_share_and_no_interval():
+def test_groups_of_one_row_have_no_interval_and_equal_rows_no_difference():
     mixtures, rows = drawn(5)
     table = compare_shares(model_of(mixtures, rows), list("aaaab"), random_state=0)
     assert table[["p", "p_adjusted", "low", "high"]].isna().all().all()
@@ -219,13 +225,8 @@ def test_one_row_has_a_share_and_no_interval():
     np.testing.assert_allclose(one["share"], mixtures[4])
     assert one["low"].isna().all()
     assert table[table["group"] == "a"]["low"].notna().all()
-
-
-def test_all_rows_alike_differ_in_nothing():
-    mixtures = np.tile([0.1, 0.2, 0.7], (8, 1))
-    rows = np.arange(1.0, 9.0)
-    p = p_values(mass_of(mixtures, rows), [np.arange(4), np.arange(4, 8)], 99, 0)
-    assert (p == 1).all()
+    same = mass_of(np.tile([0.1, 0.2, 0.7], (8, 1)), np.arange(1.0, 9.0))
+    assert (p_values(same, [np.arange(4), np.arange(4, 8)], 99, 0) == 1).all()
 
 
 def test_of_a_pipeline_in_the_library_asked_for():

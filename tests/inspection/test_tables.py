@@ -1,3 +1,5 @@
+"""Models as tables, of components and of the clusters of both sides."""
+
 import copy
 
 import numpy as np
@@ -6,7 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skcooc import AspectModel, AsymmetricClustering, Dyads
+from skcooc import AspectModel, AsymmetricClustering, Dyads, RowBlocks, SymmetricClustering
+from skcooc.cli import main
 from skcooc.inspection import (
     characteristic_features,
     describe,
@@ -14,113 +17,96 @@ from skcooc.inspection import (
     representative_rows,
     top_features,
 )
+from skcooc.inspection.blocks import associated_clusters, column_clusters
+from skcooc.plotting import AssociationDisplay
 from tests.inspection.planted import hierarchy_model
 
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 COLUMNS = ["component", "name", "weight", "n_rows", "features", "probabilities", "rows"]
+X = np.random.default_rng(0).poisson(2.0, (20, 7))
+ADJECTIVES, NOUNS = [f"adjective {i}" for i in range(9)], [f"noun {j}" for j in range(8)]
+BLOCKS = np.random.default_rng(0).poisson(1.0 + 6 * (np.arange(9)[:, None] % 3 == np.arange(8) % 3))
+PAIRS = Dyads(BLOCKS, row_names=ADJECTIVES, column_names=NOUNS)
+FRAME = pd.DataFrame(BLOCKS, index=ADJECTIVES, columns=NOUNS)
 
 
 @pytest.fixture(scope="module")
-def X():
-    return np.random.default_rng(0).poisson(2.0, (20, 7))
-
-
-@pytest.fixture(scope="module")
-def model(X):
+def model():
     return AspectModel(3, beta=0.9, random_state=0, tol=1e-4).fit(X)
 
 
-def test_lines_against_the_definitions(model, X):
+def test_lines_against_the_definitions(model):
     table = describe(model, n_features=4, n_rows=2, order="probable")
     assert isinstance(table, pd.DataFrame)
     assert table.columns.tolist() == COLUMNS
     assert table["component"].tolist() == [0, 1, 2]
+    top = top_features(model, n_features=7)
     for k, line in table.iterrows():
         shares = [X[i].sum() / X.sum() * model.embedding_[i, k] for i in range(20)]
         assert line["weight"] == pytest.approx(sum(shares))
         assert line["n_rows"] == sum(p.argmax() == k for p in model.embedding_)
-        assert line["features"] == top_features(model, n_features=4)[k]
-        by_name = dict(
-            zip(top_features(model, n_features=7)[k], sorted(-model.components_[k]), strict=True)
-        )
+        assert line["features"] == top[k][:4]
+        by_name = dict(zip(top[k], sorted(-model.components_[k]), strict=True))
         assert line["probabilities"] == [-by_name[name] for name in line["features"]]
         assert line["rows"] == representative_rows(model, n_rows=2)[k]
     assert table["weight"].sum() == pytest.approx(1)
 
 
-def test_the_weight_is_not_the_prior(X):
+def test_the_weight_is_not_the_prior():
     model = AsymmetricClustering(3, beta=1.0, random_state=0).fit(X)
     np.testing.assert_allclose(model.weights_, 1 / 3)
     weights = describe(model)["weight"]
     np.testing.assert_allclose(weights, X.sum(axis=1) @ model.embedding_ / X.sum())
     assert not np.allclose(weights, model.weights_)
     model = hierarchy_model(4)
-    table = describe(model)
-    assert len(table) == model.tree_.n_nodes
-    np.testing.assert_allclose(table["weight"], model.node_weights_)
+    np.testing.assert_allclose(describe(model)["weight"], model.node_weights_)
 
 
-@pytest.mark.parametrize(
-    ("backend", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("pyarrow", pa.Table)]
-)
-def test_the_library_of_the_table(model, backend, kind):
-    table = describe(model, backend=backend)
-    assert isinstance(table, kind)
-    lines = table.to_dict("records") if backend == "pandas" else None
-    lines = lines or (table.to_dicts() if backend == "polars" else table.to_pylist())
-    assert lines == describe(model).to_dict("records")
-
-
-@pytest.mark.parametrize("backend", ["pandas", "polars"])
-def test_a_line_for_each_feature(model, backend):
-    table = describe(model, n_features=5, order="probable", backend=backend)
-    long = table.explode(["features", "probabilities"])
-    assert len(long) == 15
-    assert list(long["features"]) == [
-        name for names in top_features(model, n_features=5) for name in names
-    ]
+def test_the_library_of_the_table_and_a_line_for_each_feature(model):
     expected = -np.sort(-model.components_, axis=1)[:, :5].ravel()
-    np.testing.assert_allclose(np.array(long["probabilities"], dtype=float), expected)
+    top = [name for names in top_features(model, n_features=5) for name in names]
+    for backend, kind, records in (
+        ("pandas", pd.DataFrame, lambda table: table.to_dict("records")),
+        ("polars", pl.DataFrame, pl.DataFrame.to_dicts),
+        ("pyarrow", pa.Table, pa.Table.to_pylist),
+    ):
+        table = describe(model, n_features=5, order="probable", backend=backend)
+        assert isinstance(table, kind)
+        assert records(table) == describe(model, n_features=5, order="probable").to_dict("records")
+        if backend != "pyarrow":
+            long = table.explode(["features", "probabilities"])
+            assert list(long["features"]) == top
+            np.testing.assert_allclose(np.array(long["probabilities"], dtype=float), expected)
 
 
-def test_names_given_or_seen_in_fit(model, X):
+def test_names_given_or_seen_in_fit(model):
     features, rows = list("abcdefg"), [f"title {i}" for i in range(20)]
     table = describe(model, features, rows, order="probable")
     assert {len(names) for names in table["features"]} == {7}
     assert set(table["features"][0]) == set(features)
     assert set(table.explode("rows")["rows"]) <= set(rows)
-    model = AspectModel(2, beta=1, tol=1e-2, random_state=0)
-    table = describe(model.fit(Dyads(X, column_names=list("abcdefg"))), order="probable")
-    assert set(table["features"][0]) == set("abcdefg")
-
-
-def test_float32_is_read_as_it_is(X):
-    model = AspectModel(2, beta=1, tol=1e-2, random_state=0).fit(X.astype(np.float32))
-    assert describe(model, n_features=1, order="probable")["probabilities"][0] == [
-        float(model.components_[0].max())
-    ]
+    named = AspectModel(2, beta=1, tol=1e-2).fit(Dyads(X, column_names=features))
+    assert set(describe(named, order="probable")["features"][0]) == set(features)
 
 
 def test_columns_are_characteristic_unless_probable_ones_are_asked_for(model):
-    for order, features in (
-        ("characteristic", characteristic_features(model, n_features=4)),
-        ("probable", top_features(model, n_features=4)),
+    for options, features in (
+        ({}, characteristic_features(model, n_features=4)),
+        ({"order": "characteristic"}, characteristic_features(model, n_features=4)),
+        ({"order": "probable"}, top_features(model, n_features=4)),
     ):
-        table = describe(model, n_features=4, order=order)
+        table = describe(model, n_features=4, **options)
         assert table["features"].tolist() == features
         assert [len(p) for p in table["probabilities"]] == [len(names) for names in features]
-    assert describe(model, n_features=4)["features"].tolist() == characteristic_features(
-        model, n_features=4
-    )
     with pytest.raises(ValueError, match="'order' parameter of describe"):
         describe(model, order="best")
+    single = AspectModel(1, beta=1, tol=1e-2).fit(X.astype(np.float32))
+    table = describe(single, n_features=3)
+    assert table["features"].tolist() == top_features(single, n_features=3)
+    assert table["probabilities"][0][0] == float(single.components_[0].max())
 
 
-def test_a_single_component_has_its_probable_columns(X):
-    model = AspectModel(1, beta=1).fit(X)
-    assert describe(model, n_features=3)["features"].tolist() == top_features(model, n_features=3)
-
-
-def test_where_no_rows_are_kept_weights_say_how_large_components_are(model):
+def test_weights_are_the_prior_where_no_rows_are_kept(model):
     alone = copy.copy(model)
     alone.embedding_, alone.row_distribution_ = np.empty((0, 3)), np.empty(0)
     q, reference = model.components_, model.weights_ @ model.components_
@@ -129,3 +115,91 @@ def test_where_no_rows_are_kept_weights_say_how_large_components_are(model):
     assert characteristic_features(alone) == expected
     np.testing.assert_allclose(describe(alone)["weight"], model.weights_)
     assert name_topics(alone, n_features=2) == [" · ".join(names[:2]) for names in expected]
+
+
+@pytest.fixture(scope="module")
+def both():
+    return SymmetricClustering(3, 3, hard=True, random_state=0).fit(PAIRS)
+
+
+def test_names_of_rows_are_kept_if_the_table_has_them(both):
+    assert both.row_names_in_.tolist() == ADJECTIVES
+    aspects = AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0)
+    assert aspects.fit(FRAME).row_names_in_.tolist() == ADJECTIVES
+    assert aspects.recommend("adjective 2", 1).items.shape == (1,)
+    for nameless in (BLOCKS, FRAME.reset_index(drop=True), RowBlocks([BLOCKS])):
+        assert not hasattr(aspects.fit(nameless), "row_names_in_")
+    shown = representative_rows(both, n_rows=9)
+    assert shown == representative_rows(both, ADJECTIVES, n_rows=9)
+    assert describe(both)["rows"].tolist() == [rows[:3] for rows in shown]
+    assert representative_rows(both, range(9), n_rows=9) != shown
+
+
+def test_clusters_of_rows_are_named_after_their_members(both):
+    for c, name in enumerate(name_topics(both)):
+        members = np.flatnonzero(both.row_labels_ == c)
+        best = members[np.argsort(-BLOCKS[members].sum(axis=1), kind="stable")][:3]
+        assert name == " · ".join(ADJECTIVES[i] for i in best)
+    nameless = SymmetricClustering(3, 3, hard=True, random_state=0).fit(BLOCKS)
+    assert all(name.startswith("x") for name in name_topics(nameless))
+    assert name_topics(nameless, NOUNS, ADJECTIVES) == name_topics(both)
+
+
+def test_clusters_of_columns_against_the_definitions(both):
+    table, rows = describe(both, n_features=2, axis="columns"), describe(both)
+    for d, line in table.iterrows():
+        members = np.flatnonzero(both.column_labels_ == d)
+        sums = BLOCKS[:, members].sum(axis=0)
+        best = np.argsort(-sums, kind="stable")[:2]
+        assert line["weight"] == pytest.approx(sums.sum() / BLOCKS.sum(), rel=1e-6)
+        assert line["n_columns"] == len(members)
+        assert line["features"] == [NOUNS[j] for j in members[best]]
+        np.testing.assert_allclose(line["probabilities"], sums[best] / sums.sum(), rtol=1e-6)
+        associated = dict(zip(line["goes_with"], line["associations"], strict=True))
+        expected = {rows["name"][c]: a for c, a in enumerate(both.association_[:, d]) if a > 1}
+        assert associated == pytest.approx(expected)
+    assert column_clusters(both).weights.sum() == pytest.approx(1)
+
+
+def test_associated_clusters_are_sorted_by_their_part_of_the_information():
+    joint = np.array([[0.3, 0.1, 0.1], [0.02, 0.18, 0.3]])
+    first, second = associated_clusters(joint)
+    assert (first[0].tolist(), second[0].tolist()) == ([0], [2, 1])
+    np.testing.assert_allclose(second[1], [0.3 / (0.5 * 0.4), 0.18 / (0.5 * 0.28)])
+    assert associated_clusters(joint[:, ::-1])[1][0].tolist() != second[0].tolist()
+
+
+def test_the_association_display_takes_all_tables_of_the_fit(both):
+    draw = AssociationDisplay.from_estimator
+    for data in (PAIRS, FRAME, BLOCKS):
+        display = draw(both, data)
+        i, j, counts = display.pairs
+        assert (BLOCKS[i, j] == counts).all()
+        assert counts.sum() == BLOCKS.sum()
+        assert sorted(word for few in display.rows.words for word in few) == ADJECTIVES
+    with pytest.raises(ValueError, match="rows of other names, or in another order"):
+        draw(both, FRAME[::-1])
+    with pytest.raises(ValueError, match="columns of other names, or in another order"):
+        draw(both, FRAME[NOUNS[::-1]])
+    aspects = AspectModel(2, beta=0.9, max_iter=2, tol=1, random_state=0).fit(BLOCKS)
+    for shown in (draw, lambda model: describe(model, axis="columns")):
+        with pytest.raises(TypeError, match="SymmetricClustering"):
+            shown(aspects)
+
+
+def test_the_command_line_has_both_sides(tmp_path, capsys):
+    cells = [(a, n, BLOCKS[i, j]) for i, a in enumerate(ADJECTIVES) for j, n in enumerate(NOUNS)]
+    lines = ["adjective\tnoun\tcount", *(f"{a}\t{n}\t{count}" for a, n, count in cells)]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    page, folder = tmp_path / "pairs.html", tmp_path / "result"
+    to = ["--skip-lda", "--html", str(page), "--output", str(folder)]
+    assert main([str(path), "--model", "symmetric", "-k", "3", *to]) == 0
+    out = capsys.readouterr().out
+    assert "9 values of adjective, 8 values of noun" in out
+    after = out.split("commonest members")[1]
+    assert all(after.count(name) == 1 for name in ADJECTIVES + NOUNS)
+    assert '"sides":["values of adjective","values of noun"]' in page.read_text(encoding="utf-8")
+    for file in ("components.csv", "embedding.csv"):  # clusters have the names of the page
+        _, *names = (folder / file).read_text(encoding="utf-8").splitlines()[0].split(",")
+        assert {word for name in names for word in name.split(" · ")} <= {*ADJECTIVES}

@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from skcooc.inspection.places import places
+from skcooc.inspection.similarity import map_positions
 from skcooc.plotting import TopicMapDisplay
 from skcooc.plotting.topic_map import leader_line, place_names
 from tests.plotting.common import aspects, assert_legible
@@ -16,7 +16,7 @@ def test_circles_are_at_their_places_with_areas_by_mass():
     order = np.argsort(-weights)
     areas = display.circles_.get_sizes()
     np.testing.assert_allclose(areas / areas.sum(), weights[order])
-    at, drawn = places(model.components_)[order], display.circles_.get_offsets()
+    at, drawn = map_positions(model.components_)[order], display.circles_.get_offsets()
     pairs = list(combinations(range(5), 2))
     ratios = [np.linalg.norm(drawn[a] - drawn[b]) / np.linalg.norm(at[a] - at[b]) for a, b in pairs]
     np.testing.assert_allclose(ratios, ratios[0])

@@ -1,4 +1,4 @@
-"""A fitted model as a page to look through: what is read, what is shown, and the page itself."""
+"""A page to look through a fitted model."""
 
 from skcooc.inspection.explorer.page import Explorer, explore
 

@@ -1,4 +1,4 @@
-"""Names that users set: who has them, what keeps them, and what forgets them."""
+"""Names of topics: made, set by users, shown, and kept or forgotten."""
 
 import pickle
 
@@ -21,6 +21,7 @@ from skcooc.inspection import (
     top_features,
 )
 from skcooc.plotting import HierarchyDisplay, SplitsDisplay
+from tests.inspection import pages
 from tests.inspection.planted import stand_in
 from tests.plotting.test_splits import SPLITS
 
@@ -28,12 +29,28 @@ X = np.random.default_rng(0).poisson(2.0, (20, 7))
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
 
 
-def fitted():
+@pytest.fixture
+def model():
     return AspectModel(3, beta=0.9, max_iter=5, random_state=0).fit(X)
 
 
-def test_names_go_with_the_model_until_it_is_fitted_again():
-    model = fitted()
+def test_made_names_differ_and_the_largest_topic_has_the_first_choice():
+    """Two of three topics are the same; the larger one is called as if it were alone."""
+    model = pages.stand_in(pages.table())
+    model.components_[1] = model.components_[0]
+    weights = model.row_distribution_ @ model.embedding_
+    names = name_topics(model, pages.WORDS, n_features=2)
+    assert len(set(names)) == 3
+    large, less = sorted([0, 1], key=lambda k: -weights[k])
+    assert len(names[large].split(" · ")) == 2
+    assert names[less].startswith(names[large])
+    model.components_[:] = model.components_[0]
+    assert len(set(name_topics(model, pages.WORDS))) == 3
+    model.components_ = np.ones((3, 1))  # nothing is characteristic
+    assert name_topics(model) == ["topic 0", "topic 1", "topic 2"]
+
+
+def test_names_are_kept_until_another_fit(model):
     plain = ["aspectmodel0", "aspectmodel1", "aspectmodel2"]
     assert model.get_feature_names_out().tolist() == plain
     automatic = name_topics(model)
@@ -51,16 +68,15 @@ def test_names_go_with_the_model_until_it_is_fitted_again():
     assert set_names(set_names(model, list("abc")), None).get_feature_names_out().tolist() == plain
 
 
-def test_names_that_a_page_exports_can_be_set():
-    model = fitted()
+def test_names_exported_by_a_page_can_be_set(model):
     shown = explore(set_names(model, ["one", "two", "three"]), X).shown["topics"]
     assert [topic["name"] for topic in shown] == ["one", "two", "three"]
     exported = {str(k): f"{topic['name']}!" for k, topic in enumerate(shown)}
-    shown = explore(set_names(model, exported), X, names={0: "given"}).shown["topics"]
+    shown = explore(set_names(model, exported), X, names={"0": "given"}).shown["topics"]
     assert [topic["name"] for topic in shown] == ["given", "two!", "three!"]
 
 
-def test_names_of_what_is_inside():
+def test_names_of_the_model_inside():
     pipeline = make_pipeline(CountVectorizer(), AspectModel(2, beta=0.9, max_iter=5))
     set_names(pipeline.fit(["a cup of tea", "a goal", "a cup", "a ball"]), ["x", "y"])
     assert pipeline.get_feature_names_out().tolist() == ["x", "y"]
@@ -73,7 +89,7 @@ def test_names_of_what_is_inside():
     assert lda.component_names_ == {0: "a", 1: "b"}
 
 
-def test_names_of_nodes_are_before_their_words():
+def test_names_of_nodes_stand_before_their_words():
     model, words = stand_in(binary_tree(5), splits_=SPLITS), [f"w{j}" for j in range(30)]
     plain = export_text(model, words).splitlines()
     root, leaf = model.tree_.preorder[0], model.tree_.leaves[2]
@@ -92,27 +108,19 @@ def test_names_of_nodes_are_before_their_words():
     assert labels == [*expected[:2], "a leaf", *expected[3:]]
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
+def test_invalid_names(model):
+    for names, message in (
         (["a"], "1 entries, but there are 3 topics"),
         ("abc", "3 entries"),
         ({3: "a"}, "names has 3, but topics are 0 to 2"),
         ({"tea": "a"}, "names has tea, but topics are 0 to 2"),
         ({0: "a", 1: "a"}, "all different"),
         ({0: ""}, "none empty"),
-    ],
-)
-def test_what_is_no_name(names, message):
-    model = fitted()
-    with pytest.raises(ValueError, match=message):
-        set_names(model, names)
-    assert not hasattr(model, "component_names_")
-
-
-def test_a_number_is_not_taken_for_names():
-    model = fitted()
-    with pytest.raises(TypeError, match="n_features=5"):
+    ):
+        with pytest.raises(ValueError, match=message):
+            set_names(model, names)
+        assert not hasattr(model, "component_names_")
+    with pytest.raises(TypeError, match=r"got 5\. Did you mean n_features=5\?"):
         describe(model, 5)
     with pytest.raises(TypeError, match="n_rows=5"):
         describe(model, None, 5)

@@ -1,0 +1,426 @@
+"""The sections of a page: topics, documents, groups and times, a tree, and blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skcooc.inspection.blocks import cluster_orders
+from skcooc.inspection.features import most_representative
+from skcooc.inspection.groups import CURE, group_rows, missing, parse_dates, read_labels, runs
+from skcooc.inspection.models import ModelView, call_on_counts
+from skcooc.protocol import Array
+
+MIXES = np.linspace(0, 1, 11)  # positions of the slider between probability and ratio
+N_SHOWN = 20  # features at a position of the slider
+MANY = 100  # topics, above which fewer features of each are kept
+NOTHING = 1e-9  # probabilities that are shown as zero
+LEAST = 3.0  # observations of a feature in a topic, below which its ratio is not used
+
+MOST_ROWS = 1000  # shown at all
+PER_TOPIC = 8  # representative rows of a topic
+EXTREME = 15  # rows that are predicted worst, and best
+BLOCK = 50_000  # non-zeros at once
+SOME = 0.01  # share of a topic in a row, below which it is not mentioned
+MIXED = 6  # topics of a row that are listed
+N_COLUMNS = 15  # columns of a row without a text
+WORD, PART = re.compile(r"\w+(?:[-'’]\w+)*"), re.compile(r"\w+")
+
+N_RESAMPLES, LEVEL = 200, 0.95  # of intervals
+MOST_GROUPS = 40  # the largest are shown
+MOST_TIMES = 24  # single numbers up to this number, else equal intervals
+
+AT_LEAVES = 10  # rows of a leaf
+
+FIRST = 12  # members of each cluster that are kept in any case
+NAMES_ROOM = 200_000  # bytes of the names of the members of one side
+EXAMPLES = 8  # pairs of a block
+MOST_EXAMPLES = 6000  # of all blocks
+
+Parts = tuple[list[str], list[int]]  # alternately plain text and coloured words; their topics
+
+
+# Topics
+
+
+def topic_features(view: ModelView) -> list[tuple[Array, Array, Array]]:
+    """Features of each topic, with P(y given z) and P(y given another topic)."""
+    rest, unigram = _others(view), np.maximum(view.unigram, np.finfo(float).tiny)
+    n = N_SHOWN if len(rest) <= MANY else max(6, N_SHOWN * MANY // len(rest))
+    found = []
+    for p, weight, r in zip(view.components, view.weights, rest, strict=True):
+        expected = view.n_observations * weight * p
+        kept = set[int]()
+        for reference in (unigram, r):
+            kept |= _first(_relevances(p, reference, expected), n)
+        columns = np.array(sorted(kept, key=lambda j: (-p[j], j)), dtype=int)
+        found.append((columns, p[columns], r[columns]))
+    return found
+
+
+def _others(view: ModelView) -> Array:
+    """P(y given another topic than z), (K, M), at least half an observation."""
+    joint = view.weights[:, None] * view.components
+    rest = np.maximum(1 - view.weights, np.finfo(float).tiny)[:, None]
+    return np.maximum((view.unigram - joint) / rest, 0.5 / view.n_observations)
+
+
+def _relevances(p: Array, reference: Array, expected: Array) -> Array:
+    """t log(p / reference) + (1 - t) log p at all positions t of the slider, (11, M).
+
+    Sievert and Shirley (2014), equation 1, with P(y) as reference. Features of fewer than ``LEAST``
+    expected observations are ranked at t = 0 only.
+    """
+    probability, t = np.log(np.maximum(p, NOTHING)), MIXES[:, None]
+    mixed = probability - t * np.log(reference)
+    mixed[1:, expected < LEAST] = -np.inf
+    mixed[:, p < NOTHING] = -np.inf
+    return mixed
+
+
+def _first(ranks: Array, n: int) -> set[int]:
+    """The n columns of largest finite rank in any row."""
+    n = min(n, ranks.shape[1])
+    first = np.argpartition(-ranks, n - 1, axis=1)[:, :n]
+    return set(first[np.take_along_axis(ranks, first, axis=1) > -np.inf].tolist())
+
+
+def topic_entry(
+    weight: float,
+    features: tuple[Array, Array, Array],
+    numbers: dict[int, int],
+    intervals: Array | None = None,
+) -> Any:
+    """A topic of the page: its weight, and [feature, P(y given z), P(y given others)].
+
+    ``intervals`` (2, M) of P(y given z) are two more numbers of each feature.
+    """
+    columns, *values = features
+    if intervals is not None:
+        values += list(intervals[:, columns])
+    listed = [
+        [numbers[j], *map(short, numbers_of)]
+        for j, *numbers_of in zip(columns.tolist(), *values, strict=True)
+    ]
+    return {"weight": short(weight), "features": listed}
+
+
+def short(value: float) -> float:
+    """A number rounded to four digits, to take less room."""
+    return float(f"{value:.4g}") if abs(value) >= NOTHING else 0.0
+
+
+def counted(n: float) -> float:
+    """A number of observations: integers exactly, others rounded to four digits."""
+    return int(n) if n == int(n) else short(n)
+
+
+# Documents
+
+
+def perplexities(view: ModelView) -> Array:
+    """Perplexity exp(-mean log P(y given x)) of each row, (N,); NaN if undefined.
+
+    In sample for the rows fitted. For other rows, the observations not folded in if the estimator
+    has ``score_samples``; else all of them, after all were folded in.
+    """
+    if is_held_out(view):
+        log_likelihood = call_on_counts(view.model, "score_samples", view.counts)
+        return np.exp(-np.where(log_likelihood == 0, np.nan, log_likelihood))
+    s = getattr(view.model, "smoothing_", 0.0)
+    unigram = np.asarray(getattr(view.model, "unigram_", view.unigram), dtype=np.float64)
+    entries, total = view.counts.tocoo(), np.zeros(len(view.rows))
+    for first in range(0, entries.nnz, BLOCK):
+        part = slice(first, first + BLOCK)
+        i, j = entries.row[part], entries.col[part]
+        p = np.einsum("nk,nk->n", view.mixtures[i], view.components.T[j])
+        with np.errstate(divide="ignore"):
+            terms = entries.data[part] * np.log((1 - s) * p + s * unigram[j])
+        total += np.bincount(i, terms, minlength=len(total))
+    with np.errstate(invalid="ignore"):
+        return np.exp(-total / view.row_sums)
+
+
+def is_held_out(view: ModelView) -> bool:
+    """True if perplexities are those of held-out observations."""
+    return not view.fitted and hasattr(view.model, "score_samples")
+
+
+def representative_documents(view: ModelView) -> list[list[int]]:
+    """Positions of representative rows of each topic, with a share of at least SOME."""
+    ranked = most_representative(view.mixtures, view.row_distribution, PER_TOPIC)
+    return [[i for i in rows if view.mixtures[i, k] >= SOME] for k, rows in enumerate(ranked)]
+
+
+def select_documents(view: ModelView, first_of_all: list[list[int]], found: Array) -> Array:
+    """The rows shown: representative and extreme ones, and a sample of the others."""
+    known = np.flatnonzero(np.isfinite(found))
+    by_error = known[np.argsort(found[known], kind="stable")]
+    first = {i for rows in first_of_all for i in rows}
+    first |= set(by_error[:EXTREME].tolist()) | set(by_error[-EXTREME:].tolist())
+    rest = np.setdiff1d(np.flatnonzero(view.row_sums), sorted(first))
+    room = max(0, MOST_ROWS - len(first))
+    sample = np.random.default_rng(0).permutation(rest)[:room]
+    return np.sort(np.concatenate([np.array(sorted(first), dtype=int), sample]))
+
+
+def document_entries(
+    view: ModelView, rows: Array, found: Array, limit: int, find: Callable[[str], int | None]
+) -> Iterator[dict[str, Any]]:
+    for i in rows.tolist():
+        parts, topics = _coloured(view, i, limit, find)
+        shares = view.mixtures[i]
+        first = np.argsort(-shares, kind="stable")[:MIXED].tolist()
+        yield {
+            "name": view.rows[i],
+            "parts": parts,
+            "topics": topics,
+            "mixture": [[k, short(shares[k])] for k in first if shares[k] >= SOME],
+            "perplexity": short(found[i]) if np.isfinite(found[i]) else None,
+            "size": counted(view.row_sums[i]),
+        }
+
+
+def column_finder(view: ModelView) -> Callable[[str], int | None]:
+    """Function from a word of a text to its column; None if it has none, or several."""
+    numbers = {str(name): j for j, name in enumerate(view.columns)}
+    known: dict[str, int | None] = {}
+
+    def find(word: str) -> int | None:
+        if word not in known:
+            known[word] = _column(word, numbers, view.analyzer)
+        return known[word]
+
+    return find
+
+
+def _column(word: str, numbers: dict[str, int], analyzer: Any) -> int | None:
+    terms = (word, word.lower()) if analyzer is None else analyzer(word)
+    found = [numbers[term] for term in dict.fromkeys(terms) if term in numbers]
+    return found[0] if len(found) == 1 or (found and analyzer is None) else None
+
+
+def _coloured(view: ModelView, i: int, limit: int, find: Callable[[str], int | None]) -> Parts:
+    """The text of a row, up to so many characters, split at words with a topic.
+
+    The topic of a word y is the most probable one, argmax_z P(z given x_i) P(y given z).
+    """
+    if view.texts is None:
+        return _frequent_columns(view, i)
+    text = view.texts[i]
+    text = text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + " …"
+    found = list(_spans(text, find))
+    pieces, end = list[str](), 0
+    for word, _ in found:
+        pieces += [text[end : word.start()], word[0]]
+        end = word.end()
+    return [*pieces, text[end:]], _most_probable_topics(view, i, [j for _, j in found])
+
+
+def _spans(text: str, find: Callable[[str], int | None]) -> Iterator[tuple[re.Match[str], int]]:
+    """Words with a column, and these columns: "so-and-so" as a whole, or else its parts."""
+    for whole in WORD.finditer(text):
+        words = [whole] if find(whole[0]) is not None else PART.finditer(text, *whole.span())
+        yield from ((word, j) for word in words if (j := find(word[0])) is not None)
+
+
+def _most_probable_topics(view: ModelView, i: int, columns: list[int]) -> list[int]:
+    """The most probable topic of columns in a row; -1 if no topic has them."""
+    joint = view.mixtures[i][:, None] * view.components[:, columns]
+    return np.where(joint.max(axis=0, initial=0) > 0, joint.argmax(axis=0), -1).tolist()
+
+
+def _frequent_columns(view: ModelView, i: int) -> Parts:
+    """The most frequent columns of a row, with their counts, in place of a text."""
+    start, stop = view.counts.indptr[i : i + 2]
+    columns, counts = view.counts.indices[start:stop], view.counts.data[start:stop]
+    first = np.lexsort((columns, -counts))[:N_COLUMNS]
+    pieces = list[str]()
+    for j, n in zip(columns[first], counts[first], strict=True):
+        pieces += [", " if pieces else "", str(view.columns[j]) + (f" ×{n:g}" if n != 1 else "")]
+    end = " …" if len(columns) > N_COLUMNS else ""
+    return [*pieces, end], _most_probable_topics(view, i, columns[first].tolist())
+
+
+def histogram(found: Array) -> Any:
+    """Histogram of the perplexities of rows, with edges on a logarithmic scale."""
+    known = found[np.isfinite(found)]
+    if not len(known):
+        return None
+    low, high = max(known.min(), 1.0), max(known.max(), 1.0)
+    edges = np.geomspace(low, max(high, low * 1.01), 25)
+    counts, _ = np.histogram(np.clip(known, edges[0], edges[-1]), edges)
+    return {"edges": [short(edge) for edge in edges], "counts": counts.tolist()}
+
+
+# Groups and times
+
+
+class PageGroups(NamedTuple):
+    """Groups of rows that are shown."""
+
+    members: list[Array]  # positions of their rows
+    labels: list[str]
+    n: int  # groups or times in all
+    name: str | None = None  # of the labels
+    at: list[float] | None = None  # positions in time
+    runs: list[list[int]] | None = None  # ranges without gaps
+
+
+def groups_by_label(groups: ArrayLike, row_sums: Array) -> PageGroups:
+    """The largest groups, by their labels."""
+    found = group_rows(read_labels(groups, "groups"), row_sums)
+    sizes = np.array([len(rows) for rows in found.members])
+    largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS]).tolist()
+    members, labels = [found.members[g] for g in largest], [found.labels[g] for g in largest]
+    return PageGroups(members, labels, len(sizes), found.name)
+
+
+def groups_by_time(times: ArrayLike, row_sums: Array) -> PageGroups:
+    """Groups by number, by equal intervals of many numbers, or by periods of dates.
+
+    Strings are dates in ISO 8601. Rows without a time are left out. TypeError if times are neither
+    numbers nor dates.
+    """
+    column = parse_dates(read_labels(times, "times"))
+    found = group_rows(column, row_sums)
+    if not found.ordered:
+        first = column.values[~missing(column.values)].tolist()[0]
+        raise TypeError(f"times should be numbers or dates, but one is {first!r}. {CURE}")
+    n, at = len(found.groups), found.groups.astype(float)
+    if n > MOST_TIMES and found.groups.dtype.kind != "M":
+        return _intervals(at, found.members, found.name)
+    ranges = _ranges(found.groups)
+    return PageGroups(found.members, found.labels, n, found.name, at.tolist(), ranges)
+
+
+def _ranges(places: Array) -> list[list[int]]:
+    return [[run.start, run.stop] for run in runs(places)]
+
+
+def _intervals(values: Array, members: list[Array], name: str | None) -> PageGroups:
+    """Groups of increasing values in equal intervals that are not empty."""
+    edges = np.linspace(values[0], values[-1], MOST_TIMES + 1)
+    numbers = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, MOST_TIMES - 1)
+    shown = np.unique(numbers).tolist()
+    merged = [np.concatenate([members[v] for v in np.flatnonzero(numbers == t)]) for t in shown]
+    labels = [f"{edges[t]:.6g} – {edges[t + 1]:.6g}" for t in shown]
+    middles = ((edges[:-1] + edges[1:]) / 2)[shown]
+    return PageGroups(merged, labels, len(values), name, middles.tolist(), _ranges(middles))
+
+
+# Trees
+
+
+def leaf_rows(view: ModelView) -> list[list[int]]:
+    """Positions of the rows with the largest share at the leaf of each cluster."""
+    tree = view.model.tree_
+    labels = view.labels("labels_")
+    joint = view.row_distribution * view.mixtures[np.arange(len(labels)), tree.leaves[labels]]
+    order = np.lexsort((-joint, labels))
+    return [order[labels[order] == c][:AT_LEAVES].tolist() for c in range(len(tree.leaves))]
+
+
+def tree_section(view: ModelView, rows: list[list[int]], numbers: dict[int, int]) -> dict[str, Any]:
+    """Parents of the nodes, and for each leaf its cluster, its size and its rows."""
+    fitted = view.model.tree_
+    labels = view.labels("labels_")
+    sizes = np.bincount(labels, minlength=len(fitted.leaves)).tolist()
+    leaves = {
+        str(leaf): {"cluster": c, "n_rows": sizes[c], "rows": [numbers[i] for i in rows[c]]}
+        for c, leaf in enumerate(fitted.leaves.tolist())
+    }
+    return {"parents": fitted.parents.tolist(), "order": fitted.preorder.tolist(), "leaves": leaves}
+
+
+# Blocks
+
+
+class ClusteredSide(NamedTuple):
+    """The rows or the columns, in clusters."""
+
+    labels: Array  # (n,)
+    sums: Array  # (n,): observations of each
+    names: Sequence[str]
+    n_clusters: int
+
+    @property
+    def members(self) -> list[Array]:
+        """Members of each cluster that have observations, by decreasing frequency."""
+        order = np.lexsort((-self.sums, self.labels))
+        order = order[self.sums[order] > 0]
+        return [order[self.labels[order] == c] for c in range(self.n_clusters)]
+
+
+def block_section(view: ModelView) -> dict[str, Any]:
+    """Associations of clusters of rows and columns, members, and most frequent pairs.
+
+    Pairs are positions among the members. Rare members of large tables are left out.
+    """
+    joint = np.asarray(view.model.joint_, dtype=np.float64)
+    rows, columns = sides = (
+        ClusteredSide(view.labels("row_labels_"), view.row_sums, view.rows, joint.shape[0]),
+        ClusteredSide(
+            np.asarray(view.model.column_labels_),
+            np.asarray(view.counts.sum(axis=0)).ravel(),
+            [str(name) for name in view.columns],
+            joint.shape[1],
+        ),
+    )
+    n = max(2, min(EXAMPLES, MOST_EXAMPLES // joint.size))
+    pairs = _pairs(view.counts, rows.labels, columns.labels, joint.shape, n)
+    paired = (np.array([pair[at] for _, of in pairs for pair in of], dtype=int) for at in (0, 1))
+    kept = [_kept(side, needed) for side, needed in zip(sides, paired, strict=True)]
+    at = [{i: place for of in side for place, i in enumerate(of.tolist())} for side in kept]
+    down, across = cluster_orders(joint)
+    with np.errstate(divide="ignore"):
+        log2 = np.log2(np.asarray(view.model.association_, dtype=np.float64))
+    return {
+        "rows": down.tolist(),
+        "columns": across.tolist(),
+        "joint": [[short(value) for value in line] for line in joint],
+        "log2": [[short(v) if np.isfinite(v) else None for v in line] for line in log2],
+        "row_members": _listed(rows, kept[0]),
+        "column_members": _listed(columns, kept[1]),
+        "pairs": [[n, [[at[0][i], at[1][j], m] for i, j, m in of]] for n, of in pairs],
+    }
+
+
+def _kept(side: ClusteredSide, needed: Array) -> list[Array]:
+    """Members of each cluster to keep: first ones, needed ones, and frequent ones."""
+    commonest = np.argsort(-side.sums, kind="stable")
+    room = np.cumsum([len(side.names[i].encode()) + 3 for i in commonest]) <= NAMES_ROOM
+    kept = np.zeros(len(side.sums), dtype=bool)
+    kept[commonest[room]] = kept[needed] = True
+    return [members[kept[members] | (np.arange(len(members)) < FIRST)] for members in side.members]
+
+
+def _listed(side: ClusteredSide, kept: list[Array]) -> list[Any]:
+    """The number of members of each cluster, and the names of those kept."""
+    return [
+        [len(members), [side.names[i] for i in some.tolist()]]
+        for members, some in zip(side.members, kept, strict=True)
+    ]
+
+
+def _pairs(
+    counts: Any, row_labels: Array, column_labels: Array, shape: tuple[int, ...], n: int
+) -> list[tuple[float, list[tuple[int, int, float]]]]:
+    """Observations in each block and its n most frequent pairs (i, j, n_ij)."""
+    entries = counts.tocoo()
+    number = row_labels[entries.row] * shape[1] + column_labels[entries.col]
+    order = np.lexsort((entries.col, entries.row, -entries.data, number))
+    begin = np.searchsorted(number[order], np.arange(np.prod(shape) + 1))
+    totals = np.bincount(number, entries.data, minlength=np.prod(shape))
+
+    def pair(e: int) -> tuple[int, int, float]:
+        return int(entries.row[e]), int(entries.col[e]), counted(entries.data[e])
+
+    return [
+        (counted(total), [pair(e) for e in order[a : min(a + n, b)].tolist()])
+        for total, a, b in zip(totals, begin[:-1], begin[1:], strict=True)
+    ]

@@ -1,0 +1,438 @@
+"""Reading fitted models: the estimator inside, names of columns, and rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from skcooc.hierarchy import Tree
+from skcooc.protocol import CSR, Array, FactorModel, TableLike, refuse_anndata
+
+FACTORS = ("components_", "embedding_", "row_distribution_")
+HOW_MANY = [Interval(Integral, 0, None, closed="left")]  # columns or rows of each component
+COUNTS_OF_CELLS = "counts: give adata.X, or the layer fitted, with the genes fitted."
+NESTED = ("best_estimator_", "estimator_")  # the model of a search; of a meta-estimator
+SUM_TOLERANCE = 1e-3  # by which sums of shares may differ from one
+LONGEST_NAME = 80  # characters of a name; what is longer is cut
+SAME_SUMS = 1e-3  # relative difference of row sums up to which a table may be the one fitted
+SAME_ROWS, N_SAME = 0.25, 20  # total variation to mixtures of rows folded in; of so many rows
+
+Analyzer = Callable[[str], Iterable[str]]
+Names = Sequence[str] | Mapping[int, str]
+
+
+class TreeModel(FactorModel, Protocol):
+    """A fitted hierarchy of clusters, with V nodes."""
+
+    tree_: Tree
+    node_weights_: Array  # (V,): P(v)
+    labels_: Array  # (N,): cluster of each row
+
+
+@dataclass(frozen=True)
+class Unwrapped:
+    """A fitted model and the steps of a pipeline before it."""
+
+    model: Any
+    steps: tuple[Any, ...] = ()  # fitted, first to last
+
+    def table(self, X: Any) -> Any:
+        """Apply the steps to what the pipeline takes; TypeError for an AnnData."""
+        refuse_anndata(X, "X", COUNTS_OF_CELLS)
+        for step in self.steps:
+            X = step.transform(X)
+        return X
+
+    def column_names(self, feature_names: ArrayLike | None = None) -> Array:
+        """Names of the M columns: given, of the steps, of the data, or x0, x1, ...
+
+        ValueError where there are not as many as columns.
+        """
+        n_columns = np.shape(self.model.components_)[1]
+        own = self._own_names()
+        if feature_names is not None:
+            what = "columns" if own is None else "columns, whose names it knows"
+            return check_names(feature_names, n_columns, "feature_names", what)
+        default = [f"x{j}" for j in range(n_columns)]
+        return check_names(default if own is None else own, n_columns, "feature_names", "columns")
+
+    def _own_names(self) -> ArrayLike | None:
+        """Names of the columns by the steps, else those seen in fit."""
+        names = None
+        if self.steps and all(hasattr(step, "get_feature_names_out") for step in self.steps):
+            for step in self.steps:
+                names = step.get_feature_names_out(names)
+        return getattr(self.model, "feature_names_in_", None) if names is None else names
+
+
+def unwrap(given: Any, *attributes: str) -> Unwrapped:
+    """The outermost estimator with all attributes, in a pipeline, search or other one.
+
+    Nested are the last step of a pipeline, the best estimator of a search, and the estimator of
+    other meta-estimators, to any depth.
+
+    NotFittedError is raised where it has not been fitted; TypeError where none has all of them,
+    with the name of an estimator that has, such as another step, if there is one.
+    """
+    chain = list(layers(given))
+    for layer in chain:
+        if _has_all(layer.model, attributes):
+            return layer
+    if hasattr(given, "fit"):
+        check_is_fitted(given)
+    innermost = chain[-1].model
+    missing = next(name for name in attributes if not hasattr(innermost, name))
+    inside = ", ".join(type(layer.model).__name__ for layer in chain[1:])
+    hints = (hint for layer in chain for hint in _hints(layer.model, attributes))
+    hint = next(hints, f", nor has the estimator inside: {inside}." if inside else ".")
+    raise TypeError(f"{type(given).__name__} has no {missing}{hint}")
+
+
+def layers(given: Any) -> Iterator[Unwrapped]:
+    """An estimator, the one nested in it, the one nested in that, and so on."""
+    before: tuple[Any, ...] = ()
+    while True:
+        yield Unwrapped(given, before)
+        if hasattr(given, "steps"):
+            *first, (_, inside) = given.steps
+            before += tuple(step for _, step in first if step not in (None, "passthrough"))
+        else:
+            inside = next((getattr(given, name) for name in NESTED if hasattr(given, name)), None)
+        if inside is None or isinstance(inside, str):
+            return
+        given = inside
+
+
+@contextmanager
+def unnamed() -> Iterator[None]:
+    """Silence the warning that columns have no names, where they were checked."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
+
+
+def _has_all(model: Any, attributes: Sequence[str]) -> bool:
+    return all(hasattr(model, name) for name in attributes)
+
+
+def _hints(model: Any, attributes: Sequence[str]) -> Iterator[str]:
+    """Parts of an error message: where an estimator with all attributes is."""
+    for at, (name, step) in enumerate(getattr(model, "steps", ())):
+        if _has_all(step, attributes):
+            yield f", but its step {name!r} has: give the pipeline up to it, [:{at + 1}]."
+    members = getattr(model, "estimators_", ())
+    for at, member in enumerate(members):
+        if _has_all(member, attributes):
+            yield f", but {type(member).__name__} has, which is its estimators_[{at}]: give that."
+    if hasattr(model, "cv_results_") and not hasattr(model, "best_estimator_"):
+        yield ", for it was fitted with refit=False and keeps no model."
+
+
+def topic_weights(model: FactorModel) -> Array:
+    """Share of the observations of each topic, (K,); P(z) if no rows are kept.
+
+    A meta-estimator has that of its model.
+    """
+    if not len(model.embedding_):
+        return np.asarray(unwrap(model, "weights_").model.weights_, dtype=np.float64)
+    shares = np.asarray(model.row_distribution_) @ np.asarray(model.embedding_)
+    return np.asarray(shares, dtype=np.float64)
+
+
+def row_names_of(model: Any, row_names: ArrayLike | None = None) -> Array:
+    """Names of the N rows fitted: given ones, those of the table fitted, or positions."""
+    n_rows = len(model.embedding_)
+    if row_names is None:
+        return np.asarray(getattr(model, "row_names_in_", np.arange(n_rows)))
+    return check_names(row_names, n_rows, "row_names", "rows")
+
+
+def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
+    """Names as an array; ValueError if they are not n, TypeError for a number."""
+    if isinstance(names, Integral):
+        number = "n_" + parameter.replace("_names", "s")
+        raise TypeError(
+            f"{parameter} should be an array of names of the {what}, got {names}. Did you mean "
+            f"{number}={names}?"
+        )
+    side = "obs_names" if parameter == "row_names" else "var_names"
+    refuse_anndata(names, parameter, f"names: give adata.{side}.")
+    checked = np.asarray(names, dtype=object)
+    if checked.shape != (n,):
+        raise ValueError(f"{parameter} has shape {checked.shape}, but the model has {n} {what}")
+    return checked
+
+
+def names_by_number(names: Names | Mapping[str, str], n_topics: int) -> dict[int, str]:
+    """Names of some topics by number; ValueError for other topics or a wrong length."""
+    if not isinstance(names, Mapping):
+        if isinstance(names, str) or len(names) != n_topics:
+            raise ValueError(f"names has {len(names)} entries, but there are {n_topics} topics.")
+        names = dict(enumerate(names))
+    numbers = {str(k): k for k in range(n_topics)}
+    if unknown := [k for k in names if str(k) not in numbers]:
+        raise ValueError(f"names has {unknown[0]}, but topics are 0 to {n_topics - 1}.")
+    return {numbers[str(k)]: str(name) for k, name in names.items()}
+
+
+class Mixtures:
+    """Mixtures of rows, in place of a fitted model, to show rows that were not fitted.
+
+    Functions and displays show the rows that were fitted. Use ``Mixtures`` for new rows, with the
+    mixtures that ``transform`` returns, or for rows whose mixtures were kept and whose model was
+    not. :func:`topic_shares`, :func:`compare_shares`, :class:`skcooc.plotting.SharesDisplay`,
+    :class:`skcooc.plotting.StructureDisplay` and all other functions that need no columns take it
+    as a model. As there are no columns, topics are called by the names given or by numbers.
+
+    Parameters
+    ----------
+    mixtures : array-like of shape (N, K)
+        P(topic given row); rows sum to one.
+    n_observations : array-like of shape (N,), default=None
+        Observations of each row, such as ``X.sum(axis=1)``: the weights of rows in shares. None
+        means equal weights.
+    names : sequence of K str, or dict of int to str, default=None
+        Names of the topics, such as those that :func:`name_topics` makes of the model.
+
+    Attributes
+    ----------
+    embedding_ : (N, K) array
+        The mixtures.
+    row_distribution_ : (N,) array
+        P(row), the share of all observations.
+    components_ : (K, 0) array
+        No columns.
+    component_names_ : dict of int to str
+
+    Raises
+    ------
+    ValueError
+        If rows do not sum to one, ``names`` has not K entries, or ``n_observations`` not N.
+    TypeError
+        If an AnnData is given instead of the mixtures in it.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.inspection import Mixtures, name_topics, topic_shares
+    >>> X = make_cooccurrences(60, 40, n_components=2, random_state=0).X
+    >>> model = AspectModel(2, beta=0.9, random_state=0).fit(X[:50])
+    >>> new = Mixtures(model.transform(X[50:]), X[50:].sum(axis=1), names=name_topics(model))
+    >>> topic_shares(new, ["a", "b"] * 5)[["group", "component", "n_rows"]].values.tolist()
+    [['a', 0, 5], ['a', 1, 5], ['b', 0, 5], ['b', 1, 5]]
+    """
+
+    embedding_: Array
+    row_distribution_: Array
+    components_: Array
+    component_names_: dict[int, str]
+
+    def __init__(
+        self,
+        mixtures: ArrayLike,
+        n_observations: ArrayLike | None = None,
+        *,
+        names: Names | None = None,
+    ) -> None:
+        refuse_anndata(mixtures, "mixtures", "mixtures: give adata.obsm['X_topics'].")
+        self.embedding_ = check_array(mixtures, ensure_non_negative=True, input_name="mixtures")
+        if (np.abs(self.embedding_.sum(axis=1) - 1) > SUM_TOLERANCE).any():
+            raise ValueError("mixtures should be shares: rows that sum to one.")
+        n_rows, n_topics = self.embedding_.shape
+        n = np.asarray(np.ones(n_rows) if n_observations is None else n_observations, dtype=float)
+        if n.shape not in ((n_rows,), (n_rows, 1)):
+            raise ValueError(
+                f"n_observations has shape {n.shape}, but there are {n_rows} mixtures."
+            )
+        if not (n >= 0).all() or not 0 < n.sum() < np.inf:
+            raise ValueError("n_observations should be finite, not negative, and not all zero.")
+        self.row_distribution_ = n.ravel() / n.sum()
+        self.components_ = np.empty((n_topics, 0))
+        self.component_names_ = {} if names is None else names_by_number(names, n_topics)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelView:
+    """A fitted model and a table of rows on which it is shown."""
+
+    model: Any
+    counts: CSR  # (N, M)
+    fitted: bool  # whether these are the rows that were fitted
+    mixtures: Array  # (N, K): P(z given x_i)
+    components: Array  # (K, M): P(y given z)
+    columns: Array  # (M,) names
+    rows: list[str]  # N names
+    texts: Sequence[str] | None
+    analyzer: Analyzer | None  # what made columns of a text
+    has_row_names: bool  # and not the beginnings of texts, or positions
+
+    @cached_property
+    def n_observations(self) -> float:
+        return float(self.counts.sum())
+
+    @cached_property
+    def row_sums(self) -> Array:
+        """Observations of each row, (N,)."""
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
+
+    @cached_property
+    def row_distribution(self) -> Array:
+        """P(x_i), (N,)."""
+        return self.row_sums / self.n_observations
+
+    @property
+    def names_fitted(self) -> Array | None:
+        """Names of the rows fitted, (N,), if known."""
+        if self.fitted and self.has_row_names:
+            return np.array(self.rows, dtype=object)
+        return getattr(self.model, "row_names_in_", None)
+
+    def labels(self, attribute: str) -> Array:
+        """The cluster of each row, (N,): fitted, or else predicted."""
+        if self.fitted:
+            return np.asarray(getattr(self.model, attribute))
+        return call_on_counts(self.model, "predict", self.counts)
+
+    @cached_property
+    def weights(self) -> Array:
+        """P(z), share of the observations of each component, (K,)."""
+        return self.row_distribution @ self.mixtures
+
+    @property
+    def intervals(self) -> Array | None:
+        """Intervals of P(y given z) over the members of a consensus, (2, K, M), or None."""
+        return getattr(self.model, "component_intervals_", None)
+
+    @cached_property
+    def unigram(self) -> Array:
+        """P(y) of the model, (M,)."""
+        return self.weights @ self.components
+
+
+def read_view(
+    model: Any,
+    X: TableLike,
+    texts: Sequence[str] | None,
+    feature_names: ArrayLike | None,
+    row_names: ArrayLike | None,
+) -> ModelView:
+    """Check a model and its table, and find all names; see `explore`."""
+    found = unwrap(model, "components_")
+    model, steps, analyzer = found.model, found.steps, None
+    if steps and hasattr(steps[0], "build_analyzer"):
+        analyzer = steps[0].build_analyzer()
+    if steps and texts is None:
+        texts = _texts_of(X)
+    X = found.table(X)
+    check_order(X, model)
+    X, own_names = split_row_names(X)
+    counts = _check_counts(X, model)
+    if texts is not None and len(texts) != counts.shape[0]:
+        raise ValueError(f"texts has {len(texts)} entries, but X has {counts.shape[0]} rows.")
+    fitted = _is_fitted_table(model, counts)
+    if not fitted and not hasattr(model, "transform"):
+        raise ValueError(f"{type(model).__name__} has no transform: X should be the table fitted.")
+    if row_names is None:
+        row_names = getattr(model, "row_names_in_", own_names) if fitted else own_names
+    columns = found.column_names(feature_names)
+    return ModelView(
+        model, counts, fitted,
+        distributions(model.embedding_ if fitted else call_on_counts(model, "transform", counts)),
+        distributions(model.components_), np.array([_short(name) for name in columns]),
+        _row_names(row_names, texts, counts.shape[0]), texts, analyzer,
+        row_names is not None,
+    )  # fmt: skip
+
+
+def call_on_counts(model: Any, method: str, counts: CSR) -> Array:
+    """Result of a method on counts with checked columns, which have no names."""
+    with unnamed():
+        return np.asarray(getattr(model, method)(counts))
+
+
+def split_row_names(X: TableLike) -> tuple[TableLike, ArrayLike | None]:
+    """The counts and row names of dyads or of a data frame; other tables and None."""
+    if hasattr(X, "to_csr"):
+        return X.to_csr(), X.row_names
+    return X, X.index if hasattr(X, "iloc") else None
+
+
+def check_order(X: TableLike, model: Any) -> None:
+    """Raise ValueError if a data frame or dyads have other columns than were fitted."""
+    names = getattr(X, "columns", None) if hasattr(X, "iloc") else getattr(X, "column_names", None)
+    known = getattr(model, "feature_names_in_", None)
+    if names is not None and known is not None and not np.array_equal(names, known):
+        raise ValueError("X has columns of other names, or in another order, than the model.")
+
+
+def _check_counts(X: TableLike, model: Any) -> CSR:
+    """Counts as CSR; ValueError for other columns than the model or only zeros."""
+    checked = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
+    )
+    counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]
+    if counts.shape[1] != n_columns:
+        which = ", named by its feature_names_in_" if hasattr(model, "feature_names_in_") else ""
+        raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_columns}{which}.")
+    if not counts.sum():
+        raise ValueError("X holds no observations to show: all entries are zero.")
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    return counts
+
+
+def _is_fitted_table(model: Any, counts: CSR) -> bool:
+    """True if row sums are those fitted and some rows have the same mixtures."""
+    fitted = np.asarray(getattr(model, "row_distribution_", ()))
+    if len(fitted) != counts.shape[0] or len(model.embedding_) != counts.shape[0]:
+        return False
+    shares = np.asarray(counts.sum(axis=1)).ravel() / counts.sum()
+    if not np.allclose(fitted, shares, rtol=SAME_SUMS, atol=1e-12):
+        return False
+    if not hasattr(model, "transform"):  # a consensus
+        return True
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(shares))[:N_SAME]
+    folded_in = distributions(call_on_counts(model, "transform", counts[rows]))
+    distances = np.abs(folded_in - distributions(model.embedding_)[rows]).sum(axis=1) / 2
+    return bool(np.median(distances) < SAME_ROWS)
+
+
+def distributions(P: ArrayLike) -> Array:
+    """Rows normalised to sum to one, in float64."""
+    checked = np.asarray(P, dtype=np.float64)
+    return checked / checked.sum(axis=1, keepdims=True)
+
+
+def _texts_of(X: TableLike) -> list[str] | None:
+    """X if it is texts, as a vectorizer takes them; else None."""
+    texts = list(X) if isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1 else []
+    return texts if texts and all(isinstance(text, str) for text in texts) else None
+
+
+def _row_names(names: ArrayLike | None, texts: Sequence[str] | None, n_rows: int) -> list[str]:
+    """Given names, or the beginnings of texts, or positions."""
+    if names is None and texts is not None:
+        names = [
+            " ".join(text[: 2 * LONGEST_NAME].split()) or f"row {i}" for i, text in enumerate(texts)
+        ]
+    if names is None:
+        return [f"row {i}" for i in range(n_rows)]
+    return [_short(name) for name in check_names(names, n_rows, "row_names", "rows")]
+
+
+def _short(name: object) -> str:
+    text = str(name)
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1].rstrip() + "…"

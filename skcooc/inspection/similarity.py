@@ -1,0 +1,224 @@
+"""Similar rows, distances of topics on a map, and topics that recur in several runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval
+
+from skcooc.inspection.models import unwrap
+from skcooc.protocol import Array, Components, RandomState, TableLike, refuse_anndata
+from skcooc.protocol.decorators import validated
+from skcooc.simplex import match_rows
+
+SAME_TOPIC = 0.8  # cosine from which topics of two runs are the same
+OFTEN = 0.5  # share of the runs
+NOTHING = 1e-9  # roots of probabilities that are taken as zero
+
+
+@validated({"n_neighbors": [Interval(Integral, 1, None, closed="left")]})
+def nearest_rows(
+    embedding: ArrayLike, rows: ArrayLike, n_neighbors: int = 5
+) -> tuple[Array, Array]:
+    """The rows whose mixtures are most similar to those of given rows.
+
+    Mixtures are compared by the Hellinger distance, sqrt(1 - sum_k sqrt(p_k q_k)): 0 if they are
+    equal, 1 if they have no component in common.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (N, K)
+        P(k given x_i), such as ``embedding_`` or the result of ``transform``.
+    rows : array-like of int of shape (n,)
+        Positions of the rows; a row is no neighbour of its own.
+    n_neighbors : int, default=5
+        At most N - 1.
+
+    Returns
+    -------
+    distances : (n, n_neighbors) array
+        In increasing order.
+    neighbors : (n, n_neighbors) array of int
+        Positions of the neighbours.
+
+    Raises
+    ------
+    ValueError
+        If ``n_neighbors`` is no positive int, or there are fewer other rows.
+
+    Examples
+    --------
+    >>> from skcooc.inspection import nearest_rows
+    >>> embedding = [[0.9, 0.1], [0.1, 0.9], [0.8, 0.2]]
+    >>> distances, neighbors = nearest_rows(embedding, rows=[0], n_neighbors=2)
+    >>> neighbors
+    array([[2, 1]])
+    >>> distances.round(2)
+    array([[0.1 , 0.63]])
+    """
+    refuse_anndata(embedding, "embedding", "mixtures: give adata.obsm['X_topics'].")
+    P = check_array(embedding, dtype=[np.float64, np.float32], ensure_non_negative=True)
+    positions = np.arange(len(P))[np.atleast_1d(rows)]
+    if not n_neighbors < len(P):
+        raise ValueError(f"n_neighbors={n_neighbors} should be in [1, {len(P) - 1}] for N={len(P)}")
+    points = np.sqrt(P / 2)  # their Euclidean distance is the Hellinger distance
+    search = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(points)
+    distances, neighbors = search.kneighbors(points[positions])
+    other = neighbors != positions[:, None]
+    # Among many equal rows, a row need not be among its neighbours: drop the last one then.
+    other[other.all(axis=1), -1] = False
+    shape = len(positions), n_neighbors
+    return distances[other].reshape(shape), neighbors[other].reshape(shape)
+
+
+def map_positions(components: Array) -> Array:
+    """Positions of topics on a map, (K, 2), by scaling of their Hellinger distances."""
+    if len(components) < 3:
+        return np.column_stack([np.arange(len(components)), np.zeros(len(components))])
+    from sklearn.manifold import MDS  # here, for it takes a while to import
+
+    distances = hellinger(components)
+    scaling = MDS(
+        metric="precomputed", init="classical_mds", n_init=1, normalized_stress=False,
+    )  # fmt: skip
+    found = scaling.fit_transform(distances)
+    # Axes have no meaning: rotate the longest to the horizontal.
+    _, _, axes = np.linalg.svd(found - found.mean(axis=0), full_matrices=False)
+    return (found - found.mean(axis=0)) @ axes.T
+
+
+def hellinger(components: Array) -> Array:
+    """Distances sqrt(1 - sum_j sqrt(p_j q_j)) of all pairs of distributions, (K, K)."""
+    roots = np.sqrt(components)
+    roots[roots < NOTHING] = 0  # the smallest numbers are slow to multiply
+    distances = np.sqrt(np.maximum(1 - roots @ roots.T, 0))
+    np.fill_diagonal(distances, 0)
+    return (distances + distances.T) / 2
+
+
+@dataclass(frozen=True)
+class TopicStability:
+    """The topics of one run, matched with those of all others; see `topic_stability`.
+
+    Attributes
+    ----------
+    model : fitted estimator
+        The run whose topics agree best with those of all others.
+    affinities : (n_runs - 1, K) array
+        Cosine of each of its topics and the one matched to it in every other run.
+    """
+
+    model: Components
+    affinities: Array
+
+    @property
+    def affinity(self) -> Array:
+        """The mean cosine of each topic over the other runs, (K,)."""
+        return self.affinities.mean(axis=0)
+
+    @property
+    def n_found(self) -> Array:
+        """Number of runs with each topic, its own included, (K,): a cosine of 0.8 or more."""
+        return 1 + (self.affinities >= SAME_TOPIC).sum(axis=0)
+
+    @property
+    def always(self) -> Array:
+        """Topics found in all runs."""
+        return np.flatnonzero(self.n_found == self._n_runs)
+
+    @property
+    def often(self) -> Array:
+        """Topics found in half of the runs or more, but not in all."""
+        return np.flatnonzero((self._share >= OFTEN) & (self.n_found < self._n_runs))
+
+    @property
+    def seldom(self) -> Array:
+        """Topics found in several runs, but in fewer than half."""
+        return np.flatnonzero((self._share < OFTEN) & (self.n_found > 1))
+
+    @property
+    def once(self) -> Array:
+        """Topics found in no other run."""
+        return np.flatnonzero(self.n_found == 1)
+
+    @property
+    def _n_runs(self) -> int:
+        return 1 + len(self.affinities)
+
+    @property
+    def _share(self) -> Array:
+        return self.n_found / self._n_runs
+
+
+def topic_stability(
+    estimator: BaseEstimator,
+    X: TableLike,
+    n_runs: int = 10,
+    *,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> TopicStability:
+    """Fit a model from several starts, and find which of its topics recur.
+
+    The topics of two runs are matched by the Hungarian method, which maximises the sum of the
+    cosines of their distributions over columns. The run reported is the one that agrees best with
+    all others.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``components_`` and ``random_state``, of this or of another library; or a pipeline that
+        ends in one. Clones are fitted.
+    X : array-like, sparse array or matrix of shape (N, M), or as a pipeline takes it
+        Counts.
+    n_runs : int, default=10
+        Number of starts, at least 2.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts.
+    n_jobs : int, default=None
+        Number of threads for the runs. Results do not depend on it.
+
+    Returns
+    -------
+    stability : TopicStability
+        ``affinity`` and ``n_found`` of each topic; ``always``, ``often``, ``seldom`` and ``once``,
+        the numbers of the topics found in so many runs; and ``model``, the fit reported.
+
+    Raises
+    ------
+    ValueError
+        If ``n_runs`` is below 2.
+    TypeError
+        If a fitted estimator has no ``components_``.
+
+    Examples
+    --------
+    >>> from skcooc import AspectModel
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.inspection import topic_stability
+    >>> X = make_cooccurrences(60, 40, n_components=3, random_state=0).X
+    >>> stability = topic_stability(AspectModel(3), X, n_runs=3, random_state=0)
+    >>> stability.always.tolist(), stability.once.tolist()
+    ([0, 1, 2], [])
+    """
+    if n_runs < 2:
+        raise ValueError(f"n_runs={n_runs} should be at least 2: runs are compared.")
+    seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs).tolist()
+    seeded = [name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state"]
+    run = delayed(lambda seed: clone(estimator).set_params(**dict.fromkeys(seeded, seed)).fit(X))
+    models = Parallel(n_jobs=n_jobs, require="sharedmem")(run(seed) for seed in seeds)
+    components = [np.asarray(unwrap(model, "components_").model.components_) for model in models]
+    # Of run s, the cosines of its topics with those of each other run.
+    affinities = [
+        np.array([match_rows(mine, its)[1] for t, its in enumerate(components) if t != s])
+        for s, mine in enumerate(components)
+    ]
+    best = int(np.argmax([them.mean() for them in affinities]))
+    return TopicStability(models[best], affinities[best])
