@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from skcooc.heldout.lookup import frequencies_of, rows_of, values_at
-from skcooc.heldout.predictors import Interpolated, Unigram, best_weights
-from skcooc.heldout.validation import add_one_unigram
+from skcooc.heldout.lookup import rows_of, values_at
 from skcooc.protocol import CSR, Array, Block, Predictor
 
 
@@ -84,64 +81,3 @@ class Discounted:
         saved, total = np.where(total > 0, saved, 1), np.where(total > 0, total, 1)
         kept = np.maximum(values_at(self.known, rows, X.indices) - d, 0)
         return (kept + saved[rows] * self.lower.cells(X)) / total[rows]
-
-
-def frequencies(known: CSR) -> Predictor:
-    """Maximum likelihood: n_ij / n_i; the frequencies of the columns where a row has none.
-
-    Parameters
-    ----------
-    known : (N, M) CSR array
-        Training counts.
-
-    Returns
-    -------
-    predictor : Discounted
-    """
-    return Discounted(known, 0.0, Unigram(frequencies_of(known)))
-
-
-def continuations(known: CSR) -> Array:
-    """In how many rows each column was seen, plus one, as a distribution (M,).
-
-    What Kneser and Ney back off to: a column that follows one row alone, however often, is not
-    expected after others.
-
-    Parameters
-    ----------
-    known : (N, M) CSR array
-        Training counts.
-
-    Returns
-    -------
-    distribution : (M,) array
-
-    References
-    ----------
-    R. Kneser and H. Ney, Improved backing-off for m-gram language modeling, ICASSP 1995, 181-184.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from skcooc.heldout import continuations
-    >>> continuations(sp.csr_array([[8.0, 1.0], [0.0, 1.0]])).tolist()
-    [0.4, 0.6]
-    """
-    return add_one_unigram(np.bincount(known.indices[known.data > 0], minlength=known.shape[1]), 1)
-
-
-def best_back_off(known: CSR, lower: Sequence[Predictor], X: Block) -> Discounted:
-    """The back-off to a mean of predictors that is best on held-out counts.
-
-    Where counts are whole, the prediction is linear in the discount d and in d times the weights:
-
-        (1 - d) P(., discount 0, any) + sum_k d w_k P(., discount 1, lower_k)
-
-    but for rows without observations, which have no discount. So EM finds both.
-    """
-    equal = np.full(len(lower), 1 / len(lower))
-    whole = Discounted(known, 0.0, Interpolated(lower, equal.tolist()))
-    parts = best_weights([whole, *(Discounted(known, 1.0, one) for one in lower)], X)
-    discount = min(parts[1:].sum(), 1.0)
-    weights = parts[1:] / discount if discount > 0 else equal
-    return Discounted(known, float(discount), Interpolated(lower, weights.tolist()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from skcooc.protocol import CSR, Array
 
@@ -23,17 +22,3 @@ def values_at(table: CSR, rows: Array, columns: Array) -> Array:
         return np.zeros(len(rows))
     places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
     return np.where(keys[places] == sought, table.data[order[places]], 0).astype(np.float64)
-
-
-def frequencies_of(table: CSR) -> Array:
-    """Share of the observations that each column has, (M,), in float64."""
-    sums = np.bincount(table.indices, weights=table.data, minlength=table.shape[1])
-    return sums / max(sums.sum(), np.finfo(float).tiny)
-
-
-def distributions(table: CSR) -> CSR:
-    """Rows divided by their sums, in float64; empty ones stay empty."""
-    rows = rows_of(table)
-    sums = np.bincount(rows, weights=table.data, minlength=table.shape[0])
-    data = table.data / np.where(sums > 0, sums, 1)[rows]
-    return sp.csr_array((data, table.indices, table.indptr), shape=table.shape, copy=True)

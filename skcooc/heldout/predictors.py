@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from skcooc.heldout.lookup import rows_of, values_at
 from skcooc.protocol import Array, Block, Predictor
 
 LEAST_SMOOTHING, LARGEST_SMOOTHING = 1e-3, 0.95  # between which smoothing is estimated
@@ -80,28 +78,6 @@ class Interpolated(NamedTuple):
         pairs = zip(self.weights, self.predictors, strict=True)
         first, *others = (weight * predictor.cells(X) for weight, predictor in pairs)
         return sum(others, start=first)
-
-
-class Grouped(NamedTuple):
-    """Predictions of rows by their groups: of a context of several words by its last one.
-
-    Parameters
-    ----------
-    predictor : predictor
-        Its rows are the groups.
-    groups : (n,) array of int
-        The group of each row.
-    """
-
-    predictor: Predictor
-    groups: Array
-
-    def cells(self, X: Block) -> Array:
-        """What is predicted of the group of each row."""
-        tied = X.coarsen(self.groups)
-        cells = self.predictor.cells(tied), tied.indices, tied.table.indptr
-        table = sp.csr_array(cells, shape=tied.shape)
-        return values_at(table, self.groups[rows_of(X.table)], X.indices)
 
 
 def smoothed(predictor: Predictor, background: Array, s: float) -> Predictor:
