@@ -12,7 +12,7 @@ from skcooc.metrics.coclustering import (
 )
 from skcooc.metrics.factorisations import best_smoothing, perplexity, unigram
 from skcooc.metrics.likelihood import integrated_complete_likelihood
-from skcooc.metrics.predictions import best_back_off, best_weights, perplexity_of
+from skcooc.metrics.predictions import best_weights, perplexity_of
 from skcooc.metrics.ranking import average_precision_by_query
 from skcooc.metrics.recommending import make_ranking_scorer, ndcg_at_k, recall_at_k
 from skcooc.metrics.topics import npmi_coherence, topic_diversity
@@ -20,7 +20,6 @@ from skcooc.metrics.unseen import make_unseen_scorer, score_parts, unseen_perple
 
 __all__ = [
     "average_precision_by_query",
-    "best_back_off",
     "best_smoothing",
     "best_weights",
     "clustering_accuracy",

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from skcooc.heldout import Discounted, discounting, predictors
+from skcooc.heldout import predictors
 from skcooc.heldout.scoring import score_rows
 from skcooc.metrics.validation import check_observed
-from skcooc.protocol import CSR, Array, Predictor, TableLike
+from skcooc.protocol import Array, Predictor, TableLike
 from skcooc.tables import as_counts
 
 
@@ -84,41 +84,3 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
     array([0.75, 0.25])
     """
     return predictors.best_weights(among, as_counts(check_observed(X)))
-
-
-def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Discounted:
-    """The discounted table of least perplexity above a mean of predictors, by EM.
-
-    Chooses the discount and the weights of the mean at once: the prediction is linear in their
-    products, so that there is one optimum. To be estimated on validation observations.
-
-    Parameters
-    ----------
-    X : array-like, sparse array or matrix of shape (n, M)
-        Validation counts. Observations that nothing holds possible do not count.
-    known : (n, M) CSR array
-        Training counts: whole numbers.
-    lower : sequence of predictors
-        Of the same rows, to whose mean the table backs off.
-
-    Returns
-    -------
-    predictor : skcooc.heldout.Discounted
-        Its ``discount``, and the ``weights`` of its ``lower``.
-
-    Raises
-    ------
-    ValueError
-        Where X holds no observations that are held possible.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> from skcooc.heldout import Unigram
-    >>> from skcooc.metrics import best_back_off
-    >>> known = sp.csr_array([[1.0, 1.0, 0.0]])
-    >>> back_off = best_back_off([[4, 4, 2]], known, [Unigram(np.array([0.25, 0.25, 0.5]))])
-    >>> round(back_off.discount, 2)
-    0.4
-    """
-    return discounting.best_back_off(known, lower, as_counts(check_observed(X)))
