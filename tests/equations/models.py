@@ -18,12 +18,12 @@ from skcooc.equations.projections import StructuredProjections
 from skcooc.equations.splitting_trees import Params as Splitting
 from skcooc.equations.splitting_trees import SplittingTrees
 from skcooc.equations.tree_clusters import Abstractions
-from skcooc.testing.twins import Twin
 from tests.equations import literal_clusters as of_clusters
 from tests.equations import literal_coclusters as of_coclusters
 from tests.equations import literal_product_aspects as of_products
 from tests.equations import literal_projections as of_projections
 from tests.equations import literal_tree_clusters as of_trees
+from tests.equations.broken import Twin
 from tests.equations.literal_aspects import LiteralAspects
 from tests.equations.literal_class_bigrams import LiteralBigrams, state_of
 from tests.tables import planted

@@ -12,7 +12,7 @@ from skcooc.equations.predictive_aspects import PredictiveAspects
 from skcooc.equations.predictive_products import PredictiveProducts
 from skcooc.equations.product_aspects import Params, ProductAspects
 from skcooc.model_selection import split_observations
-from skcooc.testing.twins import Twin
+from tests.equations.broken import Twin
 from tests.tables import planted
 
 ALPHA, ETA = 1.0, 0.5
