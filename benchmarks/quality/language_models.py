@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.heldout import Discounted, Interpolated, Unigram
-from skcooc.heldout.lookup import rows_of, values_at
+from skcooc.heldout.predictors import rows_of, values_at
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.metrics import best_weights
 from skcooc.protocol import CSR, Array, Block, Predictor, TableLike

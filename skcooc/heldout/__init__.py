@@ -5,9 +5,8 @@ several is `Interpolated`, with the weights of :func:`skcooc.metrics.best_weight
 perplexity is that of :func:`skcooc.metrics.perplexity_of`.
 """
 
-from skcooc.heldout.discounting import Discounted
-from skcooc.heldout.predictors import Factors, Interpolated, Unigram
-from skcooc.heldout.unseen import Parts, Unseen
+from skcooc.heldout.predictors import Discounted, Factors, Interpolated, Unigram
+from skcooc.heldout.scoring import Parts, Unseen
 from skcooc.heldout.validation import HeldOut, Validation
 
 __all__ = [

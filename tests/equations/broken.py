@@ -6,16 +6,14 @@ The first ones break any model, those with ``of`` break a single model.
 import numpy as np
 
 from skcooc.counts import CSRCounts
-from skcooc.equations.aspects import Aspects
+from skcooc.equations.aspects import Aspects, PredictiveAspects
 from skcooc.equations.aspects import Statistics as AspectStatistics
 from skcooc.equations.coclusters import CoClusters, Statistics, log_association
 from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import column_posteriors, posteriors
-from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.equations.predictive_clusters import PredictiveClusters
 from skcooc.equations.product_aspects import ProductAspects
-from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.projections import FactorialProjections
+from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.testing.checks import CHECKS, planned, run_check, simplices
 

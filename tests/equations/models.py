@@ -7,16 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.equations.aspects import Aspects
-from skcooc.equations.class_bigrams import ClassBigrams
-from skcooc.equations.coclusters import CoClusters
-from skcooc.equations.factorial_projections import FactorialProjections
-from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.equations.predictive_products import PredictiveProducts
-from skcooc.equations.product_aspects import ProductAspects
-from skcooc.equations.projections import StructuredProjections
-from skcooc.equations.splitting_trees import Params as Splitting
-from skcooc.equations.splitting_trees import SplittingTrees
+from skcooc.equations.aspects import Aspects, PredictiveAspects
+from skcooc.equations.coclusters import ClassBigrams, CoClusters
+from skcooc.equations.growing_trees import Params as Splitting
+from skcooc.equations.growing_trees import SplittingTrees
+from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
+from skcooc.equations.projections import FactorialProjections, StructuredProjections
 from skcooc.equations.tree_clusters import Abstractions
 from tests.equations import literal_clusters as of_clusters
 from tests.equations import literal_coclusters as of_coclusters

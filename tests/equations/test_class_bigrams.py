@@ -7,8 +7,7 @@ from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
 from skcooc import AsymmetricClustering, Dyads, SymmetricClustering
 from skcooc.counts import CSRCounts, csr
-from skcooc.equations.class_bigrams import ClassBigrams
-from skcooc.equations.coclusters import mutual_information
+from skcooc.equations.coclusters import ClassBigrams, mutual_information
 from skcooc.metrics import mutual_information as information_of_table
 from tests.equations.literal_class_bigrams import information, literal_sweep, state_of
 from tests.equations.models import noise

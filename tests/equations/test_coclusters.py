@@ -9,8 +9,13 @@ from sklearn.metrics import mutual_info_score
 
 from skcooc import SymmetricClustering
 from skcooc.em import State
-from skcooc.equations.class_bigrams import ClassBigrams
-from skcooc.equations.coclusters import CoClusters, Params, log_association, mutual_information
+from skcooc.equations.coclusters import (
+    ClassBigrams,
+    CoClusters,
+    Params,
+    log_association,
+    mutual_information,
+)
 from skcooc.metrics import coclustering_adjusted_rand
 from skcooc.metrics import mutual_information as information_of_table
 from tests.equations.broken import ForgottenBeta

@@ -10,7 +10,7 @@ from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
 from skcooc.em import OverRelaxation
 from skcooc.em.legs import ignore
-from skcooc.equations.growth import KINDS, grow
+from skcooc.equations.growing_trees import KINDS, grow
 from skcooc.heldout import HeldOut, Validation
 from skcooc.hierarchy import division
 from tests.tables import planted

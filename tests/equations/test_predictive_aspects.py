@@ -8,8 +8,7 @@ from skcooc import AspectModel, AveragedModels, Dyads
 from skcooc.counts import CSRCounts, csr
 from skcooc.counts.left_out import power_of_rest
 from skcooc.em.online import averages, step
-from skcooc.equations.aspects import Aspects, Params, Statistics
-from skcooc.equations.predictive_aspects import PredictiveAspects
+from skcooc.equations.aspects import Aspects, Params, PredictiveAspects, Statistics
 from skcooc.model_selection import split_observations
 from tests.equations import literal_predictive_aspects as literal
 from tests.equations.broken import LeftInColumns, NothingLeftOut

@@ -8,8 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from skcooc import AsymmetricClustering, Dyads
 from skcooc.counts import CSRCounts, csr
 from skcooc.em import State
-from skcooc.equations.predictive_clusters import Params, PredictiveClusters
-from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.row_clusters import PredictiveClusters, PredictiveParams, RowClusters
 from skcooc.model_selection import split_observations
 from tests.equations.literal_predictive_clusters import LiteralPredictiveRows
 from tests.equations.models import HERE, NO_PROOF, PRIOR, ModelCase
@@ -39,7 +38,7 @@ def made_of(X, R):
     """The parameters that rows of counts, (n, M), with posteriors (n, K) make."""
     counts = X.T @ R + 0.02
     totals, K = counts.sum(axis=0), R.shape[1]
-    return Params(counts / totals, np.full(K, 1 / K), np.array(X.sum() / len(X)), totals)
+    return PredictiveParams(counts / totals, np.full(K, 1 / K), np.array(X.sum() / len(X)), totals)
 
 
 def test_where_every_row_is_there_very_often_it_is_plain_em():

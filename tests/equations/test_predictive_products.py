@@ -6,11 +6,9 @@ import scipy.sparse as sp
 
 from skcooc import Dyads, ProductSpaceMixture
 from skcooc.counts import CSRCounts
-from skcooc.equations.aspects import Aspects
+from skcooc.equations.aspects import Aspects, PredictiveAspects
 from skcooc.equations.aspects import Params as AspectParams
-from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.equations.predictive_products import PredictiveProducts
-from skcooc.equations.product_aspects import Params, ProductAspects
+from skcooc.equations.product_aspects import Params, PredictiveProducts, ProductAspects
 from skcooc.model_selection import split_observations
 from tests.equations.broken import Twin
 from tests.tables import planted

@@ -11,9 +11,13 @@ from benchmarks import corpora
 from skcooc import ClusteringProjection
 from skcooc.counts import CSRCounts
 from skcooc.em import Leg, fit, make_solver
-from skcooc.equations.at_centers import MeanField, cluster_terms
-from skcooc.equations.factorial_projections import FactorialProjections
-from skcooc.equations.projections import StructuredProjections, clusters_of
+from skcooc.equations.projections import (
+    FactorialProjections,
+    MeanField,
+    StructuredProjections,
+    cluster_terms,
+    clusters_of,
+)
 from skcooc.fitting.fold_in import fold_in
 from tests.data import requires_data
 from tests.equations import literal_projections as literal

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 
 from skcooc.counts.csr import CSRCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.equations import seeds as module
+from skcooc.equations import memberships as module
+from skcooc.equations.memberships import SHARE, seeds
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.equations.seeds import SHARE, seeds
 
 K = 6
 PLANTED = make_cooccurrences(

@@ -6,8 +6,7 @@ import pytest
 from skcooc.counts import CSRCounts
 from skcooc.em import Growing, Leg, State, fit, make_solver
 from skcooc.em.splitting import doubled, mixed
-from skcooc.equations.growth import KINDS, means_below, own_nodes
-from skcooc.equations.splitting_trees import SplittingTrees
+from skcooc.equations.growing_trees import KINDS, SplittingTrees, means_below, own_nodes
 from skcooc.hierarchy import division
 from tests.equations.literal_tree_clusters import TREE
 from tests.equations.models import CASES

@@ -10,11 +10,10 @@ from skcooc import AsymmetricClustering, ClusterAbstraction, SymmetricClustering
 from skcooc.counts.csr import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import Fit, Leg, OverRelaxation, State, fit
-from skcooc.equations import starts
+from skcooc.equations import memberships as starts
 from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.memberships import usual_beta
+from skcooc.equations.memberships import best_start, joined, ranked, usual_beta
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.equations.starts import best_start, joined, ranked
 
 K = 8
 PLANTED = make_cooccurrences(160, 120, K, kind="clusters", n_observations=8000, random_state=3)

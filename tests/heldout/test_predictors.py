@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
 from skcooc.heldout import Discounted, Factors, Interpolated, Unigram
-from skcooc.heldout.predictors import Known
+from skcooc.heldout.predictors import CachedPredictions
 from skcooc.metrics import best_weights, perplexity_of
 
 N_ROWS, N_COLUMNS = 30, 12
@@ -88,7 +88,7 @@ def literal_weights(n, cells, steps, broken=False):
 def held_out_predictions(seed=0, n_predictors=3):
     rng = np.random.default_rng(seed)
     n = 1 + rng.poisson(2, 60).astype(float) ** 3
-    return n, [Known(rng.random(60) ** 3) for _ in range(n_predictors)]
+    return n, [CachedPredictions(rng.random(60) ** 3) for _ in range(n_predictors)]
 
 
 def test_best_weights_are_those_of_literal_em_and_stationary():
@@ -110,12 +110,12 @@ def test_impossible_tokens_do_not_count_in_weights():
     n, (first, second, _) = held_out_predictions()
     some = first.values * (np.arange(60) % 2), second.values * (np.arange(60) % 2)
     odd = n * (np.arange(60) % 2)
-    found = best_weights(n[None], [Known(P) for P in some])
+    found = best_weights(n[None], [CachedPredictions(P) for P in some])
     X = sp.csr_array(odd[None])
-    alone = best_weights(X, [Known(P[1::2]) for P in some])
+    alone = best_weights(X, [CachedPredictions(P[1::2]) for P in some])
     np.testing.assert_allclose(found, alone)
     with pytest.raises(ValueError, match="X holds no observations that any of the predictors"):
-        best_weights(n[None], [Known(np.zeros(60))])
+        best_weights(n[None], [CachedPredictions(np.zeros(60))])
 
 
 def test_wrong_arguments_are_refused():
