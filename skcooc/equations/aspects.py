@@ -1,4 +1,4 @@
-"""The aspect model, plain and leave-one-out, and usual values of its hyper-parameters."""
+"""The aspect model, plain and leave-one-out, and its usual hyper-parameters."""
 
 from __future__ import annotations
 
@@ -80,7 +80,6 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         return self._alike(X, normalise(noise, axis=0, otherwise=0.0))
 
     def _alike(self, X: Counts, components: Array) -> tuple[Params, Rows]:
-        """These components; every row is an equal mixture of them."""
         weights = np.full(self.n_components, 1 / self.n_components, dtype=X.dtype)
         return Params(components, weights), np.broadcast_to(weights, (X.shape[0], len(weights)))
 
@@ -186,7 +185,7 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
 
 
 def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:
-    """Rows of A * products (n, k), normalised, in place of A; ``otherwise`` (k,) if zero."""
+    """Normalised rows of A * products (n, k), in place of A; ``otherwise`` if zero."""
 
     def mix(A: Array, products: Array, out: Array) -> None:
         np.multiply(A, products, out=out)
@@ -203,11 +202,12 @@ def _factors_and_sums(X: Block) -> Array:
 
 @dataclass(frozen=True)
 class PredictiveAspects(OnlineModel[Params, Statistics]):
-    """Leave-one-out (predictive) EM for the aspect model: Hofmann & Puzicha (1998), section 5.2.
+    """Leave-one-out (predictive) EM for the aspect model.
 
-    In EM a posterior is computed from expected counts that contain it, so that every token votes
-    for its own aspect: the more, the shorter its row. With N_ik the expected counts of the row,
-    C_jk of the column and T_k of all, eq. (61) without the diagonal is
+    Hofmann & Puzicha (1998), section 5.2. In EM a posterior is computed from expected counts that
+    contain it, so that every token votes for its own aspect: the more, the shorter its row. With
+    N_ik the expected counts of the row, C_jk of the column and T_k of all, eq. (61) without the
+    diagonal is
 
         r_k ~ [(N_ik - r_k + alpha P(z_k)) (C_jk - r_k + eta) / (T_k - r_k + M eta)]^beta
 
@@ -330,7 +330,7 @@ class AspectsWithPrior(FoldIn[Params, Statistics]):
 
 
 def with_prior(X: Block, expected: Array, row_prior: float, weights: Array) -> Array:
-    """Mixtures (n, K), in place of the expected counts of rows; ``weights`` (K,) are P(z)."""
+    """Mixtures (n, K), in place of the expected counts; ``weights`` (K,) are P(z)."""
     prior = row_prior * weights
 
     def mix(expected: Array, out: Array) -> None:
@@ -354,12 +354,12 @@ SHORT = 2  # tokens of a row per aspect, below which leave-one-out is tried
 
 
 def few(n_components: int) -> int:
-    """Number of aspects of the pilot search for the temperature: a quarter, at least 32."""
+    """Number of aspects of the pilot search for the temperature."""
     return min(n_components, max(LEAST_ASPECTS, n_components // 4))
 
 
 def has_short_rows(X: Block, n_components: int) -> bool:
-    """Whether rows are so short on average that leave-one-out may predict better."""
+    """True if rows are so short on average that leave-one-out may predict better."""
     return mean_length(X) < SHORT * n_components
 
 
@@ -373,7 +373,7 @@ def usual_beta(X: Block, n_components: int) -> float:
 
 
 def beta_of_others(n_components: int, others: int, beta: float) -> float:
-    """The best inverse temperature for ``others`` components, from that for n_components.
+    """Best inverse temperature for ``others`` components, given that for n_components.
 
     The odds of 1 against 0.5 fall with the fifth root of the number of components.
     """

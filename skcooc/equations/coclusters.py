@@ -44,10 +44,11 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class CoClusters(Clustering[Params, Statistics]):
-    """Equations of the symmetric clustering model: Hofmann & Puzicha (1998), eqs. (34)-(49).
+    """Equations of the symmetric clustering model.
 
-    P(x_i, y_j) = P(x_i) P(y_j) sum_cd I_ic J_jd c_cd with associations c_cd = pi_cd / (pi_c pi_d).
-    In the mean-field approximation at inverse temperature beta
+    Hofmann & Puzicha (1998), eqs. (34)-(49). P(x_i, y_j) = P(x_i) P(y_j) sum_cd I_ic J_jd c_cd with
+    associations c_cd = pi_cd / (pi_c pi_d). In the mean-field approximation at inverse temperature
+    beta
 
         I_ic ~ rho_c exp(beta sum_j n_ij sum_d J_jd log c_cd),   J_jd likewise,
 
@@ -183,13 +184,13 @@ def _shares(profiles: Array) -> Array:
 
 
 def _own(profiles: Array, shares: Array) -> Array:
-    """Log-likelihoods of objects in clusters of their own, given those of the other side, (n,)."""
+    """Log-likelihoods of objects in clusters of their own, (n,)."""
     totals = sums(profiles, axis=1)[:, None]
     return sums(profiles * (log(profiles) - log(totals * shares)), axis=1)
 
 
 def _reseeded(joint: Array, spare: Array) -> Array:
-    """The joint distribution, with the profile of the spare row in an empty cluster of rows."""
+    """The joint distribution, with the spare row in an empty cluster of rows."""
     empty = np.flatnonzero(sums(joint, axis=1) <= 0)[:1]
     if empty.size and spare.any():
         joint[empty[0]] = spare * (1e-12 / spare.sum())  # negligible mass
@@ -206,12 +207,12 @@ class BigramStatistics(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassBigrams(Equations[Params, BigramStatistics]):
-    """Equations of symmetric clustering with X = Y and I = J: Hofmann & Puzicha (1998), 3.3.
+    """Equations of symmetric clustering with X = Y and I = J.
 
-    P(y_j given x_i) = P(y_j given c(j)) P(c(j) given c(i)), the class bigram model of Brown et al.
-    (1992). Moving an object changes its row and its column, so that the two sides cannot alternate:
-    objects are moved one by one (exchange algorithm), each to the cluster with the largest mutual
-    information of the clusters of rows and columns.
+    Hofmann & Puzicha (1998), section 3.3. P(y_j given x_i) = P(y_j given c(j)) P(c(j) given c(i)),
+    the class bigram model of Brown et al. (1992). Moving an object changes its row and its column,
+    so that the two sides cannot alternate: objects are moved one by one (exchange algorithm), each
+    to the cluster with the largest mutual information of the clusters of rows and columns.
     """
 
     n_clusters: int

@@ -42,9 +42,10 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class ColumnClusters(Joinable[Params, Statistics]):
-    """Equations of asymmetric clustering, columns: Hofmann & Puzicha (1998), section 3.1.
+    """Equations of the asymmetric clustering model, for columns.
 
-    All tokens of a column come from one cluster. At inverse temperature beta
+    Hofmann & Puzicha (1998), section 3.1. All tokens of a column come from one cluster. At inverse
+    temperature beta
 
         P(c given y_j) = J_jc ~ rho_c exp(beta sum_i n_ij log p_ic),   p_ic ~ sum_j J_jc n_ij.
 

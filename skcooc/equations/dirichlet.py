@@ -1,4 +1,4 @@
-"""Dirichlet distributions: expected logarithms, KL divergence, and Newton's method for the prior.
+"""Dirichlet distributions: expected logarithms, KL divergence, estimated priors.
 
 A posterior is its prior (K,) plus expected counts (C, K), one distribution per row. Entries without
 counts cancel and may be omitted; ``total`` is therefore the sum of the whole prior.
@@ -38,7 +38,7 @@ def divergence(counts: Array, prior: Array, total: float) -> float:
 
 
 def evidence(counts: Array, prior: Array, total: float) -> float:
-    """log of int prod_k theta_k^counts_k dDir(theta; prior), summed over the rows, in nats.
+    """Sum over the rows of log int prod_k theta_k^counts_k dDir(theta; prior), nats.
 
     >>> round(float(np.exp(evidence(np.array([[2.0, 1.0]]), np.array([1.0, 1.0]), 2.0))), 4)
     0.0833

@@ -21,7 +21,7 @@ from skcooc.simplex import LEAST, log, normalise, sums
 
 
 class Params(NamedTuple):
-    """Parameters of a tree with K leaves; a node is above all clusters with weight for it."""
+    """Parameters of a tree with K leaves; a node is above clusters with weight for it."""
 
     nodes: Array  # (M, V): P(y_j given v); columns sum to one
     paths: Array  # (K, V): tau, P(v given c); rows sum to one, zero off the path
@@ -38,12 +38,12 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class SplittingTrees(Clustering[Params, Statistics], Annealable[Params, Statistics]):
-    """Equations of a growing abstraction tree: Hofmann & Puzicha (1998), eqs. (51)-(57).
+    """Equations of a growing abstraction tree.
 
-    At inverse temperature beta P(c given x_i) ~ P(c) [prod_j P_c(y_j)^n_ij]^beta with P_c(y) =
-    sum_v tau_cv q_yv, as in ``Abstractions``. A leaf that splits gets two children with half of its
-    weight each; leaves that coincide again are merged, and so are all nodes above the same
-    clusters.
+    Hofmann & Puzicha (1998), eqs. (51)-(57). At inverse temperature beta P(c given x_i) ~ P(c)
+    [prod_j P_c(y_j)^n_ij]^beta with P_c(y) = sum_v tau_cv q_yv, as in ``Abstractions``. A leaf that
+    splits gets two children with half of its weight each; leaves that coincide again are merged,
+    and so are all nodes above the same clusters.
     """
 
     n_clusters: int
@@ -130,7 +130,7 @@ def means_below(params: ClusterParams, found: Division, order: list[int], mass: 
 
 
 def own_nodes(params: Params, found: Division, order: list[int], mass: Array) -> Array:
-    """P(y_j given v) of the node above the same clusters, (M, V); their mean if it has died."""
+    """P(y_j given v) of the nodes above the same clusters, (M, V), or their means."""
     components = params.nodes @ params.paths.T
     nodes = (components[:, order] * mass[order]) @ found.tree.above
     places = {tuple(np.flatnonzero(above).tolist()): v for v, above in enumerate(params.paths.T)}

@@ -52,9 +52,10 @@ START_ITERATIONS, START_TOL, START_RELAXATION = 30, 1e-5, 1.8
 def posteriors(
     X: Block, scores: Array, factors: Array, weights: Array, hard: bool
 ) -> tuple[Rows, Array]:
-    """P(c given object) ~ weights_c exp(factor * score_c), (n, K); if hard, the largest score.
+    """P(c given object) ~ weights_c exp(factor * score_c), (n, K).
 
-    Log-likelihoods ``scores`` (n, K) are overwritten; factors are (n, 1), weights (K,). Also
+    If hard, one at the largest score. Log-likelihoods ``scores`` (n, K) are overwritten; factors
+    are (n, 1), weights (K,). Also
     returns the evidence (n,), float64: log sum_c weights_c exp(factor * score_c), or the largest
     factor * score_c if hard.
     """
@@ -71,7 +72,7 @@ def posteriors(
 
 
 def relative(components: Array, shared: Array, out: Array) -> None:
-    """Logarithms minus those of the mean component, (M, K) and (M, 1); for Counts.rowwise."""
+    """log(components) - shared, (M, K) and (M, 1); for Counts.rowwise."""
     log(components, out=out)
     out -= shared
 
@@ -79,7 +80,7 @@ def relative(components: Array, shared: Array, out: Array) -> None:
 def marginal_posteriors(
     X: Block, topics: Array, centers: Array, log_weights: Array, power: float
 ) -> tuple[Array, Array, Array, Array]:
-    """psi_ic ~ exp(log_weights_c) prod_j P_jc^(power n_ij) with P = topics @ centers.T.
+    """Posteriors psi_ic ~ w_c prod_j P_jc^(power n_ij), with P = topics @ centers.T.
 
     From topics (M, K) and centers (C, K), with topics summed out. Returns psi (n, C); its evidence
     (n,), float64, log of the normaliser, with P relative to ``shared``; P (M, C); and ``shared``
@@ -113,7 +114,7 @@ def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
 
 
 def column_prior(J: Array, weights: Array, beta: float) -> float:
-    """Entropy and prior of column posteriors (M, K): their part of the free energy, nats."""
+    """Entropy and log prior of column posteriors (M, K), divided by beta, nats."""
     prior = float(np.sum(J * log(weights), dtype=np.float64))
     return (entropy(J) + prior) / beta
 
@@ -128,7 +129,7 @@ def worst_explained(gains: Array) -> int | None:
 
 
 def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
-    """Move the object with the worst log-likelihood to an empty cluster, if there is one.
+    """Move the object with the worst log-likelihood to an empty cluster, if any.
 
     ``posteriors`` (n, K), zeros and ones, are changed in place; ``own`` (n,) is the log-likelihood
     of each object in a cluster of its own, ``scores`` (n, K) that in each cluster.
@@ -166,7 +167,7 @@ def _inverse_temperatures(
     of_size: Sequence[float],
     of_critical: Sequence[float],
 ) -> list[float]:
-    """Inverse temperatures from object size or critical value: the larger, up to the largest."""
+    """Multiples of 1 / object size or of the critical beta, whichever is larger."""
     size, collapse, largest = model.object_size(X), model.critical_beta(X), model.largest_beta
     if np.isinf(min(collapse, largest)):
         collapse = 0.0  # objects cannot be told apart at any temperature
@@ -203,7 +204,7 @@ def critical_beta(X: Counts, rows: Rows, column_factors: Array, expected: Array)
 
 
 def _there_and_back(X: Block, rows: Array, x: Array, expected: float) -> Array:
-    """One power iteration: X'z from columns x (M, 1), and below it the sum of u_i z_i."""
+    """A power iteration: X'z from columns x (M, 1), and below it the sum of u_i z_i."""
     f, u = rows[:, :1], rows[:, 1:]
     z = f**2 * (X.dot(x) - u * expected)
     return np.append(X.tdot(z), [[np.sum(X.row_weights[:, None] * u * z)]], axis=0)
@@ -221,7 +222,7 @@ def n_objects(n_clusters: int) -> int:
 
 
 def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Initial clusters (M, K): the unigram ``overall`` (M,), mixed with one object each.
+    """Clusters (M, K): the unigram ``overall`` (M,), each mixed with one object.
 
     Greedy k-means++ (D. Arthur and S. Vassilvitskii, SODA 2007) with divergences in place of
     squared distances: from ``objects``, counts (n, M), some are drawn in proportion to the
@@ -250,7 +251,7 @@ def weighted(objects: CSR, factors: Array) -> CSR:
 
 
 def gains_of(objects: CSR, overall: Array, sizes: Array) -> Array:
-    """Gain in log-likelihood of each object by a cluster that begins with each, (n, n)."""
+    """Gains in log-likelihood of objects by clusters that begin with objects, (n, n)."""
     ratios = weighted(objects, (1 - SHARE) / SHARE * reciprocals(sizes))
     ratios.data = np.log1p(ratios.data * reciprocals(overall)[ratios.indices])
     gains: Array = (objects.astype(np.float64) @ ratios.T).toarray()
@@ -261,8 +262,8 @@ def best_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Ge
     """The best of several short runs at the usual temperature, by successive halving.
 
     From random clusters EM often ends where two share one true cluster and another covers two. So
-    each run begins with dissimilar objects and with more clusters than asked for, the most similar
-    of which are then merged. With more clusters runs differ less, so that fewer are made.
+    each run begins with dissimilar objects and with more clusters than asked for, and the most
+    similar clusters are merged. With more clusters runs differ less, so that fewer are made.
     """
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
@@ -286,7 +287,7 @@ def soft_start(
     rng: np.random.Generator,
     annealing: float | None = None,
 ) -> Fit:
-    """Short fit of a soft model at the usual temperature, from which hard models start.
+    """Short fit of a soft model at the usual temperature, to start hard models.
 
     A hard model keeps most of a random initialisation. With a number for ``annealing`` the fit is
     annealed: clusters split on the way.
@@ -299,7 +300,7 @@ def soft_start(
 
 
 def ranked(runs: Sequence[Fit]) -> list[State]:
-    """Final states of runs, the best first; those equal within rounding in their order."""
+    """Final states of runs, the best first; a stable order of equal ones."""
     least = min(run.objective for run in runs)
     unit = START_TOL * (abs(least) or 1.0)  # zero for a table of one column
     order = sorted(runs, key=lambda run: (run.objective - least) // unit)
@@ -329,7 +330,7 @@ def joined(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
 
 
 def _ward(overlaps: Array) -> Array:
-    """Increase of the within-cluster variance by merging each pair of clusters, (K, K)."""
+    """Increase of the within-cluster variance by merging two clusters, (K, K)."""
     masses, least = overlaps.diagonal().astype(np.float64), np.finfo(float).tiny
     cosines = overlaps / np.sqrt(np.maximum(np.outer(masses, masses), least))
     weights = np.outer(masses, masses) / np.maximum(np.add.outer(masses, masses), least)

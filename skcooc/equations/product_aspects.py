@@ -53,10 +53,10 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class ProductAspects(OnlineModel[Params, Statistics]):
-    """Equations of the product-space mixture model: Hofmann & Puzicha (1998), eqs. (15)-(19).
+    """Equations of the product-space mixture model.
 
-    P(x, y) = sum_cd P(c, d) P(x given c) P(y given d). At inverse temperature beta a token has the
-    posterior
+    Hofmann & Puzicha (1998), eqs. (15)-(19). P(x, y) = sum_cd P(c, d) P(x given c) P(y given d). At
+    inverse temperature beta a token has the posterior
 
         joint:       r_ij(cd) ~ [P(c, d) P(x_i given c) P(y_j given d)]^beta
         likelihood:  r_ij(cd) ~ P(c, d) [P(x_i given c) P(y_j given d)]^beta   (eq. 65)
@@ -155,7 +155,7 @@ def _given_rows(params: Params) -> Array:
 
 
 def _merged(B: Array, n_groups: int) -> Array:
-    """Indicators (K, n_groups) of groups of similar components: Ward's method on their roots."""
+    """Indicators (K, n_groups) of similar components: Ward's method on their roots."""
     n_components = B.shape[1]
     if n_groups == n_components:
         return np.eye(n_components, dtype=B.dtype)
@@ -165,13 +165,13 @@ def _merged(B: Array, n_groups: int) -> Array:
 
 @dataclass(frozen=True)
 class PredictiveProducts(Equations[Params, Statistics]):
-    """Leave-one-out EM for the product-space mixture model: Hofmann & Puzicha (1998), 5.2.
+    """Leave-one-out (predictive) EM for the product-space mixture model.
 
-    A token is part of N_ic, the expected counts of its row, and of C_jd, those of its column, with
-    the sums own_c and own_d of its posteriors of pairs. Its share of P(c, d) is small and is not
-    subtracted. To leave it out of N_ic exactly would take C times D products per token. Instead,
-    the mixture A_id = sum_c P(c given x_i) P(d given c) is treated as in an aspect model with the
-    aspects d,
+    Hofmann & Puzicha (1998), section 5.2. A token is part of N_ic, the expected counts of its row,
+    and of C_jd, those of its column, with the sums own_c and own_d of its posteriors of pairs. Its
+    share of P(c, d) is small and is not subtracted. To leave it out of N_ic exactly would take C
+    times D products per token. Instead, the mixture A_id = sum_c P(c given x_i) P(d given c) is
+    treated as in an aspect model with the aspects d,
 
         r_d ~ [(n_i A_id - own_d + alpha P(d)) (C_jd - own_d + eta) / (T_d - own_d + M eta)]^beta ,
 

@@ -1,4 +1,4 @@
-"""Probabilistic clustering-projection (PCP): clusters of rows in the space of topics."""
+"""Probabilistic clustering-projection (PCP): clusters of rows in a topic space."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHUNK = 256  # rows whose posteriors are in memory at a time
 
 
 class Params(NamedTuple):
-    """Parameters of the posterior and its priors, for all C clusters, removed ones too."""
+    """Parameters of the posterior and its priors, for all C clusters."""
 
     topics: Array  # (M, K): P(y_j given z_k); columns sum to one
     counts: Array  # (C, K): gamma - lambda, expected tokens times beta
@@ -374,7 +374,7 @@ class FixedCenters(FoldIn[FoldInParams, FoldInStatistics]):
 
 @dataclass(frozen=True)
 class Collapsed(FixedCenters):
-    """Clusters of new rows, with topics summed out; used to predict with either posterior.
+    """Clusters of new rows, with topics summed out, for either posterior.
 
     P(c given x_i) ~ pi_c prod_j (sum_k theta_ck B_jk)^(beta n_ij), at the means of pi and theta.
     """
@@ -420,7 +420,10 @@ def projections(X: Block, params: FoldInParams, rows: Rows) -> Array:
 
 
 def collapsed_bounds(X: Block, params: FoldInParams) -> Array:
-    """log sum_c exp(E[log pi_c]) prod_j (sum_k B_jk exp(E[log theta_ck]))^n_ij, (n,), nats."""
+    """Bounds with topics summed out, (n,), nats.
+
+    log sum_c exp(E[log pi_c]) prod_j (sum_k B_jk exp(E[log theta_ck]))^n_ij.
+    """
     centers = np.exp(params.log_centers)
     _, evidence, _, shared = marginal_posteriors(X, params.topics, centers, params.log_weights, 1.0)
     bounds: Array = evidence + X.dot(shared[:, None])[:, 0]
@@ -428,5 +431,5 @@ def collapsed_bounds(X: Block, params: FoldInParams) -> Array:
 
 
 def cluster_terms(params: FoldInParams, rows: Rows) -> Array:
-    """Terms of the clusters in eq. (5): sum_c psi_ic (E[log pi_c] - log psi_ic), (n,), nats."""
+    """Terms of eq. (5): sum_c psi_ic (E[log pi_c] - log psi_ic), (n,), nats."""
     return sums(rows * (params.log_weights - log(rows)), axis=1).astype(np.float64)

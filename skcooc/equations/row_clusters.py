@@ -60,9 +60,10 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics]):
-    """Equations of the asymmetric clustering model: Hofmann & Puzicha (1998), eqs. (20)-(31).
+    """Equations of the asymmetric clustering model, for rows.
 
-    All tokens of a row come from one cluster. At inverse temperature beta
+    Hofmann & Puzicha (1998), eqs. (20)-(31). All tokens of a row come from one cluster. At inverse
+    temperature beta
 
         P(c given x_i) = I_ic ~ rho_c exp(beta sum_j n_ij log q_jc),   q_jc ~ sum_i I_ic n_ij,
 
@@ -269,13 +270,13 @@ class PredictiveParams(NamedTuple):
 
 @dataclass(frozen=True)
 class PredictiveClusters(Clustering[PredictiveParams, Statistics]):
-    """Leave-one-out (predictive) EM for clusters of rows: Hofmann & Puzicha (1998), section 5.2.
+    """Leave-one-out (predictive) EM for clusters of rows.
 
-    A row takes the place of a token, as all of it has one cluster. In EM a row tends to keep its
-    cluster, because its own counts are in the distribution to which it is compared: the more so,
-    the fewer others there are. With r_ik the posterior of the row, C_jk = sum_i r_ik n_ij, T_k the
-    sum of it, and eta pseudo-counts in each of M columns of a cluster, eq. (60) without the row's
-    own counts is
+    Hofmann & Puzicha (1998), section 5.2. A row takes the place of a token, as all of it has one
+    cluster. In EM a row tends to keep its cluster, because its own counts are in the distribution
+    to which it is compared: the more so, the fewer others there are. With r_ik the posterior of the
+    row, C_jk = sum_i r_ik n_ij, T_k the sum of it, and eta pseudo-counts in each of M columns of a
+    cluster, eq. (60) without the row's own counts is
 
         r_ik ~ rho_k [prod_j ((C_jk - r_ik n_ij + eta) / (T_k - r_ik n_i + M eta))^n_ij]^beta .
 

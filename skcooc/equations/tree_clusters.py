@@ -1,4 +1,4 @@
-"""The cluster-abstraction model: a tree of clusters, with distributions at all its nodes."""
+"""The cluster-abstraction model: a tree of clusters, with topics at all nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIRST_ITERATIONS = 20  # of the stage with equal weights of all abstraction leve
 
 
 class Params(NamedTuple):
-    """Parameters of the cluster-abstraction model; a slot is a node on the path to a leaf."""
+    """Parameters of a tree; a slot is a node on the path to a leaf."""
 
     nodes: Array  # (M, V): P(y_j given v); columns sum to one
     abstraction: Array  # (S,): tau, P(v given c); the slots of a leaf sum to one
@@ -41,11 +41,11 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistics]):
-    """Equations of the cluster-abstraction model: Hofmann & Puzicha (1998), eqs. (51)-(58).
+    """Equations of the cluster-abstraction model.
 
-    A row belongs to the cluster at one leaf, and each of its tokens comes from a node on the path
-    from the root to that leaf. With P_ic(y) = sum_v tau_v q_yv over the path, at inverse
-    temperature beta
+    Hofmann & Puzicha (1998), eqs. (51)-(58). A row belongs to the cluster at one leaf, and each of
+    its tokens comes from a node on the path from the root to that leaf. With P_ic(y) = sum_v tau_v
+    q_yv over the path, at inverse temperature beta
 
         path:   P(c given x_i) ~ rho_c [prod_j P_ic(y_j)^n_ij]^beta,   P(v given y, c) ~ tau_v q_yv
         joint:  P(c given x_i) ~ rho_c prod_j [sum_v tau_v q_jv^beta]^n_ij,
@@ -99,7 +99,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return params, np.broadcast_to(rho, (X.shape[0], K))
 
     def _clustered(self, X: Counts, rng: np.random.Generator) -> Array:
-        """Clusters of rows at the leaves, ordered by similarity; at nodes, sums of those below."""
+        """Clusters of rows at the leaves, ordered by similarity, and their sums at nodes."""
         K = len(self.tree.leaves)
         clusters = RowClusters(K)
         params, rows = clusters.start(X, rng)
@@ -213,7 +213,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return beta if self.tempering == "path" else 1.0
 
     def _within(self, slots: Array, otherwise: Array) -> Array:
-        """Slots divided by the sums of their leaves; ``otherwise`` for leaves without mass."""
+        """Slots divided by the sums of their leaves; ``otherwise`` if these are zero."""
         mass = self._summed(slots)[:, self.tree.slots.leaves]
         return np.where(mass > LEAST, slots / np.maximum(mass, LEAST), otherwise)
 
@@ -227,7 +227,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return sp.csr_array((slots, nodes, indptr), shape=shape)
 
     def _has_slots(self, rows: Rows) -> bool:
-        """Whether row states are over slots, not over leaves."""
+        """True if row states are over slots, False if over leaves."""
         return rows.shape[1] == len(self.tree.slots.nodes)
 
     def _summed(self, slots: Array) -> Array:

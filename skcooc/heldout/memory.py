@@ -1,4 +1,4 @@
-"""Within-document cache: the known counts of a row, combined with a model's predictions."""
+"""Within-document cache: known counts of a row, combined with predictions."""
 
 from __future__ import annotations
 

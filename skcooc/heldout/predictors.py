@@ -34,7 +34,7 @@ class Factors(NamedTuple):
 
 
 class Unigram(NamedTuple):
-    """One distribution for all rows: the topic-free baseline.
+    """Topic-free baseline: a single distribution for all rows.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Interpolated(NamedTuple):
 
 @dataclass(frozen=True)
 class Discounted:
-    """Absolute discounting of the known counts of a row, interpolated with a lower predictor.
+    """Absolute discounting of known counts, interpolated with a lower predictor.
 
         P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) P_lower(y_j given x_i))
                            / (n_i + a)
@@ -155,7 +155,7 @@ def smoothed(predictor: Predictor, background: Array, s: float) -> Predictor:
 
 
 def weighted(mixtures: Sequence[Array], weights: Sequence[float]) -> Array:
-    """Mixtures of several models, (n, K_m), times the weights of the models, concatenated."""
+    """Concatenated mixtures of models, (n, K_m), times the weights of the models."""
     return np.hstack([float(w) * A for A, w in zip(mixtures, weights, strict=True)])
 
 
@@ -196,9 +196,10 @@ def log_cells(predictor: Predictor, X: Block) -> Array:
 
 
 def best_smoothing(predictor: Predictor, background: Array, X: Block) -> float:
-    """The s in [.001, .95] that maximises sum n_ij log((1 - s) P_ij + s b_j) of held-out counts.
+    """The smoothing s in [0.001, 0.95] that is best on held-out counts.
 
-    By bisection: the sum is concave in s. The background b is (M,).
+    Maximises sum n_ij log((1 - s) P_ij + s b_j), which is concave in s, by bisection. The
+    background b is (M,).
     """
     P, b, n = predictor.cells(X), Unigram(background).cells(X), X.observations
     # Sums, not dot products: those of BLAS are slow on a busy machine, and their last digits depend

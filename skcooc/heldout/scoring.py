@@ -1,4 +1,4 @@
-"""Log-likelihoods of held-out tokens and of whole rows, sampling, and rankings of columns."""
+"""Log-likelihoods of held-out tokens and of rows, sampling, rankings of columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBERS = 2**22  # size of a temporary array
 
 
 def halves(X: Block) -> tuple[Block, Block]:
-    """Halves of new rows, for document completion: the known part, never empty, and the rest."""
+    """Halves of new rows for document completion; the known half is never empty."""
     return X.divide(0.5, SPLIT_SEED, occupied=True)
 
 
@@ -28,11 +28,11 @@ def score_pairs(X: Block, order: Array, predictor: Predictor) -> Array:
 
 
 def check_rows_known(mass: Array, rows: Array) -> None:
-    """Warn if most tokens, in ``rows`` (L,), are of rows without training ``mass`` (N,)."""
+    """Warn if most tokens, in ``rows`` (L,), have no training ``mass`` (N,)."""
     if len(rows) and 2 * np.count_nonzero(mass[rows]) < len(rows):
         warnings.warn(
-            "Most observations to score are of rows of which none was fitted, so that all get the "
-            "same predictions. Folds of unshuffled observations leave out whole rows: use "
+            "Most observations to score are of rows without training observations, which all have "
+            "the same predictions. Folds of unshuffled observations leave out whole rows: use "
             "KFold(n_splits, shuffle=True) or skcooc.model_selection.ObservationSplit(n_splits).",
             UserWarning,
             stacklevel=3,
@@ -40,7 +40,10 @@ def check_rows_known(mass: Array, rows: Array) -> None:
 
 
 def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
-    """Mean log P(y given x) of the tokens of each row, nats, zero if empty; their number, (n,)."""
+    """Mean log P(y given x) of the tokens of each row, nats, and their number, (n,).
+
+    The mean of an empty row is zero.
+    """
     sums, counts = X.summed(X.observations * log_cells(predictor, X)), X.row_sums
     return sums / np.where(counts > 0, counts, 1), counts
 
@@ -64,7 +67,7 @@ def draw(
 
 
 def draw_given(z: Array, components: Array, rng: np.random.Generator) -> Array:
-    """Draw a column for each drawn component z, (n_samples,), from P(y given z), (K, M)."""
+    """Draw a column for each component z, (n_samples,), from P(y given z), (K, M)."""
     drawn = np.empty(len(z), dtype=np.intp)
     for k, p in enumerate(_exactly(components)):
         places = np.flatnonzero(z == k)
@@ -80,7 +83,7 @@ def _exactly(P: Array) -> Array:
 
 @dataclass(frozen=True)
 class Unseen:
-    """Predictions for words new to the document: columns without a known count in the row.
+    """Predictions for words new to the document, those without a known count.
 
         P(y_j given x_i, unseen) = P(y_j given x_i) / (1 - sum_{l: n_il > 0} P(y_l given x_i))
 
@@ -107,7 +110,7 @@ class Unseen:
 
 
 class Parts(NamedTuple):
-    """Mean log-likelihoods, in nats, of repeated words and of words new to the document.
+    """Mean log-likelihoods, nats, of repeated words and of words new to the document.
 
     The mean of all is ``seen_share * seen + (1 - seen_share) * unseen``; NaN for no tokens.
     """
@@ -128,7 +131,7 @@ def score_parts(X: Block, predictor: Predictor, known: Block) -> Parts:
 
 
 def is_observed(known: Block, X: Block) -> Array:
-    """Whether ``known`` has a count in the cell of each non-zero of X, (nnz,)."""
+    """Boolean mask, (nnz,), of the non-zeros of X in cells with a ``known`` count."""
     return values_at(known.table, rows_of(X.table), X.indices) > 0
 
 

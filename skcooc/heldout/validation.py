@@ -108,7 +108,7 @@ def validation_smoothing(asked: float | Literal["auto"]) -> float | None:
 
 
 def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | None) -> float:
-    """The given smoothing, or for "auto" the one estimated on validation tokens, if any."""
+    """The given smoothing; for "auto" the one estimated on validation tokens, if any."""
     if asked != "auto":
         return float(asked)
     return DEFAULT_SMOOTHING if validation is None else validation.smoothing

@@ -1,4 +1,4 @@
-"""Checks of a model's equations: against a transcription, and for what every model must keep."""
+"""Checks of a model's equations, with and without a transcription of its paper."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ ROUNDING = 1e-5  # of sums, in single precision
 
 
 class Literal(Protocol[P]):
-    """A model transcribed from its paper: slow loops over a dense table, easy to compare.
+    """A model transcribed from its paper, in slow loops over a dense table.
 
     Rows without observations may have any state, and contribute nothing.
     """
 
     def step(self, n: Array, params: P, rows: Rows, beta: float) -> tuple[P, Rows]:
-        """One E-step and one M-step on counts n (N, M): the next parameters and row states."""
+        """Parameters and row states after an EM step on counts n (N, M)."""
 
     def objective(self, n: Array, params: P, rows: Rows, beta: float) -> float:
         """Free energy minus log prior at these parameters, in nats: EM minimises it."""
@@ -172,7 +172,7 @@ def tables(X: CSR | Array | None) -> Iterator[CSRCounts]:
 
 
 def with_empty(X: CSR) -> CSR:
-    """The table with an empty row and an empty column in the middle, if it has none yet."""
+    """The table, with an empty row and an empty column if it has none."""
     if not (X.sum(axis=0).all() or X.sum(axis=1).all()):
         return X
     rows, columns = (np.delete(np.arange(size + 1), size // 2) for size in X.shape)
@@ -374,9 +374,9 @@ def arguments(case: Case, model: Model) -> None:
 
 
 def strict_arrays(case: Case, model: Model) -> None:
-    """E-step, M-step, prior and factors run with arrays of another device, see `DeviceArray`.
+    """E-step, M-step, prior and factors run with arrays of another device.
 
-    The start may work on the host: it runs once.
+    See `DeviceArray`. The start may work on the host: it runs once.
     """
     state = case.states[1]
     params, rows = type(state.params)(*map(to_device, state.params)), to_device(state.rows)
@@ -462,7 +462,7 @@ def simplices(P: Array) -> Iterator[Any]:
 
 
 def tangent(P: Array, rng: np.random.Generator) -> Array:
-    """A random direction, relative to the entries, that keeps distributions normalised."""
+    """A random relative change of the entries that keeps distributions normalised."""
     direction = P * rng.standard_normal(P.shape)
     for part in simplices(P):
         direction[part] -= P[part] * direction[part].sum()
