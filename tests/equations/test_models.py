@@ -1,4 +1,4 @@
-"""All models pass the checks of skcooc.testing, with their papers' equations transcribed."""
+"""All models pass the checks of skcooc.testing, and broken models fail them."""
 
 import ast
 from importlib import import_module
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 
 def cases():
-    """Those in one place, and those that stand beside other tests of their model."""
+    """Cases of all files of this folder."""
     files = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py"))
     others = (import_module(f"{__package__}.{file}") for file in files if file != "test_models")
     return of_the_papers.CASES | {
@@ -38,7 +38,7 @@ def test_models_pass_all_checks(name):
 
 
 def models(source):
-    """The classes of a file that are models: they say both steps, or inherit what is missing."""
+    """Names of the models in a file: classes with an E-step and an M-step."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef):
             names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
@@ -95,21 +95,17 @@ FOUND = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "table", "beta", "twin", "checks"), FOUND)
-def test_broken_twins_of_single_models_are_found(name, table, beta, twin, checks):
-    right = CASES[name]
-    case = Case(right.model, list(tables(right.X))[table], beta, right.literal)
-    case.end = case.run(twin(case.model), case.states[1], 300)  # of its own
-    for check in checks:
-        with pytest.raises(AssertionError):
-            CHECKS[check].run(case, twin(case.model))
-
-
-def test_all_broken_twins_are_tried():
+def test_broken_models_are_found():
+    for name, table, beta, twin, checks in FOUND:
+        right = CASES[name]
+        case = Case(right.model, list(tables(right.X))[table], beta, right.literal)
+        case.end = case.run(twin(case.model), case.states[1], 300)  # of its own
+        for check in checks:
+            with pytest.raises(AssertionError):
+                CHECKS[check].run(case, twin(case.model))
+    # Those without `of` have tests beside their models.
     own = {cls for cls in vars(broken).values() if isinstance(cls, type) and hasattr(cls, "of")}
-    assert own <= {
-        twin for *_, twin, _ in FOUND
-    }  # those without `of` have tests beside their models
+    assert own <= {twin for *_, twin, _ in FOUND}
 
 
 def test_check_model_fails_for_broken_models():
