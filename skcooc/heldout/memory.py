@@ -27,9 +27,6 @@ class Memory(NamedTuple):
     smoothing: float  # s, weight of the background
 
 
-Asked = tuple[float | None, float | None, float | None]  # None: to be estimated
-
-
 def rows_with(X: Block) -> Array:
     """Number of rows that have each column, weighted by the weights of rows, (M,)."""
     weights = (X.table.data > 0) * X.row_weights[rows_of(X.table)]
@@ -57,7 +54,7 @@ class DiscountedMass:
     less: Array  # the smaller entries
 
     @classmethod
-    def of(cls, table: CSR) -> Self:
+    def from_table(cls, table: CSR) -> Self:
         rows, whole = rows_of(table), table.data >= 1
         n_whole = np.bincount(rows[whole], minlength=table.shape[0])
         return cls(n_whole, rows[~whole], table.data[~whole].astype(np.float64))
@@ -108,11 +105,15 @@ def cells_of(known: CSR, X: Block, predictor: Predictor, background: Array) -> M
     totals = np.bincount(rows_of(known), weights=known.data, minlength=known.shape[0])
     P, b = predictor.cells(X)[at], background[columns]
     observations = X.observations[at].astype(np.float64)
-    return MemoryCells(observations, counts, totals[rows], rows, DiscountedMass.of(known), P, b)
+    return MemoryCells(
+        observations, counts, totals[rows], rows, DiscountedMass.from_table(known), P, b
+    )
 
 
-def best_memory(cells: MemoryCells, asked: Asked = (None, None, None)) -> Memory:
-    """Parameters with the largest likelihood; given values in ``asked`` are kept.
+def best_memory(
+    cells: MemoryCells, asked: tuple[float | None, float | None, float | None] = (None, None, None)
+) -> Memory:
+    """Parameters with the largest likelihood; values in ``asked`` other than None are kept.
 
     By quasi-Newton steps in log a, logit d and logit s, from two starts.
     """

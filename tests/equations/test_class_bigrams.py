@@ -155,13 +155,6 @@ def test_fits_in_several_threads_are_bitwise_equal(monkeypatch):
     np.testing.assert_array_equal(one.components_, two.components_)
 
 
-def test_millions_of_observations_in_single_precision():
-    X, _ = bigrams()
-    few, many = tied(n_init=1).fit(X), tied(n_init=1).fit((X * 1_000_003).astype(np.float32))
-    assert adjusted_rand_score(few.labels_, many.labels_) == 1
-    assert few.mutual_information_ == pytest.approx(many.mutual_information_, rel=1e-5)
-
-
 def test_more_clusters_than_objects_keep_all_information():
     X = sp.csr_array(np.array([[5.0, 1, 0], [0, 2, 4], [3, 0, 1]]))
     model = tied(5, n_init=5).fit(X)

@@ -9,8 +9,6 @@ from sklearn.metrics import adjusted_rand_score
 from skcooc import AsymmetricClustering
 from skcooc.counts import CSRCounts
 from tests.equations.literal_clusters import KINDS
-from tests.equations.models import random_clusters
-from tests.equations.running import run
 from tests.tables import planted
 
 every_axis = pytest.mark.parametrize("axis", ["rows", "columns"])
@@ -23,22 +21,6 @@ every_weighting = pytest.mark.parametrize(
 def oriented(X, axis):
     """A table with its rows along the axis."""
     return sp.csr_array(X if axis == "rows" else X.T)
-
-
-@every_axis
-@pytest.mark.parametrize(
-    ("object_weights", "proportions"), [("counts", "estimated"), ("equal", "uniform")]
-)
-def test_hard_clusters_are_the_limit_of_many_tokens(axis, object_weights, proportions):
-    X = planted(3, 3000, kind="clusters", seed=1).X.astype(float) * 1e4
-    start, ends = random_clusters(axis, 3, X), []
-    for hard in (True, False):
-        model = KINDS[axis](3, hard, object_weights, proportions)
-        fit = run(model, X, start, n_iter=50, tol=1e-12)
-        ends.append(fit.rows if axis == "rows" else fit.params.memberships)
-    observed = X.sum(axis=1 if axis == "rows" else 0) > 0
-    assert set(np.unique(ends[0][observed])) == {0, 1}
-    np.testing.assert_allclose(*(posteriors[observed] for posteriors in ends), atol=1e-12)
 
 
 def clusters(n_clusters=4, n_observations=6000, seed=1, **sizes):
@@ -92,18 +74,6 @@ def test_huge_counts(axis, hard, dtype, factor):
         assert np.isfinite(array).all()
     assert np.isfinite(model.objective_)
     assert np.isfinite(model.score(oriented(X, axis)))
-
-
-@every_weighting
-def test_scaled_counts_are_another_temperature(axis, object_weights):
-    X = clusters().X.astype(float)
-    model, ends = KINDS[axis](3, False, object_weights, "estimated"), []
-    for factor in (1.0, 0.37):
-        start = random_clusters(axis, 3, X * factor)
-        fit = run(model, X * factor, start, 0.1 / factor, tol=0.0)
-        ends.append((fit.objective / factor, *model.factors(fit.params, fit.rows)))
-    for mine, its in zip(*ends, strict=True):
-        np.testing.assert_allclose(mine, its, rtol=1e-6)
 
 
 def test_predictions_agree():

@@ -38,17 +38,6 @@ def test_the_objective_never_rises_where_clusters_run_empty():
         assert np.diff(energies(fit)).max() < 1e-12 * np.abs(energies(fit)).max()
 
 
-def test_hard_is_the_limit_of_soft():
-    X, state = nearly_right(hard=True)
-    hard, far, limit = (
-        run(CoClusters(3, 3, hard), X * factor, state)
-        for hard, factor in ((True, 1), (False, 1), (False, 1e5))
-    )
-    for side in (lambda fit: fit.rows, lambda fit: fit.params.memberships):
-        assert distance((side(hard), side(limit))) < 1e-9
-    assert distance((hard.rows, far.rows)) > 1e-3
-
-
 def test_hard_steps_raise_the_mutual_information_which_is_the_objective():
     X, state = nearly_right(hard=True)
     path = [mutual_information(state.params.joint)]
