@@ -1,4 +1,4 @@
-"""Topic-free language models: Kneser-Ney back-off, similar words, mixed-order Markov models.
+"""Topic-free language models: Kneser-Ney, similar words, mixed-order Markov models.
 
 Each is a predictor of :mod:`skcooc.heldout` and can be interpolated with others. Rows are contexts,
 columns are the words that follow them. They are baselines for the models of the package.
@@ -195,7 +195,7 @@ def nearest_rows(known: CSR, n_neighbors: int = 60) -> tuple[Array, Array]:
 
 
 def _shared(by_column: CSR, columns: Array, p: Array) -> Array:
-    """Reduction of the divergence by the columns of one row with probabilities p, (N,)."""
+    """Reduction of the divergence by the columns of a row with probabilities p, (N,)."""
     starts, stops = by_column.indptr[columns], by_column.indptr[columns + 1]
     lengths = stops - starts
     ends = np.cumsum(lengths)
@@ -334,7 +334,7 @@ class MixedOrder:
         return sum(self._terms(rows, X.indices), start=rest)
 
     def step(self, known: CSR) -> Self:
-        """One step of EM on training counts of these contexts, (n, M)."""
+        """An EM step on training counts of the contexts, (n, M)."""
         rows, columns, n_words = rows_of(known), known.indices, self.shares.shape[1]
         terms = list(self._terms(rows, columns))
         total, left = sum(terms), known.data.astype(np.float64)

@@ -448,7 +448,7 @@ def check_with_twins(equations, X=None, literal=None, betas=(1.0, 0.8), skip=())
 
 
 def same_step(case, model):
-    """Whether another model makes the same step as that of the case."""
+    """True if another model makes the same step as that of the case."""
     mine, _, objective = case.step(case.model, case.states[1])
     other, _, its = case.step(model, case.states[1])
     pairs = zip((*mine.params, mine.rows), (*other.params, other.rows), strict=True)

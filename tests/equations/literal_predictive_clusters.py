@@ -1,4 +1,4 @@
-"""Clusters of rows that leave themselves out, word for word, on dense tables."""
+"""Leave-one-out clusters of rows, transcribed, on dense tables."""
 
 from dataclasses import dataclass
 from math import exp, log

@@ -1,4 +1,4 @@
-"""The models, each with its transcription and the checks that say nothing about it: one case."""
+"""Cases of models: each with its transcription, and the checks that do not apply."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +26,7 @@ from tests.tables import planted
 
 
 class From(Twin):
-    """The same model, but for where it begins."""
+    """A model with another start."""
 
     def __init__(self, right, begin):
         self.right, self.begin = right, begin
@@ -39,7 +39,7 @@ class From(Twin):
 
 @dataclass(frozen=True)
 class ModelCase:
-    """What check_model is called with; ``skip`` has the reasons."""
+    """Arguments of check_model; ``skip`` has reasons."""
 
     model: Any
     literal: Any = None

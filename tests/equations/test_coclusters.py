@@ -86,7 +86,7 @@ def swapped(X, state):
 
 
 def unrest_of_the_transpose(model, hard=False):
-    """How far one step goes from a fixed point with the sides interchanged."""
+    """Change by one step from a fixed point of the transposed table."""
     X, state = nearly_right(hard)
     there = run(model, X, state, 0.5, n_iter=300)
     transposed = sp.csr_array(X.T)

@@ -60,7 +60,7 @@ def test_temperatures_up_to_one_find_no_clusters_in_distributions(monkeypatch):
 
 @every_axis
 def test_clusters_never_come_apart_below_one_for_a_unit_of_divergence(axis):
-    """What EM makes of small differences are shares of inertia, eigenvalues of at most one."""
+    """Growth rates of small differences are shares of inertia: at most one."""
     apart = np.kron(np.eye(3), np.full((4, 5), 0.2))
     for P, least in ((ROWS, 1.01), (apart, 1.0)):
         X = CSRCounts(sp.csr_array(P if axis == "rows" else P.T))

@@ -83,7 +83,7 @@ class Falling(HeldOut):
 
 
 def n_leaves(X, n_falling):
-    """How many clusters there are where perplexity falls so many times and is constant then."""
+    """Number of clusters if perplexity falls so many times and then rises."""
     heldout = Falling(-np.arange(float(n_falling)))
     return len(grown(X, heldout).tree.leaves)
 

@@ -107,7 +107,7 @@ def start_with_an_empty_cluster(axis, X, k):
 
 
 def members(axis, fit):
-    """How many objects that have observations each cluster has."""
+    """Number of non-empty objects in each cluster."""
     posteriors = fit.rows if axis == "rows" else fit.params.memberships
     return (posteriors == 1).sum(axis=0)
 

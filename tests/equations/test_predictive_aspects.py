@@ -81,7 +81,7 @@ def test_collapsed_variational_bayes_ends_nearby():
     X, model = rich_table(), model_of(component_prior=0.5)
 
     def moved(begun):
-        """How far it goes on with posteriors that are kept."""
+        """Change by further iterations with stored posteriors."""
         fit = converged(begun, X, 1.0)
         mixtures, C, r = literal_step(model, X, fit, 1.0)
         for _ in range(60):
@@ -262,7 +262,7 @@ def test_a_stream_goes_on_with_what_its_first_batch_has_chosen():
 
 
 def after_a_step(model, X, fit, total):
-    """What a batch makes of parameters, when it is as much as all batches before."""
+    """Components after a batch that weighs as much as all earlier ones."""
     kept = averages(fit.stats, X.sum())
     return step(model, CSRCounts(X), fit.params, fit.rows, 1.0, kept, total).params.components
 

@@ -200,7 +200,7 @@ def literal_left_out(n, params, rows, beta):
 
 
 def far(model, beta):
-    """How far a step is from the literal one: rows, and shares of columns and pairs."""
+    """Distance of a step from the literal one: rows, shares of columns and pairs."""
     n, params, rows = given()
     new, stats = model.expect(CSRCounts(sp.csr_array(n)), params, rows, beta)
     mixtures, columns, pairs = literal_left_out(n, params, rows, beta)

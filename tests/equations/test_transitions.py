@@ -79,7 +79,7 @@ def test_pairs_of_aspects_separate_by_the_correlation_of_both_sides():
 
 
 def test_a_single_pair_of_clusters_never_splits():
-    """What is left of a difference is of third order: half of it leaves an eighth."""
+    """A difference decays to third order: half of it to an eighth."""
     left, rng = [], np.random.default_rng(0)
     noise = [rng.uniform(-1, 1, (size, 2)) for size in X.shape]
     for amount in (1e-2, 5e-3):
@@ -132,7 +132,7 @@ def test_joined_aspects_are_the_mean_of_their_parts():
 
 @pytest.fixture
 def temperatures(monkeypatch):
-    """Those of all E-steps of aspects and of clusters of rows, in their order."""
+    """Inverse temperatures of all E-steps of aspects and of clusters of rows."""
     seen = []
 
     def watched(expect):

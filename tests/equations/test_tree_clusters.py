@@ -23,7 +23,7 @@ every_level = pytest.mark.parametrize("level", LEVELS)
 
 @pytest.mark.parametrize(("tempering", "beta"), [("path", 1.0), ("joint", 0.4)])
 def test_leaves_that_are_passed_over_change_little(tempering, beta):
-    """Those with posteriors below 1e-6, where rows have weights of their own."""
+    """Leaves with posteriors below 1e-6 are skipped if rows have their own weights."""
     X, close = random_table(), {"rtol": 1e-4, "atol": 1e-5}
     model, literal = Abstractions(TREE, "object", tempering), LiteralTree("object", tempering)
     state = expected = random_state(X, "object")
@@ -44,7 +44,7 @@ def test_two_equal_nodes_are_one(level):
 
 
 def equal_nodes_are_one(level, kind):
-    """Whether a root above three leaves equals one with a copy of itself below it."""
+    """True if a root above three leaves equals one with a copy of itself below it."""
     X, beta = CSRCounts(random_table()), 0.4
     one, two = explicit_tree([-1, 0, 0, 0]), explicit_tree([-1, 0, 1, 1, 1])
     (q, *_), rows = random_state(X.table, "cluster", one)
