@@ -11,7 +11,7 @@ import numpy as np
 from skcooc.em import Growing, Leg, Split, fit
 from skcooc.em.legs import Observe, Run, Solver
 from skcooc.em.splitting import path
-from skcooc.equations.memberships import posteriors, relative, temperatures
+from skcooc.equations.memberships import log_ratios, posteriors, temperatures
 from skcooc.equations.row_clusters import Params as ClusterParams
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import HeldOut
@@ -82,7 +82,7 @@ class SplittingTrees(Clustering[Params, Statistics], Annealable[Params, Statisti
         P = q @ paths.T
         # Relative to a single cluster, to keep rounding errors small.
         shared = log(P @ params.weights)[:, None]
-        scores = X.dot(X.rowwise(relative, P, shared))
+        scores = X.dot(X.rowwise(log_ratios, P, shared))
         factors = np.full((X.shape[0], 1), beta, dtype=X.dtype)
         I, evidence = posteriors(X, scores, factors, params.weights, hard=False)
         energy = np.sum(X.row_weights * evidence) / beta + np.sum(X.column_sums * shared[:, 0])

@@ -55,9 +55,8 @@ def posteriors(
     """P(c given object) ~ weights_c exp(factor * score_c), (n, K).
 
     If hard, one at the largest score. Log-likelihoods ``scores`` (n, K) are overwritten; factors
-    are (n, 1), weights (K,). Also
-    returns the evidence (n,), float64: log sum_c weights_c exp(factor * score_c), or the largest
-    factor * score_c if hard.
+    are (n, 1), weights (K,). Also returns the evidence (n,), float64: the logarithm of the
+    normaliser, or the largest factor * score_c if hard.
     """
     log_weights, choose = (0.0, hardmax) if hard else (log(weights), softmax)
 
@@ -71,7 +70,7 @@ def posteriors(
     return scores, evidence[:, 0].astype(np.float64)
 
 
-def relative(components: Array, shared: Array, out: Array) -> None:
+def log_ratios(components: Array, shared: Array, out: Array) -> None:
     """log(components) - shared, (M, K) and (M, 1); for Counts.rowwise."""
     log(components, out=out)
     out -= shared
@@ -93,10 +92,10 @@ def marginal_posteriors(
         softmax(out, evidence)
 
     P = topics @ centers.T
-    relative = log(P)
-    shared = relative.mean(axis=1)
-    relative -= shared[:, None]  # smaller numbers have less rounding error
-    psi = X.dot(relative)
+    log_P = log(P)
+    shared = log_P.mean(axis=1)
+    log_P -= shared[:, None]  # smaller numbers have less rounding error
+    psi = X.dot(log_P)
     evidence = np.empty((len(psi), 1), dtype=psi.dtype)
     X.rowwise(fill, evidence, out=psi)
     return psi, evidence[:, 0].astype(np.float64), P, shared
@@ -216,7 +215,7 @@ def reciprocals(totals: Array) -> Array:
     return np.divide(1, totals, out=np.zeros_like(totals), where=some)
 
 
-def n_objects(n_clusters: int) -> int:
+def n_sampled_objects(n_clusters: int) -> int:
     """Number of sampled objects, from which `seeds` selects."""
     return max(LEAST, PER_CLUSTER * n_clusters)
 
@@ -229,7 +228,7 @@ def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generato
     log-likelihood that each gains in a cluster of its own; the largest total gain wins.
     """
     sizes = np.asarray(objects.sum(axis=1), dtype=np.float64)
-    gains = gains_of(objects, overall, sizes)
+    gains = seed_gains(objects, overall, sizes)
     own, reached, n_tried = gains.diagonal(), np.zeros(len(sizes)), 2 + int(np.log(n_clusters))
     chosen, usual = [], sizes.mean() or 1.0
     for _ in range(n_clusters):
@@ -244,15 +243,15 @@ def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generato
     return SHARE * overall[:, None] * noise + (1 - SHARE) * single
 
 
-def weighted(objects: CSR, factors: Array) -> CSR:
+def scaled_rows(objects: CSR, factors: Array) -> CSR:
     """Counts (n, M) with the row of each object multiplied by its factor, (n,)."""
     data = objects.data * np.repeat(factors, np.diff(objects.indptr))
     return sp.csr_array((data, objects.indices, objects.indptr), shape=objects.shape)
 
 
-def gains_of(objects: CSR, overall: Array, sizes: Array) -> Array:
+def seed_gains(objects: CSR, overall: Array, sizes: Array) -> Array:
     """Gains in log-likelihood of objects by clusters that begin with objects, (n, n)."""
-    ratios = weighted(objects, (1 - SHARE) / SHARE * reciprocals(sizes))
+    ratios = scaled_rows(objects, (1 - SHARE) / SHARE * reciprocals(sizes))
     ratios.data = np.log1p(ratios.data * reciprocals(overall)[ratios.indices])
     gains: Array = (objects.astype(np.float64) @ ratios.T).toarray()
     return gains
@@ -269,16 +268,16 @@ def best_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Ge
         return State(*model.random(X, rng))
     leg = _first_leg(model, X, FIRST_ITERATIONS)
     n_runs = min(MOST, max(FEWEST, CLUSTERS // model.n_clusters))
-    states = [_joined_start(model, leg, rng) for _ in range(n_runs)]
+    states = [_merged_start(model, leg, rng) for _ in range(n_runs)]
     for n_iter in ROUNDS:
-        ended = ranked([_run(replace(leg, max_iter=n_iter), rng, state) for state in states])
+        ended = best_first([_run(replace(leg, max_iter=n_iter), rng, state) for state in states])
         states = ended[: (len(ended) + 1) // 2]
     return states[0]
 
 
 def short_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
     """A single run of `best_start`."""
-    return _joined_start(model, _first_leg(model, X, ONLY_ITERATIONS), rng)
+    return _merged_start(model, _first_leg(model, X, ONLY_ITERATIONS), rng)
 
 
 def soft_start(
@@ -299,7 +298,7 @@ def soft_start(
     return fit(legs, rng, OverRelaxation(1.0))
 
 
-def ranked(runs: Sequence[Fit]) -> list[State]:
+def best_first(runs: Sequence[Fit]) -> list[State]:
     """Final states of runs, the best first; a stable order of equal ones."""
     least = min(run.objective for run in runs)
     unit = START_TOL * (abs(least) or 1.0)  # zero for a table of one column
@@ -307,7 +306,7 @@ def ranked(runs: Sequence[Fit]) -> list[State]:
     return [State(run.params, run.rows) for run in order]
 
 
-def joined(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
+def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
     """Groups of clusters to merge, by Ward's method at Hellinger distance.
 
     ``overlaps`` (K, K): scalar products of the roots of the clusters' shares of each object; the
@@ -343,13 +342,13 @@ def _first_leg(model: Joinable[Params, Statistics], X: Counts, n_iter: int) -> L
     return Leg(model, X, usual_beta(model, X), n_iter, 0.1 * START_TOL)
 
 
-def _joined_start(model: Joinable[Params, Statistics], leg: Leg, rng: np.random.Generator) -> State:
+def _merged_start(model: Joinable[Params, Statistics], leg: Leg, rng: np.random.Generator) -> State:
     """A short run with spare clusters, merged to the number asked for."""
     n_clusters = model.n_clusters + model.n_clusters // SPARE
     more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
     found = _run(replace(leg, model=more), rng, State(*more.seeded(leg.X, rng)))
     state = State(found.params, found.rows)
-    return mixed(model, state, joined(model.overlaps(leg.X, *state), model.n_clusters))
+    return mixed(model, state, ward_groups(model.overlaps(leg.X, *state), model.n_clusters))
 
 
 def _run(leg: Leg, rng: np.random.Generator, start: State) -> Fit:

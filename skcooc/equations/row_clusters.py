@@ -12,13 +12,13 @@ import numpy as np
 from skcooc.equations.memberships import (
     best_start,
     critical_beta,
-    n_objects,
+    log_ratios,
+    n_sampled_objects,
     posteriors,
     reciprocals,
-    relative,
+    scaled_rows,
     seeds,
     soft_start,
-    weighted,
     worst_explained,
 )
 from skcooc.protocol import (
@@ -96,7 +96,7 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
 
     def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         params, rows = self.random(X, rng)
-        objects, _, numbers = X.draw(n_objects(self.n_clusters), int(rng.integers(2**63)))
+        objects, _, numbers = X.draw(n_sampled_objects(self.n_clusters), int(rng.integers(2**63)))
         totals = X.column_sums
         if self.object_weights == "equal":
             sizes = objects.sum(axis=1, dtype=np.float64)
@@ -105,7 +105,7 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
             totals = X.total(_weighted, factors)[:, 0]
         if not np.isfinite(totals).all():  # float32 overflow: the fit will be refused
             return params, rows
-        objects, overall = weighted(objects, numbers), totals / totals.sum()
+        objects, overall = scaled_rows(objects, numbers), totals / totals.sum()
         components = seeds(objects, overall, self.n_clusters, rng).astype(X.dtype)
         return params._replace(components=normalise(components, axis=0, otherwise=0.0)), rows
 
@@ -136,16 +136,16 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (23), (29)
-        return self.explained(X, params, self.scores(X, params), beta)
+        return self.expect_from_scores(X, params, self.scores(X, params), beta)
 
     def scores(self, X: Block, params: Params) -> Array:
         """Log-likelihoods of rows in clusters, (n, K), minus that in a single cluster.
 
         The difference keeps rounding errors small.
         """
-        return X.dot(X.rowwise(relative, params.components, _shared(params)))
+        return X.dot(X.rowwise(log_ratios, params.components, _shared(params)))
 
-    def explained(
+    def expect_from_scores(
         self, X: Block, params: Params, scores: Array, beta: float
     ) -> tuple[Rows, Statistics]:
         """The E-step for these scores, which are overwritten."""
@@ -315,7 +315,7 @@ class PredictiveClusters(Clustering[PredictiveParams, Statistics]):
         scores = self.clusters.scores(X, params.plain)
         B, totals = params.components, params.totals
         scores += X.left_out_rows(rows, B, totals, self.component_prior)
-        return self.clusters.explained(X, params.plain, scores, beta)
+        return self.clusters.expect_from_scores(X, params.plain, scores, beta)
 
     def maximize(
         self, stats: Statistics, params: PredictiveParams, beta: float

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.equations.memberships import joined, posteriors, relative, soft_start
+from skcooc.equations.memberships import log_ratios, posteriors, soft_start, ward_groups
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Block, Clustering, Counts, Need, OnlineModel, Rows
@@ -104,7 +104,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         clusters = RowClusters(K)
         params, rows = clusters.start(X, rng)
         overlaps = clusters.overlaps(X, params, rows)
-        (order,) = joined(overlaps, 1)
+        (order,) = ward_groups(overlaps, 1)
         masses = overlaps.diagonal()[list(order)]
         return (params.components[:, list(order)] * masses) @ self.tree.above
 
@@ -125,7 +125,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         P = q @ paths.T
         # Relative to a single cluster, to keep rounding errors small.
         shared = log(P @ params.proportions)[:, None]
-        scores = X.dot(X.rowwise(relative, P, shared))
+        scores = X.dot(X.rowwise(log_ratios, P, shared))
         I, energy = self._leaves(X, scores, params, beta)
         energy -= self._power(beta) / beta * float(np.sum(X.column_sums * shared[:, 0]))
         ratio = X.tdot(I) / np.maximum(P, LEAST)

@@ -410,7 +410,7 @@ class MassLeftIn(Twin):
         scores = clusters.scores(X, plain) + N * np.log(left / params.totals)
         prior = self.right.component_prior
         scores += X.left_out_rows(rows, params.components, params.totals, prior)
-        return clusters.explained(X, plain, scores, beta)
+        return clusters.expect_from_scores(X, plain, scores, beta)
 
 
 TEMPERATURES = ForgottenPower, OtherPower

@@ -13,7 +13,14 @@ from skcooc.datasets import make_cooccurrences
 from skcooc.em import Fit, Leg, OverRelaxation, State, fit
 from skcooc.equations import memberships as starts
 from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.memberships import SHARE, best_start, joined, ranked, seeds, usual_beta
+from skcooc.equations.memberships import (
+    SHARE,
+    best_first,
+    best_start,
+    seeds,
+    usual_beta,
+    ward_groups,
+)
 from skcooc.equations.row_clusters import RowClusters
 
 K = 8
@@ -52,19 +59,19 @@ def test_clusters_are_merged_by_ward_s_method():
     for n_clusters in (1, 3, 5, 9):
         rng = np.random.default_rng(n_clusters)
         counts = rng.gamma(0.4, size=(30, 9)) * rng.uniform(0.1, 5, 9)
-        found = groups(joined(overlaps_of(counts), n_clusters))
+        found = groups(ward_groups(overlaps_of(counts), n_clusters))
         assert found == literally_joined(counts, n_clusters)
     rng = np.random.default_rng(0)  # without masses another pair would be merged
     counts = rng.gamma(0.4, size=(30, 9)) * np.geomspace(0.01, 100, 9)
     twin = overlaps_of(counts / counts.sum(axis=0))
-    assert groups(joined(overlaps_of(counts), 4)) == literally_joined(counts, 4)
-    assert groups(joined(twin, 4)) != literally_joined(counts, 4)
+    assert groups(ward_groups(overlaps_of(counts), 4)) == literally_joined(counts, 4)
+    assert groups(ward_groups(twin, 4)) != literally_joined(counts, 4)
 
 
 def test_empty_clusters_are_joined_first():
     counts = np.random.default_rng(0).gamma(0.4, size=(30, 6))
     counts[:, 2] = 0
-    alone = [part for part in joined(overlaps_of(counts), 5) if len(part) == 1]
+    alone = [part for part in ward_groups(overlaps_of(counts), 5) if len(part) == 1]
     assert (2,) not in alone
     assert len(alone) == 4
 
@@ -90,7 +97,7 @@ def test_overlaps_are_those_of_the_expected_counts(object_weights):
 
 def test_of_equal_runs_the_first_is_best():
     runs = [Fit(n, None, 1.0, F, [], True, None) for n, F in enumerate((5.0, 3.0 + 1e-7, 3.0, 4.0))]
-    assert [state.params for state in ranked(runs)] == [1, 2, 3, 0]
+    assert [state.params for state in best_first(runs)] == [1, 2, 3, 0]
 
 
 @pytest.mark.parametrize("kind", [RowClusters, ColumnClusters])
@@ -100,9 +107,9 @@ def test_the_best_of_the_runs_goes_on(kind, monkeypatch):
 
     def watched(runs):
         seen.append([run.objective for run in runs])
-        return ranked(runs)
+        return best_first(runs)
 
-    monkeypatch.setattr(starts, "ranked", watched)
+    monkeypatch.setattr(starts, "best_first", watched)
     model = kind(K)
     state = best_start(model, counts, np.random.default_rng(0))
     assert [len(runs) for runs in seen] == [8, 4, 2]
@@ -197,7 +204,7 @@ def labels_of_seeds(components):
 def test_gains_are_those_of_single_clusters():
     sizes, occupied = TABLE.sum(axis=1), TABLE[:, OVERALL > 0]
     expected = literal_gains(occupied.toarray(), OVERALL[OVERALL > 0])
-    np.testing.assert_allclose(starts.gains_of(TABLE, OVERALL, sizes), expected, atol=1e-9)
+    np.testing.assert_allclose(starts.seed_gains(TABLE, OVERALL, sizes), expected, atol=1e-9)
 
 
 def test_seeds_are_of_all_planted_clusters_but_not_where_nothing_is_gained(monkeypatch):
@@ -206,7 +213,7 @@ def test_seeds_are_of_all_planted_clusters_but_not_where_nothing_is_gained(monke
         return sum(len(set(labels_of_seeds(components))) == N_SEEDS for components in found)
 
     assert n_found() >= 8
-    monkeypatch.setattr(starts, "gains_of", lambda objects, *_: np.zeros(2 * (objects.shape[0],)))
+    monkeypatch.setattr(starts, "seed_gains", lambda objects, *_: np.zeros(2 * (objects.shape[0],)))
     assert n_found() <= 2  # the broken twin: any objects
 
 
