@@ -13,9 +13,8 @@ from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.merging import made_of
 from skcooc.em import Split, TemperatureRange, cooled
 from skcooc.em.solvers import SolverName
-from skcooc.equations import aspect_search as usual_values
-from skcooc.equations.aspects import Aspects
-from skcooc.equations.predictive_aspects import PredictiveAspects
+from skcooc.equations import aspects as usual_values
+from skcooc.equations.aspects import Aspects, PredictiveAspects
 from skcooc.fitting import ModelFamily, Recipe
 from skcooc.fitting.tuning import (
     ComponentPrior,

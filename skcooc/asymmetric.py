@@ -17,8 +17,7 @@ from skcooc.base.merging import made_of
 from skcooc.em import Split, cooled
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import no_temperature, temperatures
-from skcooc.equations.predictive_clusters import PredictiveClusters
-from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
 from skcooc.simplex import first_largest

@@ -18,7 +18,7 @@ from skcooc.base import CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.clusters import TreeMixin, check_proportions
 from skcooc.em import Run, Split
 from skcooc.em.legs import Observe
-from skcooc.equations.growth import KINDS, grow
+from skcooc.equations.growing_trees import KINDS, grow
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.fitting import FixedModel, LearnedStructure, Recipe, Settings

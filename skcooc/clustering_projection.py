@@ -11,9 +11,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import CONSTRAINTS, FALLING, CooccurrenceEstimator, Size
 from skcooc.base.clusters import ProjectionMixin
 from skcooc.em import TemperatureRange, falling
-from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import temperatures
-from skcooc.equations.projections import StructuredProjections
+from skcooc.equations.projections import FactorialProjections, StructuredProjections
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Block

@@ -11,8 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.em import TemperatureRange, of_the_start
 from skcooc.em.solvers import SolverName
-from skcooc.equations.predictive_products import PredictiveProducts
-from skcooc.equations.product_aspects import ProductAspects
+from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array
 

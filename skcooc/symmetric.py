@@ -15,8 +15,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
 from skcooc.em import TemperatureRange, of_the_start
-from skcooc.equations.class_bigrams import ClassBigrams
-from skcooc.equations.coclusters import CoClusters, log_association, mutual_information
+from skcooc.equations.coclusters import (
+    ClassBigrams,
+    CoClusters,
+    log_association,
+    mutual_information,
+)
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.fitting import FixedModel, Recipe
 from skcooc.protocol import Array, Block, Counts

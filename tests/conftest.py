@@ -19,19 +19,19 @@ def pytest_collection_finish():
 def few_starts():
     """Clusters begin with the better of two short runs: for tests of what comes after a start."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skcooc.equations.starts.FEWEST", 2)
-        patch.setattr("skcooc.equations.starts.MOST", 2)
+        patch.setattr("skcooc.equations.memberships.FEWEST", 2)
+        patch.setattr("skcooc.equations.memberships.MOST", 2)
         yield
 
 
 @pytest.fixture
 def short_starts(monkeypatch):
     """Starts of a few iterations, for tests of what comes after."""
-    monkeypatch.setattr("skcooc.equations.starts.START_ITERATIONS", 2)
-    monkeypatch.setattr("skcooc.equations.starts.FIRST_ITERATIONS", 2)
-    monkeypatch.setattr("skcooc.equations.starts.ONLY_ITERATIONS", 1)
-    monkeypatch.setattr("skcooc.equations.starts.ROUNDS", (2,))
-    monkeypatch.setattr("skcooc.equations.starts.FEWEST", 2)
-    monkeypatch.setattr("skcooc.equations.starts.MOST", 2)
+    monkeypatch.setattr("skcooc.equations.memberships.START_ITERATIONS", 2)
+    monkeypatch.setattr("skcooc.equations.memberships.FIRST_ITERATIONS", 2)
+    monkeypatch.setattr("skcooc.equations.memberships.ONLY_ITERATIONS", 1)
+    monkeypatch.setattr("skcooc.equations.memberships.ROUNDS", (2,))
+    monkeypatch.setattr("skcooc.equations.memberships.FEWEST", 2)
+    monkeypatch.setattr("skcooc.equations.memberships.MOST", 2)
     monkeypatch.setattr("skcooc.equations.memberships.POWER_ITERATIONS", 2)
     monkeypatch.setattr("skcooc.equations.product_aspects.START_ITERATIONS", 2)

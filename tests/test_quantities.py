@@ -20,7 +20,7 @@ from skcooc import (
     SymmetricClustering,
 )
 from skcooc.heldout.predictors import Factors
-from skcooc.heldout.whole_rows import log_likelihoods
+from skcooc.heldout.scoring import log_likelihoods
 from skcooc.tables import as_counts
 from tests.cases import CLASSES, FAST, META
 from tests.tables import planted, random_table
@@ -188,7 +188,7 @@ def test_whole_rows_are_those_of_the_literal_sum(estimator, monkeypatch):
     order = [3, 0, 4]
     rows = model.row_log_likelihood(new[order])
     np.testing.assert_allclose(rows, np.array(expected)[order], rtol=1e-9)
-    monkeypatch.setattr("skcooc.heldout.whole_rows.NUMBERS", 30)  # several pieces
+    monkeypatch.setattr("skcooc.heldout.scoring.NUMBERS", 30)  # several pieces
     np.testing.assert_allclose(model.row_log_likelihood(new), expected, rtol=1e-9)
 
 

@@ -17,7 +17,7 @@ from skcooc import (
     save_compact,
 )
 from skcooc.base import recommendations
-from skcooc.heldout.ranking import ranked
+from skcooc.heldout.scoring import ranked
 from tests.cases import CLASSES, META
 from tests.test_quantities import fitted
 

@@ -25,20 +25,18 @@ import scipy.sparse as sp
 
 from benchmarks import corpora, reporting
 from benchmarks.quality import tuned
-from skcooc import AspectModel, SymmetricClustering
-from skcooc.heldout import (
-    Discounted,
-    Factors,
+from benchmarks.quality.language_models import (
     Grouped,
-    Interpolated,
     SimilarRows,
-    Unigram,
+    best_back_off,
     continuations,
     frequencies,
     mixed_order,
     nearest_rows,
 )
-from skcooc.metrics import best_back_off, best_weights, perplexity_of, unigram
+from skcooc import AspectModel, SymmetricClustering
+from skcooc.heldout import Discounted, Factors, Interpolated, Unigram
+from skcooc.metrics import best_weights, perplexity_of, unigram
 
 PARTS = (0.8, 0.1)  # training, validation; the rest is test
 NEIGHBORS, BETAS, STEPS = (20, 100), (0.0, 10.0, 20.0), (0, 1, 2, 4, 8)

@@ -29,7 +29,7 @@ import scipy.sparse as sp
 
 from benchmarks import corpora, reporting
 from skcooc import AspectModel, AveragedModels
-from skcooc.heldout.ranking import ranked
+from skcooc.heldout.scoring import ranked
 from skcooc.metrics import ndcg_at_k, recall_at_k
 
 HELD_OUT, VALIDATION, ENOUGH, LONGEST = 0.2, 0.25, 5, 50

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from benchmarks.quality.language_models import continuations
 from benchmarks.quality.peers import Factors
 from skcooc import RowMemory, heldout
-from skcooc.heldout import continuations
 from skcooc.heldout.memory import Memory, best_memory, cells_of, remembering
 from skcooc.metrics import score_parts
 from skcooc.tables import as_counts

@@ -11,15 +11,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.em import State
-from skcooc.equations.at_centers import (
+from skcooc.equations.projections import (
+    ClusterPosterior,
     Collapsed,
+    FoldInParams,
     MeanField,
-    Params,
     cluster_terms,
+    clusters_of,
     collapsed_bounds,
     projections,
 )
-from skcooc.equations.projections import Clusters, clusters_of
 from skcooc.hierarchy import Tree
 from skcooc.protocol import CSR, Array, Block, TableLike
 from skcooc.protocol.decorators import available_if
@@ -166,7 +167,7 @@ class ProjectionMixin(ClusterMixin):
     _state: State
     _fitted_model: Any
     _checked: Callable[[TableLike], Block]
-    _folding: Callable[[], tuple[Collapsed, Params]]
+    _folding: Callable[[], tuple[Collapsed, FoldInParams]]
     _lazily: Callable[[str, TableLike, int], Array]
     _settled: Callable[..., Array]
     _over_rows: Callable[[Callable[[Block], Array], Block], Array]
@@ -281,7 +282,7 @@ class ProjectionMixin(ClusterMixin):
         return cluster_terms(params, psi) + self._row_log_likelihoods(rows, A, params.topics)
 
     @property
-    def _clusters(self) -> Clusters:
+    def _clusters(self) -> ClusterPosterior:
         check_is_fitted(self)
         return clusters_of(self._state.params)
 

@@ -23,7 +23,7 @@ from skcooc.fitting.stream import Begun, Passes, Stream, fold_in, over_rows
 from skcooc.fitting.tuning import Trial
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
-from skcooc.heldout.validation import Judged
+from skcooc.heldout.validation import HeldOutPredictions
 from skcooc.protocol import (
     CSR,
     Array,
@@ -70,7 +70,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _end: Run | None  # kept for a warm start
     _stream: Begun | Stream | None
     _passes: Passes | None
-    _judged: Judged | None
+    _judged: HeldOutPredictions | None
     _factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing
 
     def transform(self, X: TableLike) -> Array:

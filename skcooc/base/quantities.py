@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.em import State
 from skcooc.heldout.predictors import Factors, with_background
-from skcooc.heldout.scoring import score_rows
-from skcooc.heldout.whole_rows import log_likelihoods
+from skcooc.heldout.scoring import log_likelihoods, score_rows
 from skcooc.protocol import Array, Block, Predictor, TableLike
 from skcooc.simplex import log, normalise
 from skcooc.tables import Dyads, Frame

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base.quantities import FittedModel, NoRowsError, positions
-from skcooc.heldout.ranking import Ranked, ranked
+from skcooc.heldout.scoring import Ranked, ranked
 from skcooc.protocol import CSR, Array, Block, Predictor, TableLike
 from skcooc.tables import cells_of, everywhere, places
 from skcooc.tables.frames import Cells

@@ -19,7 +19,7 @@ from skcooc.ensemble.mean import Mean, equal, mean_of
 from skcooc.fitting.fit import in_threads, shares
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout.predictors import Factors, weighted
-from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing
+from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram, chosen_smoothing
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.tables import read_in_memory
@@ -193,7 +193,7 @@ class AveragedModels(Composed):
             attributes.of_input(new)
             | {
                 "_frame": table.frame,
-                "_judged": leader and Judged(settings.division, leader.predicted),
+                "_judged": leader and HeldOutPredictions(settings.division, leader.predicted),
                 "estimators_": members,
                 "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),

@@ -24,14 +24,14 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout.predictors import (
     LARGEST_SMOOTHING,
     LEAST_SMOOTHING,
+    CachedPredictions,
     Interpolated,
-    Known,
     Unigram,
     best_weights,
     side_by_side,
     weighted,
 )
-from skcooc.heldout.validation import Division, Judged, add_one_unigram, hold_out
+from skcooc.heldout.validation import HeldOutPredictions, HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import Array, Block, RandomState, T, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.simplex import normalise
@@ -45,7 +45,7 @@ class Mean(NamedTuple):
 
     weights: list[float]  # of the models, which sum to one
     smoothing: float
-    judged: Judged  # what it predicted of them, without smoothing
+    judged: HeldOutPredictions  # what it predicted of them, without smoothing
 
 
 class InterpolatedModels(Composed, _BaseComposition):
@@ -268,18 +268,18 @@ class InterpolatedModels(Composed, _BaseComposition):
     def _best_mean(self, members: Sequence[Member], X: Block, journal: Journal) -> Mean:
         """The weights with which observations, of which models know nothing, are most likely."""
         (seed,) = journal.once(("seeds",), lambda: draw_seeds(self.random_state, 1))
-        division = Division(self.validation_fraction, seed, "auto")
+        division = HoldOutOptions(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(
             X, *division, purpose="to estimate the weights. Change validation_fraction."
         )
         fits = self._fits("rest", journal, members, rest.table, rest, rest.weights)
-        predicted = [Known(member.fitted.cells(heldout.X)) for member in fits]
+        predicted = [CachedPredictions(member.fitted.cells(heldout.X)) for member in fits]
         parts = best_weights([*predicted, Unigram(heldout.background)], heldout.X)
         smoothing = float(np.clip(parts[-1], LEAST_SMOOTHING, LARGEST_SMOOTHING))
         (found,) = normalise(parts[None, :-1], axis=1, otherwise=1 / len(predicted))
         weights = found.tolist()
-        mean = Known(Interpolated(predicted, weights).cells(heldout.X))
-        return Mean(weights, smoothing, Judged(division, mean))
+        mean = CachedPredictions(Interpolated(predicted, weights).cells(heldout.X))
+        return Mean(weights, smoothing, HeldOutPredictions(division, mean))
 
     def _fold_in(self, X: Block) -> Array:
         """P(k given x) of checked rows under every model, times its weight."""

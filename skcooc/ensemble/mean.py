@@ -25,7 +25,7 @@ from skcooc.fitting.tuning import (
     tune,
 )
 from skcooc.heldout import Validation
-from skcooc.heldout.predictors import Factors, Known, side_by_side
+from skcooc.heldout.predictors import CachedPredictions, Factors, side_by_side
 from skcooc.heldout.validation import hold_out
 from skcooc.protocol import Block
 
@@ -36,7 +36,7 @@ class Judgement(NamedTuple):
     """What the mean of short fits predicts of the observations held out, and how well."""
 
     validation: Validation
-    predicted: Known
+    predicted: CachedPredictions
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Mean:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 members = self.members(rest, Journal(), **short, **values)
-            predicted = Known(mean_of(members).cells(heldout.X))
+            predicted = CachedPredictions(mean_of(members).cells(heldout.X))
             return Judgement(heldout.score(predicted), predicted)
 
         return judged

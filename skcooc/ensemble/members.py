@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from skcooc.base.predictions import Predictions
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import rows_with
-from skcooc.heldout.validation import Judged, add_one_unigram
+from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
 from skcooc.protocol import CSR, Array, Block, TableLike
 
 MODEL = [Predictions, TransformerMixin]  # what may be a member
@@ -33,7 +33,7 @@ class Member(Protocol):
         """It, if it is one."""
 
     @property
-    def judged(self) -> Judged | None:
+    def judged(self) -> HeldOutPredictions | None:
         """What was predicted of observations held out in the last fit; None where none were."""
 
     @property
@@ -57,7 +57,7 @@ class Ours:
     estimator: Predictions
 
     @property
-    def judged(self) -> Judged | None:
+    def judged(self) -> HeldOutPredictions | None:
         """What it held out itself."""
         return self.estimator._judged
 

@@ -9,8 +9,8 @@ from skcooc.ensemble.members import Member
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
-from skcooc.heldout.memory import Cells, Memory, best_memory, cells_of, rows_with
-from skcooc.heldout.validation import Division, add_one_unigram, hold_out
+from skcooc.heldout.memory import Memory, MemoryCells, best_memory, cells_of, rows_with
+from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import Block, Predictor, RandomState
 
 PURPOSE = (
@@ -38,11 +38,13 @@ def estimated(self: Estimating, member: Member, X: Block, keeps: bool, journal: 
     return best_memory(_cells(self, member, X, keeps, journal), (a, d, s))
 
 
-def _cells(self: Estimating, member: Member, X: Block, keeps: bool, journal: Journal) -> Cells:
+def _cells(
+    self: Estimating, member: Member, X: Block, keeps: bool, journal: Journal
+) -> MemoryCells:
     """Observations of which the model knows nothing, and what it predicts of them."""
     judged = member.judged if keeps else None
     (seed,) = journal.once(("seeds",), lambda: draw_seeds(self.random_state, 1))
-    division = judged.division if judged else Division(self.validation_fraction, seed, "auto")
+    division = judged.division if judged else HoldOutOptions(self.validation_fraction, seed, "auto")
     rest, heldout = hold_out(X, *division, purpose=PURPOSE)
     if judged:
         predictor: Predictor = judged.predicted

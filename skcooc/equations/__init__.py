@@ -1,1 +1,1 @@
-"""The equations of the models: a frozen object each, with the papers' pure functions."""
+"""Equations of the models: frozen objects with the pure functions of the papers."""

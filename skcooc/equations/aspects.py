@@ -1,4 +1,4 @@
-"""The equations of the aspect model."""
+"""The aspect model, plain and leave-one-out, and its usual hyper-parameters."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from scipy.special import xlogy
 
-from skcooc.equations.memberships import critical_beta, reciprocals
+from skcooc.equations.memberships import critical_beta, reciprocals, short_start
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.equations.starts import short_start
 from skcooc.protocol import (
     Alternating,
     Array,
     Block,
     Counts,
     FixedComponents,
+    FoldIn,
     Need,
     OnlineModel,
     Rows,
 )
 from skcooc.simplex import diluted, normalise, sums
 
-# Noise that tells copies apart, times that of clusters: these differ by the product over all the
-# observations of a row, and so need less. With as little, EM would seem to have converged.
+# Perturbation of split aspects, relative to that of clusters. Clusters differ by a product over all
+# tokens of a row and need less noise; with as little, EM on aspects would seem to have converged.
 MORE_NOISE = 10.0
 
-SHARED = 0.5  # of the distribution of all observations in an aspect that begins with a cluster
-NEVER = 1e-3  # of the mean: columns without observations, of which a prior takes logarithms
+SHARED = 0.5  # share of the unigram in an initial aspect; the rest is a cluster of rows
+NEVER = 1e-3  # relative to the mean: count of an empty column, as a prior takes logarithms
 
 
 class Params(NamedTuple):
-    """Parameters of the aspect model; P(z given x) is the state of the rows."""
+    """Parameters of the aspect model; the state of the rows is P(z given x)."""
 
     components: Array  # (M, K): P(y_j given z_k); columns sum to one
     weights: Array  # (K,): P(z_k)
 
 
 class Statistics(NamedTuple):
-    """Sums over the observations of a block."""
+    """Sums over the tokens of a block."""
 
     components: Array  # (M, K): sum_i n_ij r_ijk
     free_energy: float  # -(1/beta) sum n_ij log sum_k prior (likelihood)^beta, nats
@@ -48,17 +48,17 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
-    """Equations of the aspect model.
+    """Equations of the aspect model: Hofmann & Puzicha (1998), eqs. (1)-(11).
 
-    P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k); memo eqs. (1)-(11). At inverse
-    temperature beta an observation (x_i, y_j) has the posterior
+    P(y_j given x_i) = sum_k P(z_k given x_i) P(y_j given z_k). At inverse temperature beta a token
+    (x_i, y_j) has the posterior
 
         joint:       r_ijk ~ [P(z_k) P(x_i given z_k) P(y_j given z_k)]^beta
-        likelihood:  r_ijk ~ P(z_k) [P(x_i given z_k) P(y_j given z_k)]^beta   (memo, eq. 65)
+        likelihood:  r_ijk ~ P(z_k) [P(x_i given z_k) P(y_j given z_k)]^beta   (eq. 65)
 
-    Both are written with P(z_k given x_i) ~ P(z_k) P(x_i given z_k): factors that depend on i
-    alone cancel, and what is left of the prior is P(z_k)^(1 - beta) in the second form. It is
-    Annealable: aspects split as clusters do.
+    Both are computed from P(z_k given x_i) ~ P(z_k) P(x_i given z_k): factors that depend on i
+    alone cancel, and the second form keeps a factor P(z_k)^(1 - beta). The model is `Annealable`:
+    aspects split as clusters do.
     """
 
     n_components: int
@@ -72,54 +72,46 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         return not self.component_prior
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Clusters of rows, diluted; every row an equal mixture of them.
-
-        From random components EM may end where two aspects share what is one, and one has what
-        are two.
-        """
+        # Clusters of rows, mixed with the unigram. From random components EM may end where two
+        # aspects share one topic and another one covers two.
         clusters = short_start(RowClusters(self.n_components), X, rng).params.components
         expected = X.column_sums + NEVER * X.column_sums.mean()
         unigram = (expected / expected.sum()).astype(X.dtype)
         return self._alike(X, diluted(clusters, unigram, SHARED))
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Components that are noise."""
         noise = rng.uniform(0.5, 1.5, (X.shape[1], self.n_components)).astype(X.dtype)
         return self._alike(X, normalise(noise, axis=0, otherwise=0.0))
 
     def _alike(self, X: Counts, components: Array) -> tuple[Params, Rows]:
-        """These components, of which every row is an equal mixture."""
         weights = np.full(self.n_components, 1 / self.n_components, dtype=X.dtype)
         return Params(components, weights), np.broadcast_to(weights, (X.shape[0], len(weights)))
 
     @property
     def n_clusters(self) -> int:
-        """Number of aspects, which split as clusters do."""
         return self.n_components
 
     def mixed(self, params: Params, shares: Array) -> Params:
-        """Parameters of aspects that are made of these."""
         weights = params.weights @ shares
         weighted = (params.components * params.weights) @ shares
         unweighted = params.components @ shares / sums(shares, axis=0)
         return Params(normalise(weighted, axis=0, otherwise=unweighted), weights)
 
     def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
-        """Equations and parameters of aspects that are sums of these, by their mass, (K,)."""
+        """Equations and parameters of merged aspects: means weighted by their mass, (K,)."""
         components = self.mixed(params._replace(weights=mass), shares).components
         weights = params.weights @ shares
         new = replace(self, n_components=shares.shape[1])
         return new, params._replace(components=components, weights=weights / weights.sum())
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
-        """Parameters with noise, ten times as much as clusters need."""
         amount *= MORE_NOISE
         noise = rng.uniform(1 - amount, 1 + amount, params.components.shape)
         noisy = params.components * noise.astype(params.components.dtype)
         return params._replace(components=normalise(noisy, axis=0, otherwise=0.0))
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        """E-step, and the part of the M-step that concerns the rows: memo eqs. (6), (8), (9)."""
+        # Eqs. (6), (8), (9)
         A, B = X.power(rows, beta), X.power(params.components, beta)
         if self.tempering == "likelihood":
             A *= params.weights ** (1 - beta)
@@ -129,12 +121,9 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         return mixtures, Statistics(expected, -mixture.log_likelihood / beta)
 
     def alternate(self, X: Block, params: Params, rows: Rows) -> tuple[Rows, Statistics]:
-        """Newton's steps of the rows, and then of the components, at beta = 1 and without a prior.
-
-        Counts n_ij that are Poisson with means n_i P(y_j given x_i) have the likelihood of the
-        model, but for a constant, where mixtures and components sum to one, and a lower one for
-        other factors of theirs: to normalise is a step, too.
-        """
+        # Newton steps for a Poisson likelihood of n_ij with means n_i P(y_j given x_i). It equals
+        # that of the model up to a constant if mixtures and components sum to one, and is lower
+        # otherwise: normalising does not lower the likelihood.
         n = X.row_sums
         found = X.alternate(rows * n[:, None].astype(X.dtype), params.components)
         mixtures = normalise(found.rows, axis=1, otherwise=params.weights)
@@ -142,7 +131,7 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         return mixtures, Statistics(found.columns, constant - found.log_likelihood)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """M-step for the components and their weights: memo eqs. (7), (9)."""
+        # Eqs. (7), (9)
         mass = sums(stats.components, axis=0)
         expected = stats.components
         if self.component_prior:
@@ -151,52 +140,47 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         return Params(components, mass / mass.sum())
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """c sum log P(y_j given z_k): a Dirichlet prior with c pseudo-counts, less a constant."""
         if not self.component_prior:
             return 0.0
-        with np.errstate(divide="ignore"):  # a warm start may begin with zeros
+        with np.errstate(divide="ignore"):  # a warm start may have zeros
             logs = np.log(params.components)
         return self.component_prior * float(logs.sum(dtype=np.float64))
 
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        """Parameters of which every component is, in this share, the distribution."""
         return params._replace(components=diluted(params.components, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
-        """Components, and mixtures of the rows: with P(x), memo, section 2.1."""
         M, K = params.components.shape
         return K * (M - 1) + n_rows * (K - 1)
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        """The rows of the components that belong to these columns, not normalised anew."""
         return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """P(z given x) and P(y given z): memo eq. (11)."""
+        # Eq. (11)
         return rows, params.components
 
     def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
-        """The powers of the components, with what tempering leaves of the prior."""
         B = X.power(params.components, beta)
         if self.tempering == "likelihood":
             B *= params.weights ** (1 - beta)
         return FixedComponents(B, beta, params.weights)
 
     def critical_beta(self, X: Counts) -> float:
-        """The inverse temperature below which all aspects are the same: 1 / (1 + s).
+        """The inverse temperature below which all aspects are equal: 1 / (1 + s).
 
         s is the first canonical correlation of rows and columns: the largest singular value of
         (n_ij - n_i m_j / L) / sqrt(n_i m_j). Let K aspects differ a little from the unigram,
-        P(x_i given z_k) = P(x_i) (1 + a_ik) and P(y_j given z_k) = P(y_j) (1 + b_jk), with a and b
-        that sum to zero over k, and over i and j where these count by their probabilities. To first
-        order the posterior is r_ijk = (1 + beta (a_ik + b_jk)) / K, and the M-step makes of it
+        P(x_i given z_k) = P(x_i) (1 + a_ik) and P(y_j given z_k) = P(y_j) (1 + b_jk), where a and b
+        sum to zero over k, and, weighted by P(x_i) and P(y_j), over i and j. To first order the
+        posterior is r_ijk = (1 + beta (a_ik + b_jk)) / K, and the M-step yields
 
             a'_ik = beta (a_ik + sum_j P(y_j given x_i) b_jk),
             b'_jk = beta (b_jk + sum_i P(x_i given y_j) a_ik).
 
-        The two sums have the singular values s of the table, with one sign or the other, so that a
-        difference grows by beta (1 + s) from step to step. The form of tempering does not matter,
-        since the posterior of equal weights is the same; a pseudo-count makes the value larger.
+        The two sums have the singular values s of the table, with either sign, so that a difference
+        grows by beta (1 + s) per step. Both forms of tempering have the same posterior at equal
+        weights; pseudo-counts raise the critical value.
         """
         m = X.column_sums.astype(np.float64)
         of_columns = np.sqrt(reciprocals(m))
@@ -205,7 +189,7 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
 
 
 def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:
-    """A * products (n, k), written over A, rows divided by their sums; otherwise (k,) if void."""
+    """Normalised rows of A * products (n, k), in place of A; ``otherwise`` if zero."""
 
     def mix(A: Array, products: Array, out: Array) -> None:
         np.multiply(A, products, out=out)
@@ -218,3 +202,194 @@ def _factors_and_sums(X: Block) -> Array:
     """1 / sqrt(n_i) and n_i, (n, 2)."""
     n = X.row_sums.astype(np.float64)
     return np.column_stack([np.sqrt(reciprocals(n)), n])
+
+
+@dataclass(frozen=True)
+class PredictiveAspects(OnlineModel[Params, Statistics]):
+    """Leave-one-out (predictive) EM for the aspect model.
+
+    Hofmann & Puzicha (1998), section 5.2. In EM a posterior is computed from expected counts that
+    contain it, so that every token votes for its own aspect: the more, the shorter its row. With
+    N_ik the expected counts of the row, C_jk of the column and T_k of all, eq. (61) without the
+    diagonal is
+
+        r_k ~ [(N_ik - r_k + alpha P(z_k)) (C_jk - r_k + eta) / (T_k - r_k + M eta)]^beta
+
+    with alpha P(z_k) pseudo-counts in every row and eta in every column of an aspect.
+
+    Collapsed Gibbs sampling with these Dirichlet priors has the same form, with counts in place of
+    expected counts; with expected counts it is zero-order collapsed variational Bayes (A. Asuncion,
+    M. Welling, P. Smyth and Y. W. Teh, On smoothing and inference for topic models, UAI 2009).
+    There and in appendix B the r_k on the right is that of the previous iteration, which would have
+    to be stored. Here it is computed from the current parameters, own_k = A_ik B_jk / sum_l A_il
+    B_jl with
+
+        A_ik = (N_ik + alpha P(z_k)) / (n_i + alpha),  B_jk = (C_jk + eta) / (T_k + M eta),
+
+    at most N_ik and C_jk. The fixed points approach those of collapsed variational Bayes for large
+    counts: r_k differs from own_k by a factor 1 + O(1 / N_ik + 1 / C_jk), the posteriors therefore
+    by the square of it; for ever larger counts both approach plain EM. If a row loses its only
+    token, P(z_k) remains, and without priors the posterior is uniform (footnote 11).
+
+    The power of the remaining counts is approximated by a rational function:
+    ``skcooc.counts.left_out``. The objective is -1/beta sum n_ij log(normaliser of the posterior).
+    There is no proof that it falls: no function is known whose stationary equations these are, as
+    indirect effects are neglected (appendix B). With ``tempering="likelihood"`` the posterior has a
+    factor P(z_k)^(1 - beta).
+
+    A block of rows needs no others: T_k is P(z_k) times the tokens of the whole table. In a stream
+    C_jk are counts of earlier rows, so that r_k is subtracted from the counts of the row alone.
+    """
+
+    aspects: Aspects
+    row_prior: float = 1.0  # alpha: pseudo-counts of a row in all
+
+    needs: ClassVar[Mapping[Need, str]] = {}
+
+    @property
+    def patience(self) -> int:
+        return 2  # the objective may rise and fall in turns
+
+    @property
+    def component_prior(self) -> float:
+        """Pseudo-counts of a column in every component."""
+        return self.aspects.component_prior
+
+    def folding(self, params: Params) -> tuple[AspectsWithPrior, Params]:
+        return self.joining(), params
+
+    def joining(self) -> AspectsWithPrior:
+        return AspectsWithPrior(self.aspects, self.row_prior)
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        params, rows = self.aspects.start(X, rng)
+        rows, stats = X.expect(self.aspects, params, rows, 1.0)
+        return self.aspects.maximize(stats, params, 1.0), rows
+
+    def per_totals(self, X: Block, params: Params) -> Array:
+        """1 / (T_k + M eta), (K,); zero in a stream, whose tokens have no end."""
+        prior = self.component_prior * len(params.components) / X.mass
+        return reciprocals(params.weights.astype(np.float64) + prior) / X.mass
+
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        powers = X.power(rows, beta), X.power(params.components, beta)
+        if self.aspects.tempering == "likelihood":
+            powers[0][:] *= params.weights ** (1 - beta)
+        left_out = X.left_out(
+            (rows, params.components),
+            powers,
+            (reciprocals(X.row_sums + self.row_prior), self.per_totals(X, params)),
+            (self.row_prior * params.weights, self.component_prior),
+            beta,
+        )
+        mixtures = with_prior(X, left_out.rows, self.row_prior, params.weights)
+        return mixtures, Statistics(left_out.columns, -left_out.log_likelihood / beta)
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        return self.aspects.maximize(stats, params, beta)
+
+    def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
+        """Equations and parameters of merged aspects: means weighted by their mass, (K,)."""
+        aspects, params = self.aspects.joined(params, mass, shares)
+        return replace(self, aspects=aspects), params
+
+    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+        return self.aspects.diluted(params, distribution, share)
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        return 0.0
+
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        return self.aspects.free_parameters(params, n_rows)
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        return params._replace(components=params.components[columns])
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        # Eq. (11)
+        return rows, params.components
+
+
+@dataclass(frozen=True)
+class AspectsWithPrior(FoldIn[Params, Statistics]):
+    """Equations for the fold-in of new rows: plain EM with the prior of rows.
+
+    The components contain no tokens of new rows. Leave-one-out responsibilities in the rows alone
+    predict worse.
+    """
+
+    aspects: Aspects
+    row_prior: float
+
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        mixtures, stats = self.aspects.expect(X, params, rows, beta)
+        mixtures *= X.row_sums[:, None].astype(X.dtype)
+        return with_prior(X, mixtures, self.row_prior, params.weights), stats
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        return self.aspects.restrict(params, columns)
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        return self.aspects.factors(params, rows)
+
+
+def with_prior(X: Block, expected: Array, row_prior: float, weights: Array) -> Array:
+    """Mixtures (n, K), in place of the expected counts; ``weights`` (K,) are P(z)."""
+    prior = row_prior * weights
+
+    def mix(expected: Array, out: Array) -> None:
+        np.add(expected, prior, out=out)
+        normalise(out, axis=1, otherwise=weights, out=out)
+
+    return X.rowwise(mix, expected, out=expected)
+
+
+LEAST_ASPECTS = 32  # of a pilot search for the temperature
+
+# Length of rows, and number of components, at which `usual_beta` is 0.75.
+USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32
+
+# Leave-one-out: pseudo-counts of a column in every component and of a row, and factors of both that
+# are tried in turn.
+PSEUDO_COUNTS = {"component_prior": 0.02, "row_prior": 1.0}
+SMALLER = [{"component_prior": 0.25}, {"row_prior": 0.3}]
+
+SHORT = 2  # tokens of a row per aspect, below which leave-one-out is tried
+
+
+def few(n_components: int) -> int:
+    """Number of aspects of the pilot search for the temperature."""
+    return min(n_components, max(LEAST_ASPECTS, n_components // 4))
+
+
+def has_short_rows(X: Block, n_components: int) -> bool:
+    """True if rows are so short on average that leave-one-out may predict better."""
+    return mean_length(X) < SHORT * n_components
+
+
+def usual_beta(X: Block, n_components: int) -> float:
+    """The usual best inverse temperature, from the mean length of a row.
+
+    Longer rows overfit less: it tends to 1 for long rows and to 0.5 for short ones.
+    """
+    odds = (mean_length(X) / USUAL_LENGTH) ** (2 / 3)
+    return beta_of_others(USUAL_COMPONENTS, n_components, (0.5 + odds) / (1 + odds))
+
+
+def beta_of_others(n_components: int, others: int, beta: float) -> float:
+    """Best inverse temperature for ``others`` components, given that for n_components.
+
+    The odds of 1 against 0.5 fall with the fifth root of the number of components.
+    """
+    far, near = beta - 0.5, (1 - beta) * (others / n_components) ** 0.2
+    return (0.5 * near + far) / (near + far)
+
+
+def usual_predictive_beta(X: Block, n_components: int) -> float:
+    """The usual best inverse temperature of leave-one-out EM."""
+    return 0.645 + 0.25 * usual_beta(X, n_components)
+
+
+def mean_length(X: Block) -> float:
+    """Mean number of tokens of the non-empty rows."""
+    return float(X.row_sums.sum() / X.grain) / np.count_nonzero(X.row_sums)

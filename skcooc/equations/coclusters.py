@@ -1,4 +1,4 @@
-"""Clusters of rows and of columns at once: the equations of the symmetric clustering model."""
+"""The symmetric clustering model: clusters of rows and columns, and class bigrams."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from skcooc.equations.memberships import (
     fill_empty_cluster,
     posteriors,
     reciprocals,
+    soft_start,
     worst_explained,
 )
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.equations.starts import soft_start
-from skcooc.protocol import Array, Block, Clustering, Counts, Need, Rows
+from skcooc.protocol import Array, Block, Clustering, Counts, Equations, Need, Rows
 from skcooc.simplex import LEAST, log, normalise, sums
 
 
 class Params(NamedTuple):
-    """Parameters of the symmetric clustering model; P(c given x_i) is the state of the rows."""
+    """Parameters of symmetric clustering; the state of the rows is P(c given x_i)."""
 
     memberships: Array  # (M, D): J_jd, P(d given y_j)
-    shares: Array  # (M,): share of the observations in each column
-    joint: Array  # (C, D): pi_cd, share of the observations in each pair of clusters
+    shares: Array  # (M,): share of the tokens in each column
+    joint: Array  # (C, D): pi_cd, share of the tokens in each pair of clusters
     weights: Array  # (C,): prior probability of each cluster of rows
     column_weights: Array  # (D,): prior probability of each cluster of columns
 
@@ -38,22 +38,23 @@ class Statistics(NamedTuple):
 
     profiles: Array  # (M, C): sum_i I_ic n_ij
     sizes: Array  # (C,): sum_i I_ic
-    spare: Array  # (D,): profile of a badly explained row, for a cluster that is empty
+    spare: Array  # (D,): profile of the row with the worst likelihood, for an empty cluster
     free_energy: float  # -(1/beta) sum_i log sum_c rho_c exp(beta sum_jd n_ij J_jd log c_cd), nats
 
 
 @dataclass(frozen=True)
 class CoClusters(Clustering[Params, Statistics]):
-    """Equations of the symmetric clustering model (SCM): memo, eqs. (34)-(49).
+    """Equations of the symmetric clustering model.
 
-    P(x_i, y_j) = P(x_i) P(y_j) sum_cd I_ic J_jd c_cd with associations c_cd = pi_cd / (pi_c pi_d).
-    In the mean-field approximation at inverse temperature beta
+    Hofmann & Puzicha (1998), eqs. (34)-(49). P(x_i, y_j) = P(x_i) P(y_j) sum_cd I_ic J_jd c_cd with
+    associations c_cd = pi_cd / (pi_c pi_d). In the mean-field approximation at inverse temperature
+    beta
 
         I_ic ~ rho_c exp(beta sum_j n_ij sum_d J_jd log c_cd),   J_jd likewise,
 
-    which are updated in the order I, c, J, c; the sign of the exponent, damaged in eq. (49), is
-    plus. The hard model takes the largest term: alternating maximisation of the mutual information
-    of the two clusterings. The rows come first in ``expect``, all else follows in ``maximize``.
+    updated in the order I, c, J, c: the rows in ``expect``, the rest in ``maximize``. The sign of
+    the exponent, damaged in eq. (49), is plus. The hard model takes the largest term: alternating
+    maximisation of the mutual information of the two clusterings.
     """
 
     n_row_clusters: int
@@ -64,17 +65,16 @@ class CoClusters(Clustering[Params, Statistics]):
 
     @property
     def needs(self) -> Mapping[Need, str]:
-        """All rows of a column at once."""
         return {"each step": "columns are clustered by all of their rows; it needs them in memory"}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Both sides from asymmetric clusterings, where there is annealing annealed ones.
+        """Both sides from asymmetric clusterings, annealed if ``annealing`` is given.
 
-        Nothing less will do: near the unigram, where rows have the posteriors rho_c (1 + a_ic) and
-        columns rho_d (1 + b_jd), the logarithms of the associations are sum_ij p_ij a_ic b_jd, less
-        the product of the means: of second order, with no mean over d, so that the posteriors of
-        the rows after a step are of third. The unigram is stable at any temperature, and no single
-        cluster splits in two. Given clusters of columns, those of rows do, as asymmetric ones.
+        Random clusters would fail: near the unigram, with posteriors rho_c (1 + a_ic) of rows and
+        rho_d (1 + b_jd) of columns, the log-associations are sum_ij p_ij a_ic b_jd minus the
+        product of the means, of second order and with zero mean over d, so that the posteriors of
+        the rows after a step are of third order. The unigram is stable at any temperature, and no
+        single cluster splits.
         """
         rows = soft_start(RowClusters(self.n_row_clusters), X, rng, self.annealing).rows
         columns = soft_start(ColumnClusters(self.n_column_clusters), X, rng, self.annealing)
@@ -84,7 +84,7 @@ class CoClusters(Clustering[Params, Statistics]):
         return Params(J, _shares(profiles), _joint(profiles, J), *uniform), rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        """Posteriors of the rows: memo, eqs. (44), (49)."""
+        # Eqs. (44), (49)
         profiles = X.dot(params.memberships)
         scores = profiles @ log_association(params.joint).T
         beta = 1.0 if self.hard else beta
@@ -103,7 +103,7 @@ class CoClusters(Clustering[Params, Statistics]):
         return rows, Statistics(X.tdot(rows), sizes, spare, energy)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """Association, posteriors of the columns, association: memo, eqs. (42), (43), (49)."""
+        # Eqs. (42), (43), (49)
         profiles, shares = stats.profiles, _shares(stats.profiles)
         joint = _joint(profiles, params.memberships)
         scores = profiles @ log_association(joint)
@@ -120,12 +120,10 @@ class CoClusters(Clustering[Params, Statistics]):
         return Params(J, shares, joint, weights, column_weights)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """That of the posteriors of the columns."""
         J, weights = params.memberships, params.column_weights
         return 0.0 if self.hard else column_prior(J, weights, beta)
 
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        """Parameters that are, in this share, those where rows and columns are independent."""
         of_columns = sums(params.joint, axis=0)
         J = (1 - share) * params.memberships + share * of_columns
         independent = sums(params.joint, axis=1)[:, None] * of_columns
@@ -134,44 +132,38 @@ class CoClusters(Clustering[Params, Statistics]):
         return params._replace(memberships=J.astype(dtype), joint=joint.astype(dtype))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
-        """P(y), associations, and proportions that are estimated; the clusters are hidden.
-
-        Of the C D associations C + D - 1 are bound by the margins: memo, section 3.3.
-        """
+        # P(y), associations, and estimated proportions; the clusters are hidden. Of the C D
+        # associations C + D - 1 are fixed by the margins (section 3.3).
         (M, D), C = params.memberships.shape, len(params.joint)
         free = M - 1 + (C - 1) * (D - 1)
         return free + (C + D - 2 if self.proportions == "estimated" else 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        """The posteriors of these columns alone."""
         return params._replace(
             memberships=params.memberships[columns], shares=params.shares[columns]
         )
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """P(c given x) and P(y given c) = sum_d P(d given c) P(y given d): memo, eq. (47)."""
+        # Eq. (47)
         of_columns = sums(params.joint, axis=0)
         columns = params.memberships * params.shares[:, None] * reciprocals(of_columns)
         blocks = normalise(params.joint, axis=1, otherwise=of_columns)
         return rows, normalise(columns @ blocks.T, axis=0, otherwise=params.shares[:, None])
 
     def mixing(self, params: Params) -> tuple[Array, Array]:
-        """One mixture for each cluster, which is sure of it."""
         return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
 
     def object_size(self, X: Counts) -> float:
-        """Mean number of observations of the rows, or of the columns, whichever have fewer."""
         rows, columns = RowClusters(self.n_row_clusters), ColumnClusters(self.n_column_clusters)
         return min(rows.object_size(X), columns.object_size(X))
 
     def critical_beta(self, X: Counts) -> float:
-        """Below it neither side has clusters of its own."""
         rows, columns = RowClusters(self.n_row_clusters), ColumnClusters(self.n_column_clusters)
         return min(rows.critical_beta(X), columns.critical_beta(X))
 
 
 def log_association(joint: Array) -> Array:
-    """log c_cd = log pi_cd / (pi_c pi_d), (C, D); zero where a cluster is empty."""
+    """log c_cd = log pi_cd / (pi_c pi_d), (C, D); zero for empty clusters."""
     independent = sums(joint, axis=1)[:, None] * sums(joint, axis=0)
     return log(np.divide(joint, independent, out=np.ones_like(joint), where=independent > LEAST))
 
@@ -192,14 +184,86 @@ def _shares(profiles: Array) -> Array:
 
 
 def _own(profiles: Array, shares: Array) -> Array:
-    """Log-likelihood of objects, given the clusters of the other side, in clusters of their own."""
+    """Log-likelihoods of objects in clusters of their own, (n,)."""
     totals = sums(profiles, axis=1)[:, None]
     return sums(profiles * (log(profiles) - log(totals * shares)), axis=1)
 
 
 def _reseeded(joint: Array, spare: Array) -> Array:
-    """The joint distribution in which an empty cluster of rows looks like the spare row."""
+    """The joint distribution, with the spare row in an empty cluster of rows."""
     empty = np.flatnonzero(sums(joint, axis=1) <= 0)[:1]
     if empty.size and spare.any():
-        joint[empty[0]] = spare * (1e-12 / spare.sum())  # a shape; it counts for nothing
+        joint[empty[0]] = spare * (1e-12 / spare.sum())  # negligible mass
     return joint
+
+
+class BigramStatistics(NamedTuple):
+    """Sums over the table, which is a single block."""
+
+    profiles: Array  # (N, C): sum_i I_ic n_ij
+    memberships: Array  # (N, C): I_ic
+    free_energy: float  # -sum n_ij log c_cd, nats
+
+
+@dataclass(frozen=True)
+class ClassBigrams(Equations[Params, BigramStatistics]):
+    """Equations of symmetric clustering with X = Y and I = J.
+
+    Hofmann & Puzicha (1998), section 3.3. P(y_j given x_i) = P(y_j given c(j)) P(c(j) given c(i)),
+    the class bigram model of Brown et al. (1992). Moving an object changes its row and its column,
+    so that the two sides cannot alternate: objects are moved one by one (exchange algorithm), each
+    to the cluster with the largest mutual information of the clusters of rows and columns.
+    """
+
+    n_clusters: int
+
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        return {"exchange": "tied=True moves one object at a time; it needs False"}
+
+    @property
+    def untied(self) -> CoClusters:
+        """The model with two clusterings, with which predictions are made."""
+        return CoClusters(self.n_clusters, self.n_clusters, hard=True)
+
+    def folding(self, params: Params) -> tuple[CoClusters, Params]:
+        return self.untied, params
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        I = soft_start(RowClusters(self.n_clusters), X, rng).rows
+        rows = np.eye(self.n_clusters, dtype=X.dtype)[I.argmax(axis=1)]
+        params = self._params(X.tdot(rows), rows)
+        return params, rows
+
+    def expect(
+        self, X: Block, params: Params, rows: Rows, beta: float
+    ) -> tuple[Rows, BigramStatistics]:
+        labels = X.exchange(params.memberships.argmax(axis=1), self.n_clusters)
+        moved = np.eye(self.n_clusters, dtype=X.dtype)[labels]
+        total = float(np.sum(X.row_sums * X.row_weights))
+        energy = -total * mutual_information(params.joint)
+        return params.memberships, BigramStatistics(X.tdot(moved), moved, energy)
+
+    def maximize(self, stats: BigramStatistics, params: Params, beta: float) -> Params:
+        # Eqs. (42), (43)
+        return self._params(stats.profiles, stats.memberships)
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        return 0.0
+
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        return self.untied.free_parameters(params, n_rows)
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        return self.untied.restrict(params, columns)
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        return self.untied.factors(params, rows)
+
+    def mixing(self, params: Params) -> tuple[Array, Array]:
+        return self.untied.mixing(params)
+
+    def _params(self, profiles: Array, memberships: Array) -> Params:
+        joint, totals = profiles.T @ memberships, profiles.sum(axis=1)
+        uniform = np.full(self.n_clusters, 1 / self.n_clusters, dtype=profiles.dtype)
+        return Params(memberships, totals / totals.sum(), joint / joint.sum(), uniform, uniform)

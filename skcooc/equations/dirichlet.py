@@ -1,8 +1,7 @@
-"""Dirichlet distributions: expected logarithms, divergence from the prior, Newton for the prior.
+"""Dirichlet distributions: expected logarithms, KL divergence, estimated priors.
 
-A posterior is its prior (K,) plus expected counts (C, K), one distribution a row. In the prior of
-C = 1 distribution over very many clusters, entries without counts may be left out, as nothing of
-them remains in these terms: ``total``, the sum of the whole prior, is therefore given.
+A posterior is its prior (K,) plus expected counts (C, K), one distribution per row. Entries without
+counts cancel and may be omitted; ``total`` is therefore the sum of the whole prior.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from scipy.special import digamma, gammaln, polygamma
 from skcooc.protocol import Array
 from skcooc.simplex import sums
 
-HALVINGS = 40  # of a step that does not raise the evidence
+HALVINGS = 40  # of a step that lowers the evidence
 NEWTON_STEPS, NEWTON_TOL = 50, 1e-8  # relative change of the prior
-ROUNDING = 1e-13  # of the evidence: so close to the best prior it tells no more
-LONGEST = 2.0  # step of a logarithm
-LEAST, LARGEST = 1e-6, 1e6  # between which a prior is looked for: without a limit it may diverge
+ROUNDING = 1e-13  # of the evidence, relative
+LONGEST = 2.0  # step in the logarithm
+LEAST, LARGEST = 1e-6, 1e6  # limits of the prior, which may diverge
 
 
 def expected_log(counts: Array, prior: Array, total: float) -> Array:
@@ -39,9 +38,7 @@ def divergence(counts: Array, prior: Array, total: float) -> float:
 
 
 def evidence(counts: Array, prior: Array, total: float) -> float:
-    """log of int prod_k theta_k^counts_k dDir(theta; prior), summed over the rows, in nats.
-
-    It is what the expected counts say of the prior once their posterior has been adapted to it.
+    """Sum over the rows of log int prod_k theta_k^counts_k dDir(theta; prior), nats.
 
     >>> round(float(np.exp(evidence(np.array([[2.0, 1.0]]), np.array([1.0, 1.0]), 2.0))), 4)
     0.0833
@@ -53,9 +50,9 @@ def evidence(counts: Array, prior: Array, total: float) -> float:
 def best_prior(counts: Array, prior: Array) -> Array:
     """The prior (K,) with the largest evidence of counts (C, K), by Newton's method.
 
-    The matrix of second derivatives is diagonal but for a constant, so that its inverse costs no
-    more than the gradient: T. Minka, Estimating a Dirichlet distribution, 2000. Steps are taken in
-    the logarithm and halved until they raise the evidence, which therefore never falls.
+    The Hessian is diagonal plus a constant, so that its inverse costs no more than the gradient (T.
+    Minka, Estimating a Dirichlet distribution, 2000). Steps are taken in the logarithm and halved
+    until they raise the evidence.
     """
     counts = counts.astype(np.float64)
 
@@ -71,9 +68,9 @@ def best_prior(counts: Array, prior: Array) -> Array:
 
 
 def best_total(counts: Array, total: float, n_entries: int) -> float:
-    """The best sum of a symmetric prior of one distribution, found as ``best_prior`` finds it.
+    """The sum of a symmetric prior with the largest evidence of one distribution.
 
-    ``counts`` (k,) lacks entries that have none; the sum is divided equally over all n_entries.
+    ``counts`` (k,) are its non-zero counts; the sum is divided equally over all n_entries.
     """
     row = counts.astype(np.float64)[None]
 
@@ -94,7 +91,7 @@ def best_total(counts: Array, total: float, n_entries: int) -> float:
 
 
 def _slopes(counts: Array, prior: Array, total: float) -> tuple[Array, float, Array, float]:
-    """First derivatives of the evidence, and second ones, of the entries and of their sum."""
+    """First and second derivatives of the evidence by the entries and by their sum."""
     sizes = sums(counts, axis=1)
     own = sums(digamma(counts + prior) - digamma(prior), axis=0)
     shared = float(np.sum(digamma(total) - digamma(sizes + total)))
@@ -104,12 +101,12 @@ def _slopes(counts: Array, prior: Array, total: float) -> tuple[Array, float, Ar
 
 
 def _of_logarithms(prior: Array, gradient: Array, curvature: Array) -> tuple[Array, Array]:
-    """Derivatives in the logarithms of the prior; curvatures without what could turn their sign."""
+    """Derivatives by the logarithms of the prior; the curvatures are never positive."""
     return prior * gradient, prior**2 * curvature + np.minimum(prior * gradient, 0)
 
 
 def _climb(value: Callable[[Array], float], step: Callable[[Array], Array], start: Array) -> Array:
-    """Steps in the logarithm, within limits, each halved until the value does not fall."""
+    """Clipped steps in the logarithm, each halved until the value does not fall."""
     x = start.astype(np.float64)
     now = value(x)
     for _ in range(NEWTON_STEPS):

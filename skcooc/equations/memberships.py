@@ -1,33 +1,62 @@
-"""What models of clusters share: posteriors of objects, the critical temperature, predictions."""
+"""Posteriors, critical temperatures and initialisation of all models of clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import scipy.sparse as sp
 
-from skcooc.em import TemperatureRange
-from skcooc.protocol import Array, Block, Clustering, Counts, Params, Rows, Statistics
+from skcooc.em import Fit, Leg, OverRelaxation, State, TemperatureRange, fit, rising
+from skcooc.em.annealing import mixed
+from skcooc.em.legs import Part
+from skcooc.protocol import (
+    CSR,
+    Array,
+    Block,
+    Clustering,
+    Counts,
+    Joinable,
+    Params,
+    Rows,
+    Statistics,
+)
 from skcooc.simplex import entropy, first_largest, hardmax, log, softmax, sums
 
 POWER_ITERATIONS, POWER_TOL = 100, 1e-4
 LEAST_GAIN = 1e-3  # nats: less is rounding
-# Inverse temperatures, times the mean number of observations of an object. On abstracts, word pairs
-# and newsgroups the best one is 2 to 8, as if so few of its observations were independent.
+
+# Usual best inverse temperature and search range, times the mean number of tokens of an object: as
+# if so few of its tokens were independent.
 USUAL, ASYMMETRIC = 6.0, (2.0, 20.0)
-# Over the critical one, which rules where it takes very many observations to tell clusters apart.
+# Lower bounds of these, relative to the critical inverse temperature.
 USUAL_CRITICAL, ASYMMETRIC_CRITICAL = 2.0, (1.0, 8.0)
+
+# Seeding.
+SHARE = 0.8  # share of the unigram in a cluster that begins with one object
+PER_CLUSTER, LEAST = 8, 100  # sampled objects: for each cluster, and at least
+LITTLE = 1e-9  # probability of objects that gain nothing
+NOISE = 0.1  # relative, so that clusters differ
+
+# Initialisation by short runs.
+SPARE = 3  # one more cluster for each so many, to be merged after the first iterations
+FIRST_ITERATIONS = 4  # before merging
+ONLY_ITERATIONS = 8  # the same for a single run
+ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half of the runs continues
+CLUSTERS, FEWEST, MOST = 64, 4, 8  # number of runs: CLUSTERS / n_clusters within these limits
+START_ITERATIONS, START_TOL, START_RELAXATION = 30, 1e-5, 1.8
 
 
 def posteriors(
     X: Block, scores: Array, factors: Array, weights: Array, hard: bool
 ) -> tuple[Rows, Array]:
-    """P(c given object) ~ weights_c exp(factor * score_c), (n, K), or the largest score alone.
+    """P(c given object) ~ weights_c exp(factor * score_c), (n, K).
 
-    Log-likelihoods ``scores`` (n, K) are overwritten; factors are (n, 1), weights (K,), and the
-    threads are those of X. Also the evidence (n,), float64: log sum_c weights_c exp(factor *
-    score_c), or the largest factor * score_c where hard.
+    If hard, one at the largest score. Log-likelihoods ``scores`` (n, K) are overwritten; factors
+    are (n, 1), weights (K,). Also returns the evidence (n,), float64: the logarithm of the
+    normaliser, or the largest factor * score_c if hard.
     """
     log_weights, choose = (0.0, hardmax) if hard else (log(weights), softmax)
 
@@ -41,20 +70,20 @@ def posteriors(
     return scores, evidence[:, 0].astype(np.float64)
 
 
-def relative(components: Array, shared: Array, out: Array) -> None:
-    """Logarithms less those of all components together, (M, K) and (M, 1); for Counts.rowwise."""
+def log_ratios(components: Array, shared: Array, out: Array) -> None:
+    """log(components) - shared, (M, K) and (M, 1); for Counts.rowwise."""
     log(components, out=out)
     out -= shared
 
 
-def summed_out(
+def marginal_posteriors(
     X: Block, topics: Array, centers: Array, log_weights: Array, power: float
 ) -> tuple[Array, Array, Array, Array]:
-    """psi_ic ~ exp(log_weights_c) prod_j P_jc^(power n_ij) with P = topics @ centers.T.
+    """Posteriors psi_ic ~ w_c prod_j P_jc^(power n_ij), with P = topics @ centers.T.
 
-    From topics (M, K) and centers (C, K): psi (n, C); its evidence (n,), float64, the logarithms
-    of what it is divided by, P being taken relative to what all clusters share; P (M, C); and what
-    they share (M,), the mean of log P over the clusters.
+    From topics (M, K) and centers (C, K), with topics summed out. Returns psi (n, C); its evidence
+    (n,), float64, log of the normaliser, with P relative to ``shared``; P (M, C); and ``shared``
+    (M,), the mean of log P over the clusters.
     """
 
     def fill(evidence: Array, out: Array) -> None:
@@ -63,17 +92,17 @@ def summed_out(
         softmax(out, evidence)
 
     P = topics @ centers.T
-    relative = log(P)
-    shared = relative.mean(axis=1)
-    relative -= shared[:, None]  # small, so that rounding is, too
-    psi = X.dot(relative)
+    log_P = log(P)
+    shared = log_P.mean(axis=1)
+    log_P -= shared[:, None]  # smaller numbers have less rounding error
+    psi = X.dot(log_P)
     evidence = np.empty((len(psi), 1), dtype=psi.dtype)
     X.rowwise(fill, evidence, out=psi)
     return psi, evidence[:, 0].astype(np.float64), P, shared
 
 
 def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
-    """As ``posteriors``, (M, K), of scores that are overwritten, with factors of one."""
+    """Posteriors of columns, (M, K), in place of their scores; see `posteriors`."""
     log_sums = np.empty((len(scores), 1), dtype=scores.dtype)
     if hard:
         hardmax(scores, log_sums)
@@ -84,25 +113,25 @@ def column_posteriors(scores: Array, weights: Array, hard: bool) -> Array:
 
 
 def column_prior(J: Array, weights: Array, beta: float) -> float:
-    """Entropy and prior of posteriors (M, K) of columns: their part of the free energy, nats."""
+    """Entropy and log prior of column posteriors (M, K), divided by beta, nats."""
     prior = float(np.sum(J * log(weights), dtype=np.float64))
     return (entropy(J) + prior) / beta
 
 
 def worst_explained(gains: Array) -> int | None:
-    """The object with which an empty cluster may start again, or None.
+    """The object with which an empty cluster is re-initialised, or None.
 
-    ``gains`` (n,): log-likelihood of each object in a cluster of its own, less its present one.
+    ``gains`` (n,): log-likelihood of each object in a cluster of its own, minus the present one.
     """
     worst = int(first_largest(gains[None])[0])
     return worst if gains[worst] > LEAST_GAIN else None
 
 
 def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
-    """Move the object that is explained worst to a cluster that is empty, if there is one.
+    """Move the object with the worst log-likelihood to an empty cluster, if any.
 
-    ``posteriors`` (n, K), zeros and ones, are overwritten; ``own`` (n,) is the log-likelihood of
-    each object in a cluster of its own, ``scores`` (n, K) that in each cluster.
+    ``posteriors`` (n, K), zeros and ones, are changed in place; ``own`` (n,) is the log-likelihood
+    of each object in a cluster of its own, ``scores`` (n, K) that in each cluster.
     """
     sizes = sums(posteriors, axis=0)
     if not sizes.all():
@@ -117,17 +146,17 @@ def temperatures(
     within: tuple[float, float] = ASYMMETRIC,
     critical: tuple[float, float] = ASYMMETRIC_CRITICAL,
 ) -> TemperatureRange:
-    """Where the best temperature of a model is looked for, on a logarithmic scale.
+    """The range in which the best temperature is searched, on a logarithmic scale.
 
-    ``within`` is a range, times the mean number of observations of an object; ``critical`` holds
-    the least lower and upper end, over the critical inverse temperature.
+    ``within`` is the range times the mean number of tokens of an object; ``critical`` are lower
+    bounds of both ends, relative to the critical inverse temperature.
     """
     low, high = _inverse_temperatures(model, X, within, critical)
     return TemperatureRange(min(low, high / 2), high, "log")
 
 
 def usual_beta(model: Clustering[Params, Statistics], X: Counts) -> float:
-    """The inverse temperature that is usually best."""
+    """The usual best inverse temperature."""
     return _inverse_temperatures(model, X, (USUAL,), (USUAL_CRITICAL,))[0]
 
 
@@ -137,26 +166,26 @@ def _inverse_temperatures(
     of_size: Sequence[float],
     of_critical: Sequence[float],
 ) -> list[float]:
-    """By the mean size of an object or over the critical one, whichever is larger, if it may be."""
+    """Multiples of 1 / object size or of the critical beta, whichever is larger."""
     size, collapse, largest = model.object_size(X), model.critical_beta(X), model.largest_beta
     if np.isinf(min(collapse, largest)):
-        collapse = 0.0  # nothing tells objects apart, at any temperature
+        collapse = 0.0  # objects cannot be told apart at any temperature
     pairs = zip(of_size, of_critical, strict=True)
     return [min(largest, max(a / size, b * collapse)) for a, b in pairs]
 
 
 def no_temperature(X: Counts) -> TemperatureRange:
-    """The range for hard models, which do not depend on the temperature."""
+    """A range of one value, for hard models: they do not depend on the temperature."""
     return TemperatureRange(1.0, 1.0)
 
 
 def critical_beta(X: Counts, rows: Rows, column_factors: Array, expected: Array) -> float:
     """The inverse temperature at which a single cluster becomes unstable.
 
-    With all clusters the same, a small change of them grows under EM by beta times the largest
-    eigenvalue of Z'Z, where Z_ij = f_i (n_ij - u_i v_j) g_j with f and u in the columns of ``rows``
-    (N, 2), the factors g of the columns, (M,), and v (M,): u_i v_j is what a single cluster
-    expects. It is found by power iteration, and infinite where rows and columns are independent.
+    If all clusters are equal, a small difference grows per EM step by beta times the largest
+    eigenvalue of Z'Z, where Z_ij = f_i (n_ij - u_i v_j) g_j, with f and u the columns of ``rows``
+    (N, 2), g ``column_factors`` (M,) and v ``expected`` (M,): u_i v_j are the expected counts under
+    a single cluster. Computed by power iteration; infinite if rows and columns are independent.
     """
     g, v = column_factors[:, None], expected[:, None]
     x = np.random.default_rng(0).standard_normal(g.shape)
@@ -174,13 +203,153 @@ def critical_beta(X: Counts, rows: Rows, column_factors: Array, expected: Array)
 
 
 def _there_and_back(X: Block, rows: Array, x: Array, expected: float) -> Array:
-    """From columns (M, 1) to rows and back: X'z, and below it the sum of u_i z_i."""
+    """A power iteration: X'z from columns x (M, 1), and below it the sum of u_i z_i."""
     f, u = rows[:, :1], rows[:, 1:]
     z = f**2 * (X.dot(x) - u * expected)
     return np.append(X.tdot(z), [[np.sum(X.row_weights[:, None] * u * z)]], axis=0)
 
 
 def reciprocals(totals: Array) -> Array:
-    """1 / totals, and zero where there is nothing, or so little that it would be infinite."""
+    """1 / totals, and zero where that would be infinite."""
     some = totals >= np.finfo(totals.dtype).tiny
     return np.divide(1, totals, out=np.zeros_like(totals), where=some)
+
+
+def n_sampled_objects(n_clusters: int) -> int:
+    """Number of sampled objects, from which `seeds` selects."""
+    return max(LEAST, PER_CLUSTER * n_clusters)
+
+
+def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+    """Clusters (M, K): the unigram ``overall`` (M,), each mixed with one object.
+
+    Greedy k-means++ (D. Arthur and S. Vassilvitskii, SODA 2007) with divergences in place of
+    squared distances: from ``objects``, counts (n, M), some are drawn in proportion to the
+    log-likelihood that each gains in a cluster of its own; the largest total gain wins.
+    """
+    sizes = np.asarray(objects.sum(axis=1), dtype=np.float64)
+    gains = seed_gains(objects, overall, sizes)
+    own, reached, n_tried = gains.diagonal(), np.zeros(len(sizes)), 2 + int(np.log(n_clusters))
+    chosen, usual = [], sizes.mean() or 1.0
+    for _ in range(n_clusters):
+        chances = np.maximum(own - reached, 0) / usual + LITTLE * (1 + sizes / usual)
+        tried = rng.choice(len(sizes), n_tried, p=chances / chances.sum())
+        reachable = np.maximum(reached[:, None], gains[:, tried])
+        best = int(reachable.sum(axis=0).argmax())
+        reached = reachable[:, best]
+        chosen.append(tried[best])
+    noise = rng.uniform(1 - NOISE, 1 + NOISE, (len(overall), n_clusters))
+    single = objects[chosen].toarray().T * reciprocals(sizes[chosen])
+    return SHARE * overall[:, None] * noise + (1 - SHARE) * single
+
+
+def scaled_rows(objects: CSR, factors: Array) -> CSR:
+    """Counts (n, M) with the row of each object multiplied by its factor, (n,)."""
+    data = objects.data * np.repeat(factors, np.diff(objects.indptr))
+    return sp.csr_array((data, objects.indices, objects.indptr), shape=objects.shape)
+
+
+def seed_gains(objects: CSR, overall: Array, sizes: Array) -> Array:
+    """Gains in log-likelihood of objects by clusters that begin with objects, (n, n)."""
+    ratios = scaled_rows(objects, (1 - SHARE) / SHARE * reciprocals(sizes))
+    ratios.data = np.log1p(ratios.data * reciprocals(overall)[ratios.indices])
+    gains: Array = (objects.astype(np.float64) @ ratios.T).toarray()
+    return gains
+
+
+def best_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
+    """The best of several short runs at the usual temperature, by successive halving.
+
+    From random clusters EM often ends where two share one true cluster and another covers two. So
+    each run begins with dissimilar objects and with more clusters than asked for, and the most
+    similar clusters are merged. With more clusters runs differ less, so that fewer are made.
+    """
+    if model.n_clusters == 1:
+        return State(*model.random(X, rng))
+    leg = _first_leg(model, X, FIRST_ITERATIONS)
+    n_runs = min(MOST, max(FEWEST, CLUSTERS // model.n_clusters))
+    states = [_merged_start(model, leg, rng) for _ in range(n_runs)]
+    for n_iter in ROUNDS:
+        ended = best_first([_run(replace(leg, max_iter=n_iter), rng, state) for state in states])
+        states = ended[: (len(ended) + 1) // 2]
+    return states[0]
+
+
+def short_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
+    """A single run of `best_start`."""
+    return _merged_start(model, _first_leg(model, X, ONLY_ITERATIONS), rng)
+
+
+def soft_start(
+    soft: Clustering[Params, Statistics],
+    X: Counts,
+    rng: np.random.Generator,
+    annealing: float | None = None,
+) -> Fit:
+    """Short fit of a soft model at the usual temperature, to start hard models.
+
+    A hard model keeps most of a random initialisation. With a number for ``annealing`` the fit is
+    annealed: clusters split on the way.
+    """
+    leg = Leg(soft, X, usual_beta(soft, X), START_ITERATIONS, START_TOL)
+    legs: Sequence[Part] = [leg]
+    if annealing is not None:
+        legs = rising(annealing, soft.critical_beta)(leg)
+    return fit(legs, rng, OverRelaxation(1.0))
+
+
+def best_first(runs: Sequence[Fit]) -> list[State]:
+    """Final states of runs, the best first; a stable order of equal ones."""
+    least = min(run.objective for run in runs)
+    unit = START_TOL * (abs(least) or 1.0)  # zero for a table of one column
+    order = sorted(runs, key=lambda run: (run.objective - least) // unit)
+    return [State(run.params, run.rows) for run in order]
+
+
+def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
+    """Groups of clusters to merge, by Ward's method at Hellinger distance.
+
+    ``overlaps`` (K, K): scalar products of the roots of the clusters' shares of each object; the
+    diagonal holds their total mass.
+    """
+    cost, masses = _ward(overlaps), overlaps.diagonal().astype(np.float64)
+    parts: dict[int, tuple[int, ...]] = {c: (c,) for c in range(len(cost))}
+    while len(parts) > n_clusters:
+        alive = np.array(list(parts))
+        nearest = divmod(int(cost[np.ix_(alive, alive)].argmin()), len(alive))
+        a, b = alive[sorted(nearest)].tolist()
+        others = alive[(alive != a) & (alive != b)]
+        far = [(masses[c] + masses[others]) * cost[c, others] for c in (a, b)]
+        total = masses[a] + masses[b] + masses[others]
+        further = far[0] + far[1] - masses[others] * cost[a, b]
+        cost[a, others] = cost[others, a] = further / np.maximum(total, np.finfo(float).tiny)
+        masses[a] += masses[b]
+        parts[a] += parts.pop(b)
+    return list(parts.values())
+
+
+def _ward(overlaps: Array) -> Array:
+    """Increase of the within-cluster variance by merging two clusters, (K, K)."""
+    masses, least = overlaps.diagonal().astype(np.float64), np.finfo(float).tiny
+    cosines = overlaps / np.sqrt(np.maximum(np.outer(masses, masses), least))
+    weights = np.outer(masses, masses) / np.maximum(np.add.outer(masses, masses), least)
+    cost: Array = weights * (2 - 2 * cosines)
+    np.fill_diagonal(cost, np.inf)
+    return cost
+
+
+def _first_leg(model: Joinable[Params, Statistics], X: Counts, n_iter: int) -> Leg:
+    return Leg(model, X, usual_beta(model, X), n_iter, 0.1 * START_TOL)
+
+
+def _merged_start(model: Joinable[Params, Statistics], leg: Leg, rng: np.random.Generator) -> State:
+    """A short run with spare clusters, merged to the number asked for."""
+    n_clusters = model.n_clusters + model.n_clusters // SPARE
+    more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
+    found = _run(replace(leg, model=more), rng, State(*more.seeded(leg.X, rng)))
+    state = State(found.params, found.rows)
+    return mixed(model, state, ward_groups(model.overlaps(leg.X, *state), model.n_clusters))
+
+
+def _run(leg: Leg, rng: np.random.Generator, start: State) -> Fit:
+    return fit([leg], rng, OverRelaxation(START_RELAXATION), start=start)

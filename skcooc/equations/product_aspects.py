@@ -1,4 +1,4 @@
-"""Aspects of rows and of columns in all pairs: the equations of the product-space mixture model."""
+"""The product-space mixture model, plain and leave-one-out."""
 
 from __future__ import annotations
 
@@ -11,17 +11,32 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from skcooc.em import Leg, OverRelaxation, fit, rising
 from skcooc.em.legs import Part
-from skcooc.equations.aspects import Aspects, new_mixtures
-from skcooc.protocol import Array, Block, Counts, FixedComponents, Need, OnlineModel, Rows
-from skcooc.simplex import diluted, normalise, sums
+from skcooc.equations.aspects import Aspects, new_mixtures, with_prior
+from skcooc.equations.memberships import reciprocals
+from skcooc.protocol import (
+    Array,
+    Block,
+    Counts,
+    Equations,
+    FixedComponents,
+    FoldIn,
+    Need,
+    OnlineModel,
+    Rows,
+)
+from skcooc.simplex import LEAST, diluted, normalise, sums
 
-# The aspect model that is the start: at a temperature that suits most data, not to the end.
+# Of the aspect model from which the fit starts, not run to convergence.
 START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
-INDEPENDENT = 0.05  # share of the start in which row and column aspects are independent
+INDEPENDENT = 0.05  # share of the initial P(c, d) in which both aspects are independent
+
+# Of leave-one-out EM.
+COMPONENT_PRIOR, ROW_PRIOR = 0.02, 1.0  # as in the aspect model
+PATIENCE = 10  # iterations without a lower objective before convergence
 
 
 class Params(NamedTuple):
-    """Parameters of the product-space mixture model; P(c given x) is the state of the rows."""
+    """Parameters of the product-space mixture; the state of the rows is P(c given x)."""
 
     components: Array  # (M, D): P(y_j given d); columns sum to one
     joint: Array  # (C, D): P(c, d)
@@ -29,7 +44,7 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the observations of a block."""
+    """Sums over the tokens of a block."""
 
     components: Array  # (M, D): sum_ic n_ij r_ij(cd)
     joint: Array  # (C, D): sum_ij n_ij r_ij(cd)
@@ -38,17 +53,17 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class ProductAspects(OnlineModel[Params, Statistics]):
-    """Equations of the product-space mixture model (PMM): memo, eqs. (15)-(19).
+    """Equations of the product-space mixture model.
 
-    P(x, y) = sum_cd P(c, d) P(x given c) P(y given d). At inverse temperature beta an observation
-    has the posterior
+    Hofmann & Puzicha (1998), eqs. (15)-(19). P(x, y) = sum_cd P(c, d) P(x given c) P(y given d). At
+    inverse temperature beta a token has the posterior
 
         joint:       r_ij(cd) ~ [P(c, d) P(x_i given c) P(y_j given d)]^beta
-        likelihood:  r_ij(cd) ~ P(c, d) [P(x_i given c) P(y_j given d)]^beta   (memo, eq. 65)
+        likelihood:  r_ij(cd) ~ P(c, d) [P(x_i given c) P(y_j given d)]^beta   (eq. 65)
 
-    The C x D posteriors of an observation are never formed. With T_cd the power of P(d given c) and
-    A' = A T, where A is the power of P(c given x), the sums over d come from the product that the
-    aspect model needs for D aspects, and those over c from two small matrix products.
+    The C x D posteriors of a token are never formed. With T_cd the power of P(d given c) and A' =
+    A T, where A is the power of P(c given x), the sums over d are a product as in an aspect model
+    with D aspects, and those over c two small matrix products.
     """
 
     n_row_components: int
@@ -59,14 +74,13 @@ class ProductAspects(OnlineModel[Params, Statistics]):
     needs: ClassVar[Mapping[Need, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """An aspect model, its aspects merged on the side that has fewer; annealed with annealing.
+        """An aspect model, with aspects merged on the side with fewer; see `annealing`.
 
-        At random, components would end at the unigram for all but large beta. Where all are nearly
-        the same, a difference of theirs grows by beta (1 + r s) from step to step, s being the
-        first canonical correlation of rows and columns, as in ``Aspects.critical_beta``, and r that
-        of the aspects c and d under P(c, d). A random P(c, d) has a small one, and the critical
-        beta is nearly 1; it is that of the aspect model where each c has a d of its own. With joint
-        tempering even such a P(c, d) is levelled out, since it is taken to the power of beta.
+        Random components would end at the unigram but for large beta. If all are nearly equal,
+        differences grow by beta (1 + r s) per step, with s the first canonical correlation of rows
+        and columns, see ``Aspects.critical_beta``, and r that of c and d under P(c, d). r is small
+        for random P(c, d), so that the critical beta is nearly 1, and r = 1 if each c has one d.
+        Joint tempering levels out even such a P(c, d), by taking it to the power beta.
         """
         aspects = Aspects(max(self.n_row_components, self.n_column_components))
         leg = Leg(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
@@ -86,7 +100,7 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         return Params(components, joint, sums(joint, axis=1)), found.rows @ into_rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        """E-step, and the part of the M-step that concerns the rows: memo, eqs. (6), (18)."""
+        # Eqs. (6), (18)
         A, B = X.power(rows, beta), X.power(params.components, beta)
         T = self.transitions(params, beta)
         mixture = X.mixture(A @ T, B)
@@ -97,41 +111,36 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         return mixtures, Statistics(expected, joint, -mixture.log_likelihood / beta)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """M-step for columns and pairs: memo, eqs. (7), (19)."""
+        # Eqs. (7), (19)
         components = normalise(stats.components, axis=0, otherwise=params.components)
         joint = stats.joint / stats.joint.sum()
         return Params(components, joint, sums(joint, axis=1))
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """None: maximum likelihood."""
         return 0.0
 
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        """Parameters of which every component is, in this share, the distribution."""
         return params._replace(components=diluted(params.components, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
-        """Components, P(d given c), and mixtures of the rows: with P(x), memo, eq. (17)."""
+        # With P(x), eq. (17)
         (M, D), C = params.components.shape, len(params.joint)
         return D * (M - 1) + C * (D - 1) + n_rows * (C - 1)
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        """The rows of the components that belong to these columns, not normalised anew."""
         return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """P(c given x) and P(y given c)."""
         return rows, params.components @ _given_rows(params).T
 
     def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
-        """What the powers of the components of columns are for aspects of rows."""
         B = X.power(params.components, beta)
-        # BLAS would have digits of a column depend on how many other columns there are.
+        # With BLAS the last digits of a column would depend on the number of columns.
         of_rows = np.einsum("jd,cd->jc", B, self.transitions(params, beta))
         return FixedComponents(of_rows, beta, params.weights)
 
     def transitions(self, params: Params, beta: float) -> Array:
-        """What stands between the powers of P(c given x) and of P(y given d), (C, D)."""
+        """T_cd, the factor between the powers of P(c given x) and of P(y given d), (C, D)."""
         if self.tempering == "joint":
             return _given_rows(params) ** beta
         weights = params.weights[:, None]
@@ -146,9 +155,90 @@ def _given_rows(params: Params) -> Array:
 
 
 def _merged(B: Array, n_groups: int) -> Array:
-    """Indicators (K, n_groups) of groups of similar components: Ward's method on their roots."""
+    """Indicators (K, n_groups) of similar components: Ward's method on their roots."""
     n_components = B.shape[1]
     if n_groups == n_components:
         return np.eye(n_components, dtype=B.dtype)
     labels = fcluster(linkage(np.sqrt(B.T), "ward"), n_groups, "maxclust") - 1
     return np.eye(n_groups, dtype=B.dtype)[labels]
+
+
+@dataclass(frozen=True)
+class PredictiveProducts(Equations[Params, Statistics]):
+    """Leave-one-out (predictive) EM for the product-space mixture model.
+
+    Hofmann & Puzicha (1998), section 5.2. A token is part of N_ic, the expected counts of its row,
+    and of C_jd, those of its column, with the sums own_c and own_d of its posteriors of pairs. Its
+    share of P(c, d) is small and is not subtracted. To leave it out of N_ic exactly would take C
+    times D products per token. Instead, the mixture A_id = sum_c P(c given x_i) P(d given c) is
+    treated as in an aspect model with the aspects d,
+
+        r_d ~ [(n_i A_id - own_d + alpha P(d)) (C_jd - own_d + eta) / (T_d - own_d + M eta)]^beta ,
+
+    by the same loop, ``skcooc.counts.left_out``. The posterior of c given d is that of plain EM:
+    P(c given x_i) P(d given c), to the power of beta, normalised. This is exact if each c has one
+    d; otherwise a little too much is subtracted from the row.
+    """
+
+    products: ProductAspects
+    row_prior: float = ROW_PRIOR  # alpha: pseudo-counts of a row in all
+    component_prior: float = COMPONENT_PRIOR  # eta: of a column in every aspect
+
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        reason = "leave_one_out=True needs all observations of a column at once; it needs False"
+        return {"left_out": reason}
+
+    @property
+    def patience(self) -> int:
+        return PATIENCE
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        params, rows = self.products.start(X, rng)
+        rows, stats = X.expect(self.products, params, rows, 1.0)
+        return self.maximize(stats, params, 1.0), rows
+
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        A, B = X.power(rows, beta), X.power(params.components, beta)
+        T, of_columns = self.products.transitions(params, beta), sums(params.joint, axis=0)
+        mixtures = A @ T
+        totals = X.column_sums.sum() * of_columns.astype(np.float64)
+        left_out = X.left_out(
+            (rows @ self.products.transitions(params, 1.0), params.components),
+            (mixtures, B),
+            (
+                reciprocals(X.row_sums + self.row_prior),
+                reciprocals(totals + self.component_prior * len(B)),
+            ),
+            (self.row_prior * of_columns, self.component_prior),
+            beta,
+        )
+        ratios = np.zeros_like(mixtures)
+        np.divide(left_out.rows, mixtures, out=ratios, where=mixtures > LEAST)
+        joint = T * ((A * X.row_weights[:, None].astype(X.dtype)).T @ ratios)
+        expected = X.rowwise(np.multiply, A, ratios @ T.T, out=A)
+        mixtures = with_prior(X, expected, self.row_prior, params.weights)
+        return mixtures, Statistics(left_out.columns, joint, -left_out.log_likelihood / beta)
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        plain = self.products.maximize(stats, params, beta)
+        expected = stats.components + np.asarray(self.component_prior, stats.components.dtype)
+        return plain._replace(components=normalise(expected, axis=0, otherwise=0.0))
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        return 0.0
+
+    def free_parameters(self, params: Params, n_rows: int) -> int:
+        return self.products.free_parameters(params, n_rows)
+
+    def folding(self, params: Params) -> tuple[FoldIn[Params, Statistics], Params]:
+        return self.products, params
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        return self.products.restrict(params, columns)
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        return self.products.factors(params, rows)
+
+    def fixed(self, X: Block, params: Params, beta: float) -> FixedComponents:
+        return self.products.fixed(X, params, beta)

@@ -1,4 +1,4 @@
-"""Clusters of rows in the space of topics: PCP, and its posterior with topics summed out."""
+"""Probabilistic clustering-projection (PCP): clusters of rows in a topic space."""
 
 from __future__ import annotations
 
@@ -9,47 +9,45 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from skcooc.em import Leg, OverRelaxation, State, fit
-from skcooc.equations import at_centers
 from skcooc.equations.aspects import Aspects
-from skcooc.equations.at_centers import Collapsed
 from skcooc.equations.dirichlet import best_prior, best_total, divergence, expected_log
-from skcooc.equations.memberships import summed_out
+from skcooc.equations.memberships import marginal_posteriors, soft_start
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.equations.starts import soft_start
-from skcooc.protocol import Array, Block, Counts, Need, OnlineModel, Rows
-from skcooc.simplex import LEAST, diluted, log, normalise, sums
+from skcooc.protocol import Array, Block, Counts, FoldIn, Need, OnlineModel, Rows
+from skcooc.simplex import LEAST, diluted, log, normalise, softmax, sums
 
-# The aspect model that is the start, and the rounds in which every row is a cluster of its own.
+# Of the initial aspect model, and the rounds in which every row is a cluster of its own.
 START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
 OWN_ROUNDS = 30
-LEAST_SIZE = 1e-9  # of a row: a cluster with less has died
+LEAST_SIZE = 1e-9  # rows: a smaller cluster is removed
+CHUNK = 256  # rows whose posteriors are in memory at a time
 
 
 class Params(NamedTuple):
-    """Parameters of the posterior and of its priors; C counts clusters that have died, too."""
+    """Parameters of the posterior and its priors, for all C clusters."""
 
     topics: Array  # (M, K): P(y_j given z_k); columns sum to one
-    counts: Array  # (C, K): gamma - lambda, expected observations, times beta
-    sizes: Array  # (C,): eta - alpha / C, expected rows; zero where a cluster has died
+    counts: Array  # (C, K): gamma - lambda, expected tokens times beta
+    sizes: Array  # (C,): eta - alpha / C, expected rows; zero for removed clusters
     alpha: Array  # (): the prior of the weights of clusters is Dir(alpha / C, ...)
     lambda_: Array  # (K,): the prior of every center is Dir(lambda)
     beta: Array  # (): inverse temperature of this posterior
-    weights: Array  # the state of a row without observations
+    weights: Array  # the state of an empty row
 
 
 class Statistics(NamedTuple):
     """Sums over the rows of a block."""
 
-    topics: Array  # (M, K): expected observations of columns from topics
-    centers: Array  # (C, K): expected observations of topics in clusters
+    topics: Array  # (M, K): expected tokens of columns from topics
+    centers: Array  # (C, K): expected tokens of topics in clusters
     sizes: Array  # (C,): sum_i psi_ic
-    free_energy: float  # the part of -bound / beta that concerns the rows, nats
+    free_energy: float  # contribution of the rows to -bound / beta, nats
 
 
-class Clusters(NamedTuple):
-    """What the posterior says of the clusters that are alive."""
+class ClusterPosterior(NamedTuple):
+    """Posterior of the c clusters that have rows."""
 
-    alive: Array  # (c,): their numbers
+    alive: Array  # (c,): their indices
     weights: Array  # (c,): E[pi_c]; they sum to one
     log_weights: Array  # (c,): E[log pi_c]
     centers: Array  # (c, K): E[theta_c]
@@ -60,23 +58,23 @@ class Clusters(NamedTuple):
 class Projections(OnlineModel[Params, Statistics]):
     """Start, M-step and prior of probabilistic clustering-projection (PCP).
 
-    A row belongs to one of C clusters, a cluster has a center theta_c, which is a distribution over
-    K topics, and every observation comes from a topic that is chosen by the center. Weights and
-    centers of clusters have Dirichlet priors Dir(alpha / C) and Dir(lambda). With the posterior
-    q(pi) q(theta) q(c, z), at inverse temperature beta
+    A row belongs to one of C clusters, a cluster has a center theta_c, a distribution over K
+    topics, and every token comes from a topic drawn from the center. Weights and centers of
+    clusters have Dirichlet priors Dir(alpha / C) and Dir(lambda). With the posterior q(pi) q(theta)
+    q(c, z), at inverse temperature beta
 
         gamma_ck = lambda_k + beta sum_ij n_ij q(c_i = c, z_ij = k)            (7)
         eta_c = alpha / C + sum_i q(c_i = c)                                   (7)
         B_jk ~ sum_i n_ij q(z_ij = k) + topic_prior                            (9)
 
-    all of which raise the bound, eq. (5), as do E-steps and Newton steps for alpha and lambda:
+    These updates, the E-steps, and Newton steps for alpha and lambda all raise the bound, eq. (5),
 
         E[log likelihood] + H(c, z) + E[log P(c given pi)] - KL(q(pi), q(theta) || priors)
         + beta topic_prior sum log B,
 
-    in which the log-likelihood is tempered. The free energy is -bound / beta. Rows without
-    observations belong to no cluster. A cluster whose expected rows are none dies and is passed
-    over; since its gamma and eta are those of the prior it adds nothing to the bound.
+    with a tempered log-likelihood. The free energy is -bound / beta. Empty rows belong to no
+    cluster. A cluster without expected rows is removed; its gamma and eta are those of the prior,
+    so that it adds nothing to the bound.
     """
 
     n_topics: int
@@ -88,7 +86,6 @@ class Projections(OnlineModel[Params, Statistics]):
 
     @property
     def needs(self) -> Mapping[Need, str]:
-        """All rows to begin with, and what they were where each is a cluster of its own."""
         all_rows = "the clusters of ClusteringProjection begin with all rows"
         if self.n_clusters is not None:
             return {"all rows": all_rows}
@@ -98,10 +95,10 @@ class Projections(OnlineModel[Params, Statistics]):
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Parameters, and the expected topics S of the rows.
 
-        Topics come from an aspect model and are then adapted to rows that are clusters of their
-        own. These are the clusters where no number is given; else an asymmetric clustering is.
-        The aspects begin at random: from clusters each row may have one alone, and rows so far
-        from each other never share a cluster.
+        Topics come from an aspect model, adapted to rows that are clusters of their own. Without a
+        number of clusters these are the initial clusters; otherwise those of an asymmetric
+        clustering. The aspects start at random: after a start from clusters many rows have a single
+        aspect, and rows so dissimilar never share a cluster.
         """
         aspects = Aspects(self.n_topics)
         leg = Leg(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
@@ -114,7 +111,7 @@ class Projections(OnlineModel[Params, Statistics]):
         sizes = row_weights(block).astype(dtype)
         counts = S * sizes[:, None]
         if self.n_clusters is not None:
-            psi = self._clustering(X, rng) * sizes[:, None]
+            psi = soft_start(RowClusters(self.n_clusters), X, rng).rows * sizes[:, None]
             sizes, counts = sums(psi, axis=0), psi.T @ S
         alpha, beta = (np.array(value, dtype=dtype) for value in (self.alpha, 1.0))
         lambda_ = np.full(self.n_topics, self.lambda_, dtype=dtype)
@@ -122,7 +119,7 @@ class Projections(OnlineModel[Params, Statistics]):
         return Params(topics, counts, sizes, alpha, lambda_, beta, empty), S
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """Clusters, topics and priors: eqs. (7), (9)."""
+        # Eqs. (7), (9)
         alive = stats.sizes > LEAST_SIZE
         sizes = np.where(alive, stats.sizes, 0)
         counts = np.where(alive[:, None], beta * stats.centers, 0)
@@ -137,7 +134,6 @@ class Projections(OnlineModel[Params, Statistics]):
         return Params(topics, counts, sizes, alpha, lambda_, tempered, params.weights)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """-KL(q(pi), q(theta) || priors) / beta + topic_prior sum log B, over columns seen."""
         alive, alpha = params.sizes > 0, float(params.alpha)
         entries = np.full(np.count_nonzero(alive), alpha / len(alive))
         far = divergence(params.sizes[None, alive], entries, alpha)
@@ -147,38 +143,29 @@ class Projections(OnlineModel[Params, Statistics]):
         seen = params.topics[params.topics.any(axis=1)]
         return self.topic_prior * float(np.sum(log(seen), dtype=np.float64)) - far / beta
 
-    def folding(self, params: Params) -> tuple[Collapsed, at_centers.Params]:
-        """At the means of the clusters that are alive, with topics summed out."""
-        return Collapsed(), at_centers.Params(params.topics, *clusters_of(params)[1:])
+    def folding(self, params: Params) -> tuple[Collapsed, FoldInParams]:
+        return Collapsed(), FoldInParams(params.topics, *clusters_of(params)[1:])
 
     def mixing(self, params: Params) -> tuple[Array, Array]:
-        """The centers of the clusters that are alive, and their weights, at their means."""
         clusters = clusters_of(params)
         return clusters.weights, clusters.centers
 
     def memberships(self, params: Params, rows: Rows) -> Iterator[tuple[slice, Array]]:
-        """P(c given x) over the clusters that are alive, some rows at a time."""
+        """Ranges of rows, and their P(c given x) over the clusters that have rows."""
         raise NotImplementedError
 
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        """Parameters of which every topic is, in this share, the distribution."""
         return params._replace(topics=diluted(params.topics, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
-        """Topics, and means of the centers and weights of clusters that are alive."""
         (M, K), C = params.topics.shape, int(np.count_nonzero(params.sizes))
         return K * (M - 1) + C * (K - 1) + max(C - 1, 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        """The topics at these columns alone, not normalised anew."""
         return params._replace(topics=params.topics[columns])
 
-    def _clustering(self, X: Counts, rng: np.random.Generator) -> Array:
-        """Memberships of the rows in an asymmetric clustering."""
-        return soft_start(RowClusters(cast(int, self.n_clusters)), X, rng).rows
-
     def _own_centers(self, X: Block, topics: Array, S: Array) -> tuple[Array, Array]:
-        """Rounds in which every row is a cluster of its own, so that its center follows from S."""
+        """Topics and S after rounds in which every row is a cluster of its own."""
         lambda_ = np.full(self.n_topics, self.lambda_, dtype=topics.dtype)
         for _ in range(OWN_ROUNDS):
             A = np.exp(expected_log(S, lambda_, float(lambda_.sum())))
@@ -189,8 +176,8 @@ class Projections(OnlineModel[Params, Statistics]):
         return topics, S
 
 
-def clusters_of(params: Params) -> Clusters:
-    """What the posterior says of the clusters that are alive."""
+def clusters_of(params: Params) -> ClusterPosterior:
+    """Posterior of the clusters that have rows."""
     alive, alpha, lambda_ = np.flatnonzero(params.sizes), params.alpha, params.lambda_
     sizes, counts = params.sizes[alive], params.counts[alive]
     entry = alpha / np.array(len(params.sizes), dtype=alpha.dtype)
@@ -198,69 +185,251 @@ def clusters_of(params: Params) -> Clusters:
     log_centers = expected_log(counts, lambda_, float(lambda_.sum()))
     weights = normalise((sizes + entry)[None], axis=1, otherwise=0.0)[0]
     centers = normalise(counts + lambda_, axis=1, otherwise=0.0)
-    return Clusters(alive, weights, log_weights, centers, log_centers)
+    return ClusterPosterior(alive, weights, log_weights, centers, log_centers)
 
 
 def row_weights(X: Block) -> Array:
-    """How many rows each row stands for; none where it has no observations."""
+    """Weights of the rows, zero for empty ones."""
     return X.row_weights * (X.row_sums > 0)
 
 
-def in_all_places(
+def over_all_clusters(
     params: Params, alive: Array, centers: Array, sizes: Array
 ) -> tuple[Array, Array]:
-    """Sums of the clusters that are alive, in the places of all."""
-    everywhere = np.zeros_like(params.counts), np.zeros_like(params.sizes)
-    for whole, part in zip(everywhere, (centers, sizes), strict=True):
-        whole[alive] = part
-    return everywhere
+    """Sums of the clusters that have rows, as arrays over all clusters."""
+    all_centers, all_sizes = np.zeros_like(params.counts), np.zeros_like(params.sizes)
+    all_centers[alive], all_sizes[alive] = centers, sizes
+    return all_centers, all_sizes
 
 
 @dataclass(frozen=True)
 class StructuredProjections(Projections):
     """Equations of PCP with q(c_i) prod_j q(z_ij given c_i).
 
-    The topics of a row depend on its cluster, as they do in the exact posterior. With beta the
-    exponent of the likelihood of a row,
+    The topics of a row depend on its cluster, as in the exact posterior. With beta the exponent of
+    the likelihood of a row,
 
         psi_ic ~ exp(E[log pi_c]) prod_j [sum_k B_jk exp(E[log theta_ck])]^(beta n_ij)
         phi_jck ~ B_jk exp(E[log theta_ck])
 
-    The bound is never below that of independent q(c_i) q(z_ij), and does not depend on how a row
-    is started. phi is the same for all rows, so that all sums need two sparse products and M x C
-    numbers. The state of a row is psi.
+    The bound is never below that of independent q(c_i) q(z_ij), and does not depend on the initial
+    state of a row. phi is equal for all rows, so that two sparse products compute all sums. The
+    state of a row is psi.
     """
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """As that of the other posterior; the state of the rows does not matter."""
         params, _ = super().start(X, rng)
         empty = np.zeros_like(params.sizes)
         rows = np.broadcast_to(empty, (X.shape[0], len(empty)))
         return params._replace(weights=empty), rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        """Memberships of the rows, and topics of the columns in every cluster."""
         clusters, topics, weights = clusters_of(params), params.topics, row_weights(X)
         centers = np.exp(clusters.log_centers)
-        psi, evidence, P, shared = summed_out(X, topics, centers, clusters.log_weights, beta)
+        psi, evidence, P, shared = marginal_posteriors(
+            X, topics, centers, clusters.log_weights, beta
+        )
         psi[weights == 0] = 0
         bound = np.sum(weights * evidence) / beta + np.sum(X.column_sums * shared)
         ratio = X.tdot(psi) / np.maximum(P, LEAST)
         expected = centers * (ratio.T @ topics)
         sizes = np.einsum("ic,i->c", psi, weights.astype(psi.dtype))
-        sums_of_clusters = in_all_places(params, clusters.alive, expected, sizes)
+        sums_of_clusters = over_all_clusters(params, clusters.alive, expected, sizes)
         state = np.zeros((X.shape[0], len(params.sizes)), dtype=X.dtype)
         state[:, clusters.alive] = psi
         return state, Statistics(topics * (ratio @ centers), *sums_of_clusters, -float(bound))
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """P(z given x) = sum_c psi_ic E[theta_c] and P(y given z)."""
         ((_, psi),) = self.memberships(params, rows)
         return psi @ clusters_of(params).centers, params.topics
 
     def memberships(self, params: Params, rows: Rows) -> Iterator[tuple[slice, Array]]:
-        """P(c given x) over the clusters that are alive, of all rows at once."""
         clusters = clusters_of(params)
         psi = rows[:, clusters.alive]
         psi[~psi.any(axis=1)] = clusters.weights
         yield slice(0, len(rows)), psi
+
+
+@dataclass(frozen=True)
+class FactorialProjections(Projections):
+    """Equations of PCP with q(c_i) prod_j q(z_ij), as in the paper: eqs. (4)-(9).
+
+    With S_ik = sum_j n_ij phi_ijk, the projection of a row, and beta the exponent of the likelihood
+    of every token and its topic,
+
+        psi_ic ~ exp(E[log pi_c] + beta sum_k S_ik E[log theta_ck])            (6)
+        phi_ijk ~ [B_jk exp(sum_c psi_ic E[log theta_ck])]^beta                (8)
+
+    which raise sum n_ij phi_ijk beta E[log P(y_j, z_ij given c_i)] + H(psi) + H(phi) + E[log pi].
+    The sums of phi are a product as in aspect models. The state of a row is S; its psi is
+    recomputed, for a few rows at a time: no array has the size N x C.
+    """
+
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        end_badly = "rows would start anew, and end badly; it needs posterior='structured'"
+        return {"row states": end_badly, **super().needs}
+
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        clusters, weights = clusters_of(params), row_weights(X)
+        # Relative to the largest, to keep rounding errors small.
+        largest = clusters.log_centers.max(axis=0)
+        clusters = clusters._replace(log_centers=clusters.log_centers - largest)
+        log_A = _mixed_centers(X, clusters, rows, beta)
+        A, B = np.exp(beta * (log_A + largest)), X.power(params.topics, beta)
+        mixture = X.mixture(A, B)
+        S = A * mixture.rows
+        centers, sizes, evidence = _collected(X, weights, clusters, S, beta)
+        expected = float(np.sum(weights[:, None] * S * log_A, dtype=np.float64))
+        free_energy = expected - (evidence + mixture.log_likelihood) / beta
+        sums_of_clusters = over_all_clusters(params, clusters.alive, centers, sizes)
+        return S, Statistics(B * mixture.columns, *sums_of_clusters, free_energy)
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        mixtures, centers = np.empty_like(rows), clusters_of(params).centers
+        for chunk, psi in self.memberships(params, rows):
+            mixtures[chunk] = psi @ centers
+        return mixtures, params.topics
+
+    def memberships(self, params: Params, rows: Rows) -> Iterator[tuple[slice, Array]]:
+        clusters = clusters_of(params)
+        for chunk in _chunks(0, len(rows)):
+            psi, _ = _posteriors(rows[chunk], clusters, float(params.beta))
+            psi[~rows[chunk].any(axis=1)] = clusters.weights
+            yield chunk, psi
+
+
+def _posteriors(S: Array, clusters: ClusterPosterior, beta: float) -> tuple[Array, Array]:
+    """psi, eq. (6), and the logarithms of its normalisers, (n, 1)."""
+    scores = (beta * S) @ clusters.log_centers.T
+    scores += clusters.log_weights
+    log_sums = np.empty((len(S), 1), dtype=scores.dtype)
+    softmax(scores, log_sums)
+    return scores, log_sums
+
+
+def _mixed_centers(X: Block, clusters: ClusterPosterior, S: Array, beta: float) -> Array:
+    """sum_c psi_ic E[log theta_ck], (n, K)."""
+    mixed = np.empty_like(S)
+
+    def part(start: int, stop: int) -> None:
+        for chunk in _chunks(start, stop):
+            psi, _ = _posteriors(S[chunk], clusters, beta)
+            mixed[chunk] = psi @ clusters.log_centers
+
+    X.parts(part)
+    return mixed
+
+
+def _collected(
+    X: Block, weights: Array, clusters: ClusterPosterior, S: Array, beta: float
+) -> tuple[Array, Array, float]:
+    """psi.T @ S (c, K), the sums of psi (c,), and the sum of the evidence of the rows."""
+
+    def part(start: int, stop: int) -> tuple[Array, Array, float]:
+        centers, total = np.zeros_like(clusters.log_centers), 0.0
+        sizes = np.zeros_like(clusters.log_weights)
+        for chunk in _chunks(start, stop):
+            psi, log_sums = _posteriors(S[chunk], clusters, beta)
+            total += float(np.sum(weights[chunk] * log_sums[:, 0]))
+            psi *= weights[chunk, None].astype(psi.dtype)
+            centers += psi.T @ S[chunk]
+            sizes += sums(psi, axis=0)
+        return centers, sizes, total
+
+    centers, sizes, totals = zip(*X.parts(part), strict=True)
+    return np.sum(centers, axis=0), np.sum(sizes, axis=0), sum(totals)
+
+
+def _chunks(start: int, stop: int) -> Iterator[slice]:
+    for first in range(start, stop, CHUNK):
+        yield slice(first, min(first + CHUNK, stop))
+
+
+class FoldInParams(NamedTuple):
+    """Topics, and the posterior of the clusters that have rows."""
+
+    topics: Array  # (M, K): P(y_j given z_k)
+    weights: Array  # (C,): E[pi_c]; also the state of an empty row
+    log_weights: Array  # (C,): E[log pi_c]
+    centers: Array  # (C, K): E[theta_c]
+    log_centers: Array  # (C, K): E[log theta_c]
+
+
+class FoldInStatistics(NamedTuple):
+    """Statistics of new rows, which do not change the parameters."""
+
+    free_energy: float
+
+
+class FixedCenters(FoldIn[FoldInParams, FoldInStatistics]):
+    """Fold-in of new rows at fixed centers; the state of a row is P(c given x)."""
+
+    def restrict(self, params: FoldInParams, columns: Array) -> FoldInParams:
+        return params._replace(topics=params.topics[columns])
+
+    def factors(self, params: FoldInParams, rows: Rows) -> tuple[Array, Array]:
+        return rows @ params.centers, params.topics
+
+
+@dataclass(frozen=True)
+class Collapsed(FixedCenters):
+    """Clusters of new rows, with topics summed out, for either posterior.
+
+    P(c given x_i) ~ pi_c prod_j (sum_k theta_ck B_jk)^(beta n_ij), at the means of pi and theta.
+    """
+
+    def expect(
+        self, X: Block, params: FoldInParams, rows: Rows, beta: float
+    ) -> tuple[Rows, FoldInStatistics]:
+        factors = params.topics, params.centers, log(params.weights)
+        psi, evidence, _, _ = marginal_posteriors(X, *factors, beta)
+        psi[X.row_sums == 0] = params.weights
+        return psi, FoldInStatistics(-float(np.sum(evidence)) / beta)
+
+
+@dataclass(frozen=True)
+class MeanField(FixedCenters):
+    """Clusters and topics of new rows in turn: eqs. (6), (8).
+
+    Start from the posteriors of `Collapsed`: from the prior EM ends at poor optima.
+    """
+
+    def expect(
+        self, X: Block, params: FoldInParams, rows: Rows, beta: float
+    ) -> tuple[Rows, FoldInStatistics]:
+        S = expected_topics(X, params, rows)
+        psi, log_sums = beta * S @ params.log_centers.T, np.empty((len(S), 1))
+        psi += params.log_weights
+        softmax(psi, log_sums)
+        psi[X.row_sums == 0] = params.weights
+        return psi, FoldInStatistics(-float(np.sum(log_sums)) / beta)
+
+
+def expected_topics(X: Block, params: FoldInParams, rows: Rows) -> Array:
+    """S_ik = sum_j n_ij phi_ijk with phi_ijk ~ A_ik B_jk, eq. (8), (n, K)."""
+    A = np.exp(rows @ params.log_centers)
+    S: Array = A * X.mixture(A, params.topics).rows
+    return S
+
+
+def projections(X: Block, params: FoldInParams, rows: Rows) -> Array:
+    """S_ik / n_i, (n, K); the mean center for empty rows."""
+    S = expected_topics(X, params, rows)
+    return normalise(S, axis=1, otherwise=params.weights @ params.centers)
+
+
+def collapsed_bounds(X: Block, params: FoldInParams) -> Array:
+    """Bounds with topics summed out, (n,), nats.
+
+    log sum_c exp(E[log pi_c]) prod_j (sum_k B_jk exp(E[log theta_ck]))^n_ij.
+    """
+    centers = np.exp(params.log_centers)
+    _, evidence, _, shared = marginal_posteriors(X, params.topics, centers, params.log_weights, 1.0)
+    bounds: Array = evidence + X.dot(shared[:, None])[:, 0]
+    return bounds
+
+
+def cluster_terms(params: FoldInParams, rows: Rows) -> Array:
+    """Terms of eq. (5): sum_c psi_ic (E[log pi_c] - log psi_ic), (n,), nats."""
+    return sums(rows * (params.log_weights - log(rows)), axis=1).astype(np.float64)

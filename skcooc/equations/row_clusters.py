@@ -1,4 +1,4 @@
-"""Clusters of rows: the equations of the asymmetric clustering model."""
+"""The asymmetric clustering model: clusters of rows, plain and leave-one-out."""
 
 from __future__ import annotations
 
@@ -10,16 +10,33 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from skcooc.equations.memberships import (
+    best_start,
     critical_beta,
+    log_ratios,
+    n_sampled_objects,
     posteriors,
     reciprocals,
-    relative,
+    scaled_rows,
+    seeds,
+    soft_start,
     worst_explained,
 )
-from skcooc.equations.seeds import n_objects, seeds, weighted
-from skcooc.equations.starts import best_start, soft_start
-from skcooc.protocol import Array, Block, Counts, Joinable, Need, OnlineModel, Rows
+from skcooc.protocol import (
+    Array,
+    Block,
+    Clustering,
+    Counts,
+    FoldIn,
+    Joinable,
+    Need,
+    OnlineModel,
+    Rows,
+)
 from skcooc.simplex import diluted, log, normalise, sums
+
+# Of leave-one-out clusters.
+COMPONENT_PRIOR = 0.02  # pseudo-counts of a column in a cluster
+PATIENCE = 10  # iterations without a lower objective before convergence
 
 
 class Params(NamedTuple):
@@ -27,7 +44,7 @@ class Params(NamedTuple):
 
     components: Array  # (M, K): P(y_j given c); columns sum to one
     weights: Array  # (K,): P(c)
-    unit: Array  # (): observations that a row counts for where all count the same
+    unit: Array  # (): tokens for which a row counts if all rows have equal weights
 
 
 class Statistics(NamedTuple):
@@ -35,24 +52,25 @@ class Statistics(NamedTuple):
 
     components: Array  # (M, K): sum_i I_ic n_ij
     sizes: Array  # (K,): sum_i I_ic
-    spare: Array  # (M,): counts of a badly explained row, for a cluster that is empty
+    spare: Array  # (M,): counts of the row with the worst likelihood, for an empty cluster
     observations: float  # sum_ij n_ij
-    rows: float  # how many of them have observations
+    rows: float  # number of non-empty rows
     free_energy: float  # -(1/beta) sum_i log sum_c P(c) prod_j P(y_j given c)^(beta n_ij), nats
 
 
 @dataclass(frozen=True)
 class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics]):
-    """Equations of the asymmetric clustering model (ACM): memo, eqs. (20)-(31).
+    """Equations of the asymmetric clustering model, for rows.
 
-    All observations of a row come from one cluster. At inverse temperature beta
+    Hofmann & Puzicha (1998), eqs. (20)-(31). All tokens of a row come from one cluster. At inverse
+    temperature beta
 
         P(c given x_i) = I_ic ~ rho_c exp(beta sum_j n_ij log q_jc),   q_jc ~ sum_i I_ic n_ij,
 
-    and the hard model takes the largest term alone: eqs. (23), (24). Where objects have equal
-    weights, n_ij is replaced by n_ij / n_i times the mean number of observations of a row:
-    distributional clustering, eq. (25). beta times this mean is then the exponent of a divergence,
-    which may be as large as it likes; of rows that sum to one it is beta.
+    and the hard model takes the largest term alone: eqs. (23), (24). With equal weights of objects,
+    n_ij is replaced by n_ij / n_i times the mean number of tokens of a row: distributional
+    clustering, eq. (25). beta times this mean is then the exponent of a divergence and has no upper
+    limit; for rows that sum to one it is beta.
     """
 
     n_clusters: int
@@ -63,14 +81,12 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
     needs: ClassVar[Mapping[Need, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """The best of short runs; a hard model begins with a few steps of the soft one."""
         if self.hard:
             soft = soft_start(replace(self, hard=False), X, rng)
             return soft.params, soft.rows
         return best_start(self, X, rng)
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Components that are noise."""
         n_columns, dtype = X.shape[1], X.dtype
         noise = rng.uniform(0.5, 1.5, (n_columns, self.n_clusters)).astype(dtype)
         weights = np.full(self.n_clusters, 1 / self.n_clusters, dtype=dtype)
@@ -79,23 +95,21 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
         return Params(normalise(noise, axis=0, otherwise=0.0), weights, unit), rows
 
     def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Components that begin with rows."""
         params, rows = self.random(X, rng)
-        objects, _, numbers = X.draw(n_objects(self.n_clusters), int(rng.integers(2**63)))
+        objects, _, numbers = X.draw(n_sampled_objects(self.n_clusters), int(rng.integers(2**63)))
         totals = X.column_sums
         if self.object_weights == "equal":
             sizes = objects.sum(axis=1, dtype=np.float64)
             numbers = numbers * float(params.unit) * reciprocals(sizes)
             factors = X.by_row(partial(self._factors_and_sums, unit=params.unit))
             totals = X.total(_weighted, factors)[:, 0]
-        if not np.isfinite(totals).all():  # of float32; a fit that ends like this is refused
+        if not np.isfinite(totals).all():  # float32 overflow: the fit will be refused
             return params, rows
-        objects, overall = weighted(objects, numbers), totals / totals.sum()
+        objects, overall = scaled_rows(objects, numbers), totals / totals.sum()
         components = seeds(objects, overall, self.n_clusters, rng).astype(X.dtype)
         return params._replace(components=normalise(components, axis=0, otherwise=0.0)), rows
 
     def mixed(self, params: Params, shares: Array) -> Params:
-        """Parameters of clusters that are made of these."""
         weights = params.weights @ shares
         if self.proportions == "uniform":
             weights = np.full_like(weights, 1 / len(weights))
@@ -104,39 +118,37 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
         return Params(normalise(weighted, axis=0, otherwise=unweighted), weights, params.unit)
 
     def joined(self, params: Params, mass: Array, shares: Array) -> tuple[Self, Params]:
-        """Equations and parameters of clusters that are sums of these, by their mass, (K,)."""
+        """Equations and parameters of merged clusters: means weighted by their mass, (K,)."""
         components = self.mixed(params._replace(weights=mass), shares).components
         weights = params.weights @ shares
         new = replace(self, n_clusters=shares.shape[1])
         return new, params._replace(components=components, weights=weights / weights.sum())
 
     def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
-        """By the counts of their columns."""
         counted = X.by_row(partial(self._counting, unit=params.unit), rows)
         roots = np.sqrt(X.tdot(counted))
         return roots.T @ roots
 
     def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
-        """Parameters with noise of this relative size."""
         noise = rng.uniform(1 - amount, 1 + amount, params.components.shape)
         noisy = params.components * noise.astype(params.components.dtype)
         return params._replace(components=normalise(noisy, axis=0, otherwise=0.0))
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        """Posteriors of the rows: memo, eqs. (23), (29)."""
-        return self.explained(X, params, self.scores(X, params), beta)
+        # Eqs. (23), (29)
+        return self.expect_from_scores(X, params, self.scores(X, params), beta)
 
     def scores(self, X: Block, params: Params) -> Array:
-        """Log-likelihood of each row in each cluster, (n, K), less that in a single one.
+        """Log-likelihoods of rows in clusters, (n, K), minus that in a single cluster.
 
-        So that differences of clusters do not drown in rounding.
+        The difference keeps rounding errors small.
         """
-        return X.dot(X.rowwise(relative, params.components, _shared(params)))
+        return X.dot(X.rowwise(log_ratios, params.components, _shared(params)))
 
-    def explained(
+    def expect_from_scores(
         self, X: Block, params: Params, scores: Array, beta: float
     ) -> tuple[Rows, Statistics]:
-        """The E-step that these scores lead to, which are overwritten."""
+        """The E-step for these scores, which are overwritten."""
         beta = 1.0 if self.hard else beta
         factors, weights, shared = self._factors(X, params.unit), X.row_weights, _shared(params)
         rows, evidence = posteriors(X, scores, beta * factors, params.weights, self.hard)
@@ -154,7 +166,7 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
         return rows, Statistics(expected, sizes, spare, observations, observed, -float(energy))
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """Centroids and proportions: memo, eqs. (24), (31). An empty cluster gets the spare row."""
+        # Eqs. (24), (31); an empty cluster gets the spare row
         expected, weights = stats.components, params.weights
         empty = np.flatnonzero(sums(expected, axis=0) <= 0)[:1]
         if empty.size and stats.spare.any():
@@ -167,85 +179,183 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
         return Params(components, weights, unit)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """None: maximum likelihood."""
         return 0.0
 
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        """Parameters of which every component is, in this share, the distribution."""
         return params._replace(components=diluted(params.components, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
-        """Centroids, and proportions that are estimated; the clusters of rows are hidden."""
         M, K = params.components.shape
         return K * (M - 1) + (K - 1 if self.proportions == "estimated" else 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        """The rows of the components that belong to these columns, not normalised anew."""
         return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """P(c given x) and P(y given c)."""
         return rows, params.components
 
     def mixing(self, params: Params) -> tuple[Array, Array]:
-        """One mixture for each cluster, which is sure of it."""
         return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
 
     def posteriors(self, params: Params, rows: Rows) -> Array:
-        """P(c given object), of the rows."""
+        """P(c given object) of the rows, (N, K)."""
         return rows
 
     @property
     def largest_beta(self) -> float:
-        """None of the exponent of a divergence, eq. (25), which does not grow with the object."""
         return 1.0 if self.object_weights == "counts" else np.inf
 
     def object_size(self, X: Counts) -> float:
-        """Mean number of observations of the rows that have any."""
         observations, rows = X.total(_observed).tolist()
         return observations / rows if rows else 1.0
 
     def critical_beta(self, X: Counts) -> float:
-        """The inverse temperature below which all clusters are the same."""
         unit = np.array(self.object_size(X), dtype=X.dtype)
         rows = X.by_row(partial(self._factors_and_sums, unit=unit))
         totals = X.total(_weighted, rows)[:, 0].astype(np.float64)
         return critical_beta(X, rows, np.sqrt(reciprocals(totals)), totals / totals.sum())
 
     def _factors_and_sums(self, X: Block, unit: Array) -> Array:
-        """What the counts of each row are multiplied by, and their sum, (n, 2)."""
+        """Factors and sums of the rows, (n, 2)."""
         return np.column_stack([self._factors(X, unit).astype(np.float64), X.row_sums])
 
     def _counting(self, X: Block, rows: Rows, unit: Array) -> Rows:
         return rows * self._factors(X, unit)
 
     def _factors(self, X: Block, unit: Array) -> Array:
-        """What the counts of each row are multiplied by, (n, 1)."""
+        """Factors of the counts of each row, (n, 1)."""
         if self.object_weights == "counts":
             return np.ones((X.shape[0], 1), dtype=X.dtype)
         return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
 
 
 def _shared(params: Params) -> Array:
-    """Logarithms of the probabilities of a single cluster, (M, 1)."""
+    """Log-probabilities of the columns in a single cluster, (M, 1)."""
     return log(params.components @ params.weights)[:, None]
 
 
 def _observed(X: Block) -> Array:
-    """How many observations there are, and how many rows have any."""
+    """Number of tokens, and of non-empty rows, (2,)."""
     weights = X.row_weights
     return np.array([np.sum(weights * X.row_sums), np.sum(weights * (X.row_sums > 0))])
 
 
 def _weighted(X: Block, factors: Array) -> Array:
-    """Sums of the columns, (M, 1), with rows multiplied by the first of their factors."""
+    """Column sums of the counts times the first factor of each row, (M, 1)."""
     return X.tdot(np.ascontiguousarray(factors[:, :1]))
 
 
 def _spare(X: Block, scores: Array, factors: Array, shared: Array) -> Array:
-    """Counts of the row that is explained worst; zeros where none could be explained better."""
+    """Counts of the row with the worst likelihood; zeros if no row would gain, (M,)."""
     own = X.n_log_n(1) - X.row_sums * log(X.row_sums) - X.dot(shared)[:, 0]
     worst = worst_explained((own * factors[:, 0] - scores) * (X.row_weights > 0))
     if worst is None:
         return np.zeros(X.shape[1], dtype=X.dtype)
     return X.tdot(np.eye(1, len(own), worst, dtype=X.dtype).T)[:, 0]
+
+
+class PredictiveParams(NamedTuple):
+    """Parameters of leave-one-out clusters of rows."""
+
+    components: Array  # (M, K): P(y_j given c), with pseudo-counts
+    weights: Array  # (K,): P(c)
+    unit: Array  # (): tokens for which a row counts if all rows have equal weights
+    totals: Array  # (K,): expected counts of each cluster, with pseudo-counts
+
+    @property
+    def plain(self) -> Params:
+        """Parameters of plain EM."""
+        return Params(*self[:3])
+
+
+@dataclass(frozen=True)
+class PredictiveClusters(Clustering[PredictiveParams, Statistics]):
+    """Leave-one-out (predictive) EM for clusters of rows.
+
+    Hofmann & Puzicha (1998), section 5.2. A row takes the place of a token, as all of it has one
+    cluster. In EM a row tends to keep its cluster, because its own counts are in the distribution
+    to which it is compared: the more so, the fewer others there are. With r_ik the posterior of the
+    row, C_jk = sum_i r_ik n_ij, T_k the sum of it, and eta pseudo-counts in each of M columns of a
+    cluster, eq. (60) without the row's own counts is
+
+        r_ik ~ rho_k [prod_j ((C_jk - r_ik n_ij + eta) / (T_k - r_ik n_i + M eta))^n_ij]^beta .
+
+    The r_ik on the right is that of the previous iteration, from which C and T were computed: it is
+    the state of the rows. Scores differ from those of plain EM only in clusters to which the row
+    belonged; ``skcooc.counts.left_out_rows`` corrects these, all else is a matrix product. A column
+    that no other row of the cluster has keeps only its pseudo-counts, which must therefore be
+    positive. For ever larger clusters it approaches plain EM with a prior.
+
+    The objective is -1/beta times the sum of the log-normalisers of the posteriors. No function is
+    known whose stationary equations these are, as indirect effects are neglected (appendix B), and
+    in the end a few rows may move back and forth. So EM ends when the objective has not fallen for
+    ten iterations.
+    """
+
+    clusters: RowClusters
+    component_prior: float = COMPONENT_PRIOR
+
+    @property
+    def needs(self) -> Mapping[Need, str]:
+        reason = "leave_one_out=True takes out what a row has put in before; it needs False"
+        return {"left_out": reason}
+
+    @property
+    def patience(self) -> int:
+        return PATIENCE
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[PredictiveParams, Rows]:
+        found = soft_start(self.clusters, X, rng)
+        rows, stats = X.expect(self.clusters, found.params, found.rows, found.beta)
+        return self._with_prior(stats.components, found.params), rows
+
+    def expect(
+        self, X: Block, params: PredictiveParams, rows: Rows, beta: float
+    ) -> tuple[Rows, Statistics]:
+        scores = self.clusters.scores(X, params.plain)
+        B, totals = params.components, params.totals
+        scores += X.left_out_rows(rows, B, totals, self.component_prior)
+        return self.clusters.expect_from_scores(X, params.plain, scores, beta)
+
+    def maximize(
+        self, stats: Statistics, params: PredictiveParams, beta: float
+    ) -> PredictiveParams:
+        plain = self.clusters.maximize(stats, params.plain, beta)
+        return self._with_prior(stats.components, plain)
+
+    def log_prior(self, params: PredictiveParams, beta: float) -> float:
+        return 0.0
+
+    def free_parameters(self, params: PredictiveParams, n_rows: int) -> int:
+        return self.clusters.free_parameters(params.plain, n_rows)
+
+    def folding(self, params: PredictiveParams) -> tuple[FoldIn[Params, Statistics], Params]:
+        return self.clusters, params.plain
+
+    def restrict(self, params: PredictiveParams, columns: Array) -> PredictiveParams:
+        return params._replace(components=params.components[columns])
+
+    def factors(self, params: PredictiveParams, rows: Rows) -> tuple[Array, Array]:
+        return rows, params.components
+
+    def mixing(self, params: PredictiveParams) -> tuple[Array, Array]:
+        return self.clusters.mixing(params.plain)
+
+    def posteriors(self, params: PredictiveParams, rows: Rows) -> Array:
+        """P(c given object) of the rows, (N, K)."""
+        return rows
+
+    @property
+    def largest_beta(self) -> float:
+        return self.clusters.largest_beta
+
+    def object_size(self, X: Counts) -> float:
+        return self.clusters.object_size(X)
+
+    def critical_beta(self, X: Counts) -> float:
+        return self.clusters.critical_beta(X)
+
+    def _with_prior(self, expected: Array, plain: Params) -> PredictiveParams:
+        counts = expected + np.asarray(self.component_prior, dtype=expected.dtype)
+        totals = sums(counts, axis=0)
+        return PredictiveParams(counts / totals, plain.weights, plain.unit, totals)

@@ -1,4 +1,4 @@
-"""A tree of clusters with columns at all levels: the equations of the cluster-abstraction model."""
+"""The cluster-abstraction model: a tree of clusters, with topics at all nodes."""
 
 from __future__ import annotations
 
@@ -9,57 +9,53 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.equations.memberships import posteriors, relative
+from skcooc.equations.memberships import log_ratios, posteriors, soft_start, ward_groups
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.equations.starts import joined, soft_start
 from skcooc.hierarchy import Tree
 from skcooc.protocol import Array, Block, Clustering, Counts, Need, OnlineModel, Rows
 from skcooc.simplex import LEAST, diluted, log, normalise, sums
 
 Abstraction = Literal["constant", "cluster", "object"]
 
-UNKNOWN = 1e-2  # share of the unigram in nodes to start from
-FIRST_ITERATIONS = 20  # of the stage in which all abstraction levels have the same weight
+UNKNOWN = 1e-2  # share of the unigram in initial nodes
+FIRST_ITERATIONS = 20  # of the stage with equal weights of all abstraction levels
 
 
 class Params(NamedTuple):
-    """Parameters of the cluster-abstraction model; a slot is a node on the path to a leaf."""
+    """Parameters of a tree; a slot is a node on the path to a leaf."""
 
     nodes: Array  # (M, V): P(y_j given v); columns sum to one
     abstraction: Array  # (S,): tau, P(v given c); the slots of a leaf sum to one
     proportions: Array  # (K,): P(c)
-    weights: Array  # (K,): P(c); or (S,): P(c, v), where rows have weights of their own
+    weights: Array  # (K,): P(c); or (S,): P(c, v), if rows have their own weights
 
 
 class Statistics(NamedTuple):
-    """Sums over the observations of a block."""
+    """Sums over the tokens of a block."""
 
     nodes: Array  # (M, V): expected counts of columns at nodes
-    abstraction: Array  # (S,): expected observations at slots
+    abstraction: Array  # (S,): expected tokens at slots
     sizes: Array  # (K,): sum_i I_ic
     free_energy: float  # -(1/beta) sum_i log sum_c P(c) exp(power * log-likelihood), nats
 
 
 @dataclass(frozen=True, eq=False)
 class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistics]):
-    """Equations of the cluster-abstraction model (CAM, HACM): memo, eqs. (51)-(58).
+    """Equations of the cluster-abstraction model.
 
-    A row belongs to the cluster at one leaf, and each of its observations comes from a node on the
-    path from the root to that leaf, which is chosen anew. With P_ic(y) = sum_v tau_v q_yv over the
-    path, at inverse temperature beta
+    Hofmann & Puzicha (1998), eqs. (51)-(58). A row belongs to the cluster at one leaf, and each of
+    its tokens comes from a node on the path from the root to that leaf. With P_ic(y) = sum_v tau_v
+    q_yv over the path, at inverse temperature beta
 
         path:   P(c given x_i) ~ rho_c [prod_j P_ic(y_j)^n_ij]^beta,   P(v given y, c) ~ tau_v q_yv
         joint:  P(c given x_i) ~ rho_c prod_j [sum_v tau_v q_jv^beta]^n_ij,
-                P(v given y, c) ~ tau_v q_yv^beta                      (memo, eq. 65)
+                P(v given y, c) ~ tau_v q_yv^beta                      (eq. 65)
 
-    Vertical weights are a prior of nodes, which no temperature changes: so a node is the same as
-    two equal ones that share its weight.
-
-    Vertical weights tau are the same for all nodes ("constant"), those of a leaf ("cluster"), or
-    those of a leaf and a row ("object", eq. (58)). The state of a row is P(c given x_i), or, in the
-    last case, P(c, v given x_i) over the slots. Without weights of rows the sums need two sparse
-    products. The hard model takes the leaf with the largest likelihood alone, as eq. (23) does; the
-    nodes of observations are chosen softly in both.
+    Vertical weights tau are equal for all nodes ("constant"), those of a leaf ("cluster"), or those
+    of a leaf and a row ("object", eq. (58)). They are not tempered, so that a node is equivalent to
+    two equal nodes that share its weight. The state of a row is P(c given x_i), or, with "object",
+    P(c, v given x_i) over the slots. The hard model takes the leaf with the largest likelihood, as
+    in eq. (23); the nodes of tokens are soft in both.
     """
 
     tree: Tree
@@ -72,7 +68,6 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
 
     @property
     def needs(self) -> Mapping[Need, str]:
-        """Weights of the rows' own, where they have some."""
         if self.abstraction != "object":
             return {}
         reason = "rows have weights of their own; it needs abstraction='cluster'"
@@ -80,7 +75,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
 
     @property
     def stages(self) -> list[tuple[Abstractions, int | None]]:
-        """Ever less constrained models, which are fitted in turn, and for how many iterations."""
+        """Models to be fitted in turn, the most constrained first, and their iterations."""
         if self.abstraction == "constant":
             return [(self, None)]
         first = replace(self, abstraction="constant"), FIRST_ITERATIONS
@@ -89,10 +84,6 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return [first, second] if self.abstraction == "cluster" else [first, second, third]
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Nodes that are near to the origin; all have the same weight on a path.
-
-        A hard model begins with a few steps of the soft one.
-        """
         if self.hard:
             soft = soft_start(replace(self, hard=False), X, rng)
             return soft.params, soft.rows
@@ -108,23 +99,23 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return params, np.broadcast_to(rho, (X.shape[0], K))
 
     def _clustered(self, X: Counts, rng: np.random.Generator) -> Array:
-        """Clusters at the leaves, such as are alike side by side, and at nodes what is below."""
+        """Clusters of rows at the leaves, ordered by similarity, and their sums at nodes."""
         K = len(self.tree.leaves)
         clusters = RowClusters(K)
         params, rows = clusters.start(X, rng)
         overlaps = clusters.overlaps(X, params, rows)
-        (order,) = joined(overlaps, 1)
+        (order,) = ward_groups(overlaps, 1)
         masses = overlaps.diagonal()[list(order)]
         return (params.components[:, list(order)] * masses) @ self.tree.above
 
     def _known(self, nodes: Array, X: Counts) -> Array:
-        """These nodes with a little of the columns that have been unknown to them."""
+        """Nodes mixed with a little of the unigram, so that no column is impossible."""
         unigram = (X.column_sums / X.column_sums.sum())[:, None]
         known = normalise(nodes, axis=0, otherwise=unigram)
         return ((1 - UNKNOWN) * known + UNKNOWN * unigram).astype(X.dtype)
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        """Posteriors of leaves and nodes: memo, eqs. (53), (55)."""
+        # Eqs. (53), (55)
         beta = 1.0 if self.hard else beta
         if self.abstraction == "object":
             return self._expect_objects(X, params, rows, beta)
@@ -132,9 +123,9 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         q = self._tempered(X, params.nodes, beta)
         paths = self._paths(params.abstraction)
         P = q @ paths.T
-        # Relative to a single cluster, so that differences of clusters do not drown in rounding.
+        # Relative to a single cluster, to keep rounding errors small.
         shared = log(P @ params.proportions)[:, None]
-        scores = X.dot(X.rowwise(relative, P, shared))
+        scores = X.dot(X.rowwise(log_ratios, P, shared))
         I, energy = self._leaves(X, scores, params, beta)
         energy -= self._power(beta) / beta * float(np.sum(X.column_sums * shared[:, 0]))
         ratio = X.tdot(I) / np.maximum(P, LEAST)
@@ -144,10 +135,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return I, Statistics(expected, on_paths, sizes, energy)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """Nodes, vertical weights and proportions: memo, eqs. (56)-(58).
-
-        A node without observations becomes the unigram, so that no row seeks what is only noise.
-        """
+        # Eqs. (56)-(58). A node without tokens becomes the unigram: noise would attract rows.
         total = stats.nodes.sum(axis=1, keepdims=True)
         unigram = normalise(total, axis=0, otherwise=0.0)
         nodes = normalise(stats.nodes, axis=0, otherwise=unigram)
@@ -160,25 +148,20 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return Params(nodes, tau, rho, rho[self.tree.slots.leaves] * tau if own else rho)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """None: maximum likelihood."""
         return 0.0
 
     def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        """Parameters of which every node is, in this share, the distribution."""
         return params._replace(nodes=diluted(params.nodes, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
-        """Nodes, vertical weights, and proportions if estimated; leaves of rows are hidden."""
         (M, V), S, K = params.nodes.shape, len(params.abstraction), len(params.proportions)
         of_weights = {"constant": 0, "cluster": 1, "object": n_rows}[self.abstraction] * (S - K)
         return V * (M - 1) + of_weights + (K - 1 if self.proportions == "estimated" else 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        """The nodes at these columns alone, not normalised anew."""
         return params._replace(nodes=params.nodes[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """P(v given x) and P(y given v)."""
         if not self._has_slots(rows):
             return rows @ self._paths(params.abstraction), params.nodes
         S = rows.shape[1]
@@ -186,7 +169,6 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return rows @ sp.csr_array(merge, shape=(S, self.tree.n_nodes)), params.nodes
 
     def mixing(self, params: Params) -> tuple[Array, Array]:
-        """The path of each leaf; rows with weights of their own begin with those of the leaf."""
         return params.proportions, self._paths(params.abstraction).toarray()
 
     def leaves(self, rows: Rows) -> Array:
@@ -198,17 +180,14 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return rows @ sp.csr_array((np.ones(S, rows.dtype), (np.arange(S), leaves)), shape=(S, K))
 
     def object_size(self, X: Counts) -> float:
-        """Mean number of observations of the rows that have any."""
         return RowClusters(len(self.tree.leaves)).object_size(X)
 
     def critical_beta(self, X: Counts) -> float:
-        """That of clusters without a tree; with one they come apart a little later."""
         return RowClusters(len(self.tree.leaves)).critical_beta(X)
 
     def _expect_objects(
         self, X: Block, params: Params, rows: Rows, beta: float
     ) -> tuple[Rows, Statistics]:
-        """The same where every row has vertical weights of its own."""
         indptr, leaves, nodes = self.tree.slots
         own = np.tile(params.abstraction, (X.shape[0], 1))
         if self._has_slots(rows):
@@ -230,11 +209,11 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return I, -float(np.sum(X.row_weights * evidence)) / beta
 
     def _power(self, beta: float) -> float:
-        """What the likelihood of a leaf is raised to."""
+        """Exponent of the likelihood of a leaf."""
         return beta if self.tempering == "path" else 1.0
 
     def _within(self, slots: Array, otherwise: Array) -> Array:
-        """Divide each row of slots by the sums of the leaves; leaves without mass: otherwise."""
+        """Slots divided by the sums of their leaves; ``otherwise`` if these are zero."""
         mass = self._summed(slots)[:, self.tree.slots.leaves]
         return np.where(mass > LEAST, slots / np.maximum(mass, LEAST), otherwise)
 
@@ -242,13 +221,13 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return nodes if self.tempering == "path" else X.power(nodes, beta)
 
     def _paths(self, slots: Array) -> Any:
-        """What is in the slots as a sparse matrix of leaves and nodes, (K, V)."""
+        """Slots as a sparse matrix of leaves and nodes, (K, V)."""
         indptr, _, nodes = self.tree.slots
         shape = len(indptr) - 1, self.tree.n_nodes
         return sp.csr_array((slots, nodes, indptr), shape=shape)
 
     def _has_slots(self, rows: Rows) -> bool:
-        """Whether states are over the slots, not over the leaves."""
+        """True if row states are over slots, False if over leaves."""
         return rows.shape[1] == len(self.tree.slots.nodes)
 
     def _summed(self, slots: Array) -> Array:

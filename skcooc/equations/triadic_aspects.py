@@ -1,4 +1,4 @@
-"""The equations of the aspect model of three indices."""
+"""The aspect model of three indices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skcooc.simplex import normalise, sums
 
 
 class Params(NamedTuple):
-    """Parameters of the aspect model; P(z given x) is the state of the rows."""
+    """Parameters of the triadic aspect model; the state of the rows is P(z given x)."""
 
     components: Array  # (L, K): P(w_l given z_k); columns sum to one
     middle: Array  # (M, K): P(y_j given z_k); columns sum to one
@@ -22,7 +22,7 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the observations of a block."""
+    """Sums over the tokens of a block."""
 
     components: Array  # (L, K): sum_ij n_ijl r_ijlk
     middle: Array  # (M, K): sum_il n_ijl r_ijlk
@@ -31,17 +31,17 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class TriadicAspects(Equations[Params, Statistics]):
-    """Equations of the aspect model of observations (x_i, y_j, w_l).
+    """Equations of the aspect model of triples (x_i, y_j, w_l).
 
-    P(x_i, y_j, w_l) = sum_k P(z_k) P(x_i given z_k) P(y_j given z_k) P(w_l given z_k): the memo's
-    eqs. (1)-(11) with one factor more, for the co-occurrences of higher order that its section 1
-    speaks of. At inverse temperature beta an observation has the posterior
+    P(x_i, y_j, w_l) = sum_k P(z_k) P(x_i given z_k) P(y_j given z_k) P(w_l given z_k): Hofmann &
+    Puzicha (1998), eqs. (1)-(11), with one more factor. At inverse temperature beta a token has the
+    posterior
 
         r_ijlk ~ [P(z_k) P(x_i given z_k)^a P(y_j given z_k)^b P(w_l given z_k)]^beta
 
-    where a and b are the ``exponents`` of the two indices that are given. With a = 0 or b = 0 it is
-    that of the model of two indices. The free energy is computed without P(x), which cancels. What
-    is predicted is the last index given the two others, from the same product without it.
+    where a and b are the ``exponents`` of the two given indices; with a = 0 or b = 0 it is that of
+    the model of two indices. The free energy is computed without P(x), which cancels. Predictions
+    are of the last index given the two others, from the same product without it.
     """
 
     n_components: int
@@ -54,7 +54,6 @@ class TriadicAspects(Equations[Params, Statistics]):
     }
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        """Random components; every row an equal mixture of them."""
         K, dtype = self.n_components, X.dtype
         middle, components = (
             normalise(rng.uniform(0.5, 1.5, (size, K)).astype(dtype), axis=0, otherwise=0.0)
@@ -64,7 +63,6 @@ class TriadicAspects(Equations[Params, Statistics]):
         return Params(components, middle, weights), np.broadcast_to(weights, (X.shape[0], K))
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
-        """E-step, and the part of the M-step that concerns the rows."""
         n_rows = len(rows)
         A = self._given(X, params, rows, beta)
         B = X.power(params.components * params.weights, beta)
@@ -75,7 +73,6 @@ class TriadicAspects(Equations[Params, Statistics]):
         return mixtures, Statistics(components, middle, -mixture.log_likelihood / beta)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
-        """M-step for the components of both indices and their weights."""
         mass = sums(stats.components, axis=0)
         expected, middle = stats.components, stats.middle
         if self.component_prior:
@@ -86,34 +83,25 @@ class TriadicAspects(Equations[Params, Statistics]):
         return Params(components, middle, mass / mass.sum())
 
     def log_prior(self, params: Params, beta: float) -> float:
-        """c sum log P(w given z) + b c' sum log P(y given z): a Dirichlet prior."""
         if not self.component_prior:
             return 0.0
         c, c_middle = self._pseudo_counts(params)
         pairs = (c, params.components), (self.exponents[1] * c_middle, params.middle)
-        with np.errstate(divide="ignore"):  # a warm start may begin with zeros
+        with np.errstate(divide="ignore"):  # a warm start may have zeros
             return sum(c * float(np.log(P).sum(dtype=np.float64)) for c, P in pairs)
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
-        """Those of the mixtures of so many rows, and of the components of both indices."""
         K = self.n_components
         return n_rows * (K - 1) + sum(K * (len(P) - 1) for P in (params.components, params.middle))
 
-    def _pseudo_counts(self, params: Params) -> tuple[float, float]:
-        """Of every w, and of every y."""
-        c = self.component_prior
-        return c, c * len(params.components) / len(params.middle)
-
     def restrict(self, params: Params, columns: Array) -> Params:
-        """The rows of the components that belong to these columns, not normalised anew."""
         return params._replace(components=params.components[columns])
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """P(z given x), (N, K), and P(w given z), (L, K)."""
         return rows, params.components
 
     def predicting(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        """What x and y say of z, (N + M, K), and P(w given z), (L, K); see ``TripleCounts``."""
+        # Of x and y, (N + M, K), and of w, (L, K): see `TripleCounts`.
         given = self._relative(params, rows) ** self.exponents[0] * params.weights
         between = params.middle ** self.exponents[1]
         return np.concatenate(
@@ -127,5 +115,10 @@ class TriadicAspects(Equations[Params, Statistics]):
         return np.concatenate([X.power(P, exponent * beta) for P, exponent in pairs])
 
     def _relative(self, params: Params, rows: Rows) -> Array:
-        """P(x given z) / P(x), (N, K): what P(z given x) is beside P(z)."""
+        """P(x given z) / P(x) = P(z given x) / P(z), (N, K)."""
         return np.divide(rows, params.weights, out=np.zeros_like(rows), where=params.weights > 0)
+
+    def _pseudo_counts(self, params: Params) -> tuple[float, float]:
+        """Pseudo-counts of each w, and of each y."""
+        c = self.component_prior
+        return c, c * len(params.components) / len(params.middle)

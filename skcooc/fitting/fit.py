@@ -22,8 +22,13 @@ from skcooc.fitting.short_fits import ShortFit, ShortFits
 from skcooc.fitting.tuning import Record as TrialRecord
 from skcooc.fitting.tuning import Trial, Tunable, tune
 from skcooc.heldout import HeldOut, Validation
-from skcooc.heldout.predictors import Known
-from skcooc.heldout.validation import Judged, add_one_unigram, chosen_smoothing, hold_out
+from skcooc.heldout.predictors import CachedPredictions
+from skcooc.heldout.validation import (
+    HeldOutPredictions,
+    add_one_unigram,
+    chosen_smoothing,
+    hold_out,
+)
 from skcooc.protocol import Array, Block, Counts, Model, Params, T
 
 BEGUN: Name = ("begun",)  # parts of a journal
@@ -41,7 +46,7 @@ class Start(NamedTuple):
     trials: list[Trial]
     beta: float
     validation: Validation | None = None  # of the best short fit
-    predicted: Known | None = None  # held-out tokens, by the best short fit
+    predicted: CachedPredictions | None = None  # held-out tokens, by the best short fit
     params: Params | None = None  # initial ones of the first run; None: it starts at random
 
 
@@ -54,7 +59,7 @@ class Fit(NamedTuple):
     unigram: Array  # (M,): add-one, of the tokens fitted
     mass: float  # number of tokens, weights of rows included
     row_distribution: Array  # (N,)
-    judged: Judged | None = None  # predictions of held-out tokens
+    judged: HeldOutPredictions | None = None  # predictions of held-out tokens
 
     @property
     def model(self) -> Model:
@@ -104,7 +109,7 @@ def fit(
         add_one_unigram(X.column_sums, X.grain),
         mass,
         row_distribution,
-        None if predicted is None else Judged(settings.division, predicted),
+        None if predicted is None else HeldOutPredictions(settings.division, predicted),
     )
 
 

@@ -15,7 +15,7 @@ from skcooc.em import Annealing, Bursts, Leg, Run, Split, TemperatureRange
 from skcooc.em.legs import BURN_IN, Observe, Part, Scale, Solver, check_coarsening, scales
 from skcooc.fitting.tuning import Temperature, Tunable, Values
 from skcooc.heldout import HeldOut
-from skcooc.heldout.validation import Division
+from skcooc.heldout.validation import HoldOutOptions
 from skcooc.protocol import Array, Block, Counts, Model, Need, Params, RandomState
 
 SHORT_ITERATIONS = 60  # plain EM steps of a short fit; fewer would favour too large a beta
@@ -57,9 +57,9 @@ class Settings:
         return self.tunes or self.early_stopping
 
     @property
-    def division(self) -> Division:
+    def division(self) -> HoldOutOptions:
         """How tokens are held out and validated."""
-        return Division(self.validation_fraction, self.seeds[0], self.smoothing)
+        return HoldOutOptions(self.validation_fraction, self.seeds[0], self.smoothing)
 
     @property
     def short(self) -> Settings:

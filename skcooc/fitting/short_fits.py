@@ -13,7 +13,7 @@ from skcooc.em.legs import Part
 from skcooc.fitting.recipe import Recipe
 from skcooc.fitting.tuning import Values
 from skcooc.heldout import HeldOut, Validation
-from skcooc.heldout.predictors import Known
+from skcooc.heldout.predictors import CachedPredictions
 from skcooc.protocol import Block, Model, Params
 
 
@@ -21,7 +21,7 @@ class ShortFit(NamedTuple):
     """A fit of a few iterations, and what it predicts of the held-out tokens."""
 
     validation: Validation
-    predicted: Known
+    predicted: CachedPredictions
     params: Params
 
 

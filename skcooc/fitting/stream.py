@@ -13,7 +13,7 @@ from skcooc.em import TemperatureRange, online
 from skcooc.em.legs import unknown_rows
 from skcooc.em.online import Temperature, followed
 from skcooc.heldout import HeldOut, Validation
-from skcooc.heldout.validation import judged_with
+from skcooc.heldout.validation import validation_smoothing
 from skcooc.protocol import Array, Block, FoldIn, OnlineModel, P, Params, Rows, S, Statistics
 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
@@ -252,4 +252,4 @@ class Follower:
         return now, Passes(done.number + 1, tally.loss, converged), tally
 
     def _judge(self, heldout: Block) -> HeldOut:
-        return HeldOut(heldout, self.background, judged_with(self.smoothing))
+        return HeldOut(heldout, self.background, validation_smoothing(self.smoothing))

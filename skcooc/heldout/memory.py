@@ -1,4 +1,4 @@
-"""The memory of a row: what its known part adds to what a model predicts of it."""
+"""Within-document cache: known counts of a row, combined with predictions."""
 
 from __future__ import annotations
 
@@ -10,58 +10,51 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from skcooc.heldout.discounting import Discounted
-from skcooc.heldout.lookup import rows_of, values_at
-from skcooc.heldout.predictors import smoothed
+from skcooc.heldout.predictors import Discounted, rows_of, smoothed, values_at
 from skcooc.protocol import CSR, Array, Block, Predictor
 
-STARTS = ((30.0, 0.5, 0.02), (1.0, 0.8, 0.3))  # of texts, and of pairs seen once
-# Beyond these it makes no difference.
-CONCENTRATIONS, SHARES = (1e-3, 1e6), (1e-3, 1 - 1e-3)
+STARTS = ((30.0, 0.5, 0.02), (1.0, 0.8, 0.3))  # typical of texts, and of rare pairs
+CONCENTRATIONS, SHARES = (1e-3, 1e6), (1e-3, 1 - 1e-3)  # bounds
 CURVES, INVERSES = (np.exp, expit, expit), (np.log, logit, logit)
-ENOUGH = 100_000  # observations, from which three numbers are estimated
+ENOUGH = 100_000  # tokens used to estimate the three parameters
 
 
 class Memory(NamedTuple):
-    """How much of a prediction is the known part of a row; see :func:`remembering`."""
+    """Parameters of a within-document cache; see :func:`remembering`."""
 
-    concentration: float  # a, observations
-    discount: float  # d, observations
-    smoothing: float  # s
-
-
-Asked = tuple[float | None, float | None, float | None]  # those given; None is to be estimated
+    concentration: float  # a, pseudo-count of the model's prediction
+    discount: float  # d, subtracted from each count
+    smoothing: float  # s, weight of the background
 
 
 def rows_with(X: Block) -> Array:
-    """How many rows have each column, rows counted by their weights, (M,)."""
+    """Number of rows that have each column, weighted by the weights of rows, (M,)."""
     weights = (X.table.data > 0) * X.row_weights[rows_of(X.table)]
     return np.bincount(X.indices, weights=weights, minlength=X.shape[1])
 
 
 def remembering(known: CSR, predictor: Predictor, background: Array, memory: Memory) -> Discounted:
-    """The prediction of rows with their memory.
+    """Predictions of rows with a within-document cache.
 
         P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) B_ij) / (n_i + a)
 
-    where B_ij = (1 - s) P_ij + s b_j has the P of the predictor and the background b, (M,).
-    ``known`` holds the n_ij, of which nothing is to be scored.
+    where B_ij = (1 - s) P_ij + s b_j, with P from the predictor and the background b (M,).
+    ``known`` holds the n_ij and must not contain the tokens to be scored.
     """
     a, d, s = memory
     return Discounted(known, d, smoothed(predictor, background, s), a)
 
 
 @dataclass(frozen=True)
-class Saved:
-    """What a discount d takes from a table: sum_l min(n_il, d) of each row, for d <= 1."""
+class DiscountedMass:
+    """Sum of the discounts of each row, sum_l min(n_il, d), as a function of d <= 1."""
 
-    n_whole: Array  # (n,): entries of at least one observation
-    rows: Array  # of the entries that are less
-    less: Array
+    n_whole: Array  # (n,): number of entries >= 1
+    rows: Array  # of the smaller entries
+    less: Array  # the smaller entries
 
     @classmethod
-    def of(cls, table: CSR) -> Self:
-        """That of a table (n, M)."""
+    def from_table(cls, table: CSR) -> Self:
         rows, whole = rows_of(table), table.data >= 1
         n_whole = np.bincount(rows[whole], minlength=table.shape[0])
         return cls(n_whole, rows[~whole], table.data[~whole].astype(np.float64))
@@ -73,19 +66,19 @@ class Saved:
         return d * self.n_whole + saved, self.n_whole + slopes
 
 
-class Cells(NamedTuple):
-    """Observations to be predicted, (n,), and all that the prediction depends on."""
+class MemoryCells(NamedTuple):
+    """Tokens to be predicted, (n,), and all that their predictions depend on."""
 
-    observations: Array  # how many each stands for
+    observations: Array  # their counts
     known: Array  # n_ij of the known part
     totals: Array  # n_i
-    rows: Array  # whose they are
-    saved: Saved  # of those rows
+    rows: Array  # their rows
+    saved: DiscountedMass  # of all rows
     P: Array
     b: Array
 
     def log_likelihood(self, memory: Memory) -> tuple[float, Array]:
-        """Its mean, nats, and the derivatives by a, d and s, (3,)."""
+        """Mean log-likelihood, nats, and its derivatives by a, d and s, (3,)."""
         a, d, s = memory
         of_row, slopes = self.saved(d)
         rest, slope = a + of_row[self.rows], slopes[self.rows]
@@ -93,7 +86,7 @@ class Cells(NamedTuple):
         rest, totals = np.where(nothing, 1, rest), np.where(nothing, 1, totals)
         B = (1 - s) * self.P + s * self.b
         scaled = np.maximum(self.known - d, 0) + rest * B
-        possible = scaled > 0  # with neither a nor d only what is known can come
+        possible = scaled > 0  # with a = d = 0 only known columns are
         scaled, shares = np.where(possible, scaled, 1), self.observations * possible
         shares = shares / max(shares.sum(), np.finfo(float).tiny)
         by_a = B / scaled - 1 / totals
@@ -103,8 +96,8 @@ class Cells(NamedTuple):
         return float(value), np.array([(shares * by).sum() for by in (by_a, by_d, by_s)])
 
 
-def cells_of(known: CSR, X: Block, predictor: Predictor, background: Array) -> Cells:
-    """Those of the observations X of rows of which another part is known."""
+def cells_of(known: CSR, X: Block, predictor: Predictor, background: Array) -> MemoryCells:
+    """The cells of tokens X in rows with other ``known`` counts."""
     at = np.flatnonzero(X.observations > 0)
     at = at[:: -(-len(at) // ENOUGH)]
     rows, columns = rows_of(X.table)[at], X.indices[at]
@@ -112,13 +105,17 @@ def cells_of(known: CSR, X: Block, predictor: Predictor, background: Array) -> C
     totals = np.bincount(rows_of(known), weights=known.data, minlength=known.shape[0])
     P, b = predictor.cells(X)[at], background[columns]
     observations = X.observations[at].astype(np.float64)
-    return Cells(observations, counts, totals[rows], rows, Saved.of(known), P, b)
+    return MemoryCells(
+        observations, counts, totals[rows], rows, DiscountedMass.from_table(known), P, b
+    )
 
 
-def best_memory(cells: Cells, asked: Asked = (None, None, None)) -> Memory:
-    """The memory with which observations have the largest likelihood; what is given stays.
+def best_memory(
+    cells: MemoryCells, asked: tuple[float | None, float | None, float | None] = (None, None, None)
+) -> Memory:
+    """Parameters with the largest likelihood; values in ``asked`` other than None are kept.
 
-    Ascends the log-likelihood by quasi-Newton steps in log a, logit d and logit s, from two starts.
+    By quasi-Newton steps in log a, logit d and logit s, from two starts.
     """
     free = [i for i, value in enumerate(asked) if value is None]
 

@@ -1,23 +1,22 @@
-"""Predictions of further observations, and how they compose: all have `cells`."""
+"""Predictors of held-out tokens: all have `cells`, and they compose."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from skcooc.heldout.lookup import rows_of, values_at
-from skcooc.protocol import Array, Block, Predictor
+from skcooc.protocol import CSR, Array, Block, Predictor
 
-LEAST_SMOOTHING, LARGEST_SMOOTHING = 1e-3, 0.95  # between which smoothing is estimated
+LEAST_SMOOTHING, LARGEST_SMOOTHING = 1e-3, 0.95  # limits of estimated smoothing
 BISECTIONS = 16
-EM_STEPS, EM_TOLERANCE = 1000, 1e-9  # of weights: at most, and the gain that ends it, nats
+EM_STEPS, EM_TOLERANCE = 1000, 1e-9  # of weights: maximum number, and least gain, nats
 
 
 class Factors(NamedTuple):
-    """P(y_j given x_i) = A[i] @ B[j]: what every fitted model predicts.
+    """P(y_j given x_i) = A[i] @ B[j]: predictions of a fitted mixture model.
 
     Parameters
     ----------
@@ -31,116 +30,180 @@ class Factors(NamedTuple):
     B: Array
 
     def cells(self, X: Block) -> Array:
-        """Products of the factors."""
         return X.cells(self.A, self.B).astype(np.float64)
 
 
 class Unigram(NamedTuple):
-    """The same distribution for every row.
+    """Topic-free baseline: a single distribution for all rows.
 
     Parameters
     ----------
     distribution : (M,) array
-        Such as that of :func:`skcooc.metrics.unigram`.
+        Such as :func:`skcooc.metrics.unigram` returns.
     """
 
     distribution: Array
 
     def cells(self, X: Block) -> Array:
-        """The probability of each column."""
         return self.distribution[X.indices]
 
 
-class Known(NamedTuple):
-    """What a predictor made of the non-zeros of one table, for several uses."""
+class CachedPredictions(NamedTuple):
+    """Probabilities of the non-zeros of one table, computed once for several uses."""
 
     values: Array  # (nnz,)
 
     def cells(self, X: Block) -> Array:
-        """These."""
         return self.values
 
 
 class Interpolated(NamedTuple):
-    """The mean of several predictions.
+    """Weighted mean of several predictors.
 
     Parameters
     ----------
     predictors : sequence of predictors
         Of the same rows.
     weights : sequence of float
-        They sum to one; the best are found by :func:`skcooc.metrics.best_weights`.
+        Their sum is one; :func:`skcooc.metrics.best_weights` estimates the best.
     """
 
     predictors: Sequence[Predictor]
     weights: Sequence[float]
 
     def cells(self, X: Block) -> Array:
-        """The weighted mean of the probabilities."""
         pairs = zip(self.weights, self.predictors, strict=True)
         first, *others = (weight * predictor.cells(X) for weight, predictor in pairs)
         return sum(others, start=first)
 
 
-class Grouped(NamedTuple):
-    """Predictions of rows by their groups: of a context of several words by its last one.
+@dataclass(frozen=True)
+class Discounted:
+    """Absolute discounting of known counts, interpolated with a lower predictor.
+
+        P(y_j given x_i) = (max(n_ij - d, 0) + (a + sum_l min(n_il, d)) P_lower(y_j given x_i))
+                           / (n_i + a)
+
+    An empty row is predicted by the lower predictor alone. With a = 0 and, below, the number of
+    rows that have each column it is the Kneser-Ney estimate; any other predictor can be below: an
+    aspect model, a mean of several, a discounted table of shorter contexts. With d = 0 it is a
+    Dirichlet prior of weight a; with both, a Pitman-Yor process with one table per known column of
+    a row.
 
     Parameters
     ----------
-    predictor : predictor
-        Its rows are the groups.
-    groups : (n,) array of int
-        The group of each row.
+    known : (N, M) CSR array
+        Training counts n_ij.
+    discount : float in [0, 1]
+        The d subtracted from each count; 0 keeps the relative frequencies.
+    lower : predictor
+        Of the same rows.
+    concentration : float >= 0, default=0.0
+        The a: pseudo-count of the lower prediction in every row.
+
+    Raises
+    ------
+    ValueError
+        If the discount is not in [0, 1], or the concentration is negative.
+
+    References
+    ----------
+    H. Ney, U. Essen and R. Kneser, On structuring probabilistic dependences in stochastic language
+    modelling, Computer Speech and Language 8, 1-38, 1994.
+
+    S. F. Chen and J. Goodman, An empirical study of smoothing techniques for language modeling,
+    Computer Speech and Language 13, 359-394, 1999.
+
+    Y. W. Teh, A hierarchical Bayesian language model based on Pitman-Yor processes, ACL 2006.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from skcooc.heldout import Discounted, Unigram
+    >>> from skcooc.metrics import perplexity_of
+    >>> known = sp.csr_array([[3.0, 1.0, 0.0]])
+    >>> back_off = Discounted(known, 0.5, Unigram(np.array([0.2, 0.2, 0.6])))
+    >>> round(perplexity_of([[0, 0, 1]], back_off), 3)  # 4 / (0.5 + 0.5) / 0.6
+    6.667
     """
 
-    predictor: Predictor
-    groups: Array
+    known: CSR
+    discount: float
+    lower: Predictor
+    concentration: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.discount <= 1:
+            raise ValueError(f"discount={self.discount} should be in the [0, 1] range")
+        if not self.concentration >= 0:
+            raise ValueError(f"concentration={self.concentration} should not be negative")
 
     def cells(self, X: Block) -> Array:
-        """What is predicted of the group of each row."""
-        tied = X.coarsen(self.groups)
-        cells = self.predictor.cells(tied), tied.indices, tied.table.indptr
-        table = sp.csr_array(cells, shape=tied.shape)
-        return values_at(table, self.groups[rows_of(X.table)], X.indices)
+        d, rows, n_rows = self.discount, rows_of(X.table), self.known.shape[0]
+        of_row = rows_of(self.known)
+        seen = np.bincount(of_row, weights=self.known.data, minlength=n_rows)
+        taken = np.bincount(of_row, weights=np.minimum(self.known.data, d), minlength=n_rows)
+        total, saved = seen + self.concentration, taken + self.concentration
+        saved, total = np.where(total > 0, saved, 1), np.where(total > 0, total, 1)
+        kept = np.maximum(values_at(self.known, rows, X.indices) - d, 0)
+        return (kept + saved[rows] * self.lower.cells(X)) / total[rows]
 
 
 def smoothed(predictor: Predictor, background: Array, s: float) -> Predictor:
-    """(1 - s) P + s b with the distribution b of the columns, (M,)."""
+    """(1 - s) P + s b, with the background b (M,), a distribution of the columns."""
     return Interpolated((predictor, Unigram(background)), (1 - s, s))
 
 
 def weighted(mixtures: Sequence[Array], weights: Sequence[float]) -> Array:
-    """The mixtures of models, (n, K_m) each, times the weights of these, beside each other."""
+    """Concatenated mixtures of models, (n, K_m), times the weights of the models."""
     return np.hstack([float(w) * A for A, w in zip(mixtures, weights, strict=True)])
 
 
 def side_by_side(models: Sequence[Factors], weights: Sequence[float]) -> Factors:
-    """The weighted mean of models as one product, of which theirs are the components."""
+    """The weighted mean of models as one product, with the components of all."""
     A, B = zip(*models, strict=True)
     return Factors(weighted(A, weights), np.hstack(B))
 
 
 def with_background(factors: Factors, background: Array, s: float) -> Factors:
-    """The same as ``smoothed``, where the background is one component more."""
+    """Smoothed factors: the background is an additional component."""
     A, B = factors
     ones = np.ones((len(A), 1), dtype=A.dtype)
     return side_by_side([factors, Factors(ones, background[:, None].astype(B.dtype))], (1 - s, s))
 
 
+def rows_of(table: CSR) -> Array:
+    """Row index of each non-zero, (nnz,)."""
+    return np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+
+
+def values_at(table: CSR, rows: Array, columns: Array) -> Array:
+    """table[i, j] for each pair, (n,), float64; zero if not stored."""
+    width = table.shape[1]
+    keys = rows_of(table) * width + table.indices
+    order = np.argsort(keys, kind="stable")  # fast for sorted indices
+    keys, sought = keys[order], rows.astype(np.int64) * width + columns
+    if not keys.size:
+        return np.zeros(len(rows))
+    places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+    return np.where(keys[places] == sought, table.data[order[places]], 0).astype(np.float64)
+
+
 def log_cells(predictor: Predictor, X: Block) -> Array:
-    """log P(y_j given x_i) at the non-zeros, (nnz,), nats; -inf where it is impossible."""
+    """log P(y_j given x_i) at the non-zeros, (nnz,), nats; -inf for impossible ones."""
     with np.errstate(divide="ignore"):
         return np.log(predictor.cells(X))
 
 
 def best_smoothing(predictor: Predictor, background: Array, X: Block) -> float:
-    """The s in [.001, .95] that maximises sum n_ij log((1 - s) P_ij + s b_j) of held-out counts.
+    """The smoothing s in [0.001, 0.95] that is best on held-out counts.
 
-    By bisection: it is concave in s. The background b is (M,).
+    Maximises sum n_ij log((1 - s) P_ij + s b_j), which is concave in s, by bisection. The
+    background b is (M,).
     """
     P, b, n = predictor.cells(X), Unigram(background).cells(X), X.observations
-    # Sums, not dot products: BLAS divides a dot product among threads, which on a busy machine wait
-    # for each other 50 times longer than the sum takes, and whose number changes the last digits.
+    # Sums, not dot products: those of BLAS are slow on a busy machine, and their last digits depend
+    # on the number of threads.
     low, high = LEAST_SMOOTHING, LARGEST_SMOOTHING
     for _ in range(BISECTIONS):
         s = (low + high) / 2
@@ -150,11 +213,11 @@ def best_smoothing(predictor: Predictor, background: Array, X: Block) -> float:
 
 
 def best_weights(predictors: Sequence[Predictor], X: Block) -> Array:
-    """The weights, (n,), with which the mean of predictions is best on held-out counts, by EM.
+    """The best weights, (n,), of a mean of predictors on held-out counts, by EM.
 
     Maximises sum n_ij log(sum_k w_k P_k(y_j given x_i)), which is concave in w, from equal weights
-    (Jelinek and Mercer 1980). Observations that none of them holds possible do not count.
-    ValueError where there are no others.
+    (Jelinek and Mercer, 1980). Tokens that all predictors hold impossible do not count; ValueError
+    if there are no others.
     """
     n, cells = X.observations, [predictor.cells(X) for predictor in predictors]
     possible = (n > 0) & (sum(cells) > 0)

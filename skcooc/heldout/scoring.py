@@ -1,46 +1,48 @@
-"""Log-likelihoods of held-out observations, one by one and row by row; sampling."""
+"""Log-likelihoods of held-out tokens and of rows, sampling, rankings of columns."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from skcooc.heldout.predictors import log_cells
+from skcooc.heldout.predictors import Factors, log_cells, rows_of, values_at
 from skcooc.protocol import Array, Block, Predictor
 
-SPLIT_SEED = 0  # divides a row into what is folded in and what is scored
+SPLIT_SEED = 0  # of document completion: halves of new rows
+NUMBERS = 2**22  # size of a temporary array
 
 
 def halves(X: Block) -> tuple[Block, Block]:
-    """Of new rows what is folded in, something of every row, and what is scored."""
+    """Halves of new rows for document completion; the known half is never empty."""
     return X.divide(0.5, SPLIT_SEED, occupied=True)
 
 
 def score_pairs(X: Block, order: Array, predictor: Predictor) -> Array:
-    """log P(y given x) of single observations, (L,), nats, listed as by ``Dyads.listed``."""
+    """log P(y given x) of single tokens, (L,), nats, in the order of ``Dyads.listed``."""
     log_likelihood = np.empty(len(order))
     log_likelihood[order] = log_cells(predictor, X)
     return log_likelihood
 
 
 def check_rows_known(mass: Array, rows: Array) -> None:
-    """Warn where most observations, of these rows, (L,), are of rows without mass fitted, (N,)."""
+    """Warn if most tokens, in ``rows`` (L,), have no training ``mass`` (N,)."""
     if len(rows) and 2 * np.count_nonzero(mass[rows]) < len(rows):
         warnings.warn(
-            "Most observations to score are of rows of which none was fitted, so that the same is "
-            "predicted of all of them, with any number of components. Folds in the order of the "
-            "observations leave out whole rows: take KFold(n_splits, shuffle=True), or "
-            "skcooc.model_selection.ObservationSplit(n_splits).",
+            "Most observations to score are of rows without training observations, which all have "
+            "the same predictions. Folds of unshuffled observations leave out whole rows: use "
+            "KFold(n_splits, shuffle=True) or skcooc.model_selection.ObservationSplit(n_splits).",
             UserWarning,
             stacklevel=3,
         )
 
 
 def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
-    """Mean of log P(y given x) over the observations of each row, nats, and their number, (n,).
+    """Mean log P(y given x) of the tokens of each row, nats, and their number, (n,).
 
-    The mean is zero where a row has no observations.
+    The mean of an empty row is zero.
     """
     sums, counts = X.summed(X.observations * log_cells(predictor, X)), X.row_sums
     return sums / np.where(counts > 0, counts, 1), counts
@@ -49,9 +51,9 @@ def score_rows(X: Block, predictor: Predictor) -> tuple[Array, Array]:
 def draw(
     n_samples: int, row_distribution: Array, A: Array, components: Array, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Draw observations: a row, a component given the row, a column given the component.
+    """Draw tokens from P(x) (N,), P(z given x) (N, K) and P(y given z) (K, M).
 
-    From P(x), (N,), P(z given x), (N, K), and P(y given z), (K, M); rows and columns, (n_samples,).
+    Returns their rows and columns, (n_samples,).
     """
     per_row = rng.multinomial(n_samples, row_distribution)
     per_component = rng.multinomial(per_row, _exactly(A))  # (N, K)
@@ -65,15 +67,130 @@ def draw(
 
 
 def draw_given(z: Array, components: Array, rng: np.random.Generator) -> Array:
-    """Draw an index for each component drawn, (n_samples,), from P(y given z), (K, M)."""
+    """Draw a column for each component z, (n_samples,), from P(y given z), (K, M)."""
     drawn = np.empty(len(z), dtype=np.intp)
     for k, p in enumerate(_exactly(components)):
-        of_it = np.flatnonzero(z == k)
-        drawn[of_it] = rng.choice(len(p), size=len(of_it), p=p)
+        places = np.flatnonzero(z == k)
+        drawn[places] = rng.choice(len(p), size=len(places), p=p)
     return drawn
 
 
 def _exactly(P: Array) -> Array:
-    """Distributions in float64 whose sums numpy accepts as one."""
+    """Distributions in float64, renormalised so that NumPy accepts them."""
     P = P.astype(np.float64)
     return P / P.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Predictions for words new to the document, those without a known count.
+
+        P(y_j given x_i, unseen) = P(y_j given x_i) / (1 - sum_{l: n_il > 0} P(y_l given x_i))
+
+    where n_ij = 0, and zero elsewhere. A cache of the row does not change it: repetitions have no
+    part in it.
+
+    Parameters
+    ----------
+    known : counts of shape (N, M)
+        The n_ij; only their non-zeros matter.
+    predictor : predictor
+        Of the same rows.
+    """
+
+    known: Block
+    predictor: Predictor
+
+    def cells(self, X: Block) -> Array:
+        P = np.where(is_observed(self.known, X), 0, self.predictor.cells(X))
+        at_known = np.where(self.known.table.data > 0, self.predictor.cells(self.known), 0)
+        left = (1 - self.known.summed(at_known))[rows_of(X.table)]
+        left = np.maximum(left, P)  # they include P: less is rounding
+        return P / np.where(left > 0, left, 1)
+
+
+class Parts(NamedTuple):
+    """Mean log-likelihoods, nats, of repeated words and of words new to the document.
+
+    The mean of all is ``seen_share * seen + (1 - seen_share) * unseen``; NaN for no tokens.
+    """
+
+    seen_share: float  # share of tokens whose column the known part of the row has
+    seen: float  # mean log P(y given x) of these
+    unseen: float  # of the others
+    renormalised: float  # of the others, given that they are new: log of `Unseen`
+
+
+def score_parts(X: Block, predictor: Predictor, known: Block) -> Parts:
+    """Scores of held-out counts X of rows with ``known`` other counts."""
+    n, logs, repeats = X.observations, log_cells(predictor, X), is_observed(known, X)
+    new = np.where(repeats, 0, n)
+    given = log_cells(Unseen(known, predictor), X)
+    share = np.where(repeats, n, 0).sum() / n.sum()
+    return Parts(float(share), _mean(logs, n - new), _mean(logs, new), _mean(given, new))
+
+
+def is_observed(known: Block, X: Block) -> Array:
+    """Boolean mask, (nnz,), of the non-zeros of X in cells with a ``known`` count."""
+    return values_at(known.table, rows_of(X.table), X.indices) > 0
+
+
+def _mean(values: Array, weights: Array) -> float:
+    counted = weights > 0  # 0 * -inf would give NaN
+    if not counted.any():
+        return float("nan")
+    return float(np.average(values[counted], weights=weights[counted]))
+
+
+def log_likelihoods(X: Block, weights: Array, factors: Factors) -> Array:
+    """Log-likelihoods of whole rows: log sum_a w_a prod_j P_aj^n_ij with P = A @ B.T.
+
+    Weights (a,) sum to one, as do the rows of A (a, k) and the columns of B (M, k). Returns (n,),
+    nats, float64; -inf for impossible rows.
+    """
+    X, columns = X.astype(np.float64).occupied()
+    A, B = (F.astype(np.float64) for F in (factors.A, factors.B[columns]))
+    total = np.full(X.shape[0], -np.inf)
+    for first in range(0, len(A), step := max(1, NUMBERS // (1 + sum(X.shape)))):
+        some = slice(first, first + step)
+        evidence = np.logaddexp.reduce(_joint(X, weights[some], B @ A[some].T), axis=1)
+        total = np.logaddexp(total, evidence)
+    return total
+
+
+def _joint(X: Block, weights: Array, P: Array) -> Array:
+    """log w_a + sum_j n_ij log P_ja, (n, a)."""
+    impossible = (P <= 0).astype(P.dtype)
+    scores = X.dot(np.log(P + impossible))
+    if impossible.any():
+        scores[X.dot(impossible) > 0] = -np.inf
+    with np.errstate(divide="ignore"):
+        return scores + np.log(weights.astype(np.float64))
+
+
+class Ranked(NamedTuple):
+    """Columns of several rows with the largest values, the best first."""
+
+    columns: Array  # (n, k) of int, padded with -1
+    values: Array  # (n, k), float64, padded with NaN
+
+    @classmethod
+    def none(cls, n: int, k: int) -> Self:
+        """Padding alone, for n rows."""
+        return cls(np.full((n, k), -1), np.full((n, k), np.nan))
+
+
+def ranked(values: Array, k: int) -> Ranked:
+    """The k largest values of each row, (n, M); equal values by column, -inf excluded."""
+    n, width = len(values), min(k, values.shape[1])
+    least = np.partition(values, -width, axis=1)[:, -width]
+    rows, columns = np.nonzero((values >= least[:, None]) & (values > -np.inf))
+    found = values[rows, columns]
+    order = np.lexsort((columns, -found, rows))
+    sizes = np.bincount(rows, minlength=n)
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    order, place = order[place < k], place[place < k]
+    best = Ranked.none(n, k)
+    best.columns[rows[order], place] = columns[order]
+    best.values[rows[order], place] = found[order]
+    return best

@@ -12,7 +12,6 @@ from skcooc.metrics.coclustering import (
     mutual_information_kept,
 )
 from skcooc.metrics.predictions import (
-    best_back_off,
     best_smoothing,
     best_weights,
     make_unseen_scorer,
@@ -32,7 +31,6 @@ from skcooc.metrics.topics import npmi_coherence, topic_diversity
 
 __all__ = [
     "average_precision_by_query",
-    "best_back_off",
     "best_smoothing",
     "best_weights",
     "clustering_accuracy",

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skcooc.heldout import Discounted, Factors, discounting, predictors, unseen
+from skcooc.heldout import Factors, predictors, scoring
 from skcooc.heldout.predictors import smoothed
-from skcooc.heldout.scoring import score_rows
-from skcooc.heldout.unseen import Parts
+from skcooc.heldout.scoring import Parts, score_rows
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.metrics.validation import (
     NOTHING_NEW,
@@ -199,44 +198,6 @@ def best_weights(X: TableLike, among: Sequence[Predictor]) -> Array:
     return predictors.best_weights(among, as_counts(check_observed(X)))
 
 
-def best_back_off(X: TableLike, known: CSR, lower: Sequence[Predictor]) -> Discounted:
-    """Absolute discounting with back-off to a mean of predictors, fitted by EM.
-
-    Minimises perplexity in the discount and the weights of the mean jointly: the prediction is
-    linear in their products, so there is one optimum. Estimate it on validation observations.
-
-    Parameters
-    ----------
-    X : array-like, sparse array or matrix of shape (n, M)
-        Validation counts. Observations with probability zero do not count.
-    known : (n, M) CSR array
-        Training counts: whole numbers.
-    lower : sequence of predictors
-        Predictors of the same rows, to whose mean the table backs off.
-
-    Returns
-    -------
-    predictor : skcooc.heldout.Discounted
-        Its ``discount``, and the ``weights`` of its ``lower``.
-
-    Raises
-    ------
-    ValueError
-        If X holds no observations of positive probability.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> from skcooc.heldout import Unigram
-    >>> from skcooc.metrics import best_back_off
-    >>> known = sp.csr_array([[1.0, 1.0, 0.0]])
-    >>> back_off = best_back_off([[4, 4, 2]], known, [Unigram(np.array([0.25, 0.25, 0.5]))])
-    >>> round(back_off.discount, 2)
-    0.4
-    """
-    return discounting.best_back_off(known, lower, as_counts(check_observed(X)))
-
-
 def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     """Mean log-likelihood in nats of held-out words seen in, and new to, their rows.
 
@@ -281,7 +242,7 @@ def score_parts(X: TableLike, predictor: Predictor, known: TableLike) -> Parts:
     X, known = as_counts(check_observed(X)), as_counts(check_observed(known))
     if X.shape != known.shape:
         raise ValueError(f"X of shape {X.shape} does not match known of shape {known.shape}")
-    return unseen.score_parts(X, predictor, known)
+    return scoring.score_parts(X, predictor, known)
 
 
 def unseen_perplexity(X: TableLike, predictor: Predictor, known: TableLike) -> float:

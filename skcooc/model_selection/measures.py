@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcooc.heldout.unseen import score_parts
+from skcooc.heldout.scoring import score_parts
 from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
 from skcooc.model_selection.path import Fitted
 from skcooc.protocol import CSR, Array, Block

@@ -1,6 +1,5 @@
-"""What every model has to keep: checks of equations, and how to write one's own."""
+"""Checks that every model has to pass; for equations of your own, too."""
 
-from skcooc.testing.literal import Literal
-from skcooc.testing.model import CHECKS, check_model
+from skcooc.testing.checks import CHECKS, Literal, check_model
 
 __all__ = ["CHECKS", "Literal", "check_model"]

@@ -1,28 +1,187 @@
-"""The checks, one function each: what is given raises AssertionError where it fails."""
+"""Checks of a model's equations, with and without a transcription of its paper."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
-from skcooc.em import State
-from skcooc.protocol import Array, Model
-from skcooc.testing.case import LATE, Case
-from skcooc.testing.directions import changed, component_sizes, reordered, tangent
-from skcooc.testing.strict import CountsElsewhere, Elsewhere, here, sent
+from skcooc.em import Leg, State, fit, make_solver
+from skcooc.em.solvers import sweep
+from skcooc.protocol import CSR, Array, Model, P, Params, Rows, Statistics
+from skcooc.testing.device import DeviceArray, DeviceCounts, to_device, to_host
 
-EQUAL = 1e-10  # of the largest number in an array
-SINGLE = 1e-4  # the same in single precision
-STATIONARY = 1e-5  # slope for each observation, nats; of a change by the share of itself
+EARLY, LATE = 2, 30  # EM steps after which states are tried, besides the start
+END, CONVERGED = 400, 1e-14  # maximum number of EM steps and tolerance for the final state
+
+EQUAL = 1e-10  # relative to the largest number of an array
+SINGLE = 1e-4  # in single precision
+STATIONARY = 1e-5  # slope per token, nats, for a relative change of parameters
 STRIDE = 1e-5
+ROUNDING = 1e-5  # of sums, in single precision
+
+
+class Literal(Protocol[P]):
+    """A model transcribed from its paper, in slow loops over a dense table.
+
+    Rows without observations may have any state, and contribute nothing.
+    """
+
+    def step(self, n: Array, params: P, rows: Rows, beta: float) -> tuple[P, Rows]:
+        """Parameters and row states after an EM step on counts n (N, M)."""
+
+    def objective(self, n: Array, params: P, rows: Rows, beta: float) -> float:
+        """Free energy minus log prior at these parameters, in nats: EM minimises it."""
+
+
+@dataclass
+class Case:
+    """A model, a table, a temperature, and states to try."""
+
+    model: Model
+    X: CSRCounts  # with an empty row and an empty column
+    beta: float
+    literal: Literal | None
+    states: list[State] = field(init=False)  # the start, and two later states
+
+    def __post_init__(self) -> None:
+        # A copy: the rows of the first state are often one number, broadcast.
+        params, rows = self.model.start(self.X, np.random.default_rng(0))
+        self.states = [State(params, rows.copy())]
+        for n_steps in (EARLY, LATE - EARLY):
+            self.states.append(self.run(self.model, self.states[-1], n_steps))
+
+    def step(
+        self, model: Model, state: State, X: CSRCounts | None = None
+    ) -> tuple[State, Statistics, float]:
+        """The next state, the statistics, and the objective of the given state."""
+        X = self.X if X is None else X
+        rows, stats, objective = sweep(Leg(model, X, self.beta, 1, 0.0), state)
+        return State(model.maximize(stats, state.params, self.beta), rows), stats, objective
+
+    def run(self, model: Model, state: State, n_steps: int, X: CSRCounts | None = None) -> State:
+        """The state after several steps."""
+        for _ in range(n_steps):
+            state = self.step(model, state, X)[0]
+        return state
+
+    @cached_property
+    def end(self) -> State:
+        """The state at which EM converges."""
+        leg = Leg(self.model, self.X, self.beta, END, CONVERGED)
+        found = fit([leg], np.random.default_rng(), make_solver("momentum"), start=self.states[1])
+        return State(found.params, found.rows)
+
+
+class Check(NamedTuple):
+    """A check: raises AssertionError if the model fails it."""
+
+    run: Callable[[Case, Any], None]
+    needs_literal: bool = False
+    everywhere: bool = False  # at all tables and temperatures; other checks try each of them once
+
+
+def check_model(
+    equations: Model,
+    X: CSR | Array | None = None,
+    *,
+    literal: Literal | None = None,
+    betas: Sequence[float] = (1.0, 0.8),
+    skip: Collection[str] = (),
+) -> None:
+    """Check that equations keep what EM, counts and predictions rely on.
+
+    Parameters
+    ----------
+    equations : Equations
+    X : (N, M) array or sparse array, default=None
+        Counts to try it on; an empty row and an empty column are added if there are none. N and M
+        must differ from all numbers of components. None stands for two small tables.
+    literal : Literal or None, default=None
+        The equations, transcribed from the paper. Without them the checks "literal step" and
+        "literal slope" are skipped, the only ones that find an M-step that lowers the objective
+        but to a wrong place.
+    betas : sequence of float, default=(1.0, 0.8)
+        Inverse temperatures.
+    skip : collection of str, default=()
+        Names of checks, see ``CHECKS``, that do not apply to the model.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails: which one, and by how much.
+    ValueError
+        If ``skip`` has an unknown name.
+
+    Examples
+    --------
+    >>> from skcooc.equations.aspects import Aspects
+    >>> from skcooc.testing import check_model
+    >>> check_model(Aspects(3))
+    """
+    for name, case in planned(equations, X, literal, betas, skip):
+        run_check(name, case)
+
+
+def planned(
+    equations: Model,
+    X: CSR | Array | None,
+    literal: Literal | None,
+    betas: Sequence[float],
+    skip: Collection[str],
+) -> Iterator[tuple[str, Case]]:
+    """Names of checks, and the cases on which `check_model` runs them."""
+    if unknown := set(skip) - set(CHECKS):
+        raise ValueError(f"There is no check {sorted(unknown)}: they are {list(CHECKS)}.")
+    counts = list(tables(X))
+    T, B = len(counts), len(betas)
+    each_once = {(i % T, i % B) for i in range(max(T, B))}
+    names = [n for n in CHECKS if n not in skip and (literal or not CHECKS[n].needs_literal)]
+    for t, b in np.ndindex(T, B):
+        case = Case(equations, counts[t], betas[b], literal)
+        for name in names:
+            if CHECKS[name].everywhere or (t, b) in each_once:
+                yield name, case
+
+
+def run_check(name: str, case: Case) -> None:
+    """Run one check on the model of its case."""
+    try:
+        CHECKS[name].run(case, case.model)
+    except AssertionError as error:
+        raise AssertionError(f"{name}: {error}, at beta={case.beta}") from error
+
+
+def tables(X: CSR | Array | None) -> Iterator[CSRCounts]:
+    """The given table, or two small ones: noise, and blocks of non-integer counts."""
+    if X is not None:
+        yield CSRCounts(with_empty(sp.csr_array(X, dtype=np.float64)))
+        return
+    rng = np.random.default_rng(0)
+    yield CSRCounts(with_empty(sp.csr_array(rng.poisson(0.8, (11, 9)).astype(float))))
+    blocks = np.kron(np.array([[6, 1, 2], [1, 5, 1], [3, 1, 7]]), np.ones((3, 3)))
+    noisy = 0.37 * rng.poisson(blocks)[:, :8] + 0.05
+    yield CSRCounts(with_empty(sp.csr_array(noisy)))
+
+
+def with_empty(X: CSR) -> CSR:
+    """The table, with an empty row and an empty column if it has none."""
+    if not (X.sum(axis=0).all() or X.sum(axis=1).all()):
+        return X
+    rows, columns = (np.delete(np.arange(size + 1), size // 2) for size in X.shape)
+    coordinates = rows[X.tocoo().coords[0]], columns[X.tocoo().coords[1]]
+    return sp.csr_array((X.tocoo().data, coordinates), shape=(X.shape[0] + 1, X.shape[1] + 1))
 
 
 def bound_falls(case: Case, model: Model) -> None:
-    """A plain step never makes the objective larger."""
+    """A plain EM step never raises the objective."""
     for state in case.states:
         path = []
         for _ in range(4):
@@ -34,7 +193,7 @@ def bound_falls(case: Case, model: Model) -> None:
 
 
 def literal_step(case: Case, model: Model) -> None:
-    """Steps and objective are those of the slow transcription, from each of the states."""
+    """Steps and objective equal those of the transcription, from each state."""
     assert case.literal is not None
     n, seen = case.X.table.toarray(), case.X.row_sums > 0
     for state in case.states:
@@ -48,10 +207,10 @@ def literal_step(case: Case, model: Model) -> None:
 
 
 def literal_slope(case: Case, model: Model) -> None:
-    """Where EM ends, the objective of the transcription is stationary.
+    """The objective of the transcription is stationary where EM converges.
 
-    In the row states and in every parameter that EM has moved, along random changes that leave
-    distributions what they are. A broken twin goes on from there, to another place.
+    In the row states and in every parameter that EM has changed, along random directions that keep
+    distributions normalised. A broken model first continues from there, to another place.
     """
     assert case.literal is not None
     literal, rng = case.literal, np.random.default_rng(0)
@@ -65,14 +224,14 @@ def literal_slope(case: Case, model: Model) -> None:
 
     for name in ("rows", *moving):
         P = end.rows if name == "rows" else getattr(end.params, name)
-        ahead = STRIDE * tangent(P, rng)
-        rise = objective(name, P + ahead) - objective(name, P - ahead)
+        change = STRIDE * tangent(P, rng)
+        rise = objective(name, P + change) - objective(name, P - change)
         slope = abs(rise) / (2 * STRIDE * n.sum())
-        assert slope < STATIONARY, f"slope {slope:.2g} for each observation in {name}"
+        assert slope < STATIONARY, f"slope {slope:.2g} per token in {name}"
 
 
 def row_weights(case: Case, model: Model) -> None:
-    """A row of weight w is the same as w rows; weights of any size add up."""
+    """A row of weight w equals w rows; fractional weights add up."""
     N = case.X.shape[0]
     for weights in (np.arange(N) % 3, 0.5 + np.arange(N) % 2):
         times = np.repeat(np.arange(N), np.ceil(weights).astype(int))
@@ -86,7 +245,7 @@ def row_weights(case: Case, model: Model) -> None:
 
 
 def order_of_rows(case: Case, model: Model) -> None:
-    """Rows in another order have the same states in that order; parameters are the same."""
+    """A permutation of the rows permutes row states and keeps parameters."""
     order = np.random.default_rng(0).permutation(case.X.shape[0])
     for params, rows in case.states[1:]:
         one, other = (
@@ -97,7 +256,7 @@ def order_of_rows(case: Case, model: Model) -> None:
 
 
 def order_of_columns(case: Case, model: Model) -> None:
-    """Columns in another order have the same parameters in that order; rows are the same."""
+    """A permutation of the columns permutes parameters and keeps row states."""
     M = case.X.shape[1]
     order = np.random.default_rng(0).permutation(M)
     X = CSRCounts(sp.csr_array(case.X.table[:, order]))
@@ -111,7 +270,7 @@ def order_of_columns(case: Case, model: Model) -> None:
 
 
 def order_of_components(case: Case, model: Model) -> None:
-    """Components in another order stay in that order; all axes of one size go together."""
+    """A permutation of the components is kept; all axes of one size are permuted."""
     state = case.states[1]
     for size in component_sizes(state.params, state.rows, case.X.shape):
         order = np.roll(np.arange(size), 1)
@@ -126,7 +285,7 @@ def order_of_components(case: Case, model: Model) -> None:
 
 
 def blocks(case: Case, model: Model) -> None:
-    """What two blocks of rows expect adds up to what the table expects."""
+    """Statistics of two blocks of rows add up to those of the table."""
     N = case.X.shape[0]
     halves = np.arange(N // 3), np.arange(N // 3, N)
     for params, rows in case.states:
@@ -140,7 +299,7 @@ def blocks(case: Case, model: Model) -> None:
 
 
 def single_precision(case: Case, model: Model) -> None:
-    """What is float32 stays float32, and is that of float64 but for rounding."""
+    """float32 stays float32, and equals float64 up to rounding."""
     X = case.X.astype(np.float32)
     started = State(*model.start(X, np.random.default_rng(0)))
     state = case.states[1]
@@ -154,26 +313,26 @@ def single_precision(case: Case, model: Model) -> None:
 
 
 def empty_rows(case: Case, model: Model) -> None:
-    """A row without observations gets the state `weights`; nothing becomes NaN."""
+    """An empty row gets the state `weights`; nothing becomes NaN."""
     empty = case.X.row_sums == 0
     for params, rows in case.states[1:]:
         (after, new), stats, objective = case.step(model, State(params, rows))
         for array in (*after, new, *stats, *model.factors(after, new), np.array(objective)):
-            assert np.isfinite(array).all(), "something is not finite"
+            assert np.isfinite(array).all(), "a result is not finite"
         _equal("empty rows", new[empty], np.tile(params.weights, (np.sum(empty), 1)))
 
 
 def empty_columns(case: Case, model: Model) -> None:
-    """A column without observations has the probability zero after a step."""
+    """An empty column has probability zero after a step."""
     empty = case.X.column_sums == 0
     B = model.factors(*case.run(model, case.states[0], 2))[1]
-    assert not B[empty].any(), f"a column without observations has {B[empty].max():.2g}"
+    assert not B[empty].any(), f"an empty column has probability {B[empty].max():.2g}"
 
 
 def restrict(case: Case, model: Model) -> None:
-    """New rows need the parameters of the columns that they have, and no others.
+    """The fold-in of new rows needs the parameters of their columns only.
 
-    Where it is said what they are mixtures of, a step of each by itself is the E-step.
+    With `fixed` components, a step of the fast fold-in equals the E-step.
     """
     M = case.X.shape[1]
     half = np.vstack([case.X.table.toarray(), np.eye(M)])
@@ -188,11 +347,11 @@ def restrict(case: Case, model: Model) -> None:
         _equal("new rows", one, two)
         fixed = equations.fixed(some, params, case.beta)
         if fixed is not None:
-            _equal("a row by itself", some.settle(fixed, rows, tol=0.0, max_iter=1), one)
+            _equal("fixed components", some.settle(fixed, rows, tol=0.0, max_iter=1), one)
 
 
 def arguments(case: Case, model: Model) -> None:
-    """No function changes what it is given; called again it returns the same."""
+    """No function changes its arguments; a second call returns the same."""
     state, columns = case.states[1], np.arange(3)
     stats = model.expect(case.X, *state, case.beta)[1]
     table = case.X.table
@@ -211,28 +370,47 @@ def arguments(case: Case, model: Model) -> None:
 
     first = results()
     assert _identical(given, before), "an argument has been changed"
-    assert _identical(first, results()), "called again it returns something else"
+    assert _identical(first, results()), "a second call returns another result"
 
 
 def strict_arrays(case: Case, model: Model) -> None:
-    """E-step, M-step, prior and factors run with arrays that NumPy cannot have; see Elsewhere.
+    """E-step, M-step, prior and factors run with arrays of another device.
 
-    The start may work in this memory: it runs once, and its result is sent.
+    See `DeviceArray`. The start may work on the host: it runs once.
     """
     state = case.states[1]
-    params, rows = type(state.params)(*map(sent, state.params)), sent(state.rows)
+    params, rows = type(state.params)(*map(to_device, state.params)), to_device(state.rows)
     try:
-        new, stats = model.expect(CountsElsewhere(case.X), params, rows, case.beta)  # type: ignore[arg-type]
+        new, stats = model.expect(DeviceCounts(case.X), params, rows, case.beta)  # type: ignore[arg-type]
         after = model.maximize(stats, params, case.beta)
         prior = model.log_prior(after, case.beta)
         factors = model.factors(after, new)
     except TypeError as error:
         raise AssertionError(str(error)) from error
     for array in (*after, new, *factors):
-        assert isinstance(array, Elsewhere), f"a result is {type(array).__name__}, in this memory"
+        assert isinstance(array, DeviceArray), f"a result is {type(array).__name__}, on the host"
     expected = case.step(model, state)[0]
-    _same(State(type(after)(*map(here, after)), here(new)), expected)
+    _same(State(type(after)(*map(to_host, after)), to_host(new)), expected)
     _equal_objectives(case, prior, model.log_prior(expected.params, case.beta))
+
+
+CHECKS: dict[str, Check] = {
+    "bound falls": Check(bound_falls, everywhere=True),
+    "literal step": Check(literal_step, True, True),
+    "literal slope": Check(literal_slope, True),
+    "row weights": Check(row_weights),
+    "order of rows": Check(order_of_rows),
+    "order of columns": Check(order_of_columns),
+    "order of components": Check(order_of_components),
+    "blocks": Check(blocks),
+    "float32": Check(single_precision),
+    "empty rows": Check(empty_rows),
+    "empty columns": Check(empty_columns),
+    "restrict": Check(restrict),
+    "arguments": Check(arguments),
+    "strict arrays": Check(strict_arrays),
+}
+"""The checks by name."""
 
 
 def _equal_objectives(case: Case, mine: float, expected: float) -> None:
@@ -256,3 +434,60 @@ def _identical(one: object, two: object) -> bool:
     if isinstance(one, tuple) and isinstance(two, tuple):
         return all(map(_identical, one, two))
     return bool(np.array_equal(np.asarray(one), np.asarray(two)))
+
+
+def simplices(P: Array) -> Iterator[Any]:
+    """Indices of the distributions in an array.
+
+    The whole, its columns, its rows, or, in one dimension, runs of entries that sum to one.
+
+    >>> list(simplices(np.array([0.5, 0.5, 0.2, 0.8])))
+    [slice(0, 2, None), slice(2, 4, None)]
+    >>> list(simplices(np.array([0.5, 4.0])))
+    []
+    """
+    if P.ndim == 0 or P.min() < 0:
+        return
+    if _is_one(P.sum()):
+        yield ...
+    elif P.ndim == 2 and _is_one(P.sum(axis=0)):
+        yield from ((slice(None), k) for k in range(P.shape[1]))
+    elif P.ndim == 2 and _is_one(P.sum(axis=1)):
+        yield from range(len(P))
+    elif P.ndim == 1:
+        ends = 1 + np.flatnonzero(np.diff(np.floor(np.cumsum(P) + ROUNDING), prepend=0.0))
+        runs = [slice(*pair) for pair in zip([0, *ends[:-1]], ends, strict=False)]
+        if len(ends) and ends[-1] == len(P) and all(_is_one(P[run].sum()) for run in runs):
+            yield from (slice(int(run.start), int(run.stop)) for run in runs)
+
+
+def tangent(P: Array, rng: np.random.Generator) -> Array:
+    """A random relative change of the entries that keeps distributions normalised."""
+    direction = P * rng.standard_normal(P.shape)
+    for part in simplices(P):
+        direction[part] -= P[part] * direction[part].sum()
+    return direction
+
+
+def reordered(array: Array, size: int, order: Array) -> Array:
+    """The array with all axes of this size permuted."""
+    for axis, length in enumerate(array.shape):
+        if length == size:
+            array = np.take(array, order, axis=axis)
+    return array
+
+
+def changed(params: Params, other: Params) -> list[str]:
+    """Names of the fields that differ by more than rounding."""
+    pairs = zip(params._fields, params, other, strict=True)
+    return [name for name, one, two in pairs if not np.allclose(one, two, rtol=1e-7, atol=1e-12)]
+
+
+def component_sizes(params: Params, rows: Rows, shape: tuple[int, int]) -> set[int]:
+    """Numbers of components: sizes of axes other than rows and columns."""
+    sizes = {size for array in (*params, rows) for size in np.shape(array)}
+    return {size for size in sizes if size > 1} - set(shape)
+
+
+def _is_one(sums: Array) -> bool:
+    return bool(np.allclose(sums, 1, rtol=0, atol=ROUNDING))

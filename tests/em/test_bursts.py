@@ -12,8 +12,7 @@ from skcooc import AspectModel, AveragedModels, Dyads, RowBlocks, RowMemory
 from skcooc.counts import CSRCounts
 from skcooc.em import Bursts, Leg, OverRelaxation, Run, State, fit
 from skcooc.em.bursts import FAR, bound, rise, slope
-from skcooc.equations.aspects import Aspects
-from skcooc.equations.predictive_aspects import PredictiveAspects
+from skcooc.equations.aspects import Aspects, PredictiveAspects
 from skcooc.model_selection import split_observations
 from tests.cases import FAST
 from tests.equations.literal_aspects import literal_step, mixtures, parameters

@@ -1,19 +1,204 @@
-"""Twins of single models, each with a mistake in its equations that the checks have to find."""
+"""Models with a mistake each, which the checks must find.
+
+The first ones break any model, those with ``of`` break a single model.
+"""
 
 import numpy as np
 
-from skcooc.equations.aspects import Aspects
+from skcooc.counts import CSRCounts
+from skcooc.equations.aspects import Aspects, PredictiveAspects
 from skcooc.equations.aspects import Statistics as AspectStatistics
 from skcooc.equations.coclusters import CoClusters, Statistics, log_association
 from skcooc.equations.column_clusters import ColumnClusters
-from skcooc.equations.factorial_projections import FactorialProjections
 from skcooc.equations.memberships import column_posteriors, posteriors
-from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.equations.predictive_clusters import PredictiveClusters
 from skcooc.equations.product_aspects import ProductAspects
-from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.projections import FactorialProjections
+from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
 from skcooc.equations.tree_clusters import Abstractions
-from skcooc.testing.twins import Twin
+from skcooc.testing.checks import CHECKS, planned, run_check, simplices
+
+
+def halved(P):
+    """The roots of distributions, made distributions again: half a step from uniform ones."""
+    parts, roots = list(simplices(P)), P
+    if parts:
+        roots = np.sqrt(P)
+        for part in parts:
+            roots[part] /= roots[part].sum()
+    return roots
+
+
+def flattened(P, share=0.1):
+    """Distributions that are uniform in this share."""
+    flat = P.copy()
+    for part in simplices(P):
+        flat[part] *= 1 - share
+        flat[part] += share / flat[part].size
+    return flat
+
+
+class Twin:
+    """A copy of a model, in which a subclass breaks something."""
+
+    def __init__(self, right):
+        self.right = right
+
+    def __getattr__(self, name):
+        if name == "right":  # while copy.deepcopy makes a new object
+            raise AttributeError(name)
+        return getattr(self.right, name)
+
+
+class Changed(Twin):
+    """An M-step whose arrays are changed."""
+
+    change = None
+
+    def maximize(self, *given):
+        right = self.right.maximize(*given)
+        return type(right)(*map(self.change, right))
+
+
+class HalfStep(Changed):
+    """An M-step that climbs, but to the wrong place."""
+
+    change = staticmethod(halved)
+
+
+class Flat(Changed):
+    """An M-step to distributions that are a little uniform."""
+
+    change = staticmethod(flattened)
+
+
+class Promoted(Changed):
+    """Parameters are in double precision."""
+
+    change = staticmethod(lambda array: array.astype(np.float64))
+
+
+class Rough(Changed):
+    """Numbers have two digits in single precision."""
+
+    change = staticmethod(lambda array: array * array.dtype.type(1 + 0.01 * (array.itemsize < 8)))
+
+
+class ForgottenPower(Twin):
+    """Both steps forget the temperature."""
+
+    def power(self, beta):
+        return 1.0
+
+    def expect(self, X, params, rows, beta):
+        return self.right.expect(X, params, rows, self.power(beta))
+
+    def maximize(self, stats, params, beta):
+        return self.right.maximize(stats, params, self.power(beta))
+
+
+class OtherPower(ForgottenPower):
+    """Both steps are at a temperature of their own."""
+
+    def power(self, beta):
+        return 1.2 * beta
+
+
+class Unweighted(Twin):
+    """Every row counts once."""
+
+    def expect(self, X, *state):
+        return self.right.expect(CSRCounts(X.table), *state)
+
+
+class FirstRowTwice(Twin):
+    """The first row of a block counts twice."""
+
+    def expect(self, X, *state):
+        weights = X.row_weights * (1.0 + (np.arange(X.shape[0]) == 0))
+        return self.right.expect(CSRCounts(X.table, weights), *state)
+
+
+class FirstColumnTwice(Twin):
+    """The first column counts twice."""
+
+    def expect(self, X, *state):
+        table = X.table.copy()
+        table.data = table.data * (1 + (table.indices == 0)).astype(table.dtype)
+        return self.right.expect(CSRCounts(table, X.weights), *state)
+
+
+class Favourite(Twin):
+    """The first component gets more than its share of the rows."""
+
+    def expect(self, *given):
+        rows, stats = self.right.expect(*given)
+        return rows * (1 + 0.1 * (np.arange(rows.shape[1]) == 0)), stats
+
+
+class Undefined(Twin):
+    """Zero divided by zero where a row has no observations."""
+
+    def empty(self, rows):
+        return np.full_like(rows, np.nan)
+
+    def expect(self, X, *state):
+        rows, stats = self.right.expect(X, *state)
+        return np.where(X.row_sums[:, None] > 0, rows, self.empty(rows)), stats
+
+
+class Uniform(Undefined):
+    """A row without observations has the first component."""
+
+    def empty(self, rows):
+        return np.eye(1, rows.shape[1], dtype=rows.dtype)
+
+
+class Leaky(Twin):
+    """Every column is possible."""
+
+    def factors(self, params, rows):
+        A, B = self.right.factors(params, rows)
+        return A, flattened(B, 0.001)
+
+
+class Misplaced(Twin):
+    """Parameters for other columns than those asked for."""
+
+    def folding(self, params):
+        right, folded = self.right.folding(params)
+        return Rolled(right), folded
+
+
+class Rolled(Twin):
+    """Equations for the fold-in of `Misplaced`."""
+
+    def restrict(self, params, columns):
+        return self.right.restrict(params, np.roll(columns, 1))
+
+
+class Scribbles(Twin):
+    """The E-step writes where its rows are."""
+
+    def expect(self, X, params, rows, beta):
+        new, stats = self.right.expect(X, params, rows, beta)
+        rows += 0.5
+        return new, stats
+
+
+class SpendsStatistics(Twin):
+    """The M-step writes into the statistics."""
+
+    def maximize(self, stats, params, beta):
+        right = self.right.maximize(stats, params, beta)
+        stats[0][:] = 0
+        return right
+
+
+class GoesHome(Twin):
+    """The E-step takes the row states for arrays of NumPy."""
+
+    def expect(self, X, params, rows, beta):
+        return self.right.expect(X, params, np.asarray(rows), beta)
 
 
 class ForgottenPowerOfComponents(Twin):
@@ -42,7 +227,7 @@ class ForgottenPowerOfMixtures(Twin):
 
 
 class ForgottenPowerOfPairs(Twin):
-    """What stands between the powers of both factors is not adjusted to beta."""
+    """The transitions between both factors are not adjusted to beta."""
 
     of = ProductAspects
 
@@ -131,7 +316,7 @@ class ColumnsThatForgetTheirWeights(Twin):
 
 
 class MinusSign(Twin):
-    """The sign of the exponent is the one that the scan of eq. (49) shows."""
+    """The sign of the exponent is minus, as in the scan of eq. (49)."""
 
     of = CoClusters
 
@@ -166,7 +351,7 @@ class ForgottenBeta(Twin):
 
 
 class FirstAssociation(Twin):
-    """The association stays what it was at the start."""
+    """The association is never updated."""
 
     of = CoClusters
 
@@ -175,7 +360,7 @@ class FirstAssociation(Twin):
 
 
 class NoPriorOfCenters(Twin):
-    """The centers forget what the topics of their rows are, by and by."""
+    """The centers forget the topics of their rows gradually."""
 
     of = FactorialProjections
 
@@ -185,7 +370,7 @@ class NoPriorOfCenters(Twin):
 
 
 class NothingLeftOut(Twin):
-    """Every observation has a say in its own posterior."""
+    """Plain EM: no token is left out of its own posterior."""
 
     def expect(self, X, params, rows, beta):
         plain, parameters = self.right.folding(params)
@@ -193,19 +378,19 @@ class NothingLeftOut(Twin):
 
 
 class Endless(PredictiveAspects):
-    """Aspects have so many observations that one matters to no column."""
+    """Column totals so large that nothing is left out of columns."""
 
     def per_totals(self, X, params):
         return 0 * params.weights
 
 
 def LeftInColumns(model):
-    """Observations are left out of their rows alone."""
+    """Tokens are left out of their rows alone."""
     return Endless(model.aspects, model.row_prior)
 
 
 class RowsLeftIn(Twin):
-    """Every row has a say in its own posterior."""
+    """No row is left out of its own posterior."""
 
     of = PredictiveClusters
 
@@ -214,7 +399,7 @@ class RowsLeftIn(Twin):
 
 
 class MassLeftIn(Twin):
-    """What a row has put in is taken out of columns, but not of the sizes of clusters."""
+    """Rows are left out of columns, but not of the sizes of clusters."""
 
     of = PredictiveClusters
 
@@ -225,4 +410,46 @@ class MassLeftIn(Twin):
         scores = clusters.scores(X, plain) + N * np.log(left / params.totals)
         prior = self.right.component_prior
         scores += X.left_out_rows(rows, params.components, params.totals, prior)
-        return clusters.explained(X, plain, scores, beta)
+        return clusters.expect_from_scores(X, plain, scores, beta)
+
+
+TEMPERATURES = ForgottenPower, OtherPower
+TWINS = {
+    "bound falls": [Flat],
+    "literal step": [HalfStep, *TEMPERATURES],
+    "literal slope": [HalfStep, ForgottenPower],
+    "row weights": [Unweighted],
+    "order of rows": [FirstRowTwice],
+    "order of columns": [FirstColumnTwice],
+    "order of components": [Favourite],
+    "blocks": [FirstRowTwice],
+    "float32": [Promoted, Rough],
+    "empty rows": [Undefined, Uniform],
+    "empty columns": [Leaky],
+    "restrict": [Misplaced],
+    "arguments": [Scribbles, SpendsStatistics],
+    "strict arrays": [GoesHome],
+}
+
+
+def check_with_twins(equations, X=None, literal=None, betas=(1.0, 0.8), skip=()):
+    """Run `check_model`; each check must also find its broken variants of the model."""
+    for name, case in planned(equations, X, literal, betas, skip):
+        run_check(name, case)
+        for twin in TWINS[name]:
+            broken = twin(case.model)
+            if twin in TEMPERATURES and same_step(case, broken):
+                continue  # hard models have none, and at beta = 1 there is no power to forget
+            try:
+                CHECKS[name].run(case, broken)
+            except AssertionError:
+                continue
+            raise AssertionError(f"{name}: {twin.__name__} passes at beta={case.beta}")
+
+
+def same_step(case, model):
+    """True if another model makes the same step as that of the case."""
+    mine, _, objective = case.step(case.model, case.states[1])
+    other, _, its = case.step(model, case.states[1])
+    pairs = zip((*mine.params, mine.rows), (*other.params, other.rows), strict=True)
+    return objective == its and all(np.array_equal(one, two) for one, two in pairs)

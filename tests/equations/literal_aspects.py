@@ -1,4 +1,4 @@
-"""The aspect model word for word: memo, eqs. (1)-(9) and (65), on dense tables."""
+"""The aspect model, transcribed: Hofmann & Puzicha (1998), eqs. (1)-(9) and (65)."""
 
 from dataclasses import dataclass
 

@@ -38,7 +38,7 @@ def state_of(n, labels, n_clusters):
 
 
 class LiteralBigrams:
-    """Row states are the memberships of which the moves begin."""
+    """Row states are the memberships before the moves."""
 
     def step(self, n, params, rows, beta):
         K = params.memberships.shape[1]

@@ -1,6 +1,6 @@
-"""The equations of asymmetric clustering, memo 3.1, 3.2 and 5.1, word for word, on dense tables.
+"""Asymmetric clustering, transcribed: Hofmann & Puzicha (1998), 3.1, 3.2 and 5.1.
 
-They speak of clusters of rows: for clusters of columns give them the transposed table.
+For clusters of rows; for clusters of columns transpose the table.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ def ln(p):
 
 
 def factors(n, object_weights):
-    """What each object is multiplied by to get from eq. (26) to eq. (25), up to a constant."""
+    """Factors of the objects, from eq. (26) to eq. (25), up to a constant."""
     sizes = n.sum(axis=1)
     if object_weights == "counts":
         return np.ones(len(n))

@@ -1,4 +1,4 @@
-"""Symmetric clustering word for word: memo, eqs. (34)-(49) and (64), on dense tables."""
+"""Symmetric clustering, transcribed: Hofmann & Puzicha (1998), eqs. (34)-(49), (64)."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -10,7 +10,7 @@ from skcooc.equations.coclusters import Params
 
 
 def joint_of(n, I, J):
-    """pi_cd: memo, eq. (43)."""
+    """pi_cd: eq. (43)."""
     pi = np.zeros((I.shape[1], J.shape[1]))
     for i, j in np.argwhere(n):
         for c, d in product(*map(range, pi.shape)):
@@ -19,7 +19,7 @@ def joint_of(n, I, J):
 
 
 def association_of(pi):
-    """c_cd: memo, eq. (42)."""
+    """c_cd: eq. (42)."""
     association = np.zeros(pi.shape)
     for c, d in np.ndindex(pi.shape):
         association[c, d] = pi[c, d] / (pi[c].sum() * pi[:, d].sum())
@@ -27,7 +27,7 @@ def association_of(pi):
 
 
 def posterior(n, J, association, rho, beta, hard):
-    """I_ic: memo, eqs. (44) and (49), with a plus; an object that was never seen gets rho."""
+    """I_ic: eqs. (44) and (49), with a plus; an empty object gets rho."""
     I = np.zeros((len(n), len(rho)))
     for i in range(len(n)):
         exponents = np.log(rho)
@@ -44,7 +44,7 @@ def posterior(n, J, association, rho, beta, hard):
 
 
 def free_energy(n, I, J, association, rho, sigma, beta):
-    """Memo, eq. (64), for factorial posteriors: expected cost + T (relative entropy)."""
+    """Eq. (64) for factorial posteriors: expected cost + T (relative entropy)."""
     cost = -sum(
         n[i, j] * I[i, c] * J[j, d] * np.log(association[c, d])
         for i, j in np.argwhere(n)

@@ -1,4 +1,4 @@
-"""Distributional clustering, memo eq. (25), word for word, on the distributions of the rows.
+"""Distributional clustering, transcribed: Hofmann & Puzicha (1998), eq. (25).
 
 H = sum_i sum_c I_ic D(n_j|i || q_j|c) knows of a row no more than n_j|i. With 1/T = beta the
 posteriors are those of section 5.1, and the centroids, for which H is stationary, plain means.

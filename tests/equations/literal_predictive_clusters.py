@@ -1,11 +1,11 @@
-"""Clusters of rows that leave themselves out, word for word, on dense tables."""
+"""Leave-one-out clusters of rows, transcribed, on dense tables."""
 
 from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
 
-from skcooc.equations.predictive_clusters import Params
+from skcooc.equations.row_clusters import PredictiveParams
 from tests.equations.literal_clusters import proportions
 
 NEGLIGIBLE = 1e-4  # a posterior below it leaves nothing out, in the library too
@@ -42,7 +42,7 @@ class LiteralPredictiveRows:
         totals, sizes = counts.sum(axis=0), n.sum(axis=1)
         rho = proportions(I) if self.proportions == "estimated" else params.weights
         unit = np.array(sizes[sizes > 0].mean())
-        return Params(counts / totals, rho, unit, totals), I
+        return PredictiveParams(counts / totals, rho, unit, totals), I
 
     def objective(self, n, params, rows, beta):
         scores = self.exponents(n, params, rows, beta)

@@ -1,4 +1,4 @@
-"""The product-space mixture word for word: memo, eqs. (6), (15)-(19) and (65), with all pairs."""
+"""The product-space mixture, transcribed: Hofmann & Puzicha (1998), (6), (15)-(19), (65)."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ def free_energy(n, pi, p, q, beta, tempering):
 
 
 def state_of(n, pi, p, q):
-    """The state that belongs to parameters of which P(x) is that of the table."""
+    """The state for parameters with the P(x) of the table."""
     A = p * pi.sum(axis=1)
     A = A / np.where(n.any(axis=1), A.sum(axis=1), 1)[:, None]
     return State(Params(q, pi, pi.sum(axis=1)), A)

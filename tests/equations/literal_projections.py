@@ -32,7 +32,7 @@ class Posterior(NamedTuple):
 
 
 def posterior_of(params):
-    """The same from the parameters of the library."""
+    """The posterior from the parameters of the package."""
     topics, counts, sizes, alpha, lambda_, *_ = params
     return Posterior(topics, counts + lambda_, sizes + alpha / len(sizes), float(alpha), lambda_)
 
@@ -157,7 +157,7 @@ DEAD = 1  # the cluster of a random state that has died
 
 
 def random_state(structured, X, C=4, K=3, seed=0):
-    """Random topics and clusters, one of which has died, and random row states."""
+    """Random topics, clusters, one of them removed, and row states."""
     rng = np.random.default_rng(seed)
     n, sizes = X.toarray(), rng.uniform(1, 3, C)
     sizes[DEAD] = 0

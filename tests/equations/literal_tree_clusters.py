@@ -1,4 +1,4 @@
-"""The cluster-abstraction model word for word, observation by observation: memo, eqs. (52)-(58)."""
+"""The cluster-abstraction model, transcribed: Hofmann & Puzicha (1998), eqs. (52)-(58)."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,7 +18,7 @@ def paths(tree):
 
 
 def literal_step(n, q, tau, rho, R, beta, level, tempering, tree=TREE, hard=False):
-    """One E-step and M-step: free energy, P(leaf|x), P(c, v|x), and the next q and tau."""
+    """E-step and M-step: free energy, P(leaf|x), P(c, v|x), and the next q and tau."""
     N, V, K, nodes = len(n), tree.n_nodes, len(tree.leaves), tree.slots.nodes
     own = np.tile(tau, (N, 1))
     for i in range(N if level == "object" else 0):
@@ -84,7 +84,7 @@ class LiteralTree:
 
 
 class LiteralSplitting:
-    """The same with weights of paths as a table, (K, V)."""
+    """A growing tree: weights of paths as a table, (K, V)."""
 
     def _step(self, n, params, beta):
         q, paths, rho = params

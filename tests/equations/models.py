@@ -1,4 +1,4 @@
-"""The models, each with its transcription and the checks that say nothing about it: one case."""
+"""Cases of models: each with its transcription, and the checks that do not apply."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -7,30 +7,26 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.equations.aspects import Aspects
-from skcooc.equations.class_bigrams import ClassBigrams
-from skcooc.equations.coclusters import CoClusters
-from skcooc.equations.factorial_projections import FactorialProjections
-from skcooc.equations.predictive_aspects import PredictiveAspects
-from skcooc.equations.predictive_products import PredictiveProducts
-from skcooc.equations.product_aspects import ProductAspects
-from skcooc.equations.projections import StructuredProjections
-from skcooc.equations.splitting_trees import Params as Splitting
-from skcooc.equations.splitting_trees import SplittingTrees
+from skcooc.equations.aspects import Aspects, PredictiveAspects
+from skcooc.equations.coclusters import ClassBigrams, CoClusters
+from skcooc.equations.growing_trees import Params as Splitting
+from skcooc.equations.growing_trees import SplittingTrees
+from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
+from skcooc.equations.projections import FactorialProjections, StructuredProjections
 from skcooc.equations.tree_clusters import Abstractions
-from skcooc.testing.twins import Twin
 from tests.equations import literal_clusters as of_clusters
 from tests.equations import literal_coclusters as of_coclusters
 from tests.equations import literal_product_aspects as of_products
 from tests.equations import literal_projections as of_projections
 from tests.equations import literal_tree_clusters as of_trees
+from tests.equations.broken import Twin
 from tests.equations.literal_aspects import LiteralAspects
 from tests.equations.literal_class_bigrams import LiteralBigrams, state_of
 from tests.tables import planted
 
 
 class From(Twin):
-    """The same model, but for where it begins."""
+    """A model with another start."""
 
     def __init__(self, right, begin):
         self.right, self.begin = right, begin
@@ -43,7 +39,7 @@ class From(Twin):
 
 @dataclass(frozen=True)
 class ModelCase:
-    """What check_model is called with; ``skip`` has the reasons."""
+    """Arguments of check_model; ``skip`` has reasons."""
 
     model: Any
     literal: Any = None

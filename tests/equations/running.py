@@ -9,7 +9,7 @@ from skcooc.em.solvers import make_solver
 
 
 def run(model, X, start=None, beta=1.0, n_iter=20, tol=-np.inf, weights=None, observe=ignore):
-    """Plain EM on a table, for so many iterations where it does not converge before."""
+    """Plain EM on a table, at most ``n_iter`` iterations."""
     leg = Leg(model, counts_of(X, weights), beta, n_iter, tol)
     return fit([leg], np.random.default_rng(0), make_solver(1.0), observe, start)
 

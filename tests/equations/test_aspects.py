@@ -1,4 +1,4 @@
-"""The aspect model: its limits, what it finds, and the temperature and prior that it chooses."""
+"""The aspect model: recovery, the chosen temperature and prior, alternating steps."""
 
 import numpy as np
 import pytest
@@ -46,14 +46,14 @@ def worst_found():
         yield both[linear_sum_assignment(-both)].min()
 
 
-def test_from_clusters_fits_get_to_what_was_planted(monkeypatch):
+def test_initial_clusters_recover_planted_aspects(monkeypatch):
     assert np.median(list(worst_found())) > 0.8
     monkeypatch.setattr(Aspects, "start", Aspects.random)
     assert np.median(list(worst_found())) < 0.5
 
 
 def test_no_component_begins_with_a_zero():
-    """A prior takes logarithms, and columns without observations may have some when it goes on."""
+    """A prior takes logarithms, and empty columns may get tokens in a warm start."""
     X = CSRCounts(sp.csr_array([[3.0, 1, 0], [1, 4, 0], [0, 2, 0]]))
     params, rows = Aspects(2).start(X, np.random.default_rng(0))
     assert params.components.min() > 0
@@ -79,7 +79,7 @@ def test_the_temperature_it_finds_beats_maximum_likelihood():
 THIN = planted(8, 3000, n_rows=150, n_columns=300).X  # most pairs are seen once
 
 
-def test_the_prior_it_finds_helps_where_data_are_thin():
+def test_the_chosen_prior_helps_with_sparse_data():
     train, test = split_observations(THIN, random_state=0)
     plain, auto = (
         AspectModel(16, component_prior=prior, random_state=0).fit(train) for prior in (0.0, "auto")
@@ -115,7 +115,7 @@ def test_the_prior_is_that_of_the_best_probe():
         assert probe.validation.perplexity == pytest.approx(expected, rel=1e-6)
 
 
-def test_no_prior_where_nothing_is_held_out_to_choose_it():
+def test_no_prior_without_validation_tokens():
     model = AspectModel(3, beta=0.9, random_state=0).fit(THIN)
     assert model.component_prior_ == 0
     assert AspectModel(3, beta=0.9, component_prior=0.2).fit(THIN).component_prior_ == 0.2
@@ -127,9 +127,8 @@ def test_no_prior_where_nothing_is_held_out_to_choose_it():
 ALTERNATING = AspectModel(3, beta=1.0, solver="alternating", max_iter=30, tol=0, random_state=0)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
+def test_alternating_steps_are_refused_with_other_options():
+    models = [
         clone(ALTERNATING).set_params(beta="auto"),
         clone(ALTERNATING).set_params(beta=0.9),
         clone(ALTERNATING).set_params(component_prior=0.1),
@@ -138,15 +137,11 @@ ALTERNATING = AspectModel(3, beta=1.0, solver="alternating", max_iter=30, tol=0,
         AsymmetricClustering(3, beta=1.0, solver="alternating"),
         AsymmetricClustering(3, beta=1.0, hard=True, solver="alternating"),
         ProductSpaceMixture(2, 2, beta=1.0, solver="alternating"),
-    ],
-)
-def test_rows_and_columns_in_turn_are_refused_where_they_cannot_be_had(model):
-    with pytest.raises(ValueError, match=r'"alternating" needs an AspectModel with beta=1.0'):
-        model.fit(THIN)
-    assert not hasattr(model, "components_")
-
-
-def test_rows_and_columns_in_turn_need_one_table_and_one_temperature():
+    ]
+    for model in models:
+        with pytest.raises(ValueError, match=r'"alternating" needs an AspectModel with beta=1.0'):
+            model.fit(THIN)
+        assert not hasattr(model, "components_")
     with pytest.raises(ValueError, match=r'in blocks: .*"alternating" needs all counts in memory'):
         clone(ALTERNATING).fit(RowBlocks([THIN[:50], THIN[50:]]))
     with pytest.raises(ValueError, match=r'"alternating" needs an AspectModel with beta=1.0'):
@@ -154,7 +149,7 @@ def test_rows_and_columns_in_turn_need_one_table_and_one_temperature():
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")
-def test_rows_and_columns_in_turn_fit_better_than_em():
+def test_alternating_steps_fit_better_than_em():
     X = THIN.astype(np.float32)
     fits = [
         clone(ALTERNATING).set_params(n_components=8, solver=solver, n_jobs=n_jobs).fit(X)

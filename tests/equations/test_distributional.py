@@ -45,8 +45,7 @@ def agreement(X, **options):
     return adjusted_rand_score(TRUTH.labels, fitted(X, **options).labels_)
 
 
-@every_axis
-@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize(("axis", "hard"), [("rows", True), ("columns", False)])
 def test_clusters_are_found_in_rows_of_any_sum(axis, hard):
     for X in (COUNTS, ROWS, 1e-3 * ROWS, ROWS.astype(np.float32)):
         assert agreement(X, axis=axis, hard=hard) == 1
@@ -61,7 +60,7 @@ def test_temperatures_up_to_one_find_no_clusters_in_distributions(monkeypatch):
 
 @every_axis
 def test_clusters_never_come_apart_below_one_for_a_unit_of_divergence(axis):
-    """What EM makes of small differences are shares of inertia, eigenvalues of at most one."""
+    """Growth rates of small differences are shares of inertia: at most one."""
     apart = np.kron(np.eye(3), np.full((4, 5), 0.2))
     for P, least in ((ROWS, 1.01), (apart, 1.0)):
         X = CSRCounts(sp.csr_array(P if axis == "rows" else P.T))
@@ -70,8 +69,7 @@ def test_clusters_never_come_apart_below_one_for_a_unit_of_divergence(axis):
     assert critical == pytest.approx(1, rel=1e-3)
 
 
-@every_axis
-@pytest.mark.parametrize("beta", SOFT)
+@pytest.mark.parametrize(("axis", "beta"), [("rows", SOFT[0]), ("columns", SOFT[1])])
 def test_a_temperature_is_that_of_the_divergence(axis, beta):
     """beta times the mean sum of an object is per unit of divergence, whatever that sum is."""
     one, other = (
@@ -115,13 +113,13 @@ def test_rows_and_columns_that_are_independent_have_a_finite_temperature():
         np.testing.assert_allclose(model.components_, alike[:4])
 
 
-@pytest.mark.parametrize(
-    ("options", "limit"),
-    [({"object_weights": "counts"}, r"\(0.0, 1.0\]"), ({"beta": np.inf}, r"\(0.0, inf\)")],
-)
-def test_what_is_no_temperature_is_refused(options, limit):
-    with pytest.raises(ValueError, match=f"The 'beta' parameter of .* must be .*{limit}"):
-        fitted(ROWS, **({"beta": 1.5} | options))
+def test_bad_temperatures_are_refused():
+    for options, limit in (
+        ({"object_weights": "counts"}, r"\(0.0, 1.0\]"),
+        ({"beta": np.inf}, r"\(0.0, inf\)"),
+    ):
+        with pytest.raises(ValueError, match=f"The 'beta' parameter of .* must be .*{limit}"):
+            fitted(ROWS, **({"beta": 1.5} | options))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -1,4 +1,4 @@
-"""What estimators of all models come to: the unigram, rows that are repeated, very many counts."""
+"""Limits of all estimators: one component, high temperature, weighted rows, large counts."""
 
 import numpy as np
 import pytest
@@ -25,9 +25,8 @@ def unigram(X):
     return np.asarray(X.sum(axis=0)).ravel() / X.sum()
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
+def test_one_component_is_the_unigram():
+    models = [
         AspectModel(1),
         *(AsymmetricClustering(1, **options) for options in AXES),
         SymmetricClustering(1, 1),
@@ -36,13 +35,11 @@ def unigram(X):
         ProductSpaceMixture(1, 4),
         ClusteringProjection(1, 6, posterior="factorial", topic_prior=0.0, beta=0.9),
         ClusteringProjection(1, 6, posterior="structured", topic_prior=0.0, beta=0.9),
-    ],
-    ids=repr,
-)
-def test_one_component_is_the_unigram(model):
-    model = clone(model).set_params(random_state=0).fit(X)
-    np.testing.assert_allclose(model.components_, unigram(X)[None])
-    np.testing.assert_allclose(model.embedding_, 1)
+    ]
+    for model in models:
+        model.set_params(random_state=0).fit(X)
+        np.testing.assert_allclose(model.components_, unigram(X)[None], err_msg=repr(model))
+        np.testing.assert_allclose(model.embedding_, 1)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +55,7 @@ def test_one_component_is_the_unigram(model):
     ids=repr,
 )
 def test_hot_models_collapse_to_the_unigram_and_say_so(model):
-    """Clusters of equal rows collapse to the mean row."""
+    """With equal weights of rows they collapse to the mean row."""
     with pytest.warns(ConvergenceWarning, match="All 3 components are the unigram.*larger beta"):
         model = clone(model).set_params(random_state=0).fit(X)
     expected = unigram(X)
@@ -71,7 +68,8 @@ def test_hot_models_collapse_to_the_unigram_and_say_so(model):
 @pytest.mark.parametrize(
     "model",
     [
-        *(AsymmetricClustering(4, **axis, object_weights="equal", beta=0.1) for axis in AXES),
+        AsymmetricClustering(4, object_weights="equal", beta=0.1),
+        AsymmetricClustering(4, axis="columns", hard=True, object_weights="equal", beta=0.1),
         SymmetricClustering(3, 3, beta=0.3),
         ProductSpaceMixture(2, 3, beta=0.95),
         ClusterAbstraction(3, abstraction="object", beta=0.3, solver=1.0),
@@ -90,9 +88,8 @@ def test_a_row_of_weight_w_is_the_same_as_w_rows(model):
     assert repeated.objective_ == pytest.approx(weighted.objective_)
 
 
-@pytest.mark.parametrize("model", [AspectModel(3), ProductSpaceMixture(2, 3)], ids=repr)
-def test_scaling_all_weights_changes_nothing(model):
-    one = clone(model).set_params(random_state=0).fit(X)
+def test_scaling_all_weights_changes_nothing():
+    one = ProductSpaceMixture(2, 3, random_state=0).fit(X)
     two = clone(one).fit(X, sample_weight=np.full(X.shape[0], 8.0))
     # The temperature found differs in its last digits, which it takes from a parabola.
     np.testing.assert_allclose(one.components_, two.components_, rtol=1e-6, atol=1e-7)
@@ -102,7 +99,6 @@ def test_scaling_all_weights_changes_nothing(model):
 @pytest.mark.parametrize(
     "model",
     [
-        SymmetricClustering(3, 3, beta=1.0),
         SymmetricClustering(3, 3, hard=True),
         ProductSpaceMixture(2, 3, beta=0.95),
     ],

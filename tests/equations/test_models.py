@@ -1,4 +1,4 @@
-"""All models pass the checks of skcooc.testing, with their papers' equations transcribed."""
+"""All models pass the checks of skcooc.testing, and broken models fail them."""
 
 import ast
 from importlib import import_module
@@ -9,18 +9,18 @@ import pytest
 
 import skcooc.equations
 from skcooc.equations.aspects import Aspects
-from skcooc.testing import CHECKS, check_model, twins
-from skcooc.testing.case import Case, tables
-from skcooc.testing.twins import HalfStep, Twin
+from skcooc.testing import CHECKS, check_model
+from skcooc.testing.checks import Case, tables
 from tests.equations import broken
 from tests.equations import models as of_the_papers
+from tests.equations.broken import TWINS, HalfStep, Twin, check_with_twins
 from tests.equations.literal_aspects import LiteralAspects
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 
 def cases():
-    """Those in one place, and those that stand beside other tests of their model."""
+    """Cases of all files of this folder."""
     files = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py"))
     others = (import_module(f"{__package__}.{file}") for file in files if file != "test_models")
     return of_the_papers.CASES | {
@@ -34,11 +34,11 @@ CASES = cases()
 @pytest.mark.parametrize("name", CASES)
 def test_models_pass_all_checks(name):
     case = CASES[name]
-    check_model(case.model, case.X, literal=case.literal, betas=case.betas, skip=case.skip)
+    check_with_twins(case.model, case.X, case.literal, case.betas, case.skip)
 
 
 def models(source):
-    """The classes of a file that are models: they say both steps, or inherit what is missing."""
+    """Names of the models in a file: classes with an E-step and an M-step."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef):
             names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
@@ -75,15 +75,15 @@ FOUND = [
     ("product", 1, 0.9, broken.OtherPairs, [EQUAL]),
     ("aspects", 0, 0.8, broken.ForgottenPowerOfMixtures, ["restrict"]),
     ("product", 0, 0.9, broken.ForgottenPowerOfMixtures, ["restrict"]),
-    (ROWS, 0, 0.6, twins.Flat, [EQUAL, SLOPE, BOUND]),
-    (ROWS, 0, 0.6, twins.OtherPower, [EQUAL, SLOPE]),
+    (ROWS, 0, 0.6, broken.Flat, [EQUAL, SLOPE, BOUND]),
+    (ROWS, 0, 0.6, broken.OtherPower, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetProportions, [EQUAL, SLOPE]),
     (ROWS, 0, 0.6, broken.RowsThatForgetTheirWeights, [EQUAL, SLOPE]),
     ("predictive rows", 0, 0.3, broken.RowsLeftIn, [EQUAL]),
     ("predictive rows", 0, 0.3, broken.MassLeftIn, [EQUAL]),
     ("rows, of distributions", 0, 6.0, broken.DivergencesLikeLikelihoods, [EQUAL]),
-    (COLUMNS, 0, 0.7, twins.Flat, [EQUAL, SLOPE, BOUND]),
-    (COLUMNS, 0, 0.7, twins.OtherPower, [EQUAL, SLOPE]),
+    (COLUMNS, 0, 0.7, broken.Flat, [EQUAL, SLOPE, BOUND]),
+    (COLUMNS, 0, 0.7, broken.OtherPower, [EQUAL, SLOPE]),
     (COLUMNS, 0, 0.7, broken.ColumnsThatForgetProportions, [EQUAL, SLOPE]),
     (COLUMNS, 0, 0.7, broken.ColumnsThatForgetTheirWeights, [EQUAL, SLOPE]),
     ("coclusters", 0, 0.4, broken.MinusSign, [EQUAL, SLOPE, BOUND]),
@@ -95,42 +95,38 @@ FOUND = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "table", "beta", "twin", "checks"), FOUND)
-def test_broken_twins_of_single_models_are_found(name, table, beta, twin, checks):
-    right = CASES[name]
-    case = Case(right.model, list(tables(right.X))[table], beta, right.literal)
-    case.end = case.run(twin(case.model), case.states[1], 300)  # of its own
-    for check in checks:
-        with pytest.raises(AssertionError):
-            CHECKS[check].run(case, twin(case.model))
-
-
-def test_all_broken_twins_are_tried():
+def test_broken_models_are_found():
+    for name, table, beta, twin, checks in FOUND:
+        right = CASES[name]
+        case = Case(right.model, list(tables(right.X))[table], beta, right.literal)
+        case.end = case.run(twin(case.model), case.states[1], 300)  # of its own
+        for check in checks:
+            with pytest.raises(AssertionError):
+                CHECKS[check].run(case, twin(case.model))
+    # Those without `of` have tests beside their models.
     own = {cls for cls in vars(broken).values() if isinstance(cls, type) and hasattr(cls, "of")}
-    assert own <= {
-        twin for *_, twin, _ in FOUND
-    }  # those without `of` have tests beside their models
+    assert own <= {twin for *_, twin, _ in FOUND}
 
 
-# A bound that is always a little flat falls to its own end: from that of the right one it rises.
-TWINS = [(n, twin) for n, check in CHECKS.items() for twin in check.twins if n != BOUND]
-
-
-@pytest.mark.parametrize(("name", "twin"), TWINS)
-def test_broken_models_do_not_pass(name, twin):
-    options = {"literal": LiteralAspects(), "betas": (0.8,)}
-    with pytest.raises(AssertionError, match=r"at beta=0\.8"):
-        check_model(twin(Aspects(3)), skip=set(CHECKS) - {name}, **options)
-
-
-def test_a_check_that_cannot_fail_is_none_and_unknown_ones_are_refused(monkeypatch):
-    for name, check in CHECKS.items():
-        monkeypatch.setitem(CHECKS, name, check._replace(run=lambda case, model: None))
-        with pytest.raises(AssertionError, match=f"{name}: the broken twin .* passes"):
-            check_model(Aspects(3), literal=LiteralAspects(), betas=(0.8,))
-        monkeypatch.undo()
+def test_check_model_fails_for_broken_models():
+    """Except `Flat` on its own: it lowers the bound to an end of its own."""
+    assert set(TWINS) == set(CHECKS)
+    for name in set(TWINS) - {BOUND}:
+        for twin in TWINS[name]:
+            options = {"literal": LiteralAspects(), "betas": (0.8,), "skip": set(CHECKS) - {name}}
+            with pytest.raises(AssertionError, match=rf"{name}: .*at beta=0\.8"):
+                check_model(twin(Aspects(3)), **options)
     with pytest.raises(ValueError, match=r"no check \['slope'\]: they are \['bound falls'"):
         check_model(Aspects(3), skip=["slope"])
+
+
+def test_a_check_that_cannot_fail_is_found(monkeypatch):
+    for name, check in CHECKS.items():
+        monkeypatch.setitem(CHECKS, name, check._replace(run=lambda case, model: None))
+        skip = set(CHECKS) - {name}
+        with pytest.raises(AssertionError, match=f"{name}: .* passes"):
+            check_with_twins(Aspects(3), None, LiteralAspects(), (0.8,), skip)
+        monkeypatch.undo()
 
 
 def test_half_a_step_climbs_and_needs_the_equations_to_be_found():

@@ -1,4 +1,4 @@
-"""Rows that leave themselves out: the literal equations, limits, and what it finds."""
+"""Leave-one-out clusters of rows: transcription, limits, and recovery of clusters."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from skcooc import AsymmetricClustering, Dyads
 from skcooc.counts import CSRCounts, csr
 from skcooc.em import State
-from skcooc.equations.predictive_clusters import Params, PredictiveClusters
-from skcooc.equations.row_clusters import RowClusters
+from skcooc.equations.row_clusters import PredictiveClusters, PredictiveParams, RowClusters
 from skcooc.model_selection import split_observations
 from tests.equations.literal_predictive_clusters import LiteralPredictiveRows
 from tests.equations.models import HERE, NO_PROOF, PRIOR, ModelCase
@@ -39,10 +38,10 @@ def made_of(X, R):
     """The parameters that rows of counts, (n, M), with posteriors (n, K) make."""
     counts = X.T @ R + 0.02
     totals, K = counts.sum(axis=0), R.shape[1]
-    return Params(counts / totals, np.full(K, 1 / K), np.array(X.sum() / len(X)), totals)
+    return PredictiveParams(counts / totals, np.full(K, 1 / K), np.array(X.sum() / len(X)), totals)
 
 
-def test_where_every_row_is_there_very_often_it_is_plain_em():
+def test_with_large_row_weights_it_is_plain_em():
     X, R = random_table(20, 9).toarray(), np.random.default_rng(0).dirichlet(np.ones(3), 20)
     model, plain = clusters_of(3), RowClusters(3)
     for times, (least, most) in {1: (0.1, 1), 10**6: (0, 1e-4)}.items():
@@ -100,7 +99,7 @@ def test_predicts_better_and_finds_the_clusters_where_rows_are_short():
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge")
-def test_new_rows_have_nothing_to_leave_out():
+def test_new_rows_are_folded_in_by_plain_em():
     options = {"beta": 0.3, "leave_one_out": True, "random_state": 0, "max_iter": 20}
     model = AsymmetricClustering(12, **options).fit(TABLE.X)
     B, X = model.components_, TABLE.X[:7].toarray()
@@ -119,13 +118,10 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("options", "message"), REFUSED)
-def test_what_it_does_not_go_with_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        AsymmetricClustering(3, leave_one_out=True, **options).fit(TABLE.X)
-
-
-def test_streams_are_refused():
+def test_incompatible_parameters_and_streams_are_refused():
+    for options, message in REFUSED:
+        with pytest.raises(ValueError, match=message):
+            AsymmetricClustering(3, leave_one_out=True, **options).fit(TABLE.X)
     with pytest.raises(AttributeError, match="partial_fit"):
         AsymmetricClustering(3, leave_one_out=True, beta=0.3).partial_fit(TABLE.X)
 

@@ -43,13 +43,13 @@ def growth(literal_step, pi, beta, tempering, n_steps=50):
 
 
 @both_temperings
-def test_aspects_fall_together_above_their_critical_temperature_and_come_apart_below(tempering):
+def test_aspects_coincide_below_the_critical_beta_and_separate_above(tempering):
     for times in (0.9, 1.0, 1.1):
         grown = growth(of_aspects.literal_step, np.full(2, 0.5), times * CRITICAL, tempering)
         assert grown == pytest.approx(times, rel=2e-3)
 
 
-def test_where_one_factor_alone_is_tempered_aspects_come_apart_before():
+def test_aspects_separate_earlier_if_one_factor_alone_is_tempered():
     """The broken twin, P(x given z) P(y given z)^beta."""
 
     def twin(n, pi, p, q, beta, tempering):
@@ -58,32 +58,28 @@ def test_where_one_factor_alone_is_tempered_aspects_come_apart_before():
     assert growth(twin, np.full(2, 0.5), 0.9 * CRITICAL, "joint") > 1.1
 
 
-@pytest.mark.parametrize("weights", [None, np.arange(12) % 3])
-def test_the_critical_temperature_is_that_of_the_canonical_correlation(weights):
-    table = random_table()
-    repeated = table if weights is None else table[np.repeat(np.arange(12), weights)]
-    found = Aspects(3).critical_beta(CSRCounts(table, weights))
-    assert found == pytest.approx(1 / (1 + correlation(sp.csr_array(repeated))), rel=1e-3)
-
-
-def test_independent_rows_and_columns_have_none_below_one():
+def test_the_critical_beta_follows_from_the_canonical_correlation():
+    table, weights = random_table(), np.arange(12) % 3
+    for given, repeated in ((None, table), (weights, table[np.repeat(np.arange(12), weights)])):
+        found = Aspects(3).critical_beta(CSRCounts(table, given))
+        assert found == pytest.approx(1 / (1 + correlation(sp.csr_array(repeated))), rel=1e-3)
     table = sp.csr_array(np.outer([1.0, 2, 3], [2.0, 1]))
     assert Aspects(3).critical_beta(CSRCounts(table)) == pytest.approx(1.0, abs=1e-4)
 
 
-@pytest.mark.parametrize("diagonal", [0.0, 0.9])
-def test_pairs_of_aspects_grow_apart_as_far_as_rows_and_columns_agree(diagonal):
-    pi = np.random.default_rng(1).dirichlet(np.ones(9)).reshape(3, 3)
-    pi = diagonal * np.eye(3) / 3 + (1 - diagonal) * pi
-    margins = np.outer(pi.sum(axis=1), pi.sum(axis=0))
-    r = np.linalg.svd(pi / np.sqrt(margins), compute_uv=False)[1]
-    grown = growth(of_products.literal_step, pi, 0.6, "likelihood", 40)
-    assert grown == pytest.approx(0.6 * (1 + r * correlation(X)), rel=5e-3)
-    assert growth(of_products.literal_step, pi, 0.6, "joint", 20) < 0.95
+def test_pairs_of_aspects_separate_by_the_correlation_of_both_sides():
+    noise = np.random.default_rng(1).dirichlet(np.ones(9)).reshape(3, 3)
+    for diagonal in (0.0, 0.9):
+        pi = diagonal * np.eye(3) / 3 + (1 - diagonal) * noise
+        margins = np.outer(pi.sum(axis=1), pi.sum(axis=0))
+        r = np.linalg.svd(pi / np.sqrt(margins), compute_uv=False)[1]
+        grown = growth(of_products.literal_step, pi, 0.6, "likelihood", 40)
+        assert grown == pytest.approx(0.6 * (1 + r * correlation(X)), rel=5e-3)
+        assert growth(of_products.literal_step, pi, 0.6, "joint", 20) < 0.95
 
 
-def test_clusters_of_both_sides_never_come_apart_by_themselves():
-    """What is left of a difference is of third order: half of it leaves an eighth."""
+def test_a_single_pair_of_clusters_never_splits():
+    """A difference decays to third order: half of it to an eighth."""
     left, rng = [], np.random.default_rng(0)
     noise = [rng.uniform(-1, 1, (size, 2)) for size in X.shape]
     for amount in (1e-2, 5e-3):
@@ -136,7 +132,7 @@ def test_joined_aspects_are_the_mean_of_their_parts():
 
 @pytest.fixture
 def temperatures(monkeypatch):
-    """Those of all E-steps of aspects and of clusters of rows, in their order."""
+    """Inverse temperatures of all E-steps of aspects and of clusters of rows."""
     seen = []
 
     def watched(expect):
@@ -206,19 +202,18 @@ def test_tempered_em_keeps_the_temperature_that_predicted_best(temperatures):
     assert model.set_params(beta=0.7).fit(sparse).beta_ == 0.7
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (AspectModel(3, leave_one_out=True, annealing=1.1), "annealing < 1, or None"),
-        (AspectModel(3, annealing=1.0), "'annealing' parameter of AspectModel"),
-        (AspectModel(3, annealing=0), "'annealing' parameter of AspectModel"),
-        (ProductSpaceMixture(3, 3, annealing=-1.0), "'annealing' parameter of ProductSpaceMixture"),
-        (SymmetricClustering(3, 3, annealing=1.1, hard=True), "needs annealing=None"),
-        (ClusteringProjection(3, 3, annealing=1.1), r"in the range \(0.0, 1.0\) or None"),
-    ],
-    ids=repr,
-)
-def test_bad_annealings_are_refused(model, message):
-    with pytest.raises(ValueError, match=message):
-        model.fit(X)
-    assert not hasattr(model, "components_")
+REFUSED = [
+    (AspectModel(3, leave_one_out=True, annealing=1.1), "annealing < 1, or None"),
+    (AspectModel(3, annealing=1.0), "'annealing' parameter of AspectModel"),
+    (AspectModel(3, annealing=0), "'annealing' parameter of AspectModel"),
+    (ProductSpaceMixture(3, 3, annealing=-1.0), "'annealing' parameter of ProductSpaceMixture"),
+    (SymmetricClustering(3, 3, annealing=1.1, hard=True), "needs annealing=None"),
+    (ClusteringProjection(3, 3, annealing=1.1), r"in the range \(0.0, 1.0\) or None"),
+]
+
+
+def test_bad_annealings_are_refused():
+    for model, message in REFUSED:
+        with pytest.raises(ValueError, match=message):
+            model.fit(X)
+        assert not hasattr(model, "components_")

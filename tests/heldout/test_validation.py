@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_limits
 from skcooc.counts import CSRCounts
 from skcooc.equations.aspects import Aspects
 from skcooc.heldout import HeldOut
-from skcooc.heldout.predictors import Known, best_smoothing
+from skcooc.heldout.predictors import CachedPredictions, best_smoothing
 from skcooc.heldout.validation import add_one_unigram
 from tests.tables import random_table
 
@@ -50,7 +50,7 @@ def test_one_observation_more_weighs_what_others_do():
 def test_estimated_smoothing_is_the_best_of_a_grid():
     rng = np.random.default_rng(0)
     P, b, n = rng.random(400) ** 4, rng.random(400), 1 + rng.poisson(2, 400).astype(float)
-    s = best_smoothing(Known(P), b, CSRCounts(sp.csr_array(n[None])))
+    s = best_smoothing(CachedPredictions(P), b, CSRCounts(sp.csr_array(n[None])))
     grid = np.linspace(0.001, 0.95, 2000)
     losses = [-(n * np.log((1 - g) * P + g * b)).sum() for g in grid]
     assert s == pytest.approx(grid[int(np.argmin(losses))], abs=1e-3)

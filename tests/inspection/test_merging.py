@@ -9,8 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skcooc import AspectModel, AsymmetricClustering, AveragedModels, Dyads, SymmetricClustering
-from skcooc.equations.aspects import Aspects, Params
-from skcooc.equations.predictive_aspects import PredictiveAspects
+from skcooc.equations.aspects import Aspects, Params, PredictiveAspects
 from skcooc.inspection import describe, drop_topics, merge_topics, set_names
 from tests.tables import planted
 

@@ -54,7 +54,7 @@ def test_folds_are_random_repeatable_shares_of_every_row():
 def test_folds_that_leave_out_whole_rows_are_told(cv):
     observations, sizes = Dyads(planted(3, 3000).X), [1, 3]  # row by row
     model = AspectModel(3, beta=0.9, max_iter=20, tol=1e-3, random_state=0)
-    told = "Most observations to score are of rows of which none was fitted.*shuffle=True"
+    told = "Most observations to score are of rows without training observations.*shuffle=True"
     searches = [
         lambda: GridSearchCV(model, {"n_components": sizes}, cv=cv).fit(observations),
         lambda: GridSearchCV(

@@ -1,4 +1,4 @@
-"""Trees of annealed clusters: topology, stopping, and how an estimator lives with them."""
+"""Growing trees: splits of leaves, recovered topologies, stopping, warm starts."""
 
 import warnings
 
@@ -8,12 +8,15 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
-from skcooc.em import OverRelaxation
+from skcooc.em import Growing, Leg, OverRelaxation, State, fit, make_solver
+from skcooc.em.annealing import doubled, mixed
 from skcooc.em.legs import ignore
-from skcooc.equations.growth import KINDS, grow
+from skcooc.equations.growing_trees import KINDS, SplittingTrees, grow, means_below, own_nodes
 from skcooc.heldout import HeldOut, Validation
 from skcooc.hierarchy import division
-from tests.tables import planted
+from tests.equations.literal_tree_clusters import TREE
+from tests.equations.models import CASES
+from tests.tables import planted, random_table
 from tests.watching import Watcher
 
 
@@ -80,7 +83,7 @@ class Falling(HeldOut):
 
 
 def n_leaves(X, n_falling):
-    """How many clusters there are where perplexity falls so many times and is constant then."""
+    """Number of clusters if perplexity falls so many times and then rises."""
     heldout = Falling(-np.arange(float(n_falling)))
     return len(grown(X, heldout).tree.leaves)
 
@@ -158,3 +161,69 @@ def test_a_warm_start_keeps_the_tree():
     assert model.objective_ <= objective
     with pytest.raises(ValueError, match="tree is another one"):
         model.set_params(tree=[-1, 0, 0, 0, 0]).fit(data.X)
+
+
+MODEL = SplittingTrees(8)
+
+
+@pytest.fixture
+def state():
+    return CASES["tree, splitting"].model.start(CSRCounts(random_table()), None)
+
+
+def prediction(state):
+    A, B = MODEL.factors(*state)
+    return A @ B.T
+
+
+def test_two_copies_predict_the_same_and_become_one_again(state):
+    state, rng = State(*state), np.random.default_rng(0)
+    pairs = doubled(MODEL, state, rng)
+    params = pairs.params
+    assert params.paths.shape == (6, TREE.n_nodes + 6)
+    np.testing.assert_allclose(params.paths.sum(axis=1), 1)
+    np.testing.assert_allclose(prediction(pairs), prediction(state), rtol=0.02)
+    again = mixed(MODEL, pairs, [(0, 3), (1, 4), (2, 5)])
+    assert again.params.nodes.shape == state.params.nodes.shape
+    np.testing.assert_allclose(prediction(again), prediction(state), rtol=0.02)
+    above = {tuple(row) for row in (again.params.paths > 0).T}
+    assert above == {tuple(row) for row in (state.params.paths > 0).T}
+
+
+def test_parts_of_a_leaf_keep_it_as_their_parent(state):
+    pairs = doubled(MODEL, State(*state), np.random.default_rng(0))
+    split = mixed(MODEL, pairs, [(0, 3), (1, 4), (2,), (5,)])
+    groups = {tuple(np.flatnonzero(row)) for row in (split.params.paths > 0).T}
+    assert len(groups) == TREE.n_nodes + 2
+    assert {(2, 3), (2,), (3,)} < groups
+
+
+def annealed(kind):
+    """A fit of planted clusters to falling temperatures, and what its nodes are."""
+    X = CSRCounts(planted(4, 30_000, kind="hierarchy", n_rows=120, n_columns=600).X.astype(float))
+    model = KINDS[kind].model(4)
+    low = model.critical_beta(X)
+    leg = Leg(model, X, 4 * low, 100, 1e-6)
+    found = fit([Growing(leg, [low * 1.2**step for step in range(8)])],
+                np.random.default_rng(0), make_solver(1.8))  # fmt: skip
+    whole = division(found.splits)
+    order = [whole.groups[leaf][0] for leaf in whole.tree.leaves]
+    return found, whole, order, X.row_sums @ found.rows
+
+
+def test_nodes_are_those_above_the_same_clusters():
+    found, whole, order, mass = annealed("grown")
+    nodes = own_nodes(found.params, whole, order, mass)
+    np.testing.assert_allclose(nodes.sum(axis=0), 1)
+    assert nodes.shape == (600, 7)
+    root = found.params.nodes[:, (found.params.paths > 0).all(axis=0)][:, 0]
+    np.testing.assert_allclose(nodes[:, 0], root)
+    mean = nodes[:, whole.tree.leaves] @ mass[order] / mass.sum()
+    assert np.abs(root - mean).sum() > 0.5  # it has the words that all share, and no others
+
+
+def test_nodes_of_clusters_without_a_tree_are_means():
+    found, whole, order, mass = annealed("annealed")
+    nodes = means_below(found.params, whole, order, mass)
+    unigram = found.params.components @ mass / mass.sum()
+    np.testing.assert_allclose(nodes[:, 0], unigram)

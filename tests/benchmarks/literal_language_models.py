@@ -1,23 +1,10 @@
-"""Predictors of language word for word, in loops over dense tables; `broken` ones are wrong."""
+"""Language models transcribed from their papers, in loops over dense tables."""
 
 import numpy as np
 
 
-def discounted(n, d, lower, broken=False):
-    """Absolute discounting with interpolation; broken: what the zeros save is counted, too."""
-    P = np.empty(n.shape)
-    for i in range(n.shape[0]):
-        for j in range(n.shape[1]):
-            if not n[i].sum():
-                P[i, j] = lower[j]
-                continue
-            types = n.shape[1] if broken else np.count_nonzero(n[i])
-            P[i, j] = (max(n[i, j] - d, 0) + d * types * lower[j]) / n[i].sum()
-    return P
-
-
 def divergence(p, q):
-    """Of Jensen and Shannon: the mean divergence from the mean."""
+    """Jensen-Shannon divergence: the mean divergence from the mean."""
     total = 0.0
     for pj, qj in zip(p, q, strict=True):
         mean = (pj + qj) / 2
@@ -26,7 +13,7 @@ def divergence(p, q):
 
 
 def nearest_rows(n, k):
-    """Of rows with a column in common, the k nearest; infinity where there are fewer."""
+    """The k nearest rows with a common column; infinity if there are fewer."""
     nearest, J = np.zeros((len(n), k), dtype=int), np.full((len(n), k), np.inf)
     for i in range(len(n)):
         found = []
@@ -40,7 +27,7 @@ def nearest_rows(n, k):
 
 
 def similar(n, nearest, J, beta):
-    """The mean of the neighbours' frequencies; without neighbours, those of the columns."""
+    """Mean of the neighbours' frequencies; the unigram without neighbours."""
     P = np.zeros(n.shape)
     for i in range(len(n)):
         total = 0.0
@@ -54,7 +41,7 @@ def similar(n, nearest, J, beta):
 
 
 def skipping(n, contexts):
-    """Shares (m, M) that give all words equal chances, and bigrams that skip words, (m, M, M)."""
+    """Shares (m, M) for equal weights of all lags, and skip bigrams, (m, M, M)."""
     m, n_words = contexts.shape[1], n.shape[1]
     M = np.zeros((m, n_words, n_words))
     for i, context in enumerate(contexts):
@@ -69,7 +56,7 @@ def normalised(M):
 
 
 def terms(context, shares, M):
-    """What each lag contributes to the distribution of the next word, (m, M)."""
+    """Contribution of each lag to the distribution of the next word, (m, M)."""
     found, reached = [], 1.0
     for k, word in enumerate(context):
         found.append(reached * shares[k, word] * M[k, word])
@@ -82,7 +69,7 @@ def mixed_order(contexts, shares, M):
 
 
 def mixed_order_step(n, contexts, shares, M, broken=False):
-    """Saul and Pereira's EM; broken: a share of all observations, not of those that get there."""
+    """EM step of Saul and Pereira; broken: shares of all tokens, not of those left for a lag."""
     m, n_words = contexts.shape[1], n.shape[1]
     taken, reached = np.zeros((m, n_words)), np.zeros((m, n_words))
     pairs = np.zeros((m, n_words, n_words))
@@ -99,16 +86,3 @@ def mixed_order_step(n, contexts, shares, M, broken=False):
     shares = taken / np.where(reached > 0, reached, 1)
     shares[-1] = 1
     return shares, normalised(pairs)
-
-
-def weights(n, cells, steps, broken=False):
-    """EM for the weights of a mean; broken: every cell counts as one observation."""
-    found = [1 / len(cells)] * len(cells)
-    for _ in range(steps):
-        expected = [0.0] * len(cells)
-        for r in range(len(n)):
-            total = sum(w * P[r] for w, P in zip(found, cells, strict=True))
-            for k in range(len(cells)):
-                expected[k] += (1 if broken else n[r]) * found[k] * cells[k][r] / total
-        found = [e / sum(expected) for e in expected]
-    return np.array(found)

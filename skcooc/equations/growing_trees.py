@@ -1,0 +1,189 @@
+"""Cluster-abstraction trees that grow by splitting clusters while annealing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from skcooc.em import Growing, Leg, Split, fit
+from skcooc.em.annealing import path
+from skcooc.em.legs import Observe, Run, Solver
+from skcooc.equations.memberships import log_ratios, posteriors, temperatures
+from skcooc.equations.row_clusters import Params as ClusterParams
+from skcooc.equations.row_clusters import RowClusters
+from skcooc.heldout import HeldOut
+from skcooc.hierarchy import SplitTree, Tree, division
+from skcooc.protocol import Annealable, Array, Block, Clustering, Counts, Need, Rows
+from skcooc.simplex import LEAST, log, normalise, sums
+
+
+class Params(NamedTuple):
+    """Parameters of a tree with K leaves; a node is above clusters with weight for it."""
+
+    nodes: Array  # (M, V): P(y_j given v); columns sum to one
+    paths: Array  # (K, V): tau, P(v given c); rows sum to one, zero off the path
+    weights: Array  # (K,): P(c)
+
+
+class Statistics(NamedTuple):
+    """Sums over the tokens of a block."""
+
+    nodes: Array  # (M, V): expected counts of columns at nodes
+    paths: Array  # (K, V): expected tokens of clusters at nodes
+    free_energy: float  # -(1/beta) sum_i log sum_c P(c) exp(beta * log-likelihood), nats
+
+
+@dataclass(frozen=True)
+class SplittingTrees(Clustering[Params, Statistics], Annealable[Params, Statistics]):
+    """Equations of a growing abstraction tree.
+
+    Hofmann & Puzicha (1998), eqs. (51)-(57). At inverse temperature beta P(c given x_i) ~ P(c)
+    [prod_j P_c(y_j)^n_ij]^beta with P_c(y) = sum_v tau_cv q_yv, as in ``Abstractions``. A leaf that
+    splits gets two children with half of its weight each; leaves that coincide again are merged,
+    and so are all nodes above the same clusters.
+    """
+
+    n_clusters: int
+
+    needs: ClassVar[Mapping[Need, str]] = {}
+
+    def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
+        unigram = (X.column_sums / X.column_sums.sum())[:, None].astype(X.dtype)
+        one = np.ones((1, 1), dtype=X.dtype)
+        return Params(unigram, one, one[0]), np.ones((X.shape[0], 1), dtype=X.dtype)
+
+    def mixed(self, params: Params, shares: Array) -> Params:
+        paths = (shares.T @ params.paths) / sums(shares, axis=0)[:, None]
+        above, group = np.unique(paths > 0, axis=1, return_inverse=True)
+        join = (group[:, None] == np.flatnonzero(above.any(axis=0))).astype(paths.dtype)
+        mass = sums(paths, axis=0)
+        nodes = normalise((params.nodes * mass) @ join, axis=0, otherwise=0.0)
+        weights = np.full(len(paths), 1 / len(paths), dtype=paths.dtype)
+        return Params(nodes, paths @ join, weights)
+
+    def perturb(self, params: Params, rng: np.random.Generator, amount: float) -> Params:
+        paths, K = params.paths, len(params.paths)
+        n_below = np.where(paths > 0, (paths > 0).sum(axis=0), K + 1)
+        last = n_below.argmin(axis=1)
+        noise = rng.uniform(1 - amount, 1 + amount, (len(params.nodes), K))
+        children = params.nodes[:, last] * noise.astype(params.nodes.dtype)
+        children = normalise(children, axis=0, otherwise=0.0)
+        half = paths.copy()
+        half[np.arange(K), last] /= 2
+        own = np.diag(half[np.arange(K), last])
+        return Params(np.hstack([params.nodes, children]), np.hstack([half, own]), params.weights)
+
+    def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
+        # Eqs. (53), (55)
+        q, paths = params.nodes, params.paths
+        P = q @ paths.T
+        # Relative to a single cluster, to keep rounding errors small.
+        shared = log(P @ params.weights)[:, None]
+        scores = X.dot(X.rowwise(log_ratios, P, shared))
+        factors = np.full((X.shape[0], 1), beta, dtype=X.dtype)
+        I, evidence = posteriors(X, scores, factors, params.weights, hard=False)
+        energy = np.sum(X.row_weights * evidence) / beta + np.sum(X.column_sums * shared[:, 0])
+        ratio = X.tdot(I) / np.maximum(P, LEAST)
+        return I, Statistics(q * (ratio @ paths), paths * (ratio.T @ q), -float(energy))
+
+    def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
+        # Eqs. (56), (57)
+        nodes = normalise(stats.nodes, axis=0, otherwise=params.nodes)
+        paths = normalise(stats.paths, axis=1, otherwise=params.paths)
+        return Params(nodes, paths, params.weights)
+
+    def log_prior(self, params: Params, beta: float) -> float:
+        return 0.0
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        return params._replace(nodes=params.nodes[columns])
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        return rows, params.nodes @ params.paths.T
+
+    def object_size(self, X: Counts) -> float:
+        return RowClusters(self.n_clusters).object_size(X)
+
+    def critical_beta(self, X: Counts) -> float:
+        return RowClusters(self.n_clusters).critical_beta(X)
+
+
+ANNEALING = 1.1  # factor between successive inverse temperatures
+
+
+class Growth(NamedTuple):
+    """A tree that has grown, and its nodes."""
+
+    tree: Tree
+    nodes: Array  # (M, V): P(y_j given v)
+    splits: list[Split]  # parts are indices of leaves
+    failed: bool  # whether it has not grown, for no evident reason
+
+
+def means_below(params: ClusterParams, found: SplitTree, order: list[int], mass: Array) -> Array:
+    """P(y_j given v) of all rows below each node, (M, V)."""
+    below = (params.components[:, order] * mass[order]) @ found.tree.above
+    return normalise(below, axis=0, otherwise=0.0)
+
+
+def own_nodes(params: Params, found: SplitTree, order: list[int], mass: Array) -> Array:
+    """P(y_j given v) of the nodes above the same clusters, (M, V), or their means."""
+    components = params.nodes @ params.paths.T
+    nodes = (components[:, order] * mass[order]) @ found.tree.above
+    places = {tuple(np.flatnonzero(above).tolist()): v for v, above in enumerate(params.paths.T)}
+    for node, group in enumerate(found.groups):
+        if group in places:
+            nodes[:, node] = params.nodes[:, places[group]]
+    return normalise(nodes, axis=0, otherwise=0.0)
+
+
+class Kind(NamedTuple):
+    """A model whose clusters split, and the distributions of the nodes of its tree."""
+
+    model: Callable[[int], RowClusters | SplittingTrees]  # from the largest number of clusters
+    nodes: Callable[[Any, SplitTree, list[int], Array], Array]
+
+
+KINDS: Mapping[str, Kind] = {
+    "annealed": Kind(RowClusters, means_below),
+    "grown": Kind(SplittingTrees, own_nodes),
+}
+
+
+def grow(
+    X: Block,
+    kind: Kind,
+    n_clusters: int,
+    max_iter: int,
+    tol: float,
+    solver: Solver,
+    rng: np.random.Generator,
+    heldout: HeldOut | None,
+    observe: Observe,
+    resume: Run | None = None,
+) -> Growth:
+    """Anneal a model from the critical temperature on, and make a tree of its splits.
+
+    Ends with ``n_clusters`` clusters, or when held-out tokens are no longer predicted better:
+    Hofmann & Puzicha (1998), section 5.1. ``max_iter`` and ``tol`` hold for EM at each temperature;
+    ``resume`` is the state of an interrupted run.
+    """
+    model = kind.model(n_clusters)
+    betas = path(model.critical_beta(X), temperatures(model, X).high, ANNEALING)
+    leg = Leg(model, X, betas[-1], max_iter, tol)
+    found = fit([Growing(leg, betas, heldout)], rng, solver, observe, resume=resume)
+    splits = found.splits or []
+    whole = division(splits)
+    order = [whole.groups[leaf][0] for leaf in whole.tree.leaves] if splits else [0]
+    place = np.argsort(order)
+    renamed = [
+        Split(beta, tuple(tuple(sorted(place[list(part)].tolist())) for part in parts))
+        for beta, parts in splits
+    ]
+    mass = ((X.row_sums * X.row_weights)[:, None] * found.rows).sum(axis=0)
+    nodes = kind.nodes(found.params, whole, order, mass)
+    failed = min(n_clusters, *X.shape) > 1 and not (splits or found.stopped)
+    return Growth(whole.tree, nodes, renamed, failed)
