@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field, replace
 from inspect import Parameter, signature
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -24,10 +24,12 @@ from skcooc.fitting.restarts import Progress
 from skcooc.fitting.stream import Begun
 from skcooc.fitting.table import fit, short_fits
 from skcooc.fitting.trials import ShortFits
-from skcooc.model_selection import ComponentSearchCV
 from skcooc.protocol import Block, Counts, RandomState, TableLike
 from skcooc.protocol.decorators import computed, fit_context
 from skcooc.tables import Table, read, read_in_memory
+
+if TYPE_CHECKING:
+    from skcooc.model_selection import ComponentSearchCV
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 
-from skcooc.model_selection import ComponentSearchCV
-from skcooc.model_selection.sizes import names_of, sizes_of
 from skcooc.protocol import TableLike
 from skcooc.tables import is_elsewhere, read_in_memory
+
+if TYPE_CHECKING:
+    from skcooc.model_selection import ComponentSearchCV
 
 Sizes = dict[str, int]  # by the names of the parameters
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
@@ -20,6 +21,8 @@ Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 def is_sought(estimator: BaseEstimator) -> bool:
     """Whether numbers of components are to be found; ValueError where only one of two is."""
+    from skcooc.model_selection.sizes import names_of
+
     given = {name: getattr(estimator, name) for name in names_of(estimator)}
     sought = [name for name in given if isinstance(given[name], str)]
     if len(sought) not in (0, len(given)):
@@ -31,6 +34,8 @@ def is_sought(estimator: BaseEstimator) -> bool:
 
 def check_numbers(estimator: BaseEstimator) -> None:
     """Raise ValueError where a number of components would still have to be found."""
+    from skcooc.model_selection.sizes import names_of
+
     if is_sought(estimator):
         name = names_of(estimator)[0]
         raise ValueError(f"A search for the temperature needs {name} as a number, got 'auto'.")
@@ -38,6 +43,8 @@ def check_numbers(estimator: BaseEstimator) -> None:
 
 def numbers(estimator: BaseEstimator) -> dict[str, object]:
     """The numbers of components as attributes, where properties do not say them already."""
+    from skcooc.model_selection.sizes import names_of
+
     own = type(estimator)
     names = [name for name in names_of(estimator) if not hasattr(own, f"{name}_")]
     return {f"{name}_": getattr(estimator, name) for name in names}
@@ -50,6 +57,8 @@ def fit_with_found(
 
     A copy that has these numbers is fitted, and what it has learnt is taken over.
     """
+    from skcooc.model_selection.sizes import names_of
+
     if is_elsewhere(X):
         name = names_of(estimator)[0]
         raise ValueError(
@@ -70,6 +79,8 @@ def fit_with_found(
 
 def _found_before(estimator: BaseEstimator) -> tuple[ComponentSearchCV, Sizes]:
     """What an earlier fit has found; ValueError where it was told the numbers."""
+    from skcooc.model_selection.sizes import names_of
+
     names = names_of(estimator)
     if not hasattr(estimator, "component_search_"):
         raise ValueError(
@@ -84,6 +95,9 @@ def _searched(
     estimator: BaseEstimator, X: TableLike, sample_weight: ArrayLike | None
 ) -> tuple[ComponentSearchCV, Sizes]:
     """A search on these data, all of which have been checked."""
+    from skcooc.model_selection import ComponentSearchCV
+    from skcooc.model_selection.sizes import sizes_of
+
     read_in_memory(copy.copy(estimator), X, sample_weight)
     few = dict.fromkeys(sizes_of(estimator), 1)
     plain = clone(estimator).set_params(**few, n_jobs=1, warm_start=False)
