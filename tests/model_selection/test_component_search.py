@@ -11,11 +11,13 @@ from skcooc import AspectModel, AsymmetricClustering, Dyads, RowMemory, Symmetri
 from skcooc.callbacks import Checkpoint, read_checkpoint
 from skcooc.metrics import perplexity, unseen_perplexity
 from skcooc.model_selection import ComponentSearchCV, ObservationSplit
-from skcooc.model_selection.candidates import explore, growing
-from skcooc.model_selection.choice import one_standard_error
+from skcooc.model_selection.candidates import (
+    doubling_sizes,
+    grow_and_refine,
+    one_standard_error,
+)
 from skcooc.model_selection.folds import Data
-from skcooc.model_selection.measures import n_distinct
-from skcooc.model_selection.path import Path, Stage
+from skcooc.model_selection.path import ComponentPath, PathPoint, n_distinct
 from skcooc.simplex import matched
 from tests.tables import planted
 from tests.watching import Watcher
@@ -55,7 +57,7 @@ def test_scores_are_of_what_the_path_was_not_given(search):
     dyads = Dyads(X)
     for fold, (train, test) in enumerate(ObservationSplit(3, random_state=0).split(dyads)):
         train, test = dyads[train].to_csr(), dyads[test].to_csr()
-        path = Path(MODEL, Data(train, None, {}), SEED)
+        path = ComponentPath(MODEL, Data(train, None, {}), SEED)
         for n in (2, 4, 3):  # the largest are the first from which others can begin
             fitted = path.fit({"n_components": n})
             A, B, b, s = _factors(fitted)
@@ -88,7 +90,7 @@ def test_the_error_is_that_of_differences_on_the_same_folds():
     scores = -5 + np.array([[0.0], [0.2], [0.201]]) + easy_and_hard
     scores[2] += [0.01, -0.01, 0.0]
     choice = one_standard_error(scores)
-    assert (choice.at, choice.best) == (1, 2)
+    assert (choice.chosen, choice.best) == (1, 2)
     unpaired = scores.std(axis=1, ddof=1) / np.sqrt(3)  # a twin that would take the first
     assert scores[2].mean() - scores[0].mean() < unpaired[2]
 
@@ -127,21 +129,21 @@ def test_auto_grows_until_it_is_enough_and_then_looks_closer():
             repeated += [sizes] * again
             return np.array([seen[sizes]])
 
-        explore(visit, (60,))
+        grow_and_refine(visit, (60,))
         assert abs(max(seen, key=seen.get)[0] - best) <= max(1, best // 25)
         assert len(seen) < 22
         assert repeated == [{2: (2,), 7: (8,), 23: (32,), 39: (32,)}[best]]
-    assert growing((9,)) == [(2,), (3,), (5,), (8,), (9,)]
+    assert doubling_sizes((9,)) == [(2,), (3,), (5,), (8,), (9,)]
     tried = []
-    explore(lambda sizes: tried.append(sizes) or np.array([len(tried)]), (9,))
-    assert tried == growing((9,))  # the curve has not ended
+    grow_and_refine(lambda sizes: tried.append(sizes) or np.array([len(tried)]), (9,))
+    assert tried == doubling_sizes((9,))  # the curve has not ended
     seen = {}
 
     def visit_both(sizes, again=False):
         seen[sizes] = -abs(sizes[0] - 6) - abs(sizes[1] - 3)
         return np.array([seen[sizes]])
 
-    explore(visit_both, (30, 20))
+    grow_and_refine(visit_both, (30, 20))
     assert max(seen, key=seen.get) == (6, 3)
 
 
@@ -157,15 +159,15 @@ class Interruption(Watcher):
             raise KeyboardInterrupt
 
 
-def test_a_search_that_was_interrupted_goes_on(tmp_path, monkeypatch):
+def test_a_search_that_was_interrupted_has_warm_starts(tmp_path, monkeypatch):
     whole = searched(TINY)
     broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
     broken.set_callbacks(Checkpoint(tmp_path / "search.pickle", every=1), Interruption(2))
     with pytest.raises(KeyboardInterrupt):
         broken.fit(X)
     assert not hasattr(broken, "best_n_components_")
-    visits, fit = [], Path.fit
-    monkeypatch.setattr(Path, "fit", lambda self, sizes: visits.append(sizes) or fit(self, sizes))
+    visits, fit = [], ComponentPath.fit
+    monkeypatch.setattr(ComponentPath, "fit", lambda self, sizes: visits.append(sizes) or fit(self, sizes))
     broken.set_callbacks()
     for rest in (read_checkpoint(tmp_path / "search.pickle"), broken):
         visits.clear()
@@ -183,11 +185,11 @@ def test_a_refit_that_was_interrupted_is_done_again_without_the_search(monkeypat
 
     search = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
     with monkeypatch.context() as broken:
-        broken.setattr("skcooc.model_selection.search.fitting", interrupt)
+        broken.setattr("skcooc.model_selection.search.fit_task", interrupt)
         with pytest.raises(KeyboardInterrupt):
             search.fit(X)
     assert not hasattr(search, "best_n_components_")
-    monkeypatch.setattr(Path, "fit", interrupt)
+    monkeypatch.setattr(ComponentPath, "fit", interrupt)
     assert search.fit(X).best_n_components_ in (2, 3, 4)
 
 
@@ -244,14 +246,14 @@ def test_what_is_refused(estimator, options, error, message):
 
 
 def test_a_size_that_is_fitted_again_can_only_gain():
-    path = Path(MODEL, Data(X, None, {}), 0)
+    path = ComponentPath(MODEL, Data(X, None, {}), 0)
     first = [path.fit({"n_components": n}) for n in (2, 4)]
-    assert path.goes_on
+    assert path.has_warm_starts
     two = path.fit({"n_components": 2})
     assert two.work > first[0].work
-    best = Stage(None, 0.9, 30.0, 0.1, 5)
-    assert Stage(None, 0.8, 31.0, 0.1, 7).or_better(best) == best._replace(n_iter=12)
-    assert Stage(None, 0.8, 29.0, 0.1, 7).or_better(best) == Stage(None, 0.8, 29.0, 0.1, 12)
+    best = PathPoint(None, 0.9, 30.0, 0.1, 5)
+    assert PathPoint(None, 0.8, 31.0, 0.1, 7).or_better(best) == best._replace(n_iter=12)
+    assert PathPoint(None, 0.8, 29.0, 0.1, 7).or_better(best) == PathPoint(None, 0.8, 29.0, 0.1, 12)
     assert best.or_better(None) is best
     unjudged = best._replace(perplexity=np.nan)
     assert best._replace(perplexity=np.nan, beta=0.8).or_better(unjudged).beta == 0.8

@@ -69,9 +69,9 @@ def test_the_best_is_as_good_as_that_of_cold_starts(n_components, seed):
 
 def test_a_search_that_stops_at_its_first_fit_is_seen(monkeypatch, grid):
     """The tests above can fail: fits at the largest beta alone."""
-    where = "skcooc.model_selection.grid_point"
-    monkeypatch.setattr(f"{where}.zoom", lambda race: race.visit([len(race.losses) - 1]))
-    monkeypatch.setattr(f"{where}.around", lambda race, candidate: race.visit([candidate]))
+    where = "skcooc.model_selection.temperature_search"
+    monkeypatch.setattr(f"{where}.coarse_to_fine", lambda race: race.visit([len(race.losses) - 1]))
+    monkeypatch.setattr(f"{where}.hill_climb", lambda race, start: race.visit([start]))
     assert searched().best_score_ < grid.best_score_ - 0.01
 
 
