@@ -21,7 +21,7 @@ Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 def is_sought(estimator: BaseEstimator) -> bool:
     """Whether numbers of components are to be found; ValueError where only one of two is."""
-    from skcooc.model_selection.sizes import names_of
+    from skcooc.model_selection.candidates import names_of
 
     given = {name: getattr(estimator, name) for name in names_of(estimator)}
     sought = [name for name in given if isinstance(given[name], str)]
@@ -34,7 +34,7 @@ def is_sought(estimator: BaseEstimator) -> bool:
 
 def check_numbers(estimator: BaseEstimator) -> None:
     """Raise ValueError where a number of components would still have to be found."""
-    from skcooc.model_selection.sizes import names_of
+    from skcooc.model_selection.candidates import names_of
 
     if is_sought(estimator):
         name = names_of(estimator)[0]
@@ -43,7 +43,7 @@ def check_numbers(estimator: BaseEstimator) -> None:
 
 def numbers(estimator: BaseEstimator) -> dict[str, object]:
     """The numbers of components as attributes, where properties do not say them already."""
-    from skcooc.model_selection.sizes import names_of
+    from skcooc.model_selection.candidates import names_of
 
     own = type(estimator)
     names = [name for name in names_of(estimator) if not hasattr(own, f"{name}_")]
@@ -57,7 +57,7 @@ def fit_with_found(
 
     A copy that has these numbers is fitted, and what it has learnt is taken over.
     """
-    from skcooc.model_selection.sizes import names_of
+    from skcooc.model_selection.candidates import names_of
 
     if is_elsewhere(X):
         name = names_of(estimator)[0]
@@ -79,7 +79,7 @@ def fit_with_found(
 
 def _found_before(estimator: BaseEstimator) -> tuple[ComponentSearchCV, Sizes]:
     """What an earlier fit has found; ValueError where it was told the numbers."""
-    from skcooc.model_selection.sizes import names_of
+    from skcooc.model_selection.candidates import names_of
 
     names = names_of(estimator)
     if not hasattr(estimator, "component_search_"):
@@ -96,7 +96,7 @@ def _searched(
 ) -> tuple[ComponentSearchCV, Sizes]:
     """A search on these data, all of which have been checked."""
     from skcooc.model_selection import ComponentSearchCV
-    from skcooc.model_selection.sizes import sizes_of
+    from skcooc.model_selection.candidates import sizes_of
 
     read_in_memory(copy.copy(estimator), X, sample_weight)
     few = dict.fromkeys(sizes_of(estimator), 1)
