@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skcooc import AspectModel, AveragedModels
-from skcooc.ensemble.consensus import consensus
+from skcooc.ensemble.averaging import consensus
 from skcooc.heldout import Factors
 from skcooc.inspection import describe
 from skcooc.metrics import perplexity
