@@ -167,7 +167,9 @@ def test_a_search_that_was_interrupted_has_warm_starts(tmp_path, monkeypatch):
         broken.fit(X)
     assert not hasattr(broken, "best_n_components_")
     visits, fit = [], ComponentPath.fit
-    monkeypatch.setattr(ComponentPath, "fit", lambda self, sizes: visits.append(sizes) or fit(self, sizes))
+    monkeypatch.setattr(
+        ComponentPath, "fit", lambda self, sizes: visits.append(sizes) or fit(self, sizes)
+    )
     broken.set_callbacks()
     for rest in (read_checkpoint(tmp_path / "search.pickle"), broken):
         visits.clear()

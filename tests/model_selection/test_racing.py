@@ -99,7 +99,9 @@ def test_what_loses_clearly_may_be_ruled_out_and_is_not_visited():
     coarse_to_fine(first)
     assert first.best == 5
     assert first.worse_by(0.0) == [c for c in first.visited if c != 5]
-    race = SequentialElimination(valley(12, least=4), 12, 5, ruled_out=[c for c in first.worse_by(0.0) if c > 5])
+    race = SequentialElimination(
+        valley(12, least=4), 12, 5, ruled_out=[c for c in first.worse_by(0.0) if c > 5]
+    )
     hill_climb(race, start=5)
     assert race.best == 4
     assert race.visited.tolist() == [3, 4, 5]
