@@ -171,6 +171,12 @@ def test_smoothing_is_what_observations_held_out_from_the_fold_ask_for():
     assert stopping.best_estimator_.smoothing == "auto"
 
 
+def test_the_smoothing_of_a_fit_is_that_of_its_chosen_trial():
+    model = AspectModel(3, **FAST).fit(planted(n_observations=600).X)
+    (chosen,) = (trial for trial in model.tuning_ if trial.chosen)
+    assert model.smoothing_ == chosen.validation.smoothing > 0.01  # no constant
+
+
 def test_containers_agree():
     names = [f"w{j}" for j in range(X.shape[1])]
     frame = pd.DataFrame(X.toarray(), columns=names)
