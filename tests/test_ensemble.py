@@ -145,6 +145,6 @@ def test_searches_and_pipelines():
         (average(AspectModel(beta="hot")), "The 'beta' parameter of AspectModel must be"),
     ],
 )
-def test_bad_parameters_are_refused(mean, message):
+def test_bad_parameters(mean, message):
     with pytest.raises(ValueError, match=message):
         mean.fit(X)

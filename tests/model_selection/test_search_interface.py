@@ -165,12 +165,12 @@ def test_fits_are_tasks_of_callbacks(capsys):
         (search_of(n_jobs=0.5), ValueError, "The 'n_jobs' parameter"),
     ],
 )
-def test_bad_parameters_are_refused(search, error, message):
+def test_bad_parameters(search, error, message):
     with pytest.raises(error, match=message):
         search.fit(X)
 
 
-def test_bad_data_are_refused():
+def test_bad_data():
     for search in (search_of(split="rows"), search_of(make_pipeline(VarianceThreshold(), MODEL))):
         with pytest.raises(TypeError, match=r"Use X.to_csr\(\)"):
             search.fit(Dyads(X))
