@@ -1,24 +1,14 @@
 """Mixture models for co-occurrence data, compatible with scikit-learn."""
 
-from skcooc import (
-    anndata,
-    callbacks,
-    datasets,
-    heldout,
-    image,
-    inspection,
-    metrics,
-    model_selection,
-    plotting,
-    testing,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from skcooc import callbacks, heldout
 from skcooc.aspect import AspectModel
 from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cluster_abstraction import ClusterAbstraction
 from skcooc.clustering_projection import ClusteringProjection
-from skcooc.ensemble import AveragedModels, InterpolatedModels, MixtureFeatures, RowMemory
 from skcooc.product_space import ProductSpaceMixture
-from skcooc.retrieval import AspectRetriever
 from skcooc.symmetric import SymmetricClustering
 from skcooc.tables import (
     CompactTable,
@@ -33,6 +23,20 @@ from skcooc.tables import (
 )
 from skcooc.triadic import TriadicAspectModel
 from skcooc.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from skcooc import (
+        anndata,
+        datasets,
+        image,
+        inspection,
+        metrics,
+        model_selection,
+        plotting,
+        testing,
+    )
+    from skcooc.ensemble import AveragedModels, InterpolatedModels, MixtureFeatures, RowMemory
+    from skcooc.retrieval import AspectRetriever
 
 __all__ = [
     "AspectModel",
@@ -67,3 +71,31 @@ __all__ = [
     "save_csr",
     "testing",
 ]
+
+# Imported at first use: room -> the names that this module takes from it.
+SIDE_ROOMS: dict[str, tuple[str, ...]] = {
+    "anndata": (),
+    "cli": (),
+    "datasets": (),
+    "ensemble": ("AveragedModels", "InterpolatedModels", "MixtureFeatures", "RowMemory"),
+    "image": (),
+    "inspection": (),
+    "metrics": (),
+    "model_selection": (),
+    "plotting": (),
+    "retrieval": ("AspectRetriever",),
+    "testing": (),
+}
+
+
+def __getattr__(name: str) -> object:
+    for room, names in SIDE_ROOMS.items():
+        if name == room:
+            return import_module(f"{__name__}.{room}")
+        if name in names:
+            return getattr(import_module(f"{__name__}.{room}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *SIDE_ROOMS})

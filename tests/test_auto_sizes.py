@@ -1,4 +1,4 @@
-"""Numbers of components that fit finds: the number, what stays "auto", and what is refused."""
+"""Numbers of components that are "auto": the number found, parameters, and errors."""
 
 import pickle
 import warnings
@@ -49,20 +49,20 @@ def no_search(monkeypatch):
     monkeypatch.setattr(ComponentSearchCV, "fit", refuse)
 
 
-def test_the_number_that_is_found_is_that_of_the_search(model):
+def test_the_number_is_that_of_the_search(model):
     assert model.n_components_ == 3
     assert model.get_params()["n_components"] == "auto"
     search = model.component_search_
     assert search.best_n_components_ == 3
     assert not hasattr(search, "best_estimator_")
     assert "n_components_" not in vars(clone(model))
-    told = clone(MODEL).set_params(n_components=3).fit(X)
-    np.testing.assert_array_equal(model.components_, told.components_)
-    assert told.n_components_ == 3
-    assert not hasattr(told, "component_search_")
+    given = clone(MODEL).set_params(n_components=3).fit(X)
+    np.testing.assert_array_equal(model.components_, given.components_)
+    assert given.n_components_ == 3
+    assert not hasattr(given, "component_search_")
 
 
-def test_what_is_fitted_is_used_and_pickled(model):
+def test_predictions_and_pickles(model):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.transform(X), model.transform(X))
     assert again.score(X) == model.score(X)
@@ -77,15 +77,15 @@ def test_a_warm_start_keeps_the_number(model, no_search):
     model.fit(X)
     assert (model.n_components_, model.n_components) == (3, "auto")
     assert model.component_search_.best_n_components_ == 3
-    told = AspectModel(2, beta=0.9, max_iter=2, warm_start=True)
+    given = AspectModel(2, beta=0.9, max_iter=2, warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        told.fit(X)
+        given.fit(X)
     with pytest.raises(ValueError, match="fit with a number of its own, got n_components='auto'"):
-        told.set_params(n_components="auto").fit(X)
+        given.set_params(n_components="auto").fit(X)
 
 
-def test_a_fit_that_fails_leaves_the_estimator_as_it_was(model, monkeypatch):
+def test_a_failed_fit_keeps_the_estimator(model, monkeypatch):
     model = pickle.loads(pickle.dumps(model))
     before = dict(vars(model))
     monkeypatch.setattr("skcooc.base.estimator.fit", lambda *arguments: 1 / 0)
@@ -117,7 +117,7 @@ def test_weights_and_dyads_go_through(model, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("model", KINDS, ids=lambda model: type(model).__name__)
-def test_all_that_have_such_numbers(model):
+def test_every_model_with_such_numbers(model):
     names = [name for name, value in model.get_params().items() if value == "auto"]
     names = [name for name in names if name.startswith("n_")]
     model = clone(model).fit(SMALL)
@@ -140,7 +140,7 @@ def test_inside_of_searches_and_pipelines():
     assert search.best_estimator_.n_components_ in (2, 3)
 
 
-def test_a_curve_that_has_not_ended_is_said():
+def test_a_curve_that_still_falls_warns():
     with pytest.warns(UserWarning, match="still falling at 3 components"):
         model = AspectModel("auto", tol=1e-3, random_state=0).fit(FEW)
     assert model.n_components_ == 3
@@ -148,13 +148,13 @@ def test_a_curve_that_has_not_ended_is_said():
 
 
 class Delayed:
-    """As dask's collections are."""
+    """Looks like a dask collection."""
 
     def __dask_graph__(self):
         raise AssertionError
 
 
-def test_what_is_refused(no_search):
+def test_bad_input(no_search):
     with pytest.raises(AttributeError, match="has no attribute 'partial_fit'") as refused:
         clone(MODEL).partial_fit(X)
     assert "it needs numbers of components, got 'auto'" in str(refused.value.__cause__)

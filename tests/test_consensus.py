@@ -1,10 +1,10 @@
-"""The consensus of averaged models: members in other orders, and what differs in them."""
+"""The consensus of averaged models: matching of components, and intervals."""
 
 import numpy as np
 import pytest
 
 from skcooc import AspectModel, AveragedModels
-from skcooc.ensemble.consensus import consensus
+from skcooc.ensemble.averaging import consensus
 from skcooc.heldout import Factors
 from skcooc.inspection import describe
 from skcooc.metrics import perplexity
@@ -39,7 +39,7 @@ def test_members_in_other_orders_are_one_model():
     assert np.abs(side_by_side - agreed.components_).max() > 0.05
 
 
-def test_intervals_are_quantiles_of_what_belongs_together():
+def test_intervals_are_quantiles_of_matched_components():
     models = list(members([[0, 1, 2]] * 21, noise=0.5))
     agreed = consensus(models, SHARES)
     first = np.sort([model.B[5, 1] for model in models])
@@ -70,7 +70,7 @@ def test_of_averaged_models():
     assert "intervals" not in describe(model)
 
 
-def test_members_of_other_sizes_are_refused():
+def test_members_of_different_sizes_raise():
     first, second = list(members(ORDERS[:2]))
     with pytest.raises(ValueError, match="different numbers of components"):
         consensus([first, Factors(second.A[:, :2], second.B[:, :2])], SHARES)

@@ -1,4 +1,4 @@
-"""Averages of models: what they promise beyond and besides their members."""
+"""Averages of models: predictions, tuning, seeds, threads."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
 ]
 X = planted(n_observations=4000).X.astype(float)
-HARD = planted(10, 3000, n_rows=100, n_columns=200).X  # more aspects than models will have
+HARD = planted(10, 3000, n_rows=100, n_columns=200).X  # more topics than the models have
 ASPECTS = AspectModel(4, **{**FAST, "random_state": None})
 
 
@@ -68,7 +68,7 @@ def test_the_mean_beats_its_members():
 
 
 def test_the_temperature_is_that_of_the_mean():
-    """The least validation perplexity of short fits, transcribed."""
+    """Literal transcription of the mean of short fits."""
     X = HARD
     mean = average(AspectModel(6, max_iter=40), 3).fit(X)
     first = mean.estimators_[0]
@@ -88,7 +88,7 @@ def test_the_temperature_is_that_of_the_mean():
     assert probe.validation.perplexity == pytest.approx(expected, rel=1e-6)
 
 
-def test_smoothing_is_estimated_where_members_hold_something_out():
+def test_smoothing_is_estimated_if_members_hold_out_counts():
     sparse = planted(n_observations=300).X
     stopping = average(clone(ASPECTS).set_params(beta=1.0, early_stopping=True)).fit(sparse)
     assert stopping.smoothing_ > 1e-2
@@ -123,7 +123,7 @@ def test_results_do_not_depend_on_n_jobs(model, monkeypatch):
         assert (model.beta_, model.smoothing_) == (other.beta_, other.smoothing_)
 
 
-def test_it_joins_searches_and_pipelines():
+def test_searches_and_pipelines():
     grid = {"estimator__n_components": [2, 4], "n_estimators": [1, 2]}
     base = average(clone(ASPECTS).set_params(beta=0.9, max_iter=10))
     for data, cv in (
@@ -145,6 +145,6 @@ def test_it_joins_searches_and_pipelines():
         (average(AspectModel(beta="hot")), "The 'beta' parameter of AspectModel must be"),
     ],
 )
-def test_bad_parameters_are_refused(mean, message):
+def test_bad_parameters(mean, message):
     with pytest.raises(ValueError, match=message):
         mean.fit(X)

@@ -139,7 +139,7 @@ def classes_of_ours(kind):
 
 
 def test_estimators_stand_on_four_classes_at_most():
-    public = vars(skcooc).values()
+    public = [getattr(skcooc, name) for name in skcooc.__all__]
     kinds = [kind for kind in public if isinstance(kind, type) and hasattr(kind, "fit")]
     assert len(kinds) >= 8
     for kind in kinds:
@@ -201,12 +201,34 @@ def test_the_root_is_for_estimators():
     assert not is_an_estimator("class Helper:\n    pass")
 
 
+def run(program):
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=900)
+
+
+def test_importing_loads_no_side_room():
+    """All rooms that it does not load are side rooms, and these are there when they are touched."""
+    rooms = {room_of(path) for path in FILES} - {"__init__", "__main__"}
+    run(
+        "import sys\n"
+        "import skcooc\n"
+        "loaded = {name.split('.')[1] for name in sys.modules if name.startswith('skcooc.')}\n"
+        f"unloaded = {rooms} - loaded\n"
+        "assert unloaded == set(skcooc.SIDE_ROOMS), unloaded ^ set(skcooc.SIDE_ROOMS)\n"
+        "assert not {'sklearn.model_selection', 'matplotlib'} & set(sys.modules)\n"
+        "assert {*skcooc.__all__, *skcooc.SIDE_ROOMS} <= set(dir(skcooc))\n"
+        "assert not hasattr(skcooc, 'missing')\n"
+        "for name in dir(skcooc):\n"
+        "    getattr(skcooc, name)\n"
+        "from skcooc import *\n"
+        "assert AspectRetriever is skcooc.retrieval.AspectRetriever\n"
+    )
+
+
 def test_importing_needs_no_optional_package():
-    program = (
+    run(
         "import sys\n"
         "blocked = 'matplotlib', 'pandas', 'polars', 'rich', 'dask', 'skimage', 'jinja2'\n"
         "sys.modules.update(dict.fromkeys(blocked))\n"
         "import skcooc\n"
         "skcooc.AspectModel(2, random_state=0, max_iter=5).fit([[3, 1], [1, 3], [2, 2]])\n"
     )
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=900)

@@ -1,4 +1,4 @@
-"""Means of different models: their weights, and what they promise besides their members."""
+"""Weighted means of different models: their weights and predictions."""
 
 import pickle
 
@@ -68,7 +68,7 @@ def test_weights_are_those_of_a_literal_transcription(model):
     weights, s = weights_of(members, heldout, b)
     np.testing.assert_allclose(model.interpolation_weights_, weights, atol=2e-3)
     assert model.smoothing_ == pytest.approx(max(s, 1e-3), abs=2e-3)
-    # A twin that knew what is held out would trust the model that overfits.
+    # A twin fitted to the held-out counts would trust the model that overfits.
     twin, _ = weights_of(model.estimators_, heldout, b)
     assert twin[0] > weights[0] + 0.02
 
@@ -96,12 +96,12 @@ def test_scores_are_log_likelihoods_of_the_smoothed_mean(model):
     assert np.isfinite(model.score(X))
 
 
-def test_the_mean_is_no_worse_than_the_best_of_its_parts(model):
+def test_the_mean_predicts_better_than_its_members(model):
     members = [member.perplexity(Dyads(TEST)) for member in model.estimators_]
     assert model.perplexity(Dyads(TEST)) < 0.99 * min(members)
 
 
-def test_models_are_fitted_twice_and_no_more_for_a_memory_around():
+def test_models_are_fitted_twice_also_in_a_cache():
     fits = []
 
     class Counting(AspectModel):
@@ -123,7 +123,7 @@ def test_models_are_fitted_twice_and_no_more_for_a_memory_around():
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
-def test_of_other_models(other):
+def test_averages_and_transformers_as_members(other):
     model = mean_of([("aspects", ASPECTS), ("other", other)]).fit(TRAIN)
     for mixtures in (model.embedding_, model.transform(X)):
         np.testing.assert_allclose(mixtures.sum(axis=1), 1, rtol=1e-6)
@@ -131,7 +131,7 @@ def test_of_other_models(other):
     assert np.isfinite(model.perplexity(X[:20]))
 
 
-def test_with_the_memory_of_rows():
+def test_a_cache_around_an_interpolation():
     bursty = planted(n_rows=60, n_columns=80, n_observations=6000, burstiness=20).X.astype(float)
     train, test = split_observations(bursty, random_state=0)
     for estimators in (SEARCHING, (("aspects", ASPECTS), ("clusters", CLUSTERS))):
@@ -197,7 +197,7 @@ def test_bad_input(estimators, params, message):
     assert not hasattr(model, "components_")
 
 
-def test_a_failed_fit_leaves_the_model_as_it_was(model):
+def test_a_failed_fit_keeps_the_model(model):
     before = dict(vars(model))
     with pytest.raises(ValueError, match="Negative"):
         model.fit(-X)

@@ -1,4 +1,4 @@
-"""The memory of a row, around models of ours and of others."""
+"""The within-document cache, around native models and transformers."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def model():
     return RowMemory(ASPECTS).fit(TRAIN)
 
 
-def test_the_model_is_the_one_that_it_would_be_alone(model):
+def test_the_model_itself_is_not_changed(model):
     alone = clone(ASPECTS).fit(TRAIN)
     np.testing.assert_array_equal(model.components_, alone.components_)
     np.testing.assert_array_equal(model.transform(X), alone.transform(X))
@@ -47,7 +47,7 @@ def test_rows_fitted_are_predicted_from_their_counts(model):
 def test_new_rows_are_predicted_from_their_known_half():
     model = RowMemory(ASPECTS, **GIVEN).fit(TRAIN)
     row = np.zeros((1, X.shape[1]))
-    row[0, 3] = 2  # two of a kind: one is known, and the other scored
+    row[0, 3] = 2  # one is known, and the other scored
     known = row / 2
     lower = 0.9 * (model.transform(known) @ model.components_) + 0.1 * model.unigram_
     expected = (1 - 0.2 + (20 + 0.2) * lower[0, 3]) / 21
@@ -55,7 +55,7 @@ def test_new_rows_are_predicted_from_their_known_half():
     assert model.score(row) > model.estimator_.score(row) + 1
 
 
-def test_memory_predicts_better_where_there_are_bursts(model):
+def test_the_cache_predicts_bursty_tables_better(model):
     bare = model.estimator_.perplexity(Dyads(TEST))
     no_topics = RowMemory(random_state=0).fit(TRAIN)
     remembered = model.perplexity(Dyads(TEST))
@@ -64,7 +64,7 @@ def test_memory_predicts_better_where_there_are_bursts(model):
     assert no_topics.estimator_ is None
 
 
-def test_without_bursts_nothing_is_lost():
+def test_the_cache_does_no_harm_without_bursts():
     plain = planted(n_rows=60, n_columns=80, n_observations=6000).X.astype(float)
     train, test = split_observations(plain, random_state=0)
     model = RowMemory(clone(ASPECTS)).fit(train)
@@ -75,7 +75,7 @@ def test_without_bursts_nothing_is_lost():
 @pytest.mark.parametrize(
     "estimator",
     [
-        AspectModel(3, beta=0.8, **FAST),  # which holds nothing out
+        AspectModel(3, beta=0.8, **FAST),  # no validation part
         AspectModel(3, beta=0.9, early_stopping=True, **FAST),
         AsymmetricClustering(3, **FAST),
         AveragedModels(ASPECTS, 2, random_state=0),
@@ -102,8 +102,8 @@ def test_the_products_of_nmf_are_kept():
     np.testing.assert_allclose(model.embedding_ @ model.components_, expected, rtol=1e-6)
 
 
-def test_what_is_held_out_is_that_of_the_model(model):
-    """No second fit is made where the model holds out observations itself."""
+def test_the_validation_part_of_the_model_is_used():
+    """No second fit is made if the model holds out observations itself."""
     fits = []
 
     class Counting(AspectModel):
@@ -142,7 +142,7 @@ def test_grid_search_over_observations_and_pipelines():
     assert steps.fit_transform(texts).shape == (4, 2)
 
 
-def test_streams_and_blocks_predict_new_rows_alone():
+def test_streams_and_blocks_predict_new_rows_only():
     by_batches = RowMemory(AspectModel(3, **FAST), random_state=0)
     for batch in (X[:30], X[30:]):
         by_batches.partial_fit(batch)
@@ -150,7 +150,7 @@ def test_streams_and_blocks_predict_new_rows_alone():
     for model in (by_batches, RowMemory(AspectModel(3, **FAST), random_state=0).fit(blocks)):
         bare = model.estimator_.perplexity(X)
         assert model.perplexity(X) < bare
-        with pytest.raises(ValueError, match=r"nothing is kept|table of shape"):
+        with pytest.raises(ValueError, match=r"which are not kept|table of shape"):
             model.score(Dyads(X))
     np.testing.assert_array_equal(by_batches.unigram_, RowMemory().fit(X).unigram_)
 
@@ -174,23 +174,20 @@ def test_bad_input(model, X, params, message):
     assert not hasattr(model, "components_")
 
 
-def test_a_failed_fit_leaves_the_model_as_it_was(model):
+def test_a_failed_fit_keeps_the_model(model):
     before = dict(vars(model))
     with pytest.raises(ValueError, match="Negative"):
-        clone(model).fit(-X)
+        model.fit(-X)
     assert dict(vars(model)) == before
 
 
-def test_what_is_stored_in_parts_is_one_count():
+def test_duplicate_entries_and_later_changes_of_the_table():
     parts = csr_array(
         (np.repeat(TRAIN.data, 2) / 2, np.repeat(TRAIN.indices, 2), TRAIN.indptr * 2), TRAIN.shape
     )
     whole, divided = (RowMemory(random_state=0).fit(table) for table in (TRAIN, parts))
     assert divided.concentration_ == pytest.approx(whole.concentration_, rel=1e-6)
-    assert parts.nnz == 2 * TRAIN.nnz  # what was given stays as it was
-
-
-def test_a_table_that_changes_later_changes_nothing():
+    assert parts.nnz == 2 * TRAIN.nnz  # the input is not changed
     table = TRAIN.copy()
     model = RowMemory(random_state=0).fit(table)
     before = model.perplexity(Dyads(TEST))
@@ -198,7 +195,7 @@ def test_a_table_that_changes_later_changes_nothing():
     assert model.perplexity(Dyads(TEST)) == before
 
 
-def test_the_first_batch_begins_anew_and_is_checked():
+def test_the_first_batch_starts_anew_and_is_checked():
     other = AspectModel(2, beta=0.9, **FAST).fit(X[:, ::-1])
     one, two = (
         RowMemory(estimator, random_state=0).partial_fit(X) for estimator in (other, clone(other))

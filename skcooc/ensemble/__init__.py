@@ -1,4 +1,4 @@
-"""Estimators around others: averages, interpolations, the memory of rows, and features."""
+"""Estimators around others: averages, interpolations, caches of rows, and features."""
 
 from skcooc.ensemble.averaging import AveragedModels
 from skcooc.ensemble.features import MixtureFeatures

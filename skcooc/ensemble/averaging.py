@@ -1,57 +1,80 @@
-"""Averages of models: the mean of what several random starts predict."""
+"""Averages of what several random initialisations of one estimator predict."""
 
 from __future__ import annotations
 
 import copy
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import CooccurrenceEstimator, attributes
-from skcooc.ensemble.composed import Composed
-from skcooc.ensemble.consensus import Consensus, consensus
-from skcooc.ensemble.mean import Mean, equal, mean_of
+from skcooc.ensemble.members import MetaModel
+from skcooc.fitting import Recipe, Settings
 from skcooc.fitting.fit import in_threads, shares
+from skcooc.fitting.journal import Journal, JournalListener
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.heldout.predictors import Factors, weighted
-from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram, chosen_smoothing
+from skcooc.fitting.tuning import (
+    ComponentPrior,
+    LeaveOneOut,
+    Record,
+    Temperature,
+    Trial,
+    Tunable,
+    Values,
+    tune,
+)
+from skcooc.heldout import Validation
+from skcooc.heldout.predictors import CachedPredictions, Factors, side_by_side, weighted
+from skcooc.heldout.validation import (
+    HeldOutPredictions,
+    add_one_unigram,
+    chosen_smoothing,
+    hold_out,
+)
 from skcooc.protocol import Array, Block, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
+from skcooc.simplex import match_rows, normalise
 from skcooc.tables import read_in_memory
 
+MIN_RELATIVE_GAIN = 0.0  # of priors and leave-one-out: the mean of several fits is little noise
+QUANTILES = 0.05, 0.95  # of the members, for intervals
 
-class AveragedModels(Composed):
-    """Average of what one estimator predicts from several random starts.
 
-    Each start ends in another local optimum, and the errors of these differ: the mean over S starts
+class AveragedModels(MetaModel):
+    """Average of the predictions of one estimator from several random initialisations.
+
+    Each initialisation ends in another local optimum, and their errors differ: the mean of S fits
 
         P(y_j given x_i) = sum_s P_s(y_j given x_i) / S
 
-    predicts better than any of them. The mean of S models with K components is one with S K
-    components, which are those of all members side by side, while the mixtures are divided by S.
+    predicts better than any of them. The mean of S models with K components is a model with S K
+    components, those of all members side by side, and mixtures divided by S.
 
-    A mean needs less regularisation than its members. So where the estimator has ``beta="auto"``
-    the inverse temperature is that at which the *mean* of short fits predicts held-out
-    observations best, of seven that golden section search tries. It is common to all members, and
-    the smoothing of the mean is estimated with it; so is its pseudo-count, where an `AspectModel`
-    has ``component_prior="auto"``. Members are fitted from random starts.
+    A mean needs less regularisation than its members. With ``beta="auto"`` in the estimator, the
+    inverse temperature is tuned for the *mean* of short fits on held-out observations, by golden
+    section search with seven values. It is common to all members. The smoothing of the mean and,
+    for an `AspectModel` with ``component_prior="auto"``, its pseudo-count are tuned with it.
 
     Parameters
     ----------
     estimator : estimator of this package
-        What is fitted. Its ``random_state`` and ``n_jobs`` are replaced, and ``warm_start`` is
-        ignored.
+        Clones are fitted, with other ``random_state`` and ``n_jobs``; ``warm_start`` is ignored.
 
     n_estimators : int, default=5
         Number S of members.
 
     n_jobs : int, default=None
-        Number of threads, in joblib's conventions. Members are fitted side by side. Results do not
+        Number of threads, in joblib's conventions. Members are fitted in parallel. Results do not
         depend on it.
 
     random_state : int, RandomState instance or None, default=None
@@ -79,32 +102,31 @@ class AveragedModels(Composed):
     beta_ : float
         Inverse temperature of the members.
     smoothing_ : float
-        Smoothing of the mean: that of the estimator if it is a number; estimated on held-out
-        observations where the estimator holds some out; else .001.
+        Smoothing of the mean: that of the estimator if it is a number; else estimated on held-out
+        observations if the estimator holds some out; else 0.001.
     consensus_ : Consensus
-        One model of K components, each the mean of those of the members that match, with intervals:
-        to be read, and shown by :func:`skcooc.inspection.describe`. Not where members have
-        different numbers of components.
+        One model of K components, each the mean of matching components of the members, with
+        intervals; for interpretation, see :func:`skcooc.inspection.describe`. Not available if
+        members have different numbers of components.
     tuning_ : list of Trial
-        The temperatures tried: each has ``beta``, and ``validation.perplexity`` and
-        ``validation.smoothing`` of the mean. Empty where none was searched.
+        The trials: each has ``beta``, and ``validation.perplexity`` and ``validation.smoothing`` of
+        the mean. Empty if beta is a number.
     n_iter_ : int
-        Number of EM iterations of the final fits, added up.
+        Total number of EM iterations of the final fits.
     converged_ : bool
         Whether all members did.
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str
-        Names of the columns, where the data has names that are strings.
+        Names of the columns, if the data has names that are strings.
     row_names_in_ : (N,) array
-        Names of the rows fitted, where the data has them: of `Dyads`, or of a data frame.
+        Names of the rows fitted, if the data has them: of `Dyads`, or of a data frame.
 
     Notes
     -----
-    A fit that was interrupted goes on where it was when ``fit`` is called with the same data and
-    parameters: temperatures that were tried, and members that have ended, are kept. With
-    :class:`skcooc.callbacks.Checkpoint` it can do so in another process: ``fit`` of what
-    ``read_checkpoint`` reads goes on.
+    An interrupted fit resumes when ``fit`` is called with the same data and parameters: trials and
+    finished members are kept. With :class:`skcooc.callbacks.Checkpoint` it can resume in another
+    process: call ``fit`` of the object that ``read_checkpoint`` returns.
 
     References
     ----------
@@ -137,7 +159,7 @@ class AveragedModels(Composed):
 
     @property
     def consensus_(self) -> Consensus:
-        """One model of the components that match, with intervals over the members."""
+        """One model of matching components, with intervals over the members."""
         check_is_fitted(self)
         models = [Factors(member.embedding_, member.components_.T) for member in self.estimators_]
         return consensus(models, self.row_distribution_)
@@ -164,7 +186,7 @@ class AveragedModels(Composed):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads.
+            Weight of each row; of each observation if X is Dyads.
 
         Returns
         -------
@@ -173,7 +195,7 @@ class AveragedModels(Composed):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, or a parameter has no valid value.
+            If X is negative, not finite, empty or all zero, or a parameter is invalid.
         """
         self.estimator._validate_params()
         new, member = copy.copy(self), clone(self.estimator)
@@ -184,24 +206,25 @@ class AveragedModels(Composed):
                 ("seeds",), lambda: draw_seeds(self.random_state, self.n_estimators)
             )
             recipe = recipe.with_seeds(seeds)
-            mean = Mean(self.estimator, seeds, self.n_jobs)
-            found, trials, leader = mean.chosen(recipe, counts, journal)
-            members = mean.members(counts, journal, **found)
-        factors, settings = mean_of(members), recipe.settings
+            settings = recipe.settings
+            fits = MemberFits(self.estimator, seeds, self.n_jobs)
+            values, trials, best = fits.choose(recipe, counts, journal)
+            members = fits.fit(counts, journal, **values)
+        factors = mean_of(members)
         attributes.become(
             self,
             attributes.of_input(new)
             | {
                 "_frame": table.frame,
-                "_judged": leader and HeldOutPredictions(settings.division, leader.predicted),
+                "_judged": best and HeldOutPredictions(settings.division, best.predicted),
                 "estimators_": members,
                 "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
                 "embedding_": factors.A,
                 "row_distribution_": members[0].row_distribution_,
                 "unigram_": add_one_unigram(counts.column_sums, counts.grain),
-                "beta_": found["beta"],
-                "smoothing_": chosen_smoothing(settings.smoothing, leader and leader.validation),
+                "beta_": values["beta"],
+                "smoothing_": chosen_smoothing(settings.smoothing, best and best.validation),
                 "tuning_": trials if settings.tunes else [],
                 "n_iter_": sum(member.n_iter_ for member in members),
                 "converged_": all(member.converged_ for member in members),
@@ -214,4 +237,174 @@ class AveragedModels(Composed):
         n_outer, _ = shares(self.n_jobs, len(self.estimators_))
         members = [(member,) for member in self.estimators_]
         folded = in_threads(lambda member: member._fold_in(X), members, n_outer)
-        return weighted(folded, equal(len(folded)))
+        return weighted(folded, equal_weights(len(folded)))
+
+
+class MeanPrediction(NamedTuple):
+    """Prediction of held-out observations by the mean of short fits, and its score."""
+
+    validation: Validation
+    predicted: CachedPredictions
+
+
+@dataclass(frozen=True)
+class MemberFits:
+    """Fits of clones of an estimator, one for each seed, and hyper-parameters of their mean."""
+
+    estimator: CooccurrenceEstimator
+    seeds: Sequence[int]
+    n_jobs: int | None
+
+    def fit(self, X: Block, journal: Journal, **parameters: object) -> list[CooccurrenceEstimator]:
+        """One fitted estimator for each seed."""
+        n_outer, n_inner = shares(self.n_jobs, len(self.seeds))
+        shared = {"n_jobs": n_inner, "warm_start": False}
+
+        def fit(number: int, seed: int) -> CooccurrenceEstimator:
+            member = clone(self.estimator).set_params(random_state=seed, **shared, **parameters)
+            find = partial(member.fit, X.table, sample_weight=X.weights)
+            return journal.once(("member", number), find, tells=True)
+
+        return in_threads(fit, list(enumerate(self.seeds)), n_outer)
+
+    def choose(
+        self, recipe: Recipe, X: Block, journal: Journal
+    ) -> tuple[dict[str, Any], list[Trial], MeanPrediction | None]:
+        """Hyper-parameters tuned for the mean, all trials, and the prediction of the best."""
+        settings = recipe.settings
+        if not settings.holds_out:
+            return {"beta": settings.beta}, [], None
+        record, tunables = journal.once(("tries",), Record[MeanPrediction]), _tunables(recipe, X)
+        plain = {} if recipe.concentration is None else {"burstiness": None}
+        predict = self._short_fits(X, settings)
+
+        def fit(values: Values) -> MeanPrediction:
+            return predict({**values, **plain})
+
+        chosen = tune(tunables, settings.names, fit, record, JournalListener(journal).trial)
+        # Without a trial that is good enough, priors and leave-one-out are off.
+        values: dict[str, Any] = {}
+        for tunable in tunables:
+            if isinstance(tunable, ComponentPrior):
+                values["component_prior"] = 0.0
+            elif isinstance(tunable, LeaveOneOut):
+                values["leave_one_out"] = False
+        values |= chosen.values
+        best = record.best
+        if plain:
+            best = journal.once(("bursty",), lambda: predict(values))
+        return values, record.trials, best
+
+    def _short_fits(self, X: Block, settings: Settings) -> Callable[[Values], MeanPrediction]:
+        """A function that makes short fits of all members and scores their mean."""
+        rest, heldout = hold_out(X, *settings.division)
+        short = {"n_init": 1, "max_iter": settings.short.max_iter}
+
+        def predict(values: Values) -> MeanPrediction:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                members = self.fit(rest, Journal(), **short, **values)
+            predicted = CachedPredictions(mean_of(members).cells(heldout.X))
+            return MeanPrediction(heldout.score(predicted), predicted)
+
+        return predict
+
+
+def _tunables(recipe: Recipe, X: Block) -> list[Tunable]:
+    """The temperature and the hyper-parameters of a single fit, accepted whatever the gain."""
+    tunables: list[Tunable] = [Temperature(recipe.beta_range(X))]
+    if not recipe.settings.tunes:
+        return tunables  # for the smoothing alone
+    for tunable in recipe.family.tunables(X):
+        if isinstance(tunable, ComponentPrior):
+            tunables.append(replace(tunable, only_thin=False, min_gain=MIN_RELATIVE_GAIN))
+        elif isinstance(tunable, LeaveOneOut):
+            within = tunable.within
+            if within.guess is not None:  # a mean overfits less
+                within = within._replace(guess=(1 + within.guess) / 2)
+            tunables.append(replace(tunable, within=within, min_gain=MIN_RELATIVE_GAIN))
+    return tunables
+
+
+def equal_weights(n: int) -> list[float]:
+    """Weights of a plain mean."""
+    return [1 / n] * n
+
+
+def mean_of(members: Sequence[CooccurrenceEstimator]) -> Factors:
+    """Mean prediction of S fitted models: A, (N, S K), and B, (M, S K)."""
+    models = [Factors(member.embedding_, member.components_.T) for member in members]
+    return side_by_side(models, equal_weights(len(members)))
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """One model from the members of an average: each component is the mean of S matching ones.
+
+    Components of the members are matched by the Hungarian method, maximising the sum of cosines,
+    to those of the member that agrees best with all others. The means, weighted by shares of the
+    observations, are one model with K components that can be read like a single fit; intervals
+    show how far the members differ. It predicts worse than the average itself.
+
+    :func:`skcooc.inspection.describe` shows it.
+
+    Attributes
+    ----------
+    components_ : (K, M) array
+        P(y_j given z_k), the mean of matched components.
+    component_intervals_ : (2, K, M) array
+        Quantiles 0.05 and 0.95 of the members.
+    embedding_ : (N, K) array
+        P(z_k given x_i) of the rows fitted, the mean over the members.
+    row_distribution_ : (N,) array
+        P(x_i).
+    component_distribution_ : (K,) array
+        P(z_k), shares of the observations.
+    distribution_intervals_ : (2, K) array
+        Quantiles 0.05 and 0.95 of these shares over the members.
+    affinity_ : (K,) array
+        Mean cosine of a component of the reference and the matched ones of the other members; one
+        if there are none.
+    reference_ : int
+        Index of the member to which the others are matched.
+    """
+
+    components_: Array
+    component_intervals_: Array
+    embedding_: Array
+    row_distribution_: Array
+    component_distribution_: Array
+    distribution_intervals_: Array
+    affinity_: Array
+    reference_: int
+
+    def __repr__(self) -> str:
+        (K, M), affinity = self.components_.shape, self.affinity_.mean()
+        return f"<Consensus: {K} components of {M} columns, mean cosine {affinity:.2f}>"
+
+
+def consensus(models: Sequence[Factors], row_distribution: Array) -> Consensus:
+    """The consensus of models; ValueError if their numbers of components differ."""
+    components = [model.B.T for model in models]
+    if len({len(P) for P in components}) > 1:
+        raise ValueError("Members with different numbers of components cannot be matched.")
+    pairs = [[match_rows(mine, its) for its in components] for mine in components]
+    agreement = [sum(affinity.mean() for _, affinity in of_mine) for of_mine in pairs]
+    reference = int(np.argmax(agreement))
+    orders, affinities = zip(*pairs[reference], strict=True)
+    aligned = np.array([P[order] for P, order in zip(components, orders, strict=True)])
+    mixtures = [model.A[:, order] for model, order in zip(models, orders, strict=True)]
+    shares = np.array([row_distribution @ A for A in mixtures])
+    others = np.delete(np.array(affinities), reference, axis=0)
+    mean = np.einsum("sk,skm->km", shares, aligned, dtype=np.float64)
+    plain = aligned.mean(axis=0)
+    return Consensus(
+        normalise(mean, axis=1, otherwise=plain).astype(aligned.dtype),
+        np.quantile(aligned, QUANTILES, axis=0),
+        np.mean(mixtures, axis=0),
+        row_distribution,
+        shares.mean(axis=0),
+        np.quantile(shares, QUANTILES, axis=0),
+        others.mean(axis=0) if len(others) else np.ones(len(plain)),
+        reference,
+    )

@@ -1,4 +1,4 @@
-"""Interpolation of models: a weighted mean of what different ones predict."""
+"""Interpolation: weighted means of the predictions of different models."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _BaseComposition
 
 from skcooc.base import attributes
-from skcooc.ensemble.composed import Composed
-from skcooc.ensemble.members import Member, members_of
+from skcooc.ensemble.members import Member, MetaModel, members_of
 from skcooc.fitting.fit import in_threads, shares
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
@@ -40,30 +39,29 @@ from skcooc.tables import read_in_memory
 S = TypeVar("S")
 
 
-class Mean(NamedTuple):
+class Interpolation(NamedTuple):
     """The mean that predicts held-out observations best."""
 
-    weights: list[float]  # of the models, which sum to one
+    weights: list[float]  # of the models; their sum is one
     smoothing: float
-    judged: HeldOutPredictions  # what it predicted of them, without smoothing
+    judged: HeldOutPredictions  # prediction of the held-out observations without smoothing
 
 
-class InterpolatedModels(Composed, _BaseComposition):
-    """Weighted mean of what different models predict.
+class InterpolatedModels(MetaModel, _BaseComposition):
+    """Weighted mean of the predictions of different models.
 
-    The models see different things in a table, and the mean
+    Different models capture different structure of a table. Their mean
 
         P(y_j given x_i) = (1 - s) sum_m w_m P_m(y_j given x_i) + s b_j
 
-    never needs to predict worse than the best of them. Its weights w_m, and that of the unigram b,
-    are those with which held-out observations are most likely, found by EM: there is one optimum.
-    The mean of models with K_m components each is one with sum_m K_m components, which are those of
-    all models side by side, while the mixtures are multiplied by the weights.
+    includes each of them as a special case. The weights w_m and s (of the unigram b) maximise the
+    likelihood of held-out observations; EM finds the single optimum. The mean of models with K_m
+    components each is a model with sum_m K_m components, those of all models side by side, and
+    mixtures multiplied by the weights.
 
-    To estimate the weights every model is fitted twice, first to all but the observations held out,
-    then to all; that takes twice the time. What the models themselves hold out to find a
-    temperature is not used, since it is predicted by short fits, which say too little of longer
-    ones.
+    To estimate the weights, each model is fitted twice, to all but the held-out observations and
+    to all, which doubles the time. The validation part of the models' own tuning is not used: it is
+    predicted by short fits only, which are not representative of full ones.
 
     Parameters
     ----------
@@ -76,7 +74,7 @@ class InterpolatedModels(Composed, _BaseComposition):
         Share of the observations held out to estimate the weights.
 
     n_jobs : int, default=None
-        Number of threads, in joblib's conventions. Models are fitted side by side. Results do not
+        Number of threads, in joblib's conventions. Models are fitted in parallel. Results do not
         depend on it.
 
     random_state : int, RandomState instance or None, default=None
@@ -86,11 +84,11 @@ class InterpolatedModels(Composed, _BaseComposition):
     ----------
     estimators_ : list of fitted estimators
     named_estimators_ : Bunch
-        The same by their names.
+        The fitted estimators by name.
     interpolation_weights_ : (n_estimators,) array
-        The w_m, which sum to one.
+        The w_m; their sum is one.
     smoothing_ : float
-        The weight s of the unigram, from .001 to .95.
+        The weight s of the unigram, from 0.001 to 0.95.
     components_ : (K, M) array
         P(y_j given z_k) of all models; K is the sum of their numbers of components.
     embedding_ : (N, K) array
@@ -108,15 +106,15 @@ class InterpolatedModels(Composed, _BaseComposition):
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str
-        Names of the columns, where the data has names that are strings.
+        Names of the columns, if the data has names that are strings.
     row_names_in_ : (N,) array
-        Names of the rows fitted, where the data has them: of `Dyads`, or of a data frame.
+        Names of the rows fitted, if the data has them: of `Dyads`, or of a data frame.
 
     Notes
     -----
-    A fit that was interrupted goes on where it was when ``fit`` is called with the same data and
-    parameters: models that have ended are kept. With :class:`skcooc.callbacks.Checkpoint` it can do
-    so in another process: ``fit`` of what ``read_checkpoint`` reads goes on.
+    An interrupted fit resumes when ``fit`` is called with the same data and parameters: finished
+    models are kept. With :class:`skcooc.callbacks.Checkpoint` it can resume in another process:
+    call ``fit`` of the object that ``read_checkpoint`` returns.
 
     References
     ----------
@@ -166,12 +164,12 @@ class InterpolatedModels(Composed, _BaseComposition):
         self.n_jobs, self.random_state = n_jobs, random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, those of the models among them.
+        """Parameters, including those of the models.
 
         Parameters
         ----------
         deep : bool, default=True
-            Whether to return the models by their names, and their parameters, too.
+            Whether to include the models by name, and their parameters.
 
         Returns
         -------
@@ -196,7 +194,7 @@ class InterpolatedModels(Composed, _BaseComposition):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit all models, and find their weights.
+        """Fit all models and estimate their weights.
 
         Parameters
         ----------
@@ -205,7 +203,7 @@ class InterpolatedModels(Composed, _BaseComposition):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads. For estimators that take it.
+            Weight of each row; of each observation if X is Dyads. For estimators that take it.
 
         Returns
         -------
@@ -214,8 +212,8 @@ class InterpolatedModels(Composed, _BaseComposition):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, a parameter has no valid value, a
-            model has negative components or takes no weights, or names are not unique.
+            If X is negative, not finite, empty or all zero, a parameter is invalid, a model
+            has negative components or takes no weights, or names are not unique.
         """
         members = members_of(self.estimators, type(self).__name__)
         names = [name for name, _ in self.estimators]
@@ -225,7 +223,7 @@ class InterpolatedModels(Composed, _BaseComposition):
         counts = table.sample
         with self._journal(counts) as journal:
             members = self._fits("all", journal, members, X, counts, sample_weight)
-            mean = self._best_mean(members, counts, journal)
+            mean = self._best_interpolation(members, counts, journal)
         factors = side_by_side([member.fitted for member in members], mean.weights)
         mass = counts.row_sums * counts.row_weights
         estimators = [member.estimator for member in members]
@@ -257,7 +255,7 @@ class InterpolatedModels(Composed, _BaseComposition):
         counts: Block,
         sample_weight: ArrayLike | None,
     ) -> list[Member]:
-        """All models fitted to the same, side by side, but for those that the journal has."""
+        """All models fitted to the same data in parallel, unless the journal has them."""
 
         def fit(number: int) -> Member:
             find = partial(members[number].fit, X, counts, sample_weight)
@@ -265,8 +263,10 @@ class InterpolatedModels(Composed, _BaseComposition):
 
         return self._each(fit, range(len(members)))
 
-    def _best_mean(self, members: Sequence[Member], X: Block, journal: Journal) -> Mean:
-        """The weights with which observations, of which models know nothing, are most likely."""
+    def _best_interpolation(
+        self, members: Sequence[Member], X: Block, journal: Journal
+    ) -> Interpolation:
+        """The weights that maximise the likelihood of observations held out from the models."""
         (seed,) = journal.once(("seeds",), lambda: draw_seeds(self.random_state, 1))
         division = HoldOutOptions(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(
@@ -279,14 +279,14 @@ class InterpolatedModels(Composed, _BaseComposition):
         (found,) = normalise(parts[None, :-1], axis=1, otherwise=1 / len(predicted))
         weights = found.tolist()
         mean = CachedPredictions(Interpolated(predicted, weights).cells(heldout.X))
-        return Mean(weights, smoothing, HeldOutPredictions(division, mean))
+        return Interpolation(weights, smoothing, HeldOutPredictions(division, mean))
 
     def _fold_in(self, X: Block) -> Array:
-        """P(k given x) of checked rows under every model, times its weight."""
+        """P(k given x) of checked rows under each model, times its weight."""
         mixtures = self._each(lambda member: member.fold_in(X), self._members)
         return weighted(mixtures, self.interpolation_weights_.tolist())
 
-    def _each(self, function: Callable[[S], T], things: Sequence[S]) -> list[T]:
-        """function(thing) for each of them, side by side."""
-        n_outer, _ = shares(self.n_jobs, len(things))
-        return in_threads(function, [(thing,) for thing in things], n_outer)
+    def _each(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        """Call a function with each item in parallel."""
+        n_outer, _ = shares(self.n_jobs, len(items))
+        return in_threads(function, [(item,) for item in items], n_outer)

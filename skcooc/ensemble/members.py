@@ -1,190 +1,211 @@
-"""What a meta-estimator holds: models, ours or another library's, as factorisations P(y given x).
+"""Base class of meta-estimators, and the models that they hold as factorisations P(y given x).
 
-Here alone it is asked whose a model is.
+No other module depends on which library a model comes from.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import validate_parameter_constraints
 
+from skcooc.base import attributes
 from skcooc.base.predictions import Predictions
+from skcooc.fitting.journal import Journal, taken_up
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import rows_with
 from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
 from skcooc.protocol import CSR, Array, Block, TableLike
 
-MODEL = [Predictions, TransformerMixin]  # what may be a member
-NOTHING = Factors(np.empty((0, 0)), np.empty((0, 0)))  # before a fit
+MEMBER_TYPES = [Predictions, TransformerMixin]
+UNFITTED = Factors(np.empty((0, 0)), np.empty((0, 0)))
+
+
+class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstimator):
+    """Base class of estimators around others, whose P(y given x) is a product of two factors."""
+
+    def _mixing(self) -> tuple[Array, Array]:
+        return self.row_distribution_, self.embedding_
+
+    @contextmanager
+    def _journal(self, X: Block) -> Iterator[Journal]:
+        """The journal of a fit, which may resume an interrupted one, as a callback task."""
+        root = self._init_callback_context().call_on_fit_task_begin(estimator=self)
+        yield taken_up(self, X.table, X.weights)
+        del self._unfinished
+        root.call_on_fit_task_end(estimator=self)
+
+    def __sklearn_tags__(self) -> Tags:
+        return attributes.tagged(super().__sklearn_tags__())
 
 
 class Member(Protocol):
-    """A model of which P(y given x) is a product of two factors."""
+    """A model with P(y given x) as a product of two factors, immutable."""
 
     @property
     def estimator(self) -> BaseEstimator | None:
-        """It, if it is one."""
+        """The wrapped estimator, or None."""
 
     @property
     def judged(self) -> HeldOutPredictions | None:
-        """What was predicted of observations held out in the last fit; None where none were."""
+        """Predictions of the validation part of the last fit; None if there was none."""
 
     @property
     def fitted(self) -> Factors:
         """P(z given x) of the rows fitted, (N, K), and P(y given z), (M, K)."""
 
     def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> Member:
-        """Fit a copy, to X as it was given, or to its counts."""
+        """A fitted copy; X is the input as it was given, and ``counts`` the checked one."""
 
     def partial_fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> Member:
-        """A copy that has gone on with a batch of further rows."""
+        """A copy updated with a batch of further rows."""
 
     def fold_in(self, X: Block) -> Array:
         """P(z given x) of checked rows, (n, K)."""
 
 
 @dataclass(frozen=True)
-class Ours:
+class NativeMember:
     """An estimator of this package."""
 
     estimator: Predictions
 
     @property
     def judged(self) -> HeldOutPredictions | None:
-        """What it held out itself."""
         return self.estimator._judged
 
     @property
     def fitted(self) -> Factors:
-        """Its attributes."""
         return Factors(self.estimator.embedding_, self.estimator.components_.T)
 
-    def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> Ours:
-        """As it was given."""
-        return Ours(clone(self.estimator).fit(X, sample_weight=sample_weight))
+    def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> NativeMember:
+        return NativeMember(clone(self.estimator).fit(X, sample_weight=sample_weight))
 
-    def partial_fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> Ours:
-        """As it was given."""
-        return Ours(copy.deepcopy(self.estimator).partial_fit(X, sample_weight=sample_weight))
+    def partial_fit(
+        self, X: TableLike, counts: Block, sample_weight: ArrayLike | None
+    ) -> NativeMember:
+        return NativeMember(
+            copy.deepcopy(self.estimator).partial_fit(X, sample_weight=sample_weight)
+        )
 
     def fold_in(self, X: Block) -> Array:
-        """As ``transform`` does."""
         return self.estimator._fold_in(X)
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """A transformer of another library, whose components are non-negative.
+class TransformerMember:
+    """A transformer of another library with non-negative components.
 
-    Where all rows that ``transform`` makes sum to one, as those of LatentDirichletAllocation, they
-    are P(z given x), and the components are P(y given z) once they are divided by their sums. Else,
-    as of NMF, they are coefficients: x is proportional to their product with the components.
+    If all rows of ``transform`` sum to one, as for LatentDirichletAllocation, they are P(z given
+    x), and the components divided by their sums are P(y given z). Otherwise, as for NMF, they are
+    coefficients: x is proportional to their product with the components.
     """
 
     estimator: BaseEstimator
-    are_shares: bool = False  # what its transform makes
+    are_mixtures: bool = False  # whether rows of transform sum to one
     judged: None = None
-    fitted: Factors = NOTHING
+    fitted: Factors = UNFITTED
 
-    def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> Foreign:
-        """To its counts."""
-        return self._learnt(clone(self.estimator).fit, counts, sample_weight)
+    def fit(
+        self, X: TableLike, counts: Block, sample_weight: ArrayLike | None
+    ) -> TransformerMember:
+        return self._fitted_to(clone(self.estimator).fit, counts, sample_weight)
 
-    def partial_fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> Foreign:
-        """To its counts."""
-        return self._learnt(copy.deepcopy(self.estimator).partial_fit, counts, sample_weight)
+    def partial_fit(
+        self, X: TableLike, counts: Block, sample_weight: ArrayLike | None
+    ) -> TransformerMember:
+        return self._fitted_to(copy.deepcopy(self.estimator).partial_fit, counts, sample_weight)
 
     def fold_in(self, X: Block) -> Array:
-        """As ``transform`` does, but for scales."""
         return self._mixtures(self.estimator.transform(_without_zeros(X)), X.dtype)
 
-    def _mixtures(self, made: ArrayLike, dtype: np.dtype) -> Array:
-        """P(z given x) of what ``transform`` made of x."""
-        coefficients = np.asarray(made, dtype=dtype)
+    def _mixtures(self, transformed: ArrayLike, dtype: np.dtype) -> Array:
+        """P(z given x) from the output of ``transform``."""
+        coefficients = np.asarray(transformed, dtype=dtype)
         components = np.asarray(self.estimator.components_, dtype=dtype)
         if coefficients.min(initial=0) < 0 or components.min() < 0:
             raise ValueError(
                 f"{type(self.estimator).__name__} has negative components or coefficients, which "
                 "give no probabilities."
             )
-        if not self.are_shares:
+        if not self.are_mixtures:
             coefficients = coefficients * components.sum(axis=1)
         return _distributions(coefficients)
 
-    def _learnt(
-        self, learn: Callable[[CSR], BaseEstimator], X: Block, sample_weight: ArrayLike | None
-    ) -> Foreign:
+    def _fitted_to(
+        self, fit: Callable[[CSR], BaseEstimator], X: Block, sample_weight: ArrayLike | None
+    ) -> TransformerMember:
         if sample_weight is not None:
             raise ValueError(
                 f"sample_weight is given, but {type(self.estimator).__name__} is no estimator of "
                 "skcooc: repeat rows, or multiply their counts."
             )
-        fitted = learn(table := _without_zeros(X))
+        fitted = fit(table := _without_zeros(X))
         if not hasattr(fitted, "components_"):
             raise ValueError(
                 f"{type(fitted).__name__} has no components_ when it is fitted, and so gives no "
                 "probabilities of columns."
             )
-        made = np.asarray(fitted.transform(table))
-        new = Foreign(fitted, bool(np.allclose(made.sum(axis=1), 1, atol=1e-4)))
+        transformed = np.asarray(fitted.transform(table))
+        new = TransformerMember(fitted, bool(np.allclose(transformed.sum(axis=1), 1, atol=1e-4)))
         components = _distributions(np.asarray(fitted.components_, dtype=X.dtype))
-        return replace(new, fitted=Factors(new._mixtures(made, X.dtype), components.T))
+        return replace(new, fitted=Factors(new._mixtures(transformed, X.dtype), components.T))
 
 
 @dataclass(frozen=True)
-class NoTopics:
-    """A single component, which all rows have: in how many rows each column was seen."""
+class TopicFreeMember:
+    """The topic-free baseline: one component, the share of rows in which each column occurs."""
 
     estimator: None = None
     judged: None = None
-    fitted: Factors = NOTHING
+    fitted: Factors = UNFITTED
 
-    def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> NoTopics:
-        """Count rows."""
+    def fit(self, X: TableLike, counts: Block, sample_weight: ArrayLike | None) -> TopicFreeMember:
         distribution = add_one_unigram(rows_with(counts), 1).astype(counts.dtype)
-        return NoTopics(fitted=Factors(_ones(counts), distribution[:, None]))
+        return TopicFreeMember(fitted=Factors(_ones(counts), distribution[:, None]))
 
-    partial_fit = fit  # there is nothing to go on with
+    partial_fit = fit  # no state to update
 
     def fold_in(self, X: Block) -> Array:
-        """Ones."""
         return _ones(X)
 
 
 def member_of(estimator: BaseEstimator | None) -> Member:
-    """A model, not yet fitted; None is that without topics. ValueError where it is no product."""
+    """A member, not yet fitted; None is the topic-free baseline."""
     if estimator is None:
-        return NoTopics()
+        return TopicFreeMember()
     if not isinstance(estimator, Predictions):
-        return Foreign(estimator)
+        return TransformerMember(estimator)
     if not estimator._factorised:
         raise ValueError(
             f"{type(estimator).__name__} predicts more than the product of its mixtures and "
-            "components, which is all that is taken of a model: let it be the outermost."
+            "components, and a meta-estimator uses only that product: make it the outermost."
         )
-    return Ours(estimator)
+    return NativeMember(estimator)
 
 
 def members_of(named: Sequence[tuple[str, BaseEstimator]], whose: str) -> list[Member]:
-    """Several, given as (name, estimator); ValueError where they are not, or are no models."""
-    if not named or not all(_is_named(item) for item in named):
+    """Members of (name, estimator) pairs; ``whose`` names the meta-estimator in messages."""
+
+    def is_named(item: object) -> bool:
+        return isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str)
+
+    if not named or not all(is_named(item) for item in named):
         raise ValueError(
             "Invalid 'estimators' attribute, 'estimators' should be a non-empty list of (string, "
             "estimator) tuples."
         )
-    validate_parameter_constraints({name: MODEL for name, _ in named}, dict(named), whose)
+    validate_parameter_constraints({name: MEMBER_TYPES for name, _ in named}, dict(named), whose)
     return [member_of(estimator) for _, estimator in named]
-
-
-def _is_named(item: object) -> bool:
-    return isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str)
 
 
 def _ones(X: Block) -> Array:
@@ -192,7 +213,7 @@ def _ones(X: Block) -> Array:
 
 
 def _without_zeros(X: Block) -> CSR:
-    """The counts, of which scikit-learn's NMF may store no zeros."""
+    """The counts without stored zeros, which scikit-learn's NMF refuses."""
     table = X.table
     if not table.data.all():
         table = table.copy()
@@ -201,6 +222,6 @@ def _without_zeros(X: Block) -> CSR:
 
 
 def _distributions(P: Array) -> Array:
-    """Rows divided by their sums; uniform ones where there is nothing."""
+    """Rows divided by their sums; uniform if a row is zero."""
     sums = P.sum(axis=1, keepdims=True)
     return np.where(sums > 0, P, 1) / np.where(sums > 0, sums, P.shape[1])

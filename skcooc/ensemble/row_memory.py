@@ -1,4 +1,4 @@
-"""The memory of a row: a model that predicts, too, what the row repeats."""
+"""A within-document cache around any model: columns seen in a row are likely to recur."""
 
 from __future__ import annotations
 
@@ -13,62 +13,66 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import attributes
-from skcooc.ensemble.composed import Composed
-from skcooc.ensemble.members import MODEL, Member, member_of
-from skcooc.ensemble.memory_estimate import estimated
+from skcooc.ensemble.members import MEMBER_TYPES, Member, MetaModel, member_of
 from skcooc.fitting.journal import Journal
+from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors
-from skcooc.heldout.memory import Memory, remembering, rows_with
-from skcooc.heldout.validation import add_one_unigram
+from skcooc.heldout.memory import Memory, best_memory, cells_of, remembering, rows_with
+from skcooc.heldout.validation import HoldOutOptions, add_one_unigram, hold_out
 from skcooc.protocol import CSR, Array, Block, Predictor, RandomState, TableLike
 from skcooc.protocol.decorators import available_if, fit_context
 from skcooc.tables import Table, read, read_in_memory
 
-SHARE = [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})]
+SHARE_OR_AUTO = [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})]
+PURPOSE = (
+    "to estimate the memory. Give numbers for concentration, discount and smoothing, or change "
+    "validation_fraction."
+)
 
 
-class RowMemory(Composed):
-    """The memory of a row, around any model: what was seen in a row is likely to come again.
+class RowMemory(MetaModel):
+    """A within-document cache around any model: columns seen in a row are likely to recur.
 
-    Words come in bursts: half of the held-out words of a text are words that the known part of the
-    text has already, whatever its topics. Models of topics leave that out. Here a row predicts
+    Words are bursty: about half of the held-out words of a text occur in its known part already,
+    whatever its topics, which topic models ignore. As in cache language models a row predicts
 
         P(y_j given x_i) = (max(n_ij - d, 0) + (a + d t_i) B_ij) / (n_i + a)
 
-    from the counts n_ij that are known of it, their sum n_i and the number t_i of columns that it
-    has (for weights below d, sum_l min(n_il, d) in place of d t_i). B_ij = (1 - s) P_ij + s b_j
-    mixes what the model predicts with the background b, in how many rows a column was seen. This is
-    what a Pitman-Yor process of concentration a and discount d predicts, where every column known
-    of a row has one table. A row of which nothing is known is predicted by B alone.
+    from its known counts n_ij, their sum n_i and its number t_i of distinct columns (for weights
+    below d, sum_l min(n_il, d) replaces d t_i). B_ij = (1 - s) P_ij + s b_j mixes the prediction of
+    the model with the background b, the distribution of document frequencies. This is the
+    prediction of a Pitman-Yor process with concentration a and discount d, with one table for each
+    known column of a row. A row without known counts is predicted by B alone.
 
-    The three numbers are estimated together, on the observations that ``beta="auto"`` holds out
-    anyway. Where an estimator holds none out, a copy of it is fitted to the others for that.
+    The three numbers are estimated together on the observations that the estimator holds out to
+    tune its own hyper-parameters. If it holds out none, a second copy is fitted to a part of the
+    observations for that.
 
-    Only predictions change: ``transform``, ``components_`` and all attributes of the model are its
-    own.
+    Only predictions change: ``transform``, ``components_`` and all attributes of the model stay the
+    same.
 
     Parameters
     ----------
     estimator : estimator or None, default=None
         The model: an estimator of this package, `AveragedModels`, or any transformer with
         non-negative ``components_``, such as scikit-learn's LatentDirichletAllocation and NMF.
-        None is the line without topics, which every model should beat: P_ij = b_j.
+        None is the topic-free baseline P_ij = b_j, which every model should beat.
 
     concentration : float >= 0 or "auto", default="auto"
-        a, in observations: the larger, the less a row is trusted. Of texts about 50 to 100, of word
-        pairs about 1.
+        a, a pseudo-count of the prediction B: the larger, the smaller the effect of the row.
+        Usually 50 to 100 for texts, about 1 for word pairs.
 
     discount : float in [0, 1] or "auto", default="auto"
-        d, in observations: what is taken of the count of every column and given to B.
+        d, the absolute discount of the count of every column, in favour of B.
 
     smoothing : float in [0, 1] or "auto", default="auto"
-        s: the weight of the background. It takes the place of the smoothing of the model.
+        s, the weight of the background. It replaces the smoothing of the model.
 
     validation_fraction : float, default=0.1
-        Share of the observations held out where the estimator itself holds none out.
+        Share of the observations held out if the estimator itself holds out none.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the division, where there is one.
+        Seed of the division into training and held-out observations.
 
     Attributes
     ----------
@@ -88,14 +92,14 @@ class RowMemory(Composed):
     row_components_ : (K, N) array
         P(x_i given z_k).
     unigram_ : (M,) array
-        The background b_j: in how many rows fitted a column was seen, plus one, as a distribution.
-        Of a table that is not in memory it is that of the sample of rows.
+        The background b_j: the number of fitted rows with a column, plus one, as a distribution;
+        for tables that are not in memory, of the sample of rows.
     n_features_in_ : int
         Number M of columns.
     feature_names_in_ : (M,) array of str
-        Names of the columns, where the data has names that are strings.
+        Names of the columns, if the data has names that are strings.
     row_names_in_ : (N,) array
-        Names of the rows fitted, where the data has them: of `Dyads`, or of a data frame.
+        Names of the rows fitted, if the data has them: of `Dyads`, or of a data frame.
 
     References
     ----------
@@ -121,13 +125,13 @@ class RowMemory(Composed):
     concentration_: float
     discount_: float
     n_jobs = None
-    _factorised = False  # what a row repeats is no component
+    _factorised = False  # the cache is no component
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [*MODEL, None],
+        "estimator": [*MEMBER_TYPES, None],
         "concentration": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "discount": SHARE,
-        "smoothing": SHARE,
+        "discount": SHARE_OR_AUTO,
+        "smoothing": SHARE_OR_AUTO,
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -148,19 +152,19 @@ class RowMemory(Composed):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model, and what rows remember.
+        """Fit the model and its cache.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-            Non-negative counts. Where the estimator takes them, also a dask array or RowBlocks: the
-            three numbers are then estimated on a sample of rows, ``validation_fraction``
-            of whose observations are predicted from the others, and further observations of the
-            rows fitted cannot be scored, since none are kept.
+            Non-negative counts. A dask array or RowBlocks if the estimator takes them: the three
+            numbers are then estimated on a sample of rows, ``validation_fraction`` of which is
+            predicted from the rest, and further observations of the rows fitted cannot be scored,
+            since the rows are not kept.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads. For estimators that take it.
+            Weight of each row; of each observation if X is Dyads. For estimators that take it.
 
         Returns
         -------
@@ -169,8 +173,8 @@ class RowMemory(Composed):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, a parameter has no valid value, or
-            the estimator has negative components or takes no weights.
+            If X is negative, not finite, empty or all zero, a parameter is invalid, or the
+            estimator has negative components or takes no weights.
         """
         new = copy.copy(self)  # a fit that fails leaves self as it was
         table = read(new, X, sample_weight, random_state=self.random_state)
@@ -178,7 +182,7 @@ class RowMemory(Composed):
         with self._journal(sample) as journal:
             fit = partial(member_of(self.estimator).fit, X, sample, sample_weight)
             member = journal.once(("all",), fit, tells=True)
-            self._become(member, table, rows_with(sample), known, table.in_memory, journal)
+            self._set_fitted(member, table, rows_with(sample), known, table.in_memory, journal)
         return self
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
@@ -186,11 +190,11 @@ class RowMemory(Composed):
     def partial_fit(
         self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Go on with a batch of further rows.
+        """Update with a batch of further rows.
 
-        The model goes on as its own ``partial_fit`` does. The three numbers are estimated on the
-        batch, ``validation_fraction`` of whose observations are predicted from the others; the
-        background is that of all batches.
+        The model is updated by its own ``partial_fit``. The three numbers are estimated on the
+        batch, ``validation_fraction`` of which is predicted from the rest; the background is that
+        of all batches.
 
         Parameters
         ----------
@@ -199,7 +203,7 @@ class RowMemory(Composed):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads.
+            Weight of each row; of each observation if X is Dyads.
 
         Returns
         -------
@@ -208,17 +212,17 @@ class RowMemory(Composed):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, or has other columns than before.
+            If X is negative, not finite, empty or all zero, or has other columns than before.
         """
         new, first = copy.copy(self), not hasattr(self, "estimator_")
         table = read_in_memory(new, X, sample_weight, reset=first)
         member = member_of(clone(self.estimator)) if first else self._member
         member = member.partial_fit(X, table.sample, sample_weight)
         frequencies = rows_with(table.sample) + (0 if first else self._frequencies)
-        self._become(member, table, frequencies, attributes.of_input(new), False, Journal())
+        self._set_fitted(member, table, frequencies, attributes.of_input(new), False, Journal())
         return self
 
-    def _become(
+    def _set_fitted(
         self,
         member: Member,
         table: Table,
@@ -227,9 +231,9 @@ class RowMemory(Composed):
         keeps: bool,
         journal: Journal,
     ) -> None:
-        """Take over a fitted model; where it ``keeps`` them, its rows are known from now on."""
+        """Set the fitted attributes; ``keeps`` is whether the rows fitted are stored."""
         X, factors = table.sample, member.fitted
-        memory = estimated(self, member, X, keeps, journal)
+        memory = self._estimate(member, X, keeps, journal)
         rows = X if keeps else X.take(np.empty(0, dtype=np.intp))
         mass = rows.row_sums * rows.row_weights
         attributes.become(
@@ -251,20 +255,42 @@ class RowMemory(Composed):
             },
         )
 
+    def _estimate(self, member: Member, X: Block, keeps: bool, journal: Journal) -> Memory:
+        """The memory: the numbers given, and estimates on held-out observations of the others."""
+        given = self.concentration, self.discount, self.smoothing
+        a, d, s = (None if value == "auto" else float(value) for value in given)
+        if a is not None and d is not None and s is not None:
+            return Memory(a, d, s)
+        judged = member.judged if keeps else None
+        (seed,) = journal.once(("seeds",), lambda: draw_seeds(self.random_state, 1))
+        division = (
+            judged.division if judged else HoldOutOptions(self.validation_fraction, seed, "auto")
+        )
+        rest, heldout = hold_out(X, *division, purpose=PURPOSE)
+        predictor: Predictor
+        if judged:
+            predictor = judged.predicted
+        elif keeps:
+            fit = partial(member.fit, rest.table, rest, rest.weights)
+            predictor = journal.once(("rest",), fit, tells=True).fitted
+        else:
+            predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
+        background = add_one_unigram(rows_with(rest), 1)
+        return best_memory(cells_of(rest.table, heldout.X, predictor, background), (a, d, s))
+
     def _fold_in(self, X: Block) -> Array:
-        """P(k given x) of checked rows."""
         return self._member.fold_in(X)
 
     def _predicting(self, mixtures: Array, known: CSR | None) -> Predictor:
-        """What is predicted of rows of these mixtures, of which this is known."""
+        """Predictions of rows with these mixtures and known counts."""
         memory = Memory(self.concentration_, self.discount_, self.smoothing_)
         return remembering(known, Factors(mixtures, self.components_.T), self.unigram_, memory)
 
     def _rows_fitted(self) -> CSR:
-        """What is known of the rows fitted; ValueError where it is not kept."""
+        """Counts of the rows fitted; ValueError if they are not kept."""
         if self._known is None:
             raise ValueError(
-                "X holds further observations of rows fitted, of which nothing is kept: they were "
+                "X holds further observations of rows fitted, which are not kept: they were "
                 "read in blocks, from a dask array or by partial_fit. Give new rows as a matrix."
             )
         return self._known

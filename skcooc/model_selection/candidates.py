@@ -1,39 +1,86 @@
-"""Which numbers of components are tried, and in which order: first a few, then near the best."""
+"""Numbers of components: which ones are tried, and which one is chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _num_samples
 
-from skcooc.protocol import Array
+from skcooc.protocol import Array, TableLike
 
-FIRST = 2, 3, 5, 8  # components
+FIRST = 2, 3, 5, 8  # numbers tried first
 FACTOR = 2  # between the numbers after those
-WIDEST, FINEST = 1 / 4, 1 / 25  # steps around the best, in shares of it; the last, or one
+WIDEST, FINEST = 1 / 4, 1 / 25  # first and last step around the best, relative to it; at least one
 
 Sizes: TypeAlias = tuple[int, ...]  # numbers of components, one or two
 
 
+def sizes_of(estimator: BaseEstimator) -> tuple[str, ...]:
+    """Names of the parameters that are numbers of components; TypeError if there are none.
+
+    >>> from skcooc import SymmetricClustering
+    >>> sizes_of(SymmetricClustering())
+    ('n_row_clusters', 'n_column_clusters')
+    """
+    names: tuple[str, ...] = getattr(estimator, "size_parameters", ())
+    if not names:
+        raise TypeError(
+            "ComponentSearchCV needs an estimator of skcooc with a number of components or "
+            f"clusters, got {estimator!r}."
+        )
+    if estimator.get_params(deep=False).get("tied", False):
+        raise TypeError(f"{type(estimator).__name__} with tied=True has but one clustering.")
+    return names
+
+
+def check_candidates(candidates: Sequence | str, names: Sequence[str]) -> list[Sizes] | None:
+    """Candidates from few components to many, each once; None for "auto"."""
+    if isinstance(candidates, str):
+        return None
+    given = np.asarray(candidates)
+    shape = (len(given),) if len(names) == 1 else (len(given), len(names))
+    if given.shape != shape or not given.size or given.dtype.kind not in "iu" or given.min() < 1:
+        what = "numbers" if len(names) == 1 else f"pairs of {' and '.join(names)}"
+        raise ValueError(f"candidates should be {what}, at least 1, got {candidates!r}.")
+    sizes = {tuple(row) for row in given.reshape(len(given), -1).tolist()}
+    return sorted(sizes, key=cost_order)
+
+
+def cost_order(sizes: Sizes) -> tuple[float, Sizes]:
+    """Sort key: from few components to many."""
+    return float(np.prod(sizes)), sizes
+
+
+def limits_of(names: Sequence[str], X: TableLike, most: int) -> Sizes:
+    """Largest numbers to try: at most the number of rows or columns that are clustered."""
+    n_rows = X.table_shape[0] if hasattr(X, "table_shape") else _num_samples(X)
+    n_columns = X.table_shape[1] if hasattr(X, "table_shape") else np.shape(X)[1]
+    if len(names) == 2:
+        return min(n_rows, most), min(n_columns, most)
+    return (min(n_rows, n_columns, most),)
+
+
 class Visit(Protocol):
-    """How good sizes are, (n_folds,): larger is better; ``again`` is for those visited before."""
+    """Fit sizes and return their scores, (n_folds,); ``again`` repeats a visit."""
 
     def __call__(self, sizes: Sizes, again: bool = False) -> Array: ...
 
 
-def explore(visit: Visit, limits: Sizes) -> None:
-    """Visit sizes that grow, all together, until one is no better; then those around the best.
+def grow_and_refine(visit: Visit, limits: Sizes) -> None:
+    """Double sizes (of both sides at once) until one is no better; then refine around the best.
 
-    To be better is to be so by more than a standard error: copies of components often gain a
-    little. Then the best is visited again, since it may gain by what has more components. Where the
-    limits are the best, the curve has not ended, and there is nothing that it could name.
+    Better means by more than a standard error, since copies of components often gain a little. The
+    best is visited again before it is refined: it may gain from a start with more components. If
+    the limits are the best, the curve is still rising and nothing is refined.
 
     >>> visited = []
     >>> def visit(sizes, again=False):
     ...     visited.append(sizes)
     ...     return np.array([-abs(sizes[0] - 11)])
-    >>> explore(visit, (100,))
+    >>> grow_and_refine(visit, (100,))
     >>> visited
     [(2,), (3,), (5,), (8,), (16,), (8,), (10,), (6,), (12,), (11,), (9,)]
     """
@@ -44,7 +91,7 @@ def explore(visit: Visit, limits: Sizes) -> None:
             scores[sizes] = visit(sizes)
         return scores[sizes]
 
-    best, *larger = growing(limits)
+    best, *larger = doubling_sizes(limits)
     score(best)
     for sizes in larger:
         if not is_better(score(sizes), score(best)):
@@ -52,11 +99,11 @@ def explore(visit: Visit, limits: Sizes) -> None:
         best = sizes
     if best != limits:
         scores[best] = visit(best, again=True)
-        descend(score, best, limits)
+        refine(score, best, limits)
 
 
-def growing(limits: Sizes) -> list[Sizes]:
-    """The first sizes, and those that double from there, up to the limits."""
+def doubling_sizes(limits: Sizes) -> list[Sizes]:
+    """Sizes in the order of growth, up to the limits."""
     numbers = [*FIRST]
     while numbers[-1] < max(limits):
         numbers.append(FACTOR * numbers[-1])
@@ -64,17 +111,17 @@ def growing(limits: Sizes) -> list[Sizes]:
     return list(dict.fromkeys(sizes))
 
 
-def go_through(visit: Visit, candidates: Sequence[Sizes]) -> None:
-    """Visit candidates in the order in which they cost the least, and the best of them again.
+def visit_in_order(visit: Visit, candidates: Sequence[Sizes]) -> None:
+    """Visit candidates, given from few to many, in the cheapest order, and the best again.
 
-    They are given from few to many. First come those that are twice as large as the one before, and
-    the largest; then the others, each of which can begin with one that has more.
+    First come sizes that are at least twice the one before, and the largest; then the others, each
+    of which can start from a larger one.
 
     >>> visited = []
     >>> def visit(sizes, again=False):
     ...     visited.append(sizes)
     ...     return np.array([-abs(sizes[0] - 4)])
-    >>> go_through(visit, [(2,), (3,), (4,), (5,), (6,)])
+    >>> visit_in_order(visit, [(2,), (3,), (4,), (5,), (6,)])
     >>> visited
     [(2,), (4,), (6,), (5,), (3,), (4,)]
     """
@@ -84,13 +131,13 @@ def go_through(visit: Visit, candidates: Sequence[Sizes]) -> None:
             first.append(sizes)
     others = [sizes for sizes in reversed(candidates) if sizes not in first]
     means = {sizes: visit(sizes).mean() for sizes in [*first, *others]}
-    best = max(means, key=lambda sizes: means[sizes])
+    best = max(means, key=means.__getitem__)
     if best in first[:-1]:
         visit(best, again=True)
 
 
-def descend(score: Callable[[Sizes], Array], best: Sizes, limits: Sizes) -> None:
-    """From the best so far to its neighbours, at ever shorter steps."""
+def refine(score: Callable[[Sizes], Array], best: Sizes, limits: Sizes) -> None:
+    """Move from the best so far to better neighbours, at ever shorter steps."""
     share = WIDEST
     while True:
         tried = [best, *neighbours(best, share, limits)]
@@ -103,22 +150,24 @@ def descend(score: Callable[[Sizes], Array], best: Sizes, limits: Sizes) -> None
 
 
 def neighbours(sizes: Sizes, share: float, limits: Sizes) -> list[Sizes]:
-    """Those that differ in one number, by such a share of it, or one; the larger ones first.
+    """Sizes that differ in one number, by a share of it or by one; the larger ones first.
 
     >>> neighbours((4, 9), 0.25, (5, 20))
     [(5, 9), (3, 9), (4, 11), (4, 7)]
     """
     found = []
-    for way, (n, limit) in enumerate(zip(sizes, limits, strict=True)):
+    for side, (n, limit) in enumerate(zip(sizes, limits, strict=True)):
         length = max(1, round(share * n))
         for other in (n + length, n - length):
             if FIRST[0] <= other <= limit:
-                found.append((*sizes[:way], other, *sizes[way + 1 :]))
+                found.append((*sizes[:side], other, *sizes[side + 1 :]))
     return found
 
 
 def is_better(scores: Array, others: Array) -> bool:
-    """Whether the mean is larger by more than the standard error of the difference, if it has one.
+    """Whether the mean is larger by more than one standard error of the paired difference.
+
+    With a single score per candidate the error is zero.
 
     >>> is_better(np.array([3.0, 3.1]), np.array([2.9, 2.9]))
     True
@@ -128,3 +177,108 @@ def is_better(scores: Array, others: Array) -> bool:
     gains = scores - others
     error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
     return bool(gains.mean() > error)
+
+
+class Choice(NamedTuple):
+    """The candidate chosen, and the one with the best mean score."""
+
+    chosen: int
+    best: int
+    still_falling: bool  # the last candidate is chosen: larger ones may be better
+    errors: Array  # (n_candidates,): of the differences from the best, paired over folds
+
+
+def one_standard_error(scores: Array) -> Choice:
+    """The first candidate within one standard error of the best.
+
+    ``scores`` (n_candidates, n_folds) are log-likelihoods, from few components to many. The error
+    is that of the mean difference from the best candidate on the same folds. If only the last
+    candidate is good enough, the curve has not reached its end.
+
+    >>> scores = np.array([[-5.0, -5.2], [-4.0, -4.1], [-4.0, -4.11], [-3.9, -4.12]])
+    >>> one_standard_error(scores)[:3]
+    (1, 3, False)
+    >>> one_standard_error(scores[:2])[:3]
+    (1, 1, True)
+    """
+    best = int(scores.mean(axis=1).argmax())
+    losses = scores[best] - scores
+    errors = losses.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    within = losses.mean(axis=1) <= errors
+    within[best] = True  # its loss is NaN if its score is infinite
+    index = int(within.argmax())
+    return Choice(index, best, _is_last(index, scores), errors)
+
+
+def largest_criterion(criterion: Array) -> Choice:
+    """The candidate with the largest criterion; it has no error."""
+    best = int(criterion.argmax())
+    return Choice(best, best, _is_last(best, criterion), np.zeros(len(criterion)))
+
+
+def _is_last(index: int, candidates: Array) -> bool:
+    """Whether a candidate is the last of several."""
+    return 0 < index == len(candidates) - 1
+
+
+def summarize(
+    sizes: Sequence[Sizes], choice: Choice, results: Mapping[str, Array], criterion: str
+) -> str:
+    """The choice in plain words; if the curve is still falling, what to go by instead."""
+    index, name = choice.chosen, _shown(sizes[choice.chosen])
+    if choice.still_falling:
+        return f"{_still_falling(sizes, results, criterion)} {_alternative(sizes, results)}"
+    if criterion == "icl":
+        reason = f"{name} components: their integrated likelihood (ICL) is the largest."
+    else:
+        reason = f"{name} components: the fewest whose {_comparison(sizes, choice, results)}."
+    return f"{reason} {_agreement(sizes, index, results)}"
+
+
+def _still_falling(sizes: Sequence[Sizes], results: Mapping[str, Array], criterion: str) -> str:
+    before, last = (_shown(last_sizes) for last_sizes in sizes[-2:])
+    if criterion == "icl":
+        return (
+            f"The integrated likelihood (ICL) is still rising at {last} components, the most tried."
+        )
+    scores = results["mean_test_score"]
+    gain = 1 - np.exp(scores[-2] - scores[-1])
+    return (
+        f"The held-out perplexity is still falling at {last} components, the most that were tried: "
+        f"by {gain:.1%} from {before} on. These data name no number of components so far; {last} "
+        "is only the largest candidate."
+    )
+
+
+def _alternative(sizes: Sequence[Sizes], results: Mapping[str, Array]) -> str:
+    agreement = results["half_agreement"]
+    most = int(np.nanargmax(agreement))
+    return (
+        "Try more, or choose a number whose components are distinct and found again: "
+        f"{_agreement(sizes, len(sizes) - 1, results)} "
+        f"Halves agree best at {_shown(sizes[most])}, by {agreement[most]:.2f}."
+    )
+
+
+def _comparison(sizes: Sequence[Sizes], choice: Choice, results: Mapping[str, Array]) -> str:
+    perplexity = np.exp(-results["mean_test_score"])
+    its, least = f"{perplexity[choice.chosen]:.4g}", f"{perplexity[choice.best]:.4g}"
+    if choice.chosen == choice.best:
+        return f"held-out perplexity, {its}, is the least to within a standard error"
+    return (
+        f"held-out perplexity, {its}, is within a standard error of the least, {least} at "
+        f"{_shown(sizes[choice.best])}"
+    )
+
+
+def _agreement(sizes: Sequence[Sizes], index: int, results: Mapping[str, Array]) -> str:
+    halves, runs = (results[f"{kind}_agreement"][index] for kind in ("half", "seed"))
+    return (
+        f"Of {_shown(sizes[index])}, {results['n_distinct'][index]:.3g} are distinct; components "
+        f"of two halves of the observations agree by {halves:.2f}, of two runs by {runs:.2f} "
+        "(cosine)."
+    )
+
+
+def _shown(sizes: Sizes) -> str:
+    return " x ".join(str(n) for n in sizes)

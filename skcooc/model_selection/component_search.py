@@ -1,50 +1,82 @@
-"""The search for the number of components."""
+"""Search for the number of components by cross-validation."""
 
 from __future__ import annotations
 
 import copy
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from time import perf_counter
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
 from skcooc.fitting.journal import Journal, taken_up
-from skcooc.model_selection.candidates import Sizes, Visit, explore, go_through
-from skcooc.model_selection.conclusion import Criterion, conclude, criterion_of
-from skcooc.model_selection.folds import Data, Folding
-from skcooc.model_selection.search import Hooks, Search
-from skcooc.model_selection.sizes import check_candidates, limits_of, sizes_of
-from skcooc.model_selection.survey import Survey, surveyed
-from skcooc.model_selection.target import Params
+from skcooc.model_selection.candidates import (
+    Sizes,
+    Visit,
+    check_candidates,
+    cost_order,
+    grow_and_refine,
+    largest_criterion,
+    limits_of,
+    one_standard_error,
+    sizes_of,
+    summarize,
+    visit_in_order,
+)
+from skcooc.model_selection.folds import (
+    Data,
+    Folding,
+    ObservationFold,
+    ObservationSplit,
+    ParamMapping,
+    Target,
+    observation_folds,
+)
+from skcooc.model_selection.path import (
+    ComponentPath,
+    FoldScores,
+    PathFit,
+    describe_fits,
+    is_hard,
+    score_fold,
+)
+from skcooc.model_selection.search import HookArguments, RunParallel, Search, cv_results
 from skcooc.protocol import Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
+from skcooc.tables import as_counts
 
 N_FOLDS = 5
 
+Criterion: TypeAlias = Literal["held_out", "icl"]
+Measures: TypeAlias = dict[str, Array | float]  # by name: an array has one for each fold
+
 
 class ComponentSearchCV(Search):
-    """Search for the number of components, clusters, or leaves, and say whether there is one.
+    """Search for the number of components, clusters, or leaves; report if the data name none.
 
     Every candidate is fitted to the training part of each fold, to two halves of the observations,
-    and from several starts to all of them. The fewest components are chosen whose held-out
-    log-likelihood is within one standard error of the best, where the error is that of the
-    difference on the same folds. Where the curve is still falling at the largest candidate, as on
-    most texts, there is no such number: ``still_falling_`` is then True, a warning and ``summary``
-    say so, and the largest candidate is taken.
+    and from several initialisations to all of them. The choice is the smallest number whose
+    held-out log-likelihood is within one standard error of the best, where the error is that of
+    the difference on the same folds. If the curve still rises at the largest candidate, as on most
+    texts, the data name no number: ``still_falling_`` is True, a warning and ``summary`` say so,
+    and the largest candidate is taken.
 
-    A few aspect models with ever more components, some of which are split, come first; all others
-    begin with one that has more, the most alike of which are joined. So a curve costs, for each
-    part of the data, two to three fits of the largest number. Other models are fitted from the
-    start. Hard clusterings are told apart by the exact integrated likelihood of all observations
-    (:func:`skcooc.metrics.integrated_complete_likelihood`), the largest of several starts.
+    Fits of aspect models are warm-started: a few grow by splitting components, all others start
+    from a larger one, the most similar components of which are merged. A whole curve costs two to
+    three fits of the largest number for each part of the data. Other models are fitted from
+    scratch. Hard clusterings are compared by the exact integrated likelihood of all observations
+    (:func:`skcooc.metrics.integrated_complete_likelihood`), the largest of several runs.
 
     Parameters
     ----------
@@ -54,31 +86,30 @@ class ComponentSearchCV(Search):
         ``n_row_components`` and ``n_column_components``). Clones of it are fitted.
 
     candidates : sequence of int, sequence of pairs of int, or "auto", default="auto"
-        Numbers of components; pairs where both sides have one. "auto" tries 2, 3, 5, 8, 16, and so
-        on by doubling, of both sides at once, until one is no better by more than a standard error;
+        Numbers of components; pairs if both sides have one. "auto" tries 2, 3, 5, 8, 16, and so on
+        by doubling (both sides at once) until one is not better by more than a standard error;
         then numbers around the best in ever shorter steps, down to one, or a 25th of it.
 
     max_components : int, default=100
         Largest number that "auto" tries, of each side.
 
     cv : int, splitter or iterable, default=5
-        Folds of the observations. A splitter gets `Dyads` to split, which come row by row: it
-        has to shuffle them, as `KFold(5, shuffle=True)` does. A number stands for
-        `ObservationSplit`, which draws them.
+        Folds of the observations. A number stands for `ObservationSplit`. A splitter gets `Dyads`,
+        which are sorted by row, so it has to shuffle them, as `KFold(5, shuffle=True)` does.
 
     n_runs : int, default=2
-        Number of starts with all observations.
+        Number of initialisations with all observations.
 
     criterion : {"auto", "held_out", "icl"}, default="auto"
-        What decides: held-out observations, or the integrated likelihood of a hard clustering,
-        which is "auto" where the estimator is one.
+        Held-out log-likelihood, or the integrated likelihood of a hard clustering; "auto" takes
+        the latter for hard clusterings.
 
     n_jobs : int, default=None
-        Number of threads among which parts of the data are divided, in joblib's conventions.
-        Results do not depend on it.
+        Number of threads for parts of the data, in joblib's conventions. Results do not depend on
+        it.
 
     refit : bool, default=True
-        Whether to fit all data with the number chosen.
+        Whether to fit all data with the chosen number.
 
     random_state : int, RandomState instance or None, default=None
         Seed of the fits and of the division in halves.
@@ -86,26 +117,26 @@ class ComponentSearchCV(Search):
     Attributes
     ----------
     best_n_components_ : int or tuple of two int
-        The number chosen; the largest candidate where ``still_falling_``.
+        The chosen number; the largest candidate if ``still_falling_``.
     still_falling_ : bool
         Whether the largest candidate is better than all others by more than a standard error.
     cv_results_ : dict of arrays
         A row for each candidate, from few components to many, by ``params`` and ``param_*``:
-        ``*_test_score``, mean log-likelihoods of a held-out observation in nats;
-        ``*_unseen_score``, those in columns that are new to their rows (`unseen_perplexity`);
-        ``error_*_score``, standard errors of the difference from the best, paired over folds;
-        ``n_distinct``, the mean number of components, over starts, that have at least a tenth of an
-        equal share of the observations, and a cosine below .9 to all larger ones;
-        ``half_agreement`` and ``seed_agreement``, mean cosines of the components of two halves, and
-        of two starts, matched by the Hungarian method; ``coherence``, mean
-        :func:`skcooc.metrics.npmi_coherence`; ``beta``; ``icl`` of hard clusterings; ``work``,
-        components times iterations, of one part of the data; times in seconds, of all parts.
+        ``*_test_score``, mean log-likelihood of a held-out observation in nats;
+        ``*_unseen_score``, the same in columns that are new to their rows (`unseen_perplexity`);
+        ``error_*_score``, standard error of the difference from the best, paired over folds;
+        ``n_distinct``, mean number of components (over runs) with at least a tenth of an equal
+        share of the observations and cosines below 0.9 to all larger ones; ``half_agreement`` and
+        ``seed_agreement``, mean cosine of components, matched by the Hungarian method, of two
+        halves and of two runs; ``coherence``, mean :func:`skcooc.metrics.npmi_coherence`;
+        ``beta``; ``icl`` of hard clusterings; ``work``, components times iterations for one part of
+        the data; times in seconds for all parts.
     best_estimator_ : estimator
-        Fitted to all data; where ``refit``.
+        Fitted to all data; only with ``refit``.
     best_params_ : dict
     best_index_ : int
     best_score_ : float
-        Mean held-out score of the number chosen, in nats.
+        Mean held-out score of the chosen number, in nats.
     n_splits_ : int
     n_features_in_ : int
     feature_names_in_ : (M,) array of str
@@ -113,23 +144,23 @@ class ComponentSearchCV(Search):
     Raises
     ------
     TypeError
-        Where the estimator has no such number.
+        If the estimator has no such number.
     ValueError
-        Where candidates are no numbers, or ``cv`` has one fold.
+        If candidates are not numbers, or ``cv`` has a single fold.
 
     Notes
     -----
-    An interrupted search goes on when ``fit`` is called with the same data and parameters; with
+    An interrupted search resumes when ``fit`` is called with the same data and parameters; with
     :class:`skcooc.callbacks.Checkpoint` also in another process, as ``read_checkpoint(path).fit``.
 
-    Fits of the search are plain: an aspect model neither leaves observations out nor looks for a
-    pseudo-count, and holds ``validation_fraction`` out of each part to find its temperature.
-    ``best_estimator_`` is what ``estimator.fit`` makes.
+    Fits of the search tune only the temperature, on ``validation_fraction`` of each part: an aspect
+    model uses neither leave-one-out EM nor pseudo-counts. ``best_estimator_`` is fitted by
+    ``estimator.fit``.
 
     References
     ----------
     T. Hastie, R. Tibshirani and J. Friedman, The elements of statistical learning, 2009, section
-    7.10: the rule of one standard error.
+    7.10: the one-standard-error rule.
 
     Examples
     --------
@@ -180,7 +211,7 @@ class ComponentSearchCV(Search):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: ArrayLike | None = None, **params: object) -> Self:
-        """Search, and fit all data with the number chosen.
+        """Search, and fit all data with the chosen number.
 
         Parameters
         ----------
@@ -195,26 +226,25 @@ class ComponentSearchCV(Search):
         -------
         self : object
         """
-        names, criterion = sizes_of(self.estimator), criterion_of(self.estimator, self.criterion)
+        names, criterion = sizes_of(self.estimator), self._checked_criterion()
         self.estimator._validate_params()
         given = check_candidates(self.candidates, names)
-        data, split_params = self._routed(X, y, params)
-        hooks = Hooks(estimator=self, X=data.X, y=data.y, metadata=data.params)
+        data, split_params = self._route_params(X, y, params)
+        hooks = HookArguments(estimator=self, X=data.X, y=data.y, metadata=data.params)
         root = self._init_callback_context(max_subtasks=1 + self.refit)
         root.call_on_fit_task_begin(**hooks)
         task = root.subcontext(task_name="search", max_subtasks=None)
         task.call_on_fit_task_begin(**hooks)
-        with threads(1):  # throughout: by turns BLAS would have one thread, or several
-            survey = self._begun(names, data, split_params)
+        with threads(1):  # throughout, so that BLAS always has one thread
+            survey = self._new_or_resumed(names, data, split_params)
             visit = self._visit(survey, criterion, task, hooks)
             if given is None:
-                explore(visit, limits_of(names, data.X, self.max_components))
+                grow_and_refine(visit, limits_of(names, data.X, self.max_components))
             else:
-                go_through(visit, given)
+                visit_in_order(visit, given)
         task.call_on_fit_task_end(**hooks)
-        new = copy.copy(self)  # a refit that fails leaves self as it was, with all that was found
-        new.__dict__.update(conclude(survey, criterion))
-        new.scorer_, new.multimetric_ = check_scoring(self.estimator), False
+        new = copy.copy(self)  # if the refit fails, self keeps its state and all fits of the search
+        new._conclude(survey, criterion)
         if self.refit:
             refit = root.subcontext(task_name="refit-with-best-params")
             best = clone(self.estimator).set_params(**new.best_params_)
@@ -227,28 +257,127 @@ class ComponentSearchCV(Search):
         return self
 
     def summary(self) -> str:
-        """What was found, in plain words; where there is no number, what to go by instead."""
+        """The choice in plain words; if there is none, what to go by instead."""
         check_is_fitted(self, "best_n_components_")
         return self._summary
 
-    def _begun(self, names: Sequence[str], data: Data, split_params: Params) -> Survey:
-        """What an interrupted fit of the same data has found so far, or nothing yet."""
-        how = self.cv, split_params, self.n_runs, self.random_state
+    def _checked_criterion(self) -> Criterion:
+        hard = is_hard(self.estimator)
+        if self.criterion == "icl" and not hard:
+            raise ValueError("criterion='icl' is of hard clusterings: it needs hard=True, no tree.")
+        if self.criterion == "auto":
+            return "icl" if hard else "held_out"
+        return self.criterion
+
+    def _new_or_resumed(
+        self, names: Sequence[str], data: Data, split_params: ParamMapping
+    ) -> Survey:
+        """The survey of an interrupted fit of the same data, or a new one."""
+        options = self.cv, split_params, self.n_runs, self.random_state
         journal = taken_up(self, data, dict(split_params))
-        return journal.once(("survey",), lambda: surveyed(self.estimator, names, data, *how))
+        return journal.once(("survey",), lambda: Survey(self.estimator, names, data, *options))
 
     def _visit(
-        self, survey: Survey, criterion: Criterion, task: CallbackContext, hooks: Hooks
+        self, survey: Survey, criterion: Criterion, task: CallbackContext, hooks: HookArguments
     ) -> Visit:
-        """What visits a candidate, unless that was done before an interruption."""
+        """A function that visits a candidate, unless it was visited before an interruption."""
 
         def visit(sizes: Sizes, again: bool = False) -> Array:
-            if survey.lacks(sizes, again):
+            if survey.needs_visit(sizes, again):
                 name = f"K = {' x '.join(map(str, sizes))}"
                 step = task.subcontext(task_name=name).call_on_fit_task_begin(**hooks)
-                survey.visit(sizes, self._run)
+                survey.visit(sizes, self._run_parallel)
                 self._unfinished.tell()
                 step.call_on_fit_task_end(**hooks)
-            return survey.judged(sizes, criterion)
+            measures = survey.measures[sizes]
+            return np.atleast_1d(measures["icl" if criterion == "icl" else "test_score"])
 
         return visit
+
+    def _conclude(self, survey: Survey, criterion: Criterion) -> None:
+        """Set the attributes of a search without a refit."""
+        params, tables = survey.tables()
+        choice = one_standard_error(tables["test_score"])
+        errors = {
+            "error_test_score": choice.errors,
+            "error_unseen_score": one_standard_error(tables["unseen_score"]).errors,
+        }
+        if criterion == "icl":
+            choice = largest_criterion(tables["icl"])
+        by_fold = {name: table for name, table in tables.items() if table.ndim == 2}
+        others = {name: table for name, table in tables.items() if table.ndim == 1}
+        results = {**cv_results(params, by_fold), **others, **errors}
+        sizes = [tuple(values.values()) for values in params]
+        best = sizes[choice.chosen]
+        self.cv_results_ = {**results, "params": params}
+        self.n_splits_ = tables["test_score"].shape[1]
+        self.best_index_, self.best_params_ = choice.chosen, params[choice.chosen]
+        self.best_score_ = float(results["mean_test_score"][choice.chosen])
+        self.best_n_components_ = best[0] if len(best) == 1 else best  # type: ignore[assignment]
+        self.still_falling_ = choice.still_falling
+        self._summary = summarize(sizes, choice, results, criterion)
+        self.scorer_, self.multimetric_ = check_scoring(self.estimator), False
+
+
+class Survey:
+    """Measures of the sizes visited, and the paths from which further sizes start.
+
+    There is a path for the training part of each fold, for each of two halves of the observations,
+    and for each of several runs with all observations, in this order. It can be pickled.
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        names: Sequence[str],
+        data: Data,
+        cv: Folding,
+        split_params: ParamMapping,
+        n_runs: int,
+        random_state: RandomState,
+    ) -> None:
+        seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs).tolist()
+        target = Target("", False)
+        self._names, self._folds = names, observation_folds(target, data, cv, split_params)
+        if len(self._folds) < 2:
+            raise ValueError("cv has one fold: errors of differences need two or more.")
+        halves = observation_folds(target, data, ObservationSplit(2, random_state=seeds[0]), {})
+        parts = [fold.training for fold in (*self._folds, *halves)]
+        self._paths = [ComponentPath(estimator, part, seeds[0]) for part in parts]
+        self._paths += [ComponentPath(estimator, data, seed) for seed in seeds]
+        self._table = self._folds[0].dyads.to_csr()
+        self.measures: dict[Sizes, Measures] = {}
+        self._n_visits = Counter[Sizes]()
+
+    def visit(self, sizes: Sizes, run: RunParallel) -> None:
+        """Fit all parts, score the folds, and compare halves and runs."""
+        began = perf_counter()
+        named = dict(zip(self._names, sizes, strict=True))
+        fits: list[PathFit] = run(lambda path: path.fit(named), [(path,) for path in self._paths])
+        fitted = perf_counter()
+        n = len(self._folds)
+        scores = run(self._score, [*zip(self._folds, fits[:n], strict=True)])
+        self.measures[sizes] = {
+            **dict(zip(FoldScores._fields, np.array(scores).T, strict=True)),
+            **describe_fits(self._table, fits[n : n + 2], fits[n + 2 :]),
+            "fit_time": fitted - began,
+            "score_time": perf_counter() - fitted,
+            "work": float(np.mean([fit.work for fit in fits])),
+        }
+        self._n_visits[sizes] += 1
+
+    def needs_visit(self, sizes: Sizes, again: bool) -> bool:
+        """Whether a candidate is new, or may gain from a second visit that is asked for."""
+        may_gain = any(path.has_warm_starts for path in self._paths)
+        return self._n_visits[sizes] < (2 if again and may_gain else 1)
+
+    def _score(self, fold: ObservationFold, fitted: PathFit) -> FoldScores:
+        known = as_counts(fold.dyads[fold.train].to_csr())
+        return score_fold(fitted, known, as_counts(fold.scored.to_csr()))
+
+    def tables(self) -> tuple[list[dict[str, int]], dict[str, Array]]:
+        """Parameters from few components to many, and measures with candidates first."""
+        order = sorted(self.measures, key=cost_order)
+        params = [dict(zip(self._names, sizes, strict=True)) for sizes in order]
+        rows = [self.measures[sizes] for sizes in order]
+        return params, {name: np.array([row[name] for row in rows]) for name in rows[0]}

@@ -1,54 +1,217 @@
-"""Folds of observations and folds of rows: what is fitted, and how it is scored."""
+"""Folds of observations and of rows: the part fitted, the part scored, and how it is scored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import BaseCrossValidator, check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.model_selection import BaseCrossValidator, check_cv, train_test_split
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
+from skcooc.counts import check_total, divide, sound, summed_up
 from skcooc.heldout.scoring import check_rows_known
-from skcooc.model_selection.splits import ObservationSplit
-from skcooc.model_selection.target import Params, Target
-from skcooc.protocol import Array, TableLike
-from skcooc.tables import Dyads
+from skcooc.protocol import CSR, Array, RandomState, TableLike
+from skcooc.tables import Dyads, Triads
 
+ParamMapping: TypeAlias = Mapping[str, object]  # parameters by name
 Folding: TypeAlias = int | BaseCrossValidator | Iterable[tuple[Array, Array]] | None
 
 N_FOLDS = 10
 SPLIT_SEED = 0  # of the folds where only their number is given
 
 
-class Data(NamedTuple):
-    """What an estimator is fitted to."""
+def split_observations(
+    X: Dyads | Triads | TableLike, test_size: float = 0.1, random_state: RandomState = None
+) -> tuple[Dyads, Dyads] | tuple[Triads, Triads] | tuple[CSR, CSR]:
+    """Divide the co-occurrences of a table into two tables of the same shape.
 
-    X: TableLike  # or what else the first step of a pipeline takes
+    A count of n is n observations, which are divided between both parts. Do not use it to evaluate
+    recommendations of new columns on ratings: hold out whole cells instead, since here cells with
+    small counts are held out as a whole more often.
+
+    Parameters
+    ----------
+    X : Dyads, Triads, or array-like, sparse array or matrix, DataFrame of shape (N, M)
+        Observations or counts.
+    test_size : float in (0, 1), default=0.1
+        Share of the observations in the second part. Observations of a matrix are drawn
+        independently, so there it is the expected share.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    X_train, X_test : Dyads, Triads, or CSR arrays of floats of shape (N, M)
+
+    Raises
+    ------
+    ValueError
+        If counts are negative or not finite, or ``test_size`` is not in (0, 1).
+
+    Examples
+    --------
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> from skcooc.model_selection import split_observations
+    >>> X = make_cooccurrences(random_state=0).X
+    >>> X_train, X_test = split_observations(X, random_state=0)
+    >>> X_train.shape == X_test.shape == X.shape
+    True
+    >>> int(X_train.sum() + X_test.sum()) == int(X.sum())
+    True
+    """
+    if not 0 < test_size < 1:
+        raise ValueError(f"test_size={test_size} should be in the (0, 1) range")
+    if isinstance(X, (Dyads, Triads)):
+        train, test = train_test_split(X, test_size=test_size, random_state=random_state)
+        return train, test
+    X = check_array(
+        sound(X), accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
+    )
+    X = summed_up(sp.csr_array(X))
+    check_total(X.data.sum(dtype=np.float64))
+    return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
+
+
+class ObservationSplit(BaseCrossValidator):
+    """Cross-validation over the observations of each row.
+
+    The observations of each row are divided evenly among the folds: their numbers differ by at
+    most one, so a row with two observations or more is part of every training set.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of folds, at least 2.
+    random_state : int, RandomState instance or None, default=None
+
+    Examples
+    --------
+    >>> from skcooc import Dyads
+    >>> from skcooc.model_selection import ObservationSplit
+    >>> dyads = Dyads([[2, 2], [3, 1]])
+    >>> for train, test in ObservationSplit(n_splits=2, random_state=0).split(dyads):
+    ...     print(dyads[test].to_csr().sum(axis=1))
+    [2. 2.]
+    [2. 2.]
+    """
+
+    def __init__(self, n_splits: int = 10, *, random_state: RandomState = None) -> None:
+        if n_splits < 2:
+            raise ValueError(f"n_splits={n_splits}, it must be an integer of at least 2.")
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
+        """Number of folds."""
+        return self.n_splits
+
+    def split(
+        self, X: Dyads | Triads, y: object = None, groups: object = None
+    ) -> Iterator[tuple[Array, Array]]:
+        """Positions of the training and of the test observations of each fold.
+
+        Parameters
+        ----------
+        X : Dyads or Triads
+            The first way of Triads are their rows.
+        y, groups : None
+            Ignored.
+
+        Yields
+        ------
+        train, test : arrays of int
+
+        Raises
+        ------
+        TypeError
+            If X is neither Dyads nor Triads: the observations of a matrix have no positions.
+        """
+        return super().split(X, y, groups)
+
+    def _iter_test_indices(
+        self, X: object = None, y: object = None, groups: object = None
+    ) -> Iterator[Array]:
+        if not isinstance(X, (Dyads, Triads)):
+            raise TypeError(
+                f"ObservationSplit divides Dyads, got {type(X).__name__}. Use Dyads(X), or "
+                "split_observations(X) for one division of a matrix."
+            )
+        if len(X) < self.n_splits:
+            raise ValueError(
+                f"Cannot have number of splits n_splits={self.n_splits} greater than the number "
+                f"of samples: n_samples={len(X)}."
+            )
+        rng = check_random_state(self.random_state)
+        by_row = np.lexsort((rng.permutation(len(X)), X.rows))
+        folds = np.empty(len(X), dtype=np.intp)
+        # Neighbours in this order belong to one row and go to different folds.
+        folds[by_row] = (np.arange(len(X)) + rng.randint(self.n_splits)) % self.n_splits
+        for fold in range(self.n_splits):
+            yield np.flatnonzero(folds == fold)
+
+
+class Data(NamedTuple):
+    """Arguments of the ``fit`` of an estimator."""
+
+    X: TableLike  # or other input of the first step of a pipeline
     y: ArrayLike | None
-    params: Params
+    params: ParamMapping
+
+
+@dataclass(frozen=True)
+class Target:
+    """An estimator with a temperature, alone or at the end of a pipeline."""
+
+    prefix: str  # of its parameters; empty where there is no pipeline
+    has_steps: bool  # whether other steps come before it
+
+    def parts(self, estimator: BaseEstimator) -> tuple[BaseEstimator, Pipeline | None]:
+        """The estimator with a temperature, and the steps before it, or None."""
+        if not self.prefix:
+            return estimator, None
+        return estimator[-1], estimator[:-1] if self.has_steps else None
+
+    def name(self, parameter: str) -> str:
+        """The name of a parameter for ``set_params``."""
+        return self.prefix + parameter
+
+    def weights(self, params: ParamMapping) -> Array | None:
+        """``sample_weight`` among the parameters of ``fit``, or None."""
+        given = [params[name] for name in self._weight_names if params.get(name) is not None]
+        return np.asarray(given[0], dtype=np.float64) if given else None
+
+    def unweighted(self, params: ParamMapping) -> ParamMapping:
+        """The parameters of ``fit`` without ``sample_weight``."""
+        return {name: params[name] for name in params if name not in self._weight_names}
+
+    @property
+    def _weight_names(self) -> tuple[str, ...]:
+        return self.name("sample_weight"), "sample_weight"
 
 
 class Fold(Protocol):
-    """A part of the data that is scored, and the rest that is fitted."""
+    """A division of the data into a training and a test part."""
 
     @property
     def training(self) -> Data:
-        """What is fitted."""
+        """Data of the training part."""
 
     def score(self, model: BaseEstimator) -> float:
-        """Mean log-likelihood of the other part under a model fitted to this one, in nats."""
+        """Mean log-likelihood of the test part under a model of the training part, in nats."""
 
 
 @dataclass(frozen=True)
 class RowFold:
-    """Other rows than those fitted: half of the observations of each are scored."""
+    """Test rows that were not fitted: half of each is folded in, the other half scored."""
 
     estimator: BaseEstimator
     data: Data
@@ -57,39 +220,35 @@ class RowFold:
 
     @property
     def training(self) -> Data:
-        """The rows fitted."""
         X, y = _safe_split(self.estimator, self.data.X, self.data.y, self.train)
         return Data(X, y, _check_method_params(self.data.X, self.data.params, self.train))
 
     def score(self, model: BaseEstimator) -> float:
-        """Score the other rows."""
         y = None if self.data.y is None else _safe_indexing(self.data.y, self.test)
         return float(model.score(_safe_indexing(self.data.X, self.test), y))
 
 
 @dataclass(frozen=True)
 class ObservationFold:
-    """Other observations of the rows that are fitted."""
+    """Test observations of the rows that are fitted."""
 
     target: Target
     dyads: Dyads
-    params: Params
+    params: ParamMapping
     train: Array
     test: Array
 
     @property
     def training(self) -> Data:
-        """The table of the observations fitted."""
         return Data(self.dyads[self.train].to_csr(), None, self.params)
 
     @property
     def scored(self) -> Dyads:
-        """The other observations, with the weights of their rows."""
+        """The test observations, with the weights of their rows."""
         dyads, weights = self.dyads[self.test], self.target.weights(self.params)
         return dyads if weights is None else dyads.reweighted(weights[dyads.rows])
 
     def score(self, model: BaseEstimator) -> float:
-        """Score the other observations."""
         dyads = self.scored
         last, steps = self.target.parts(model)
         if steps is not None:
@@ -97,46 +256,49 @@ class ObservationFold:
         return float(last.score(dyads))
 
 
-def divided(
-    split: str, estimator: BaseEstimator, target: Target, data: Data, cv: Folding, params: Params
+def make_folds(
+    split: str,
+    estimator: BaseEstimator,
+    target: Target,
+    data: Data,
+    cv: Folding,
+    split_params: ParamMapping,
 ) -> Sequence[Fold]:
-    """Folds of rows or of observations, by a splitter with its parameters, or by their number."""
+    """Folds of rows or of observations."""
     cv = N_FOLDS if cv is None else cv
     if split == "observations":
-        return observation_folds(target, data, cv, params)
+        return observation_folds(target, data, cv, split_params)
     if isinstance(data.X, Dyads):
         raise TypeError(
             "split='rows' divides the rows of a matrix, got Dyads, whose samples are observations. "
             "Use X.to_csr()."
         )
-    parts = check_cv(cv).split(data.X, data.y, **params)
+    parts = check_cv(cv).split(data.X, data.y, **split_params)
     return [RowFold(estimator, data, *part) for part in parts]
 
 
 def observation_folds(
-    target: Target, data: Data, cv: Folding, split_params: Params
+    target: Target, data: Data, cv: Folding, split_params: ParamMapping
 ) -> list[ObservationFold]:
-    """Folds of the observations of a table; TypeError where a pipeline is given Dyads."""
+    """Folds of the observations of a table; warns if most rows scored are not fitted.
+
+    Raises TypeError for Dyads if the estimator is a pipeline with other steps.
+    """
     X, params = data.X, data.params
     if isinstance(X, Dyads):
         if target.has_steps:
             raise TypeError(
                 "The steps before the last one transform tables, got Dyads. Use X.to_csr()."
             )
-        # Weights are counted into the observations; what is left concerns rows, which all stay.
+        # sample_weight of Dyads is one of observations; other parameters concern rows.
         weights, params = target.weights(params), target.unweighted(params)
         X = X if weights is None else X.reweighted(weights)
     else:
         X = Dyads(X)
     if isinstance(cv, Integral):
         cv = ObservationSplit(int(cv), random_state=SPLIT_SEED)
-    parts = check_cv(cv).split(X, None, **split_params)
-    return [_observation_fold(target, X, params, *part) for part in parts]
-
-
-def _observation_fold(
-    target: Target, X: Dyads, params: Params, train: Array, test: Array
-) -> ObservationFold:
-    """A fold; a warning where most of its rows are not in what is fitted."""
-    check_rows_known(np.bincount(X.rows[train], minlength=X.table_shape[0]), X.rows[test])
-    return ObservationFold(target, X, params, train, test)
+    folds = []
+    for train, test in check_cv(cv).split(X, None, **split_params):
+        check_rows_known(np.bincount(X.rows[train], minlength=X.table_shape[0]), X.rows[test])
+        folds.append(ObservationFold(target, X, params, train, test))
+    return folds

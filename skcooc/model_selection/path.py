@@ -1,11 +1,11 @@
-"""Fits of one part of the data with ever more components, each from one with fewer."""
+"""Fits of one part of the data with different numbers of components, and measures of them."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -17,162 +17,167 @@ from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors, HeldOut
 from skcooc.heldout.predictors import smoothed
+from skcooc.heldout.scoring import score_parts
 from skcooc.heldout.validation import add_one_unigram, chosen_smoothing, hold_out
+from skcooc.metrics import integrated_complete_likelihood, npmi_coherence
 from skcooc.model_selection.folds import Data
-from skcooc.protocol import Array, Block, Predictor
+from skcooc.protocol import CSR, Array, Block, Predictor
+from skcooc.simplex import cosines, match_rows
 from skcooc.tables import read_in_memory
 
-SETTLING = 30  # iterations before other temperatures are tried
-LOWERING = 10  # iterations at each of them
+N_FIRST = 30  # iterations from a start before other temperatures are tried
+N_LOWER = 10  # iterations at each lower temperature
+MIN_SHARE = 0.1  # of an equal share of the counts: less is no component of its own
+ALIKE = 0.9  # cosine from which components are the same
 
-Labels = tuple[Array | None, Array | None]  # of rows and of columns; None where each is by itself
+# Hard clusters of rows and of columns; None for a side that is not clustered.
+Labels: TypeAlias = tuple[Array | None, Array | None]
 
 
-class Fitted(NamedTuple):
-    """What is kept of a fit."""
+class PathFit(NamedTuple):
+    """Parameters of a fit with one number of components."""
 
     factors: Factors
-    shares: Array  # (K,): of the observations
+    shares: Array  # (K,): of the counts
     unigram: Array  # (M,)
     smoothing: float
     beta: float
     work: float  # number of iterations, times that of components
-    labels: Labels = (None, None)  # of a hard clustering
+    labels: Labels = (None, None)
 
     @property
     def predictor(self) -> Predictor:
-        """What it predicts of further observations of the same rows."""
+        """Smoothed prediction of further counts of the same rows."""
         return smoothed(self.factors, self.unigram, self.smoothing)
 
 
-class Stage(NamedTuple):
-    """Where a path has come to: parameters at the best temperature so far."""
+class PathPoint(NamedTuple):
+    """Parameters of one number of components at the best temperature so far."""
 
     state: State
     beta: float
-    perplexity: float  # of what the path holds out; NaN where it holds out nothing
+    perplexity: float  # of the validation part; NaN if there is none
     smoothing: float
     n_iter: int
 
-    def or_better(self, before: Stage | None) -> Stage:
-        """This, or what was found before if that predicts better."""
+    def or_better(self, before: PathPoint | None) -> PathPoint:
+        """The better of this point and an earlier one, with the iterations of both."""
         if before is None:
             return self
         best = before if before.perplexity < self.perplexity else self
         return best._replace(n_iter=before.n_iter + self.n_iter)
 
 
-class Path:
-    """Fits of the same observations with different numbers of components.
+class ComponentPath:
+    """Fits of the same data with different numbers of components, warm-started from each other.
 
-    Where the plan says that components may split, a fit goes on from the smallest fit that has
-    more, of which the most alike are joined. Such a fit is in a better place than one from fewer;
-    where nothing has more it goes on from the largest that has fewer, of which some are split. A
-    size that is fitted again can only get better. Where the temperature is to be found, a fit
-    begins at that of fewer components, and it is lowered, step by step, as long as this predicts
-    the observations better that the path holds out: the best temperature of more components is
-    lower. All others are fits from the start, as ``estimator.fit`` makes them.
+    If components of the model can be split, a fit starts from the smallest fit with more
+    components, the most similar of which are merged. Without one it starts from the largest fit
+    with fewer components, some of which are split. A size that is fitted again can only improve.
+    If the temperature is tuned, a fit starts at that of fewer components and lowers beta as long
+    as validation perplexity falls, since more components need a lower beta. Other models are
+    fitted from scratch by ``estimator.fit``.
     """
 
     def __init__(self, estimator: BaseEstimator, data: Data, seed: int) -> None:
         self._estimator, self._data, self._seed = estimator, data, seed
-        self._stages: dict[int, Stage] = {}
+        self._points: dict[int, PathPoint] = {}
 
     @property
-    def goes_on(self) -> bool:
-        """Whether there is a fit from which others begin."""
-        return bool(self._stages)
+    def has_warm_starts(self) -> bool:
+        """Whether there is a fit from which others can start."""
+        return bool(self._points)
 
-    def fit(self, sizes: Mapping[str, int]) -> Fitted:
-        """A fit with numbers of components, by the names of the parameters."""
+    def fit(self, sizes: Mapping[str, int]) -> PathFit:
+        """A fit with numbers of components, by names of parameters."""
         estimator = clone(self._estimator).set_params(random_state=self._seed, **sizes)
         recipe, weights = estimator.recipe(), self._data.params.get("sample_weight")
         if not recipe.supports_splitting or estimator.early_stopping:
-            return _fitted(estimator.fit(self._data.X, **self._data.params))
+            return _fit_of(estimator.fit(self._data.X, **self._data.params))
         X = read_in_memory(copy.copy(estimator), self._data.X, weights).sample  # type: ignore[arg-type]
         recipe = recipe.with_seeds(draw_seeds(self._seed, estimator.n_init))
-        return self._further(recipe, X, *sizes.values())
+        return self._fit_from_neighbour(recipe, X, *sizes.values())
 
-    def _further(self, recipe: Recipe, X: Block, n: int) -> Fitted:
-        """A fit that begins with another one, if there is any."""
-        settings = recipe.settings
+    def _fit_from_neighbour(self, recipe: Recipe, X: Block, n: int) -> PathFit:
+        """A fit that starts from one with another number of components, if there is any."""
+        settings, within = recipe.settings, recipe.beta_range(X)
         train, heldout = hold_out(X, *settings.division) if settings.tunes else (X, None)
-        within = recipe.beta_range(X)
-        ladder = Ladder(recipe, train.spread(1, map), heldout, self._seed + n)
-        stage = ladder.descend(self._begun(ladder, within, n), within)
-        self._stages[n] = stage = stage.or_better(self._stages.get(n))
-        factors = Factors(*recipe.equations.factors(*stage.state))
+        path = WarmStartedPath(recipe, train.spread(1, map), heldout, self._seed + n)
+        point = path.descend(self._initial_point(path, within, n), within)
+        self._points[n] = point = point.or_better(self._points.get(n))
+        factors = Factors(*recipe.equations.factors(*point.state))
         shares = train.row_sums * train.row_weights
-        return Fitted(
+        return PathFit(
             factors,
             (shares / shares.sum()) @ factors.A,
             add_one_unigram(train.column_sums, train.grain),
-            chosen_smoothing(settings.smoothing, None) if heldout is None else stage.smoothing,
-            stage.beta,
-            float(n * stage.n_iter),
+            chosen_smoothing(settings.smoothing, None) if heldout is None else point.smoothing,
+            point.beta,
+            float(n * point.n_iter),
         )
 
-    def _begun(self, ladder: Ladder, within: TemperatureRange, n: int) -> Stage:
-        """Not far from the fit with the next larger or smaller number."""
-        fewer = self._stages.get(max((k for k in self._stages if k < n), default=0))
-        more = self._stages.get(min((k for k in self._stages if k > n), default=0))
+    def _initial_point(self, path: WarmStartedPath, within: TemperatureRange, n: int) -> PathPoint:
+        """A start from the next larger number of components, or else the next smaller."""
+        fewer = self._points.get(max((k for k in self._points if k < n), default=0))
+        more = self._points.get(min((k for k in self._points if k > n), default=0))
         if more is not None:
-            return ladder.narrow(more, (fewer or more).beta, n)
-        return ladder.start(within) if fewer is None else ladder.widen(fewer)
+            return path.narrow(more, (fewer or more).beta, n)
+        return path.start(within) if fewer is None else path.widen(fewer)
 
 
-class Ladder(NamedTuple):
-    """Fits of one number of components at ever lower temperatures."""
+class WarmStartedPath(NamedTuple):
+    """Fits of one number of components at ever lower beta, each from the one before."""
 
     recipe: Recipe
     X: Block
     heldout: HeldOut | None
     seed: int
 
-    def start(self, within: TemperatureRange) -> Stage:
-        """From the start, at the highest temperature."""
+    def start(self, within: TemperatureRange) -> PathPoint:
+        """From scratch, at the highest beta."""
         parts = self.recipe.schedule(self.recipe.scales(self.X), within.high)
-        return self._stage(parts, None, within.high, 0)
+        return self._fit_from(parts, None, within.high, 0)
 
-    def widen(self, before: Stage) -> Stage:
-        """From fewer components, at their temperature."""
-        leg = self._leg(before.beta, SETTLING)
-        return self._stage([Widening(leg), leg], before.state, before.beta, 0)
+    def widen(self, before: PathPoint) -> PathPoint:
+        """From fewer components, at their beta."""
+        leg = self._leg(before.beta, N_FIRST)
+        return self._fit_from([Widening(leg), leg], before.state, before.beta, 0)
 
-    def narrow(self, before: Stage, beta: float, n: int) -> Stage:
+    def narrow(self, before: PathPoint, beta: float, n: int) -> PathPoint:
         """From more components."""
-        leg = self._leg(beta, SETTLING)
-        return self._stage([leg], narrowed(leg.model, before.state, n), beta, 0)  # type: ignore[arg-type]
+        leg = self._leg(beta, N_FIRST)
+        return self._fit_from([leg], narrowed(leg.model, before.state, n), beta, 0)  # type: ignore[arg-type]
 
-    def descend(self, stage: Stage, within: TemperatureRange) -> Stage:
-        """Lower the inverse temperature as long as it predicts better; then to the end."""
-        while (beta := within.unscaled(within.scaled(stage.beta) - within.step)) > within.low:
-            lower = self._stage([self._leg(beta, LOWERING)], stage.state, beta, stage.n_iter)
-            if not lower.perplexity < stage.perplexity:
-                stage = stage._replace(n_iter=lower.n_iter)
+    def descend(self, point: PathPoint, within: TemperatureRange) -> PathPoint:
+        """Lower beta as long as validation perplexity falls; then fit to convergence."""
+        while (beta := within.unscaled(within.scaled(point.beta) - within.step)) > within.low:
+            lower = self._fit_from([self._leg(beta, N_LOWER)], point.state, beta, point.n_iter)
+            if not lower.perplexity < point.perplexity:
+                point = point._replace(n_iter=lower.n_iter)
                 break
-            stage = lower
-        last = self._leg(stage.beta, self.recipe.settings.max_iter)
-        return self._stage([last], stage.state, stage.beta, stage.n_iter)
+            point = lower
+        last = self._leg(point.beta, self.recipe.settings.max_iter)
+        return self._fit_from([last], point.state, point.beta, point.n_iter)
 
     def _leg(self, beta: float, n_iter: int) -> Leg:
         leg: Leg = self.recipe.warm_start_schedule(self.X, beta, None)[0]  # type: ignore[assignment]
         return replace(leg, max_iter=min(n_iter, leg.max_iter))
 
-    def _stage(self, parts: list[Part], start: State | None, beta: float, n_iter: int) -> Stage:
+    def _fit_from(
+        self, parts: list[Part], start: State | None, beta: float, n_iter: int
+    ) -> PathPoint:
         rng = np.random.default_rng(self.seed)
         found = fit_legs(parts, rng, self.recipe.settings.solver, start=start)
         state, n_iter = State(found.params, found.rows), n_iter + len(found.history)
         if self.heldout is None:
-            return Stage(state, beta, np.nan, np.nan, n_iter)
+            return PathPoint(state, beta, np.nan, np.nan, n_iter)
         validation = self.heldout(self.recipe.equations, *state)
-        return Stage(state, beta, *validation, n_iter)
+        return PathPoint(state, beta, *validation, n_iter)
 
 
-def _fitted(model: BaseEstimator) -> Fitted:
-    """What is kept of an estimator."""
+def _fit_of(model: BaseEstimator) -> PathFit:
     factors = Factors(np.asarray(model.embedding_), model.components_.T)
-    return Fitted(
+    return PathFit(
         factors,
         np.asarray(model.row_distribution_) @ factors.A,
         model.unigram_,
@@ -184,13 +189,71 @@ def _fitted(model: BaseEstimator) -> Fitted:
 
 
 def is_hard(estimator: BaseEstimator) -> bool:
-    """Whether objects belong to one cluster each, and clusters lie beside each other."""
+    """Whether it is a flat clustering that assigns each object to one cluster."""
     params = estimator.get_params(deep=False)
     return bool(params.get("hard", False)) and "tree" not in params
 
 
 def _labels(model: BaseEstimator) -> Labels:
-    """Clusters of the rows and of the columns."""
     if hasattr(model, "column_labels_"):
         return model.row_labels_, model.column_labels_
     return (model.labels_, None) if model.axis == "rows" else (None, model.labels_)
+
+
+class FoldScores(NamedTuple):
+    """Mean log-likelihoods of test observations, in nats."""
+
+    test_score: float
+    unseen_score: float  # of those in columns new to their rows, given that they are new
+
+
+def score_fold(fitted: PathFit, known: Block, X: Block) -> FoldScores:
+    """Scores of test counts X of rows of which other counts are known."""
+    parts = score_parts(X, fitted.predictor, known)
+    seen = parts.seen_share * parts.seen if parts.seen_share else 0.0
+    unseen = (1 - parts.seen_share) * parts.unseen if parts.seen_share < 1 else 0.0
+    return FoldScores(seen + unseen, parts.renormalised)
+
+
+def n_distinct(components: Array, shares: Array) -> int:
+    """Number of components, (K, M), that are not negligible and unlike all larger ones.
+
+    They have at least a tenth of an equal share of the counts and cosines below 0.9.
+
+    >>> components = np.array([[0.6, 0.4, 0.0], [0.5, 0.5, 0.0], [0.0, 0.1, 0.9]])
+    >>> n_distinct(components, np.array([0.5, 0.3, 0.2]))
+    2
+    >>> n_distinct(components, np.array([0.5, 0.49, 0.01]))
+    1
+    """
+    order = np.argsort(-shares, kind="stable")
+    alike = np.tril(cosines(components[order], components[order]) >= ALIKE, k=-1).any(axis=1)
+    heavy = shares[order] >= MIN_SHARE / len(shares)
+    return int(np.sum(heavy & ~alike))
+
+
+def agreement(fits: Sequence[PathFit]) -> float:
+    """Mean cosine of components matched by the Hungarian method, over all pairs of fits.
+
+    NaN for a single fit.
+    """
+    components = [fitted.factors.B.T for fitted in fits]
+    pairs = [(P, Q) for i, P in enumerate(components) for Q in components[:i]]
+    means = [match_rows(P, Q)[1].mean() for P, Q in pairs]
+    return float(np.mean(means)) if means else float("nan")
+
+
+def describe_fits(X: CSR, halves: Sequence[PathFit], runs: Sequence[PathFit]) -> dict[str, float]:
+    """Measures of the fits of two halves and of runs with all counts."""
+    components = [run.factors.B.T for run in runs]
+    distinct = [n_distinct(P, run.shares) for P, run in zip(components, runs, strict=True)]
+    measures = {
+        "n_distinct": float(np.mean(distinct)),
+        "half_agreement": agreement(halves),
+        "seed_agreement": agreement(runs),
+        "coherence": float(np.mean([npmi_coherence(P, X).mean() for P in components])),
+        "beta": float(np.mean([run.beta for run in runs])),
+    }
+    if any(labels is not None for labels in runs[0].labels):
+        measures["icl"] = max(integrated_complete_likelihood(X, *run.labels) for run in runs)
+    return measures

@@ -1,12 +1,15 @@
-"""What all searches of this package share: data, threads, callbacks, and the best estimator."""
+"""Parts shared by the searches: data, threads, callbacks, the refit and the table of results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Self, TypeAlias, TypedDict
 
+import numpy as np
+from numpy.ma import MaskedArray
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackContext
@@ -16,21 +19,21 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.model_selection.folds import Data
-from skcooc.model_selection.target import Params
+from skcooc.model_selection.folds import Data, ParamMapping
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import available_if
 
 Container: TypeAlias = Literal["default", "pandas", "polars"]
+RunParallel: TypeAlias = Callable[[Callable, Iterable[tuple]], list]
 
 
-class Hooks(TypedDict):
-    """What callbacks are told of a fit."""
+class HookArguments(TypedDict):
+    """Arguments of callback hooks during a fit."""
 
     estimator: BaseEstimator
     X: TableLike
     y: ArrayLike | None
-    metadata: Params
+    metadata: ParamMapping
 
 
 def _estimator_has(method: str) -> Callable[[BaseSearchCV], bool]:
@@ -39,7 +42,7 @@ def _estimator_has(method: str) -> Callable[[BaseSearchCV], bool]:
 
 
 class Search(BaseSearchCV):
-    """A search as scikit-learn knows it; its ``fit`` is up to subclasses."""
+    """Base class of the searches, as scikit-learn knows them; subclasses write ``fit``."""
 
     scoring = None  # the base class asks for it: the estimator's own score
     estimator: BaseEstimator
@@ -53,11 +56,13 @@ class Search(BaseSearchCV):
     n_features_in_: int
     feature_names_in_: Array
 
-    def _run(self, function: Callable, arguments: Iterable[tuple]) -> list:
+    def _run_parallel(self, function: Callable, arguments: Iterable[tuple]) -> list:
         parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-        return list(parallel(delayed(function)(*these) for these in arguments))
+        return list(parallel(delayed(function)(*args) for args in arguments))
 
-    def _routed(self, X: TableLike, y: ArrayLike | None, params: Params) -> tuple[Data, Params]:
+    def _route_params(
+        self, X: TableLike, y: ArrayLike | None, params: ParamMapping
+    ) -> tuple[Data, ParamMapping]:
         """Data with the parameters of the estimator, and the parameters of the splitter."""
         X, y = indexable(X, y)
         if get_config()["enable_metadata_routing"]:
@@ -68,10 +73,10 @@ class Search(BaseSearchCV):
         return Data(X, y, given), split
 
     def _fit_best(
-        self, best: BaseEstimator, data: Data, task: CallbackContext, hooks: Hooks
+        self, best: BaseEstimator, data: Data, task: CallbackContext, hooks: HookArguments
     ) -> None:
         """Fit all data with the best parameters."""
-        with fitting(task, best, hooks):
+        with fit_task(task, best, hooks):
             best.fit(data.X, data.y, **data.params)
         self.best_estimator_ = best
         if hasattr(best, "feature_names_in_"):
@@ -103,11 +108,51 @@ class Search(BaseSearchCV):
 
 
 @contextmanager
-def fitting(
-    task: CallbackContext, estimator: BaseEstimator, hooks: Hooks
+def fit_task(
+    task: CallbackContext, estimator: BaseEstimator, hooks: HookArguments
 ) -> Iterator[BaseEstimator]:
     """The fit of an estimator as a task of a callback context."""
     with task.propagate_callback_context(estimator):
         task.call_on_fit_task_begin(**hooks)
         yield estimator
     task.call_on_fit_task_end(**hooks)
+
+
+def cv_results(params: Sequence[ParamMapping], tables: dict[str, Array]) -> dict[str, Array]:
+    """Columns of ``cv_results_`` by name, without ``params``, from tables of measurements.
+
+    Tables are (n_candidates, n_folds), NaN where nothing was measured. Those of scores give a
+    column for each split; all give means and standard deviations, NaN for candidates not visited
+    on all folds. ``test_score`` is ranked.
+    """
+    results: dict[str, Array] = {}
+    for name, table in tables.items():
+        if name.endswith("score"):
+            results |= {f"split{fold}_{name}": table[:, fold] for fold in range(table.shape[1])}
+        results[f"mean_{name}"], results[f"std_{name}"] = table.mean(axis=1), table.std(axis=1)
+    results["rank_test_score"] = ranks(results["mean_test_score"])
+    for name in dict.fromkeys(name for candidate in params for name in candidate):
+        results[f"param_{name}"] = _parameter_column(params, name)
+    return results
+
+
+def ranks(scores: Array) -> Array:
+    """1 for the largest score; NaN comes last, all at the same rank.
+
+    >>> ranks(np.array([np.nan, -6.0, -5.9, np.nan])).tolist()
+    [3, 2, 1, 3]
+    """
+    known = np.where(np.isnan(scores), -np.inf, scores)
+    return rankdata(-known, method="min").astype(np.int32)
+
+
+def _parameter_column(params: Sequence[ParamMapping], name: str) -> MaskedArray:
+    """The values of one parameter, masked for candidates that have none."""
+    given = [candidate[name] for candidate in params if name in candidate]
+    numbers = all(isinstance(value, (int, float, np.number)) for value in given)
+    plain = numbers and not any(isinstance(value, bool) for value in given)
+    values = MaskedArray(np.empty(len(params), np.array(given).dtype if plain else object), True)
+    for index, candidate in enumerate(params):
+        if name in candidate:
+            values[index] = candidate[name]
+    return values

@@ -1,12 +1,14 @@
-"""The search for the best inverse temperature by cross-validation."""
+"""Search for the best inverse temperature by cross-validation."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,38 +16,63 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from skcooc.counts.threads import threads
-from skcooc.fitting.journal import taken_up
-from skcooc.model_selection.folds import N_FOLDS, Data, Folding, divided
-from skcooc.model_selection.grid_point import Fit, GridPoint, Place, set_temperature
-from skcooc.model_selection.results import cv_results, tables
-from skcooc.model_selection.search import Hooks, Search, fitting
-from skcooc.model_selection.target import Params, Target, check_temperatures, find_target
-from skcooc.protocol import Array, TableLike
+from skcooc.em import TemperatureRange
+from skcooc.fitting.journal import Journal, taken_up
+from skcooc.fitting.short_fits import ShortFits
+from skcooc.heldout import Validation
+from skcooc.model_selection.folds import (
+    N_FOLDS,
+    Data,
+    Fold,
+    Folding,
+    ParamMapping,
+    Target,
+    make_folds,
+)
+from skcooc.model_selection.search import (
+    HookArguments,
+    RunParallel,
+    Search,
+    cv_results,
+    fit_task,
+)
+from skcooc.protocol import Array, T, TableLike
 from skcooc.protocol.decorators import fit_context
 
+CLEAR_GAP = 0.01  # of log perplexity; smaller gaps may be due to the smaller training part
+RESOLUTION = 0.03  # largest step of inverse temperatures, or of their logarithms
+
+FIRST_FOLDS = 3  # after which candidates are compared; then after twice as many, and so on
+N_ERRORS = 2.0  # standard errors by which a difference may be wrong
+MIN_GAIN = 0.003  # smallest relevant difference of log perplexities
+STEP_FACTOR = 3  # by which the step between candidates shrinks
+
 Grid: TypeAlias = Mapping[str, Sequence[object]]  # values of parameters, by name
+FitTask: TypeAlias = AbstractContextManager[BaseEstimator]  # in which the estimator is fitted
+StartTask: TypeAlias = Callable[[str, BaseEstimator], FitTask]  # of a task's name and an estimator
+Measure: TypeAlias = Callable[[Sequence[tuple[int, int]]], Sequence[float]]
+# Losses of pairs (candidate, fold), which can be measured in parallel.
 
 
 class TemperatureSearchCV(Search):
     """Search for the inverse temperature by cross-validation, and for other parameters with it.
 
-    Finds what `GridSearchCV` over the same ``betas`` finds, with a small part of its work. In every
-    fold short fits, which share their burn-in, show where the best temperature is; full fits, from
-    the start, are made there and at neighbouring temperatures alone, until both neighbours of the
-    best one are worse; a larger neighbour may be so by its short fits already, which prefer large
-    ones. After three folds, and after six, twelve and so on, a temperature is dropped
-    if two standard errors of its differences from the best one on the same folds would not make its
-    perplexity .2 % less.
+    Finds what `GridSearchCV` over the same ``betas`` finds, at a small part of its cost. In each
+    fold short fits, which share their warm-up, screen the temperatures. Full fits are made only at
+    the best of these and its neighbours, until both neighbours of the best full fit are worse.
+    Larger temperatures may be ruled out by their short fits, which favour large values. After
+    three folds, and after six, twelve and so on, a temperature is dropped if its perplexity is
+    unlikely (by two standard errors of paired differences) to be 0.3 % below that of the best.
 
-    A part of the training observations of every fold, ``validation_fraction`` of the estimator, is
-    held out from the short fits. They are judged by it, and it tells the smoothing where the
-    estimator has ``smoothing="auto"``. The full fits get all training observations. So nothing of
-    what is scored in a fold is known to its fits, their smoothing included. As in any search,
-    ``best_score_`` is the best of several scores and hence a little too good.
+    In every fold the share ``validation_fraction`` of the training observations is held out from
+    the short fits: they are scored on it, and with ``smoothing="auto"`` the smoothing is chosen on
+    it. Full fits use all training observations, so the test part of a fold is never used by its
+    fits. As in any search, ``best_score_`` is the best of several scores and slightly optimistic.
 
     Parameters
     ----------
@@ -53,31 +80,30 @@ class TemperatureSearchCV(Search):
         An estimator of skcooc, or a pipeline with one as its last step. Clones of it are fitted.
 
     betas : array-like of float in (0, 1] or "auto", default="auto"
-        Inverse temperatures; where the estimator takes larger ones, these, too. "auto" takes the
-        range in which the estimator itself would look, in steps of at most .03, relative ones where
-        its scale is logarithmic.
+        Inverse temperatures; values above 1 for estimators that take them. "auto" takes the range
+        that the estimator itself would search, in steps of at most 0.03 (relative steps on a
+        logarithmic scale).
 
     param_grid : dict or list of dict, default=None
-        Values of other parameters, all combinations of which are searched; as for `GridSearchCV`.
+        Values of other parameters, as for `GridSearchCV`; all combinations are searched.
 
     cv : int, splitter or iterable, default=10
-        Folds. A number, with ``split="observations"``, means that of `ObservationSplit` with a
-        fixed seed. A splitter gets `Dyads` to split, or rows. None is 10.
+        Folds. With ``split="observations"`` a number stands for `ObservationSplit` with a fixed
+        seed, and a splitter gets `Dyads`. None is 10.
 
     n_jobs : int, default=None
-        Number of threads among which folds and temperatures are divided, in joblib's conventions.
-        Results do not depend on it. The threads of the estimator itself come on top in full fits.
+        Number of threads for folds and temperatures, in joblib's conventions. Results do not depend
+        on it. In full fits the threads of the estimator come on top.
 
     refit : bool, default=True
-        Whether to fit all data with the best parameters. Where the estimator has
-        ``smoothing="auto"``, this fit gets the mean of the smoothing of the folds as a number.
+        Whether to fit all data with the best parameters. With ``smoothing="auto"`` this fit gets
+        the mean smoothing of the folds as a number.
 
     split : {"observations", "rows"}, default="observations"
-        What is divided. Observations of the table are scored with what was fitted to other
-        observations of the same rows. They need counts as input, also where there is a pipeline,
-        the earlier steps of which then transform the table of the observations scored like that of
-        the observations fitted. Rows can be anything, texts included; half of the observations of
-        a row are folded in, and the other half are scored.
+        What is divided. "observations": some co-occurrences of each row are scored with a model
+        fitted to the others. X holds counts; the first steps of a pipeline transform the tables of
+        training and of test counts. "rows": X can be anything, texts included; half of each test
+        row is folded in, and the other half is scored (document completion).
 
     Attributes
     ----------
@@ -85,8 +111,8 @@ class TemperatureSearchCV(Search):
         Columns of a table of candidates as in `GridSearchCV`: ``params``, ``param_*``,
         ``split*_test_score``, ``mean_test_score``, ``std_test_score``, ``rank_test_score`` and
         times in seconds. Scores are mean log-likelihoods of an observation, in nats. Means are NaN
-        for temperatures not fitted in all folds. ``*_validation_score`` is that of the short fits
-        on the observations held out from them, and ``mean_smoothing`` what these ask for. With
+        for temperatures not fitted in all folds. ``*_validation_score`` is the score of the short
+        fits, and ``mean_smoothing`` the smoothing chosen on the same validation data. With
         ``betas="auto"`` only temperatures that were visited are listed.
     best_params_ : dict
     best_index_ : int
@@ -103,20 +129,19 @@ class TemperatureSearchCV(Search):
     Raises
     ------
     TypeError
-        Where the estimator has no temperature.
+        If the estimator has no temperature.
     ValueError
-        Where a clustering is hard.
+        If a clustering is hard.
 
     Notes
     -----
-    A search that was interrupted goes on where it was when ``fit`` is called with the same data and
-    parameters: short fits and fits of folds that have ended are not made again. With
-    :class:`skcooc.callbacks.Checkpoint` it can do so in another process: ``fit`` of what
-    ``read_checkpoint`` reads goes on.
+    An interrupted search resumes when ``fit`` is called with the same data and parameters: short
+    fits and fits of folds that have ended are kept. With :class:`skcooc.callbacks.Checkpoint` it
+    can resume in another process: call ``fit`` of the object that ``read_checkpoint`` returns.
 
     See Also
     --------
-    sklearn.model_selection.GridSearchCV : The same with a fit for each temperature and fold.
+    sklearn.model_selection.GridSearchCV : Fits all temperatures in all folds.
 
     Examples
     --------
@@ -167,10 +192,10 @@ class TemperatureSearchCV(Search):
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
             Counts; with ``split="rows"`` anything that the first step of a pipeline takes.
         y : None
-            Passed to the steps of a pipeline where rows are divided, else ignored.
+            Passed to the steps of a pipeline with ``split="rows"``, else ignored.
         **params : dict
-            Parameters of the ``fit`` of the estimator, such as ``sample_weight`` of rows, or of
-            observations where X is Dyads, and ``groups`` for the splitter.
+            Parameters of the estimator's ``fit``, such as ``sample_weight`` of rows (of
+            observations if X is Dyads), and ``groups`` for the splitter.
 
         Returns
         -------
@@ -179,23 +204,24 @@ class TemperatureSearchCV(Search):
         target = find_target(self.estimator)
         betas = self._checked_betas()
         grid = self._checked_grid(target, betas)
-        data, split_params = self._routed(X, y, params)
-        folds = divided(self.split, self.estimator, target, data, self.cv, split_params)
+        data, split_params = self._route_params(X, y, params)
+        folds = make_folds(self.split, self.estimator, target, data, self.cv, split_params)
         journal = taken_up(self, data, dict(split_params))
-        hooks = Hooks(estimator=self, X=data.X, y=data.y, metadata=data.params)
+        hooks = HookArguments(estimator=self, X=data.X, y=data.y, metadata=data.params)
         root = self._init_callback_context(max_subtasks=1 + self.refit)
         root.call_on_fit_task_begin(**hooks)
         task = root.subcontext(task_name="search", max_subtasks=None)
         task.call_on_fit_task_begin(**hooks)
 
-        def observed(name: str, estimator: BaseEstimator) -> Fit:
-            return fitting(task.subcontext(task_name=name), estimator, hooks)
+        def start_task(name: str, estimator: BaseEstimator) -> FitTask:
+            return fit_task(task.subcontext(task_name=name), estimator, hooks)
 
         points = []
-        with threads(1):  # throughout: by turns BLAS would have one thread, or several
+        with threads(1):  # throughout, so that BLAS always has one thread
             for number, others in enumerate(grid):
-                estimator, at = self._with(others), Place(journal, number)
-                point = GridPoint(estimator, target, folds, betas, self._run, observed, at)
+                estimator, key = self._with(others), JournalKey(journal, number)
+                run = self._run_parallel
+                point = GridPoint(estimator, target, folds, betas, run, start_task, key)
                 point.search()
                 points.append((others, point))
         task.call_on_fit_task_end(**hooks)
@@ -210,12 +236,22 @@ class TemperatureSearchCV(Search):
         return self
 
     def _conclude(
-        self, target: Target, points: Sequence[tuple[Params, GridPoint]], n_splits: int
+        self, target: Target, points: Sequence[tuple[ParamMapping, GridPoint]], n_splits: int
     ) -> float:
-        """The attributes of all searches, without those of the refit; the smoothing for that."""
-        visited = isinstance(self.betas, str)
-        candidates, measured = tables(points, target.name("beta"), visited, n_splits)
-        results = cv_results(candidates, measured)
+        """Set the attributes of a search without a refit; return the smoothing for the refit."""
+        candidates: list[ParamMapping] = []
+        rows: list[list[list[float]]] = []
+        for others, point in points:
+            for index, beta in enumerate(point.betas):
+                cells = [point.measured(index, fold) for fold in range(n_splits)]
+                if isinstance(self.betas, str) and np.isnan(cells).all():
+                    continue  # of automatic temperatures only those visited are listed
+                candidates.append({**others, target.name("beta"): float(beta)})
+                rows.append(cells)
+        names = "test_score", "smoothing", "fit_time", "score_time", "validation_score"
+        results = cv_results(
+            candidates, dict(zip(names, np.moveaxis(np.array(rows), 2, 0), strict=True))
+        )
         self.cv_results_ = {**results, "params": candidates}
         self.n_splits_ = n_splits
         self.best_index_ = int(results["rank_test_score"].argmin())
@@ -225,7 +261,12 @@ class TemperatureSearchCV(Search):
         return float(results["mean_smoothing"][self.best_index_])
 
     def _refit(
-        self, target: Target, data: Data, smoothing: float, task: CallbackContext, hooks: Hooks
+        self,
+        target: Target,
+        data: Data,
+        smoothing: float,
+        task: CallbackContext,
+        hooks: HookArguments,
     ) -> None:
         best = self._with(self.best_params_)
         beta = cast(float, self.best_params_[target.name("beta")])
@@ -239,7 +280,7 @@ class TemperatureSearchCV(Search):
             return None
         return np.unique(column_or_1d(self.betas, dtype=np.float64))
 
-    def _checked_grid(self, target: Target, betas: Array | None) -> list[Params]:
+    def _checked_grid(self, target: Target, betas: Array | None) -> list[ParamMapping]:
         grid = list(ParameterGrid(self.param_grid or {}))
         for params in grid:
             if (beta := target.name("beta")) in params:
@@ -247,5 +288,270 @@ class TemperatureSearchCV(Search):
             check_temperatures(target.parts(self._with(params))[0], betas)
         return grid
 
-    def _with(self, params: Params) -> BaseEstimator:
+    def _with(self, params: ParamMapping) -> BaseEstimator:
         return clone(self.estimator).set_params(**clone(params, safe=False))
+
+
+def find_target(estimator: BaseEstimator) -> Target:
+    """The estimator with a temperature; TypeError if neither it nor its last step has one."""
+    target, last = Target("", False), estimator
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        target = Target(f"{name}__", len(estimator.steps) > 1)
+    if not hasattr(last, "short_fits"):
+        raise TypeError(
+            "TemperatureSearchCV needs an estimator of skcooc, alone or as the last step of a "
+            f"Pipeline, got {last!r}."
+        )
+    return target
+
+
+def check_temperatures(estimator: BaseEstimator, betas: Array | None) -> None:
+    """Raise ValueError if results do not depend on beta, or it cannot have one of these values."""
+    if getattr(estimator, "hard", False):
+        raise ValueError(
+            f"{type(estimator).__name__} with hard=True has no temperature: its results are the "
+            "same for every beta. Use GridSearchCV for its other parameters, or hard=False."
+        )
+    largest = estimator.recipe().equations.largest_beta
+    if betas is None:
+        return
+    if not (betas.size and np.isfinite(betas).all() and betas[0] > 0 and betas[-1] <= largest):
+        raise ValueError(f"betas should be numbers in (0, {largest:g}], got {betas.tolist()}.")
+
+
+class FoldResult(NamedTuple):
+    """Score of an estimator fitted in one fold."""
+
+    score: float  # nats
+    smoothing: float  # NaN where the estimator has its own
+    fit_time: float
+    score_time: float
+
+
+NOT_MEASURED = FoldResult(*4 * [np.nan])
+
+
+class JournalKey(NamedTuple):
+    """Entries of a search's journal for one choice of the other parameters."""
+
+    journal: Journal
+    number: int
+
+    def once(self, kind: str, candidate: int, fold: int, compute: Callable[[], T]) -> T:
+        """The journal's entry for a temperature and a fold, computed if it is missing."""
+        return self.journal.once((self.number, kind, candidate, fold), compute, tells=True)
+
+
+class GridPoint:
+    """Search for the temperature with all other parameters fixed.
+
+    ``betas`` rise; None takes the range of the estimator, finely divided. ``probes`` holds the
+    validation of short fits and ``results`` the scores of full fits, by (temperature, fold).
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        target: Target,
+        folds: Sequence[Fold],
+        betas: Array | None,
+        run: RunParallel,
+        start_task: StartTask,
+        key: JournalKey,
+    ) -> None:
+        self._estimator, self._target, self._folds = estimator, target, folds
+        self._run, self._start_task, self._key = run, start_task, key
+        prepared = run(self._prepare, [(fold,) for fold in folds])
+        self._short_fits: list[ShortFits] = [short_fits for short_fits, _ in prepared]
+        self.betas = resolved(prepared[0][1]) if betas is None else betas
+        self.probes: dict[tuple[int, int], Validation] = {}
+        self.results: dict[tuple[int, int], FoldResult] = {}
+
+    def search(self) -> None:
+        """Screen temperatures by short fits; make full fits around the best of them."""
+        size = len(self.betas), len(self._folds)
+        screening = SequentialElimination(self._probe, *size)
+        coarse_to_fine(screening)
+        # Short fits hardly overfit, so any bias is towards a large beta: larger betas that are
+        # clearly worse in short fits are ruled out, smaller ones are not.
+        too_large = [c for c in screening.worse_by(CLEAR_GAP) if c > screening.best]
+        full = SequentialElimination(self._fit, *size, ruled_out=too_large)
+        hill_climb(full, start=screening.best)
+
+    def measured(self, candidate: int, fold: int) -> list[float]:
+        """A FoldResult and the score of a short fit, in nats; NaN for what was not measured."""
+        result = self.results.get((candidate, fold), NOT_MEASURED)
+        probe = self.probes.get((candidate, fold))
+        return [*result, np.nan if probe is None else -np.log(probe.perplexity)]
+
+    def _prepare(self, fold: Fold) -> tuple[ShortFits, TemperatureRange]:
+        X, y, params = fold.training
+        last, steps = self._target.parts(clone(self._estimator))
+        if steps is not None:
+            X = steps.fit_transform(X, y)
+        return last.short_fits(X, self._target.weights(params))
+
+    def _probe(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
+        """Validation log perplexity of short fits of (temperature, fold)."""
+        found = self._run(self._validation, pairs)
+        self.probes.update(zip(pairs, found, strict=True))
+        return [float(np.log(validation.perplexity)) for validation in found]
+
+    def _validation(self, candidate: int, fold: int) -> Validation:
+        def short_fit() -> Validation:
+            return self._short_fits[fold]({"beta": self.betas[candidate]}).validation
+
+        return self._key.once("probe", candidate, fold, short_fit)
+
+    def _fit(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
+        """Test log perplexity of full fits of (temperature, fold)."""
+        names = [f"beta = {self.betas[c]:.3g}, fold {fold}" for c, fold in pairs]
+        tasks = [self._start_task(name, clone(self._estimator)) for name in names]
+        found = self._run(self._once, [(*p, task) for p, task in zip(pairs, tasks, strict=True)])
+        self.results.update(zip(pairs, found, strict=True))
+        return [-result.score for result in found]
+
+    def _once(self, candidate: int, fold: int, task: FitTask) -> FoldResult:
+        compute = partial(self._fit_and_score, candidate, fold, task)
+        return self._key.once("trial", candidate, fold, compute)
+
+    def _fit_and_score(self, candidate: int, fold: int, task: FitTask) -> FoldResult:
+        """A fit as ``estimator.fit`` makes it, but with the smoothing of the short fit."""
+        began = perf_counter()
+        smoothing = self._smoothing(candidate, fold)
+        X, y, params = self._folds[fold].training
+        with task as estimator:
+            set_temperature(estimator, self._target, self.betas[candidate], smoothing)
+            estimator.fit(X, y, **params)
+        fitted = perf_counter()
+        score = self._folds[fold].score(estimator)
+        return FoldResult(score, smoothing, fitted - began, perf_counter() - fitted)
+
+    def _smoothing(self, candidate: int, fold: int) -> float:
+        """The smoothing chosen on validation data; NaN where the estimator has its own."""
+        last, _ = self._target.parts(self._estimator)
+        if last.smoothing != "auto" or last.early_stopping:
+            return np.nan
+        return self._validation(candidate, fold).smoothing
+
+
+def set_temperature(
+    estimator: BaseEstimator, target: Target, beta: float, smoothing: float
+) -> None:
+    """Set the inverse temperature, and the smoothing unless it is NaN."""
+    values = {"beta": beta} if np.isnan(smoothing) else {"beta": beta, "smoothing": smoothing}
+    estimator.set_params(**{target.name(name): value for name, value in values.items()})
+
+
+def resolved(within: TemperatureRange) -> Array:
+    """A range of inverse temperatures in steps of at most 0.03, relative on a log scale.
+
+    >>> resolved(TemperatureRange(0.5, 0.6)).round(3).tolist()
+    [0.5, 0.525, 0.55, 0.575, 0.6]
+    >>> betas = resolved(TemperatureRange(0.02, 0.2, "log"))
+    >>> len(betas), round(float(betas[1] / betas[0]), 2)
+    (78, 1.03)
+    """
+    low, high = within.low, within.high
+    if within.scale == "log":
+        low, high = np.log(low), np.log(high)
+    steps = np.linspace(low, high, 1 + int(np.ceil((high - low) / RESOLUTION)))
+    return np.exp(steps).clip(max=within.high) if within.scale == "log" else steps
+
+
+class SequentialElimination:
+    """Losses of an ordered list of candidates, measured fold by fold until they are hopeless.
+
+    ``losses`` is (n_candidates, n_folds), NaN where nothing was measured. Candidates that are
+    ``ruled_out`` are never measured.
+    """
+
+    def __init__(
+        self, measure: Measure, n_candidates: int, n_folds: int, ruled_out: Collection[int] = ()
+    ) -> None:
+        self._measure, self._ruled_out = measure, frozenset(ruled_out)
+        self.losses = np.full((n_candidates, n_folds), np.nan)
+
+    @property
+    def best(self) -> int:
+        """The candidate with the least mean loss, of those measured on all folds."""
+        return int(np.nanargmin(self.losses.mean(axis=1)))
+
+    @property
+    def visited(self) -> Array:
+        """The candidates that were measured on some folds or all."""
+        return np.flatnonzero(~np.isnan(self.losses).all(axis=1))
+
+    def worse_by(self, margin: float) -> list[int]:
+        """The candidates worse than the best by at least a margin, on the folds they have seen."""
+        measured = ~np.isnan(self.losses)
+        excess = self.losses - self.losses[self.best] - margin
+        return [
+            int(c)
+            for c in self.visited
+            if c != self.best and not may_win(excess[c, measured[c]], np.zeros(measured[c].sum()))
+        ]
+
+    def unvisited(self, candidates: Sequence[int]) -> list[int]:
+        """The existing candidates that are neither visited nor ruled out."""
+        left = set(range(len(self.losses))).difference(self.visited, self._ruled_out)
+        return [candidate for candidate in candidates if candidate in left]
+
+    def visit(self, candidates: Sequence[int]) -> None:
+        """Measure candidates on ever more folds, as long as one may be better than the best."""
+        n_folds, begin, end = self.losses.shape[1], 0, FIRST_FOLDS
+        finished = [] if np.isnan(self.losses).any(axis=1).all() else [self.best]
+        remaining = list(candidates)
+        while begin < n_folds and remaining:
+            pairs = [(c, fold) for fold in range(begin, min(end, n_folds)) for c in remaining]
+            for pair, loss in zip(pairs, self._measure(pairs), strict=True):
+                self.losses[pair] = loss
+            losses = self.losses[:, :end]
+            leader = min([*finished, *remaining], key=lambda c: losses[c].mean())
+            remaining = [c for c in remaining if c == leader or may_win(losses[c], losses[leader])]
+            begin, end = end, 2 * end
+
+
+def may_win(losses: Array, least: Array) -> bool:
+    """Whether losses may turn out smaller than others by a relevant amount.
+
+    False if they are larger in the mean, or hardly smaller, by more than the noise of differences
+    on the same folds.
+    """
+    if len(losses) < FIRST_FOLDS:  # too few to tell how large the noise is
+        return True
+    with np.errstate(invalid="ignore"):  # both may be infinite
+        differences = losses - least
+        error = differences.std(ddof=1) / np.sqrt(len(losses))
+        return not differences.mean() - N_ERRORS * error > -MIN_GAIN
+
+
+def coarse_to_fine(candidates: SequentialElimination) -> None:
+    """Visit candidates far apart, and then closer and closer to the best.
+
+    >>> def measure(pairs):
+    ...     return [(candidate - 6) ** 2 for candidate, fold in pairs]
+    >>> candidates = SequentialElimination(measure, n_candidates=12, n_folds=2)
+    >>> coarse_to_fine(candidates)
+    >>> candidates.best, candidates.visited.tolist()
+    (6, [1, 4, 5, 6, 7, 8, 10])
+    """
+    n, step = len(candidates.losses), 1
+    while n >= step * STEP_FACTOR**2:
+        step *= STEP_FACTOR
+    candidates.visit(range(step // 2, n, step))
+    while step:
+        hill_climb(candidates, step=step)
+        step //= STEP_FACTOR
+
+
+def hill_climb(candidates: SequentialElimination, start: int | None = None, step: int = 1) -> None:
+    """Visit the neighbours of the best candidate, a step away, until it has no better one.
+
+    A ``start`` and its neighbours are visited first.
+    """
+    if start is not None:
+        candidates.visit(candidates.unvisited([start - 1, start, start + 1]))
+    while new := candidates.unvisited([candidates.best - step, candidates.best + step]):
+        candidates.visit(new)

@@ -285,7 +285,7 @@ def test_a_step_of_a_stream_leaves_out_of_rows_alone(monkeypatch):
 
 
 def test_averages_choose_it_for_all_members(monkeypatch):
-    monkeypatch.setattr("skcooc.ensemble.mean.WORTH", -1.0)  # anything is
+    monkeypatch.setattr("skcooc.ensemble.averaging.MIN_RELATIVE_GAIN", -1.0)  # anything is
     X = planted(10, 4000, n_rows=400, n_columns=80).X
     options = {"component_prior": 0.02, "random_state": 0, "max_iter": 20, "tol": 1e-3}
     mean = AveragedModels(AspectModel(40, **options), 2, random_state=0).fit(X)

@@ -1,4 +1,4 @@
-"""The search for the number of components: what it finds, what it says, and that it goes on."""
+"""The search for the number of components: its choice, its summary, and that it resumes."""
 
 import warnings
 from itertools import permutations
@@ -9,14 +9,19 @@ from sklearn.base import clone
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads, RowMemory, SymmetricClustering
 from skcooc.callbacks import Checkpoint, read_checkpoint
-from skcooc.metrics import perplexity, unseen_perplexity
+from skcooc.heldout.validation import hold_out
+from skcooc.metrics import best_smoothing, perplexity, unseen_perplexity
 from skcooc.model_selection import ComponentSearchCV, ObservationSplit
-from skcooc.model_selection.candidates import explore, growing
-from skcooc.model_selection.choice import one_standard_error
+from skcooc.model_selection.candidates import (
+    doubling_sizes,
+    grow_and_refine,
+    is_better,
+    one_standard_error,
+)
 from skcooc.model_selection.folds import Data
-from skcooc.model_selection.measures import n_distinct
-from skcooc.model_selection.path import Path, Stage
+from skcooc.model_selection.path import ComponentPath, PathPoint, n_distinct
 from skcooc.simplex import match_rows
+from skcooc.tables import as_counts
 from tests.tables import planted
 from tests.watching import Watcher
 
@@ -36,26 +41,29 @@ def search():
     return searched()
 
 
-def test_what_was_planted_is_found(search):
+def test_the_planted_number_is_found(search):
     assert search.best_n_components_ == 3
     assert not search.still_falling_
     assert search.summary().startswith("3 components: the fewest")
     results = search.cv_results_
     np.testing.assert_array_equal(results["n_distinct"][:2], [2, 3])
     assert min(results["half_agreement"][1], results["seed_agreement"][1]) > 0.95
-    assert (results["error_test_score"][[0, 2]] > 0).all()
-    assert results["error_test_score"][1] == 0
+    scores = np.array([results[f"split{fold}_test_score"] for fold in range(3)])
+    differences = scores[:, [1]] - scores
+    error = differences.std(axis=0, ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose(results["error_test_score"], error)
+    assert (error > 0).tolist() == [True, False, True]
     assert search.best_estimator_.n_components == 3
     assert search.best_score_ == results["mean_test_score"][1]
     assert search.transform(X).shape == (80, 3)
 
 
-def test_scores_are_of_what_the_path_was_not_given(search):
-    """They are those of fits of the training part, by public means."""
+def test_scores_are_those_of_held_out_counts(search):
+    """Scores of fits of the training part, computed by public functions."""
     dyads = Dyads(X)
     for fold, (train, test) in enumerate(ObservationSplit(3, random_state=0).split(dyads)):
         train, test = dyads[train].to_csr(), dyads[test].to_csr()
-        path = Path(MODEL, Data(train, None, {}), SEED)
+        path = ComponentPath(MODEL, Data(train, None, {}), SEED)
         for n in (2, 4, 3):  # the largest are the first from which others can begin
             fitted = path.fit({"n_components": n})
             A, B, b, s = _factors(fitted)
@@ -74,7 +82,7 @@ def _factors(fitted):
     return fitted.factors.A, fitted.factors.B.T, fitted.unigram, fitted.smoothing
 
 
-def test_a_curve_that_has_not_ended_names_no_number():
+def test_a_curve_that_still_falls_names_no_number():
     with pytest.warns(UserWarning, match="still falling at 3 components"):
         search = searched(candidates=[2, 3], data=planted(6, 6000).X)
     assert search.still_falling_
@@ -83,14 +91,32 @@ def test_a_curve_that_has_not_ended_names_no_number():
     assert "Halves agree best at" in search.summary()
 
 
-def test_the_error_is_that_of_differences_on_the_same_folds():
-    easy_and_hard = np.array([0.0, -3.0, 2.0])
-    scores = -5 + np.array([[0.0], [0.2], [0.201]]) + easy_and_hard
-    scores[2] += [0.01, -0.01, 0.0]
-    choice = one_standard_error(scores)
-    assert (choice.at, choice.best) == (1, 2)
-    unpaired = scores.std(axis=1, ddof=1) / np.sqrt(3)  # a twin that would take the first
-    assert scores[2].mean() - scores[0].mean() < unpaired[2]
+FOLDS = np.array([10.0, -30.0, 20.0, 0.0])  # easy and hard ones: unpaired errors are far larger
+NOISE = np.array([1.0, -2.0, 3.0, -2.0])  # of differences on the same folds
+ERROR = np.sqrt((1 + 4 + 9 + 4) / 3 / 4)  # of their mean: n - 1 = 3 degrees of freedom, n = 4 folds
+
+
+@pytest.mark.parametrize(("n_errors", "is_close"), [(0.95, True), (1.05, False)])
+def test_one_standard_error_of_differences_on_the_same_folds(n_errors, is_close):
+    """Fails if the error is dropped, doubled, unpaired, or has another number of folds."""
+    best = -100 + FOLDS
+    close = best - NOISE - n_errors * ERROR
+    choice = one_standard_error(np.array([best - NOISE - 5 * ERROR, close, best]))
+    assert (choice.chosen, choice.best) == (1 if is_close else 2, 2)
+    assert choice.still_falling != is_close
+    np.testing.assert_allclose(choice.errors, [ERROR, ERROR, 0])
+    assert is_better(best, close) != is_close
+
+
+def test_the_smoothing_of_the_search_is_that_of_held_out_counts():
+    sparse = as_counts(planted(3, 600).X.astype(float))
+    fitted = ComponentPath(MODEL, Data(sparse.table, None, {}), SEED).fit({"n_components": 3})
+    model = clone(MODEL).set_params(n_components=3, random_state=SEED)
+    rest, heldout = hold_out(sparse, *model._options(model._plan(), sparse, warm=False).division)
+    A, B, b, s = _factors(fitted)
+    assert s == pytest.approx(best_smoothing(heldout.X.table, A, B, b), rel=1e-6)
+    assert s > 0.01  # the constant of fits without held-out counts is 0.001
+    np.testing.assert_allclose(b, (rest.column_sums + 1) / (rest.column_sums + 1).sum())
 
 
 def test_distinct_components_one_by_one():
@@ -118,7 +144,7 @@ def test_components_are_matched_so_that_the_sum_is_largest():
     assert sorted(greedy) != list(range(4))
 
 
-def test_auto_grows_until_it_is_enough_and_then_looks_closer():
+def test_auto_doubles_sizes_and_then_refines():
     for best in (2, 7, 23, 39):
         seen, repeated = {}, []
 
@@ -127,26 +153,26 @@ def test_auto_grows_until_it_is_enough_and_then_looks_closer():
             repeated += [sizes] * again
             return np.array([seen[sizes]])
 
-        explore(visit, (60,))
+        grow_and_refine(visit, (60,))
         assert abs(max(seen, key=seen.get)[0] - best) <= max(1, best // 25)
         assert len(seen) < 22
         assert repeated == [{2: (2,), 7: (8,), 23: (32,), 39: (32,)}[best]]
-    assert growing((9,)) == [(2,), (3,), (5,), (8,), (9,)]
+    assert doubling_sizes((9,)) == [(2,), (3,), (5,), (8,), (9,)]
     tried = []
-    explore(lambda sizes: tried.append(sizes) or np.array([len(tried)]), (9,))
-    assert tried == growing((9,))  # the curve has not ended
+    grow_and_refine(lambda sizes: tried.append(sizes) or np.array([len(tried)]), (9,))
+    assert tried == doubling_sizes((9,))  # the curve still falls
     seen = {}
 
     def visit_both(sizes, again=False):
         seen[sizes] = -abs(sizes[0] - 6) - abs(sizes[1] - 3)
         return np.array([seen[sizes]])
 
-    explore(visit_both, (30, 20))
+    grow_and_refine(visit_both, (30, 20))
     assert max(seen, key=seen.get) == (6, 3)
 
 
 class Interruption(Watcher):
-    """Ends the process, as it were, after so many candidates."""
+    """Raises KeyboardInterrupt after some number of candidates."""
 
     def __init__(self, after):
         self.after = after
@@ -157,15 +183,17 @@ class Interruption(Watcher):
             raise KeyboardInterrupt
 
 
-def test_a_search_that_was_interrupted_goes_on(tmp_path, monkeypatch):
+def test_an_interrupted_search_resumes(tmp_path, monkeypatch):
     whole = searched(TINY)
     broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
     broken.set_callbacks(Checkpoint(tmp_path / "search.pickle", every=1), Interruption(2))
     with pytest.raises(KeyboardInterrupt):
         broken.fit(X)
     assert not hasattr(broken, "best_n_components_")
-    visits, fit = [], Path.fit
-    monkeypatch.setattr(Path, "fit", lambda self, sizes: visits.append(sizes) or fit(self, sizes))
+    visits, fit = [], ComponentPath.fit
+    monkeypatch.setattr(
+        ComponentPath, "fit", lambda self, sizes: visits.append(sizes) or fit(self, sizes)
+    )
     broken.set_callbacks()
     for rest in (read_checkpoint(tmp_path / "search.pickle"), broken):
         visits.clear()
@@ -173,21 +201,21 @@ def test_a_search_that_was_interrupted_goes_on(tmp_path, monkeypatch):
         assert {sizes["n_components"] for sizes in visits} <= {2, 3}  # but for 4
         same(rest, whole)
     visits.clear()
-    broken.fit(X)  # it has ended: all anew
+    broken.fit(X)  # a finished search starts anew
     assert len(visits) == 3 * (3 + 2 + 2)
 
 
-def test_a_refit_that_was_interrupted_is_done_again_without_the_search(monkeypatch):
+def test_an_interrupted_refit_is_repeated_without_the_search(monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
     search = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
     with monkeypatch.context() as broken:
-        broken.setattr("skcooc.model_selection.search.fitting", interrupt)
+        broken.setattr("skcooc.model_selection.search.fit_task", interrupt)
         with pytest.raises(KeyboardInterrupt):
             search.fit(X)
     assert not hasattr(search, "best_n_components_")
-    monkeypatch.setattr(Path, "fit", interrupt)
+    monkeypatch.setattr(ComponentPath, "fit", interrupt)
     assert search.fit(X).best_n_components_ in (2, 3, 4)
 
 
@@ -198,7 +226,7 @@ def same(first, second):
 
 
 @pytest.mark.filterwarnings("ignore:The held-out perplexity is still falling")
-def test_other_data_do_not_go_on():
+def test_other_data_do_not_resume():
     broken = ComponentSearchCV(clone(TINY), SIZES, cv=3, random_state=0)
     broken.set_callbacks(Interruption(1))
     with pytest.raises(KeyboardInterrupt):
@@ -238,20 +266,20 @@ def test_hard_clusters_by_the_integrated_likelihood():
         (TINY, {"criterion": "bic"}, ValueError, "'criterion' parameter"),
     ],
 )
-def test_what_is_refused(estimator, options, error, message):
+def test_bad_input(estimator, options, error, message):
     with pytest.raises(error, match=message), warnings.catch_warnings():
         searched(estimator, **options)
 
 
 def test_a_size_that_is_fitted_again_can_only_gain():
-    path = Path(MODEL, Data(X, None, {}), 0)
+    path = ComponentPath(MODEL, Data(X, None, {}), 0)
     first = [path.fit({"n_components": n}) for n in (2, 4)]
-    assert path.goes_on
+    assert path.has_warm_starts
     two = path.fit({"n_components": 2})
     assert two.work > first[0].work
-    best = Stage(None, 0.9, 30.0, 0.1, 5)
-    assert Stage(None, 0.8, 31.0, 0.1, 7).or_better(best) == best._replace(n_iter=12)
-    assert Stage(None, 0.8, 29.0, 0.1, 7).or_better(best) == Stage(None, 0.8, 29.0, 0.1, 12)
+    best = PathPoint(None, 0.9, 30.0, 0.1, 5)
+    assert PathPoint(None, 0.8, 31.0, 0.1, 7).or_better(best) == best._replace(n_iter=12)
+    assert PathPoint(None, 0.8, 29.0, 0.1, 7).or_better(best) == PathPoint(None, 0.8, 29.0, 0.1, 12)
     assert best.or_better(None) is best
     unjudged = best._replace(perplexity=np.nan)
     assert best._replace(perplexity=np.nan, beta=0.8).or_better(unjudged).beta == 0.8

@@ -51,10 +51,10 @@ def test_folds_are_random_repeatable_shares_of_every_row():
 
 @pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
 @pytest.mark.parametrize("cv", [KFold(3), KFold(3, shuffle=True, random_state=0)], ids=repr)
-def test_folds_that_leave_out_whole_rows_are_told(cv):
+def test_folds_of_whole_rows_warn(cv):
     observations, sizes = Dyads(planted(3, 3000).X), [1, 3]  # row by row
     model = AspectModel(3, beta=0.9, max_iter=20, tol=1e-3, random_state=0)
-    told = "Most observations to score are of rows without training observations.*shuffle=True"
+    message = "Most observations to score are of rows without training observations.*shuffle=True"
     searches = [
         lambda: GridSearchCV(model, {"n_components": sizes}, cv=cv).fit(observations),
         lambda: GridSearchCV(
@@ -67,12 +67,12 @@ def test_folds_that_leave_out_whole_rows_are_told(cv):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = search()
-        assert bool(cv.shuffle) != any(re.match(told, str(warned.message)) for warned in caught)
+        assert bool(cv.shuffle) != any(re.match(message, str(warned.message)) for warned in caught)
         if cv.shuffle:
             assert found.best_params_.get("n_components", 3) == 3
 
 
-def test_bad_use_is_refused():
+def test_bad_input():
     for size in (0, 1, -0.1):
         with pytest.raises(ValueError, match="should be in the"):
             split_observations(X, test_size=size)
@@ -85,7 +85,7 @@ def test_bad_use_is_refused():
 
 
 @pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components")
-def test_what_is_stored_in_several_parts_is_divided_as_what_is_stored_once():
+def test_duplicate_entries_are_summed_first():
     X = random_table()
     ones = np.repeat(X.indices, X.data.astype(int))
     ends = np.append(0, np.cumsum(X.sum(axis=1)).astype(int))
@@ -96,6 +96,6 @@ def test_what_is_stored_in_several_parts_is_divided_as_what_is_stored_once():
         strict=True,
     ):
         np.testing.assert_array_equal(once.toarray(), several.toarray())
-    assert parts.nnz == len(ones)  # it is left as it was
+    assert parts.nnz == len(ones)  # the input is not changed
     found = [AspectModel(2, max_iter=5, random_state=0).fit(table).beta_ for table in (X, parts)]
     assert found[0] == found[1]

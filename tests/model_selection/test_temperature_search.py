@@ -1,4 +1,4 @@
-"""TemperatureSearchCV against cold starts, and that nothing leaks from what is scored."""
+"""TemperatureSearchCV against full grid searches; no leak from test to training parts."""
 
 import pickle
 
@@ -10,7 +10,6 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.model_selection import ObservationSplit, TemperatureSearchCV
-from skcooc.model_selection.temperature_search import TemperatureSearchCV as Search
 from tests.cases import FAST, FORMS
 from tests.tables import planted
 
@@ -42,14 +41,14 @@ def grid():
 
 
 def compared(search, grid):
-    """Which scores are of fits; they are those of a grid search."""
+    """Mask of scores of full fits, which equal those of a grid search."""
     mine, its = table(search), table(grid)
     fitted = ~np.isnan(mine)
     np.testing.assert_array_equal(mine[fitted], its[fitted])
     return fitted
 
 
-def test_what_is_fitted_is_what_grid_search_fits(grid, search):
+def test_fits_are_those_of_grid_search(grid, search):
     fitted = compared(search, grid)
     assert 4 < fitted.sum() < 0.6 * fitted.size
     assert search.best_score_ >= grid.best_score_ - 0.01
@@ -59,19 +58,18 @@ def test_what_is_fitted_is_what_grid_search_fits(grid, search):
     assert best.smoothing_ == 0.01
 
 
-@pytest.mark.parametrize(("n_components", "seed"), [(4, 1), (10, 2)])
-def test_the_best_is_as_good_as_that_of_cold_starts(n_components, seed):
-    data = planted(n_observations=1500, seed=seed).X
-    model = clone(MODEL).set_params(n_components=n_components)
+def test_the_best_is_as_good_as_that_of_grid_search():
+    data = planted(n_observations=1500, seed=2).X
+    model = clone(MODEL).set_params(n_components=10)
     grid = GridSearchCV(model, {"beta": BETAS}, cv=CV).fit(Dyads(data))
     assert searched(data, estimator=model).best_score_ >= grid.best_score_ - 0.01
 
 
-def test_a_search_that_stops_at_its_first_fit_is_seen(monkeypatch, grid):
+def test_a_search_that_stops_at_its_first_fit_is_detected(monkeypatch, grid):
     """The tests above can fail: fits at the largest beta alone."""
-    where = "skcooc.model_selection.grid_point"
-    monkeypatch.setattr(f"{where}.zoom", lambda race: race.visit([len(race.losses) - 1]))
-    monkeypatch.setattr(f"{where}.around", lambda race, candidate: race.visit([candidate]))
+    where = "skcooc.model_selection.temperature_search"
+    monkeypatch.setattr(f"{where}.coarse_to_fine", lambda race: race.visit([len(race.losses) - 1]))
+    monkeypatch.setattr(f"{where}.hill_climb", lambda race, start: race.visit([start]))
     assert searched().best_score_ < grid.best_score_ - 0.01
 
 
@@ -105,12 +103,12 @@ def test_automatic_temperatures_are_resolved(options, scale, n_near):
     assert (np.sort(distances)[1 : 1 + n_near] <= 0.03 + 1e-9).all()
 
 
-@pytest.mark.parametrize("betas", [[0.8], [1.0, 0.7], (0.9, 0.9, 0.6)])
-def test_few_temperatures_and_single_precision(betas):
-    search = searched(X.astype(np.float32), betas)
-    assert search.best_params_["beta"] in betas
-    assert len(search.cv_results_["params"]) == len(set(betas))
-    assert search.best_estimator_.components_.dtype == np.float32
+def test_few_temperatures_and_single_precision():
+    for betas in ([0.8], (0.9, 0.9, 0.6)):
+        search = searched(X.astype(np.float32), betas)
+        assert search.best_params_["beta"] in betas
+        assert len(search.cv_results_["params"]) == len(set(betas))
+        assert search.best_estimator_.components_.dtype == np.float32
 
 
 def division():
@@ -118,22 +116,24 @@ def division():
     return dyads, *next(ObservationSplit(5, random_state=1).split(dyads))
 
 
-def other_scored(dyads, test):
-    """The same observations but for those scored, which are of other columns."""
+def with_other_test_part(dyads, test):
+    """Dyads with other columns in the test part."""
     columns = dyads.columns.copy()
     columns[test] = np.random.default_rng(0).permutation(X.shape[1])[columns[test]]
     return dyads.like(dyads.rows, columns)
 
 
-def what_fits_know(dyads, cv):
+def known_to_fits(dyads, cv):
     search = searched(dyads, cv=cv, estimator=clone(MODEL).set_params(smoothing="auto"))
     names = "mean_smoothing", "mean_validation_score"
     return [search.cv_results_[name] for name in names], search.cv_results_["mean_test_score"]
 
 
-def test_nothing_of_what_is_scored_is_known_to_fits():
+def test_fits_do_not_depend_on_the_test_part():
     dyads, train, test = division()
-    others = [what_fits_know(data, [(train, test)]) for data in (dyads, other_scored(dyads, test))]
+    others = [
+        known_to_fits(data, [(train, test)]) for data in (dyads, with_other_test_part(dyads, test))
+    ]
     (known, scores), (known_then, scores_then) = others
     for one, two in zip(known, known_then, strict=True):
         measured = ~np.isnan(one) & ~np.isnan(two)
@@ -143,24 +143,24 @@ def test_nothing_of_what_is_scored_is_known_to_fits():
     assert (scores[both] > scores_then[both] + 0.1).all()
 
 
-def test_a_leak_would_be_seen():
+def test_a_leak_is_detected():
     """The test above can fail: where folds overlap, the fits change."""
     dyads, train, test = division()
     leaking = [(np.concatenate([train, test[:50]]), test)]
     (known, _), (known_then, _) = (
-        what_fits_know(data, leaking) for data in (dyads, other_scored(dyads, test))
+        known_to_fits(data, leaking) for data in (dyads, with_other_test_part(dyads, test))
     )
     assert (known[1] != known_then[1])[~np.isnan(known[1])].all()
 
 
-def test_smoothing_is_what_observations_held_out_from_the_fold_ask_for():
+def test_smoothing_is_chosen_on_the_validation_part_of_the_fold():
     auto = clone(MODEL).set_params(smoothing="auto")
     dyads, train, test = division()
     search = searched(dyads, cv=[(train, test)], estimator=auto)
     known = dyads[train].to_csr()
     for index in np.flatnonzero(~np.isnan(search.cv_results_["mean_test_score"])):
         beta = search.cv_results_["params"][index]["beta"]
-        s = auto.short_fits(known)[0]({"beta": beta}).validation.smoothing
+        s = auto._probes(known)[0]({"beta": beta}).validation.smoothing
         assert search.cv_results_["mean_smoothing"][index] == s
         model = clone(auto).set_params(beta=beta, smoothing=s).fit(known)
         assert search.cv_results_["mean_test_score"][index] == model.score(dyads[test])
@@ -169,6 +169,12 @@ def test_smoothing_is_what_observations_held_out_from_the_fold_ask_for():
     stopping = searched(estimator=AspectModel(3, early_stopping=True, **FAST))
     assert np.isnan(stopping.cv_results_["mean_smoothing"]).all()
     assert stopping.best_estimator_.smoothing == "auto"
+
+
+def test_the_smoothing_of_a_fit_is_that_of_its_chosen_trial():
+    model = AspectModel(3, **FAST).fit(planted(n_observations=300, n_columns=200).X)
+    (chosen,) = (trial for trial in model.tuning_ if trial.chosen)
+    assert model.smoothing_ == chosen.validation.smoothing > 0.01  # no constant
 
 
 def test_containers_agree():
@@ -183,11 +189,11 @@ def test_containers_agree():
     assert other.n_features_in_ == len(names)
 
 
-@pytest.mark.parametrize("cv", [3, None, KFold(3, shuffle=True, random_state=1), CV])
-def test_numbers_of_folds_and_splitters(cv):
-    search = searched(betas=[0.7, 0.9], cv=cv)
-    assert search.n_splits_ == (10 if cv is None else getattr(cv, "n_splits", cv))
-    assert np.isfinite(search.best_score_)
+def test_numbers_of_folds_and_splitters():
+    for cv, n_splits in ((3, 3), (None, 10), (KFold(3, shuffle=True, random_state=1), 3)):
+        search = searched(betas=[0.9], cv=cv)
+        assert search.n_splits_ == n_splits
+        assert np.isfinite(search.best_score_)
 
 
 def test_rows():
@@ -200,7 +206,7 @@ def test_rows():
 
 
 def test_weights_of_rows_and_of_observations():
-    unigram = clone(MODEL).set_params(n_components=1)  # wherever it begins
+    unigram = clone(MODEL).set_params(n_components=1)  # any start
     weights = np.random.default_rng(0).integers(1, 4, X.shape[0]).astype(float)
     dyads = Dyads(X)
     rows, single, plain = (TemperatureSearchCV(unigram, BETAS, cv=CV) for _ in range(3))
@@ -255,10 +261,10 @@ def test_repeated_and_pickled(search):
     np.testing.assert_array_equal(table(search), table(searched()))
     again = pickle.loads(pickle.dumps(search))
     np.testing.assert_array_equal(again.transform(X), search.transform(X))
-    assert isinstance(again, Search)
+    assert isinstance(again, TemperatureSearchCV)
 
 
-def test_a_search_that_is_interrupted_in_its_refit_keeps_the_old_one_whole(monkeypatch):
+def test_an_interrupted_refit_keeps_the_earlier_fit(monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
