@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc import RowBlocks, open_csr, save_csr
+from skcooc import RowBlocks, open_table, save_table
 from skcooc.tables import CheckedBlocks
 from tests.tables import random_table
 
@@ -13,45 +13,6 @@ X = random_table(n_rows=23, n_columns=9)
 
 def blocks_of(X, ends):
     return [X[first:last] for first, last in zip([0, *ends[:-1]], ends, strict=True)]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-@pytest.mark.parametrize("batch_size", [1, 5, 23, 100])
-def test_what_is_saved_comes_back(tmp_path, dtype, batch_size):
-    table = X.astype(dtype)
-    save_csr(tmp_path / "table", (block for block in blocks_of(table, [4, 4, 17, 23])))
-    blocks = open_csr(tmp_path / "table", batch_size=batch_size)
-    for _ in range(2):  # every pass begins anew
-        read = list(blocks)
-        assert [len(block.indptr) - 1 for block in read[:-1]] == [batch_size] * (len(read) - 1)
-        assert {block.dtype for block in read} == {np.dtype(dtype)}
-        np.testing.assert_array_equal(sp.vstack(read).toarray(), table.toarray())
-
-
-def test_the_files_are_plain_numpy(tmp_path):
-    save_csr(tmp_path / "table", [X[:5].toarray(), X[5:].tocoo()])
-    data, indices, indptr = (
-        np.load(tmp_path / "table" / f"{name}.npy") for name in ("data", "indices", "indptr")
-    )
-    np.testing.assert_array_equal(sp.csr_array((data, indices, indptr)).toarray(), X.toarray())
-    with pytest.raises(FileExistsError):  # nothing is overwritten
-        save_csr(tmp_path / "table", [X])
-
-
-def test_a_table_that_is_not_finished_is_not_there(tmp_path):
-    def interrupted():
-        yield X
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        save_csr(tmp_path / "table", interrupted())
-    with pytest.raises(ValueError, match="same number of columns"):
-        save_csr(tmp_path / "table", [X, X[:, 1:]])
-    with pytest.raises(ValueError, match="no block"):
-        save_csr(tmp_path / "table", [])
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(FileNotFoundError):
-        open_csr(tmp_path / "table")
 
 
 def test_what_can_be_read_only_once_is_refused():
@@ -96,11 +57,11 @@ class Files:
 
 
 def test_blocks_say_how_large_they_are(tmp_path):
-    save_csr(tmp_path / "table", [X])
+    save_table(tmp_path / "table", [X])
     for blocks, n_blocks in [
         (RowBlocks(blocks_of(X, [4, 17, 23])), 3),
         (RowBlocks((X[:4].toarray(), X[4:].toarray().tolist())), 2),
-        (open_csr(tmp_path / "table", batch_size=5), 5),
+        (RowBlocks(open_table(tmp_path / "table", batch_size=5)), 5),
     ]:
         assert (blocks.shape, len(blocks)) == (X.shape, n_blocks)
         assert repr(blocks) == f"<RowBlocks: {n_blocks} blocks of a table of shape (23, 9)>"

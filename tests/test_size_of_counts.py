@@ -11,8 +11,8 @@ from skcooc import (
     RowBlocks,
     TriadicAspectModel,
     Triads,
-    open_compact,
-    save_compact,
+    open_table,
+    save_table,
 )
 from skcooc.equations.aspects import Aspects
 from skcooc.metrics import npmi_coherence, perplexity
@@ -38,7 +38,7 @@ def with_cell(value, X=X):
 def test_too_large_counts_are_refused_wherever_they_are_given(value, tmp_path):
     table, model = with_cell(value), clone(MODEL).fit(X)
     before = model.components_.copy()
-    save_compact(tmp_path / "table", [table])
+    save_table(tmp_path / "table", [table])
     for use in (
         model.fit,
         model.partial_fit,
@@ -47,7 +47,7 @@ def test_too_large_counts_are_refused_wherever_they_are_given(value, tmp_path):
         split_observations,
         lambda X: model.fit(random_table(), sample_weight=np.where(np.arange(12), 1, value)),
         lambda X: model.fit(RowBlocks([X[:6], X[6:]])),
-        lambda X: model.fit(open_compact(tmp_path / "table")),
+        lambda X: model.fit(open_table(tmp_path / "table")),
         lambda X: perplexity(X, model.embedding_, model.components_),
         lambda X: npmi_coherence(model.components_, X),
     ):

@@ -2,8 +2,8 @@
 
 from skcooc.counts.bands import TALLEST, Bands
 from skcooc.counts.checks import check_total, sound, summed_up
-from skcooc.counts.compact import CompactCounts, Margins
 from skcooc.counts.csr import CSRCounts, NewRows
+from skcooc.counts.disk import DiskCounts
 from skcooc.counts.products import Mixture
 from skcooc.counts.thinning import divide, thin
 from skcooc.counts.triples import NewTriples, TripleCounts
@@ -12,8 +12,7 @@ __all__ = [
     "TALLEST",
     "Bands",
     "CSRCounts",
-    "CompactCounts",
-    "Margins",
+    "DiskCounts",
     "Mixture",
     "NewRows",
     "NewTriples",

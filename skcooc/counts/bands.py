@@ -82,32 +82,6 @@ class Bands:
         """Number of non-zeros."""
         return len(self.rows)
 
-    def check(self, name: str) -> None:
-        """Raise ValueError where arrays, as of a file that was changed, do not fit together."""
-        sizes = len(self.columns), len(self.rows), len(self.others)
-        fits = (
-            (len(self.lengths), len(self.codes)) == sizes[:2]
-            and tuple(self.limits[-1]) == sizes
-            and len(self) == -(-self.shape[0] // self.height)
-            and 0 <= self.columns.min(initial=0) <= self.columns.max(initial=0) < self.shape[1]
-            and all(map(self._fits, range(len(self))))
-        )
-        if not fits:
-            raise ValueError(f"{name} is a damaged table, whose indices do not fit its shape.")
-
-    def _fits(self, band: int) -> bool:
-        """Whether the arrays of a band are as long as their limits say, and its rows are there."""
-        (run, start, other), (end, stop, last) = self.limits[band : band + 2].tolist()
-        return bool(
-            0 <= run <= end
-            and 0 <= start <= stop
-            and 0 <= other <= last
-            and self.lengths[run:end].sum(dtype=np.int64) == stop - start
-            and np.count_nonzero(self.codes[start:stop] == 0) == last - other
-            and self.rows[start:stop].max(initial=0)
-            < min(self.height, self.shape[0] - band * self.height)
-        )
-
     def part(self, first: int, last: int) -> Self:
         """Some of the bands, which share their memory with these."""
         ends = self.limits[[first, last]]

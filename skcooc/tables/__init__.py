@@ -3,9 +3,8 @@
 from skcooc.counts import check_total, sound
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.checks import TextsError, check_table, is_collection, is_elsewhere
-from skcooc.tables.compact import CompactTable, open_compact, save_compact
 from skcooc.tables.dask import delayed_rows
-from skcooc.tables.disk import open_csr, save_csr
+from skcooc.tables.disk import DiskTable, open_table, save_table
 from skcooc.tables.dyads import Dyads, as_table
 from skcooc.tables.frames import Frame, cells_of, places
 from skcooc.tables.reading import (
@@ -23,7 +22,7 @@ from skcooc.tables.triads import Triads
 
 __all__ = [
     "CheckedBlocks",
-    "CompactTable",
+    "DiskTable",
     "Dyads",
     "Frame",
     "RowBlocks",
@@ -41,14 +40,12 @@ __all__ = [
     "everywhere",
     "is_collection",
     "is_elsewhere",
-    "open_compact",
-    "open_csr",
+    "open_table",
     "places",
     "read",
     "read_in_memory",
     "read_new_triads",
     "read_rows",
-    "save_compact",
-    "save_csr",
+    "save_table",
     "sound",
 ]

@@ -50,7 +50,7 @@ class RowBlocks:
 
     See Also
     --------
-    open_csr : A table on disk.
+    open_table : A table on disk, whose blocks this may be.
 
     Examples
     --------

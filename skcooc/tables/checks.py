@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_n_features, _check_sample_weight, va
 from skcooc.counts import check_total, sound, summed_up
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables.blocks import RowBlocks
-from skcooc.tables.compact import CompactTable
+from skcooc.tables.disk import DiskTable
 from skcooc.tables.dyads import Dyads
 from skcooc.tables.triads import Triads
 
@@ -42,7 +42,7 @@ def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
         raise TypeError(
             "Triads have three indices, and this takes two: X.dyads gives those of two of its ways."
         )
-    if isinstance(X, RowBlocks | CompactTable):
+    if isinstance(X, RowBlocks | DiskTable):
         raise TypeError(
             f"{type(X).__name__} is a table that fit of an estimator reads. Elsewhere give its "
             "blocks, one at a time, as in [estimator.transform(block) for block in X]."
@@ -76,7 +76,7 @@ def is_collection(X: TableLike) -> bool:
 
 def is_elsewhere(X: TableLike) -> bool:
     """Whether a table that fit reads is not in memory."""
-    return is_collection(X) or isinstance(X, RowBlocks | CompactTable)
+    return is_collection(X) or isinstance(X, RowBlocks | DiskTable)
 
 
 def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator
 
 from skcooc.protocol import Need, TableLike
@@ -54,15 +54,10 @@ def delayed_rows(
     return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
 
-def counts_of(
-    estimator: BaseEstimator,
-    X: TableLike,
-    needs: Mapping[Need, str],
-    sample_weight: ArrayLike | None,
-) -> DaskCounts:
+def counts_of(estimator: BaseEstimator, X: TableLike, needs: Mapping[Need, str]) -> DaskCounts:
     """The counts of a dask array, checked, on the workers of the current client.
 
-    The estimator gets what is known of the columns. ValueError where X is negative, not finite or
+    ValueError where X is negative, not finite or
     all zero, where parameters need rows in one place, or there is no client. Also from what is done
     with the counts: RuntimeError where blocks kill the workers, ConnectionError where the scheduler
     is lost.
@@ -70,8 +65,6 @@ def counts_of(
     from skcooc.counts.dask import DaskCounts, load  # needs dask, as X does
 
     check_row_blocks(X)
-    if sample_weight is not None:
-        needs = {**needs, "weights": "sample_weight is not supported; it needs None"}
     check_needs(needs, DaskCounts.offers, "X cannot be fitted where it is, on the workers")
     name = type(estimator).__name__
     counts = load(_client(), X, name)
@@ -80,8 +73,6 @@ def counts_of(
             f"Found array with 0 observation(s) (shape={counts.shape}) while a minimum of 1 is "
             f"required by {name}: all counts are zero."
         )
-    estimator.n_features_in_ = counts.shape[1]
-    vars(estimator).pop("feature_names_in_", None)
     return counts
 
 

@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_n_features
 
-from skcooc.counts import CSRCounts, NewRows, NewTriples, check_total
+from skcooc.counts import CSRCounts, DiskCounts, NewRows, NewTriples, check_total
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.checks import check_names, check_table, check_weights, is_collection
-from skcooc.tables.compact import CompactTable, counts_of_compact
 from skcooc.tables.dask import check_needs, counts_of
+from skcooc.tables.disk import DiskTable
 from skcooc.tables.dyads import Dyads
 from skcooc.tables.frames import Frame, cells_of, same_table
 from skcooc.tables.triads import Triads
@@ -65,9 +65,13 @@ def read(
     """
     if "triples" in (needs or {}):
         return _read_triads(estimator, X, sample_weight)
-    if is_collection(X) or isinstance(X, CompactTable):
-        known = counts_of if is_collection(X) else counts_of_compact
-        counts = known(estimator, X, needs or {}, sample_weight)
+    if is_collection(X) or isinstance(X, DiskTable):
+        lacking = dict(needs or {})
+        if sample_weight is not None:
+            lacking["weights"] = "sample_weight is not supported; it needs None"
+        counts = counts_of(estimator, X, lacking) if is_collection(X) else _on_disk(X, lacking)
+        estimator.n_features_in_ = counts.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
         check_total(float(np.sum(counts.column_sums)))
         n_rows = SAMPLE_ROWS if searches else 1
         sample = CSRCounts(counts.sample(n_rows, seeded(random_state)))
@@ -176,6 +180,11 @@ def read_in_memory(
     frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape, _row_names(X))
     counts = CSRCounts(table, weights)
     return Table(counts, counts, frame._replace(seen=cells_of(table)))
+
+
+def _on_disk(X: DiskTable, needs: Mapping[Need, str]) -> DiskCounts:
+    check_needs(needs, DiskCounts.offers, "X cannot be fitted as a DiskTable")
+    return X.counts
 
 
 def _in_blocks(

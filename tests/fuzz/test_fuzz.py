@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 
-from skcooc import AspectModel, Dyads, metrics, open_csr, save_compact, save_csr
+from skcooc import AspectModel, Dyads, metrics, open_table, save_table
 from skcooc.heldout import Factors, HeldOut
 from skcooc.metrics import topic_diversity
 from skcooc.model_selection import ComponentSearchCV, TemperatureSearchCV
@@ -83,8 +83,8 @@ def test_what_is_wrong_is_found_out(monkeypatch):
 
 
 def test_blocks_on_disk_may_be_dyads(tmp_path):
-    save_csr(tmp_path / "table", [Dyads(COUNTS)])
-    np.testing.assert_array_equal(next(iter(open_csr(tmp_path / "table"))).toarray(), COUNTS)
+    save_table(tmp_path / "table", [Dyads(COUNTS)])
+    np.testing.assert_array_equal(next(iter(open_table(tmp_path / "table"))).toarray(), COUNTS)
 
 
 def test_measures_of_dyads_are_those_of_their_table():
@@ -114,12 +114,6 @@ def test_rows_of_next_to_nothing_are_refused():
     nothing = HeldOut(as_counts(sp.csr_array([[1.0]])), np.ones(1), 0.1)
     with pytest.raises(ValueError, match="orders of magnitude"):
         nothing.score(Factors(np.full((1, 1), np.nan), np.ones((1, 1))))
-
-
-def test_a_compact_table_without_rows_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="No block has a row"):
-        save_compact(tmp_path / "table", [np.empty((0, 3))])
-    assert not list(tmp_path.iterdir())
 
 
 def test_dyads_of_no_rows_are_none():

@@ -1,4 +1,4 @@
-"""A table that is kept in bands alone, four bytes for a non-zero, and worked on block by block."""
+"""Counts of a table on disk: bands of rows, four bytes for a non-zero, block by block."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import NamedTuple, Self, cast
+from typing import Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,19 +72,11 @@ class BandCounts(CSRCounts):
         return CSRCounts(X, row_weights, n_threads=self.n_threads, map=self.map_ranges)
 
 
-class Margins(NamedTuple):
-    """What is known of a table without reading it."""
+class DiskCounts:
+    """A table (N, M) in bands, which may be memory maps; an E-step goes through blocks of them.
 
-    row_sums: Array  # (N,): observations, in float64
-    column_sums: Array  # (M,)
-    n_observations: float  # sum_ij ceil(n_ij)
-
-
-class CompactCounts:
-    """A table (N, M) in bands, in memory or on disk, of which an E-step goes through blocks.
-
-    The states of all rows are in memory. Beside them and the bands, which may be on disk, an E-step
-    needs room for one block. Results do not depend on the number of threads.
+    The states of all rows are in memory. Besides them an E-step needs room for one block. Results
+    do not depend on the number of threads.
     """
 
     offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
@@ -92,14 +84,16 @@ class CompactCounts:
     def __init__(
         self,
         bands: Bands,
-        margins: Margins,
+        row_sums: Array,
+        column_sums: Array,
+        n_observations: float,
         *,
         n_threads: int = 1,
         map: Map = serial_map,
     ) -> None:
         self.bands, self.shape = bands, bands.shape
-        self.row_sums, self.column_sums, n_observations = margins
-        self.grain = mean_weight(float(self.row_sums.sum()), n_observations)
+        self.row_sums, self.column_sums = row_sums, column_sums
+        self.grain = mean_weight(float(row_sums.sum()), n_observations)
         self.n_threads, self.map_ranges = n_threads, map
         self._after_block: Callable[[], None] = lambda: None
         starts = bands.limits[:-1, 1] // BLOCK

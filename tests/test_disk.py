@@ -1,4 +1,6 @@
-"""Compact tables: what is written comes back, and is fitted as if it were in memory."""
+"""Tables on disk: counts come back as they were written, and fits are those in memory."""
+
+import os
 
 import numpy as np
 import pytest
@@ -12,10 +14,10 @@ from skcooc import (
     ClusteringProjection,
     RowBlocks,
     SymmetricClustering,
-    open_compact,
-    save_compact,
+    open_table,
+    save_table,
 )
-from skcooc.counts import CSRCounts, compact
+from skcooc.counts import CSRCounts, disk
 from skcooc.fitting.tasks import BlockTasks
 from tests.tables import planted, random_table
 from tests.watching import Watcher
@@ -41,30 +43,36 @@ X = planted(n_rows=120, n_observations=6000).X.astype(float)
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Bands of sixteen rows, two of them in a block."""
-    monkeypatch.setattr("skcooc.tables.compact.TALLEST", 16)
-    monkeypatch.setattr(compact, "BLOCK", 2 * 16 * X.nnz // X.shape[0])
+    monkeypatch.setattr("skcooc.tables.disk.TALLEST", 16)
+    monkeypatch.setattr(disk, "BLOCK", 2 * 16 * X.nnz // X.shape[0])
 
 
 @pytest.fixture
 def table(tmp_path):
-    save_compact(tmp_path / "table", [X[:7], X[7:50], X[50:]])
-    return open_compact(tmp_path / "table")
+    save_table(tmp_path / "table", [X[:7], X[7:50], X[50:]])
+    return open_table(tmp_path / "table")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-@pytest.mark.parametrize("ends", [[23], [1, 2, 23], [16, 23], [20, 21, 22, 23]])
-def test_what_is_saved_comes_back(tmp_path, dtype, ends):
+@pytest.mark.parametrize(
+    ("ends", "batch_size"), [([23], 1), ([1, 2, 2, 23], 5), ([16, 23], 23), ([20, 21, 22, 23], 100)]
+)
+def test_a_saved_table_is_read_in_blocks(tmp_path, dtype, ends, batch_size):
     X = random_table(n_rows=23, n_columns=9).astype(dtype)
-    X.data[::3], X.data[1::5] = 255, 256  # the last code, and a count that is none
+    X.data[::3], X.data[1::5] = 255, 256  # the largest one-byte code, and a count that has none
     if dtype != np.int64:
         X.data[::4] = 0.3
-    save_compact(tmp_path / "t", (X[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)))
-    table, kind = open_compact(tmp_path / "t"), np.float32 if dtype == np.float32 else np.float64
-    blocks = list(table)
-    assert (table.shape, table.nnz, table.dtype, len(table)) == (X.shape, X.nnz, kind, len(blocks))
-    assert repr(table) == f"<CompactTable: {X.nnz} counts of a table of shape (23, 9)>"
-    assert {block.dtype for block in blocks} == {np.dtype(kind)}
-    np.testing.assert_array_equal(sp.vstack(blocks).toarray(), X.toarray().astype(kind))
+    save_table(tmp_path / "t", (X[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)))
+    table = open_table(tmp_path / "t", batch_size=batch_size)
+    kind = np.float32 if dtype == np.float32 else np.float64
+    assert (table.shape, table.nnz, table.dtype) == (X.shape, X.nnz, kind)
+    assert repr(table) == f"<DiskTable: {X.nnz} counts of a table of shape (23, 9)>"
+    for _ in range(2):  # every pass starts from the first row
+        blocks = list(table)
+        assert len(blocks) == len(table)
+        assert [block.shape[0] for block in blocks[:-1]] == [batch_size] * (len(table) - 1)
+        assert {block.dtype for block in blocks} == {np.dtype(kind)}
+        np.testing.assert_array_equal(sp.vstack(blocks).toarray(), X.toarray().astype(kind))
     counts, here = table.counts, CSRCounts(X.astype(kind))
     for name in ("row_sums", "column_sums", "grain"):
         np.testing.assert_allclose(getattr(counts, name), getattr(here, name), rtol=1e-6)
@@ -72,27 +80,88 @@ def test_what_is_saved_comes_back(tmp_path, dtype, ends):
 
 def test_zeros_are_not_stored_and_parts_are_summed(tmp_path):
     arrays = np.array([0.0, 2, 3, 4]), np.array([0, 1, 1, 0]), np.array([0, 3, 4])
-    save_compact(tmp_path / "t", [sp.csr_array(arrays, shape=(2, 2))])
-    table = open_compact(tmp_path / "t")
+    save_table(tmp_path / "t", [sp.csr_array(arrays, shape=(2, 2))])
+    table = open_table(tmp_path / "t")
     assert table.nnz == 2
     np.testing.assert_array_equal(next(iter(table)).toarray(), [[0, 5], [4, 0]])
 
 
-def test_what_is_no_table_of_counts_is_refused_and_leaves_nothing(tmp_path, table):
+def test_an_invalid_table_is_refused_and_leaves_no_files(tmp_path, table):
+    def interrupted():
+        yield X
+        raise KeyboardInterrupt
+
     for blocks, reason in [
-        ([X, -X], "Negative values"),
-        ([X * np.nan], "NaN"),
         ([X, X[:, 1:]], "same number of columns"),
         ([], "no block"),
         ([X * 0], "All counts are zero"),
+        ([np.empty((0, 3))], "No block has a row"),
     ]:
         with pytest.raises(ValueError, match=reason):
-            save_compact(tmp_path / "other", blocks)
+            save_table(tmp_path / "other", blocks)
+    with pytest.raises(KeyboardInterrupt):
+        save_table(tmp_path / "other", interrupted())
     with pytest.raises(FileExistsError):
-        save_compact(tmp_path / "table", [X])
+        save_table(tmp_path / "table", [X])
     with pytest.raises(FileNotFoundError):
-        open_compact(tmp_path / "other")
+        open_table(tmp_path / "other")
     assert [path.name for path in tmp_path.iterdir()] == ["table"]
+
+
+def change_array(path, name, place, value):
+    values = np.load(path / f"{name}.npy")
+    values[place] = value
+    np.save(path / f"{name}.npy", values)
+
+
+def flip_byte(path, name, place):
+    content = bytearray((path / name).read_bytes())
+    content[place] ^= 1
+    (path / name).write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: change_array(path, "columns", 1, -1),
+        lambda path: change_array(path, "columns", -1, 3),
+        lambda path: change_array(path, "rows", 1, 40000),
+        lambda path: change_array(path, "lengths", 0, 60000),
+        lambda path: change_array(path, "codes", 0, 0),
+        lambda path: change_array(path, "codes", -1, 77),  # a valid count, but another
+        lambda path: change_array(path, "others", 0, 2.5),
+        lambda path: np.save(path / "codes.npy", np.load(path / "codes.npy")[:-1]),
+        lambda path: os.truncate(path / "rows.npy", 300),
+        lambda path: os.truncate(path / "others.npy", 0),
+        lambda path: os.truncate(path / "facts.npz", 1000),
+        lambda path: flip_byte(path, "columns.npy", 3),
+        lambda path: flip_byte(path, "columns.npy", -9),
+        lambda path: flip_byte(path, "facts.npz", 200),
+    ],
+)
+def test_damaged_files_are_detected(damage, tmp_path):
+    save_table(tmp_path / "table", [X[:50], X[50:], X[:1] / 2])
+    damage(tmp_path / "table")
+    for use in (list, clone(ASPECTS).fit, lambda table: clone(ASPECTS).fit(RowBlocks(table))):
+        with pytest.raises(ValueError, match="table is a damaged table"):
+            use(open_table(tmp_path / "table"))
+
+
+def test_a_missing_file_and_another_format_are_told(tmp_path):
+    save_table(tmp_path / "table", [X])
+    (tmp_path / "table" / "codes.npy").unlink()
+    with pytest.raises(FileNotFoundError, match="codes"):
+        open_table(tmp_path / "table")
+    with np.load(tmp_path / "table" / "facts.npz") as facts:
+        np.savez(tmp_path / "table" / "facts.npz", **{**facts, "version": 0})
+    with pytest.raises(ValueError, match="of format 0; this version of skcooc reads format 1"):
+        open_table(tmp_path / "table")
+
+
+def test_a_pass_keeps_no_more_than_a_band_in_memory(table):
+    """Arrays are copies, not views of memory maps that would keep the files in memory."""
+    band = table._read_band(0)
+    assert all(array.base is None and array.flags.owndata for array in band.non_zeros)
 
 
 def test_products_are_those_of_the_matrix(table):
@@ -126,7 +195,7 @@ def test_a_fit_is_that_in_memory(table, estimator):
 
 def test_statistics_of_one_block_alone_are_found_out(table, monkeypatch):
     """A broken twin."""
-    monkeypatch.setattr(compact, "add_statistics", lambda total, stats: total)
+    monkeypatch.setattr(disk, "add_statistics", lambda total, stats: total)
     with pytest.raises(AssertionError):
         assert_fitted_alike(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X))
 
@@ -171,15 +240,13 @@ def test_what_it_cannot_do_is_said_before_any_work(table):
         (AspectModel(3, early_stopping=True), "early_stopping=True holds out"),
         (ClusteringProjection(3), "begin with all rows"),
     ]:
-        with pytest.raises(ValueError, match=f"fitted as a CompactTable: .*{reason}"):
+        with pytest.raises(ValueError, match=f"fitted as a DiskTable: .*{reason}"):
             estimator.fit(table)
     with pytest.raises(ValueError, match="sample_weight is not supported"):
         clone(ASPECTS).fit(table, sample_weight=np.ones(120))
     model = clone(ASPECTS).fit(X)
     for call in (model.transform, model.score, model.partial_fit):
-        with pytest.raises(
-            TypeError, match="CompactTable is a table that fit of an estimator reads"
-        ):
+        with pytest.raises(TypeError, match="DiskTable is a table that fit of an estimator reads"):
             call(table)
 
 
