@@ -1,7 +1,7 @@
 """What would a fit of a million cells by 30,000 genes take, 900 genes in each cell?
 
 Cells are made in blocks of 10,000, each by a seed of its own: 25 types and five activities, genes
-drawn one by one. They are written to disk as a DiskTable, EM with 30 programmes at beta = 1 goes on for
+drawn one by one. They are written to disk as a table, EM with 30 programmes at beta = 1 goes on for
 a few iterations, and a fit until it has converged. `--blocks 100` is the million.
 """
 
