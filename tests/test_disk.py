@@ -43,7 +43,7 @@ X = planted(n_rows=120, n_observations=6000).X.astype(float)
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Bands of sixteen rows, two of them in a block."""
-    monkeypatch.setattr("skcooc.tables.disk.TALLEST", 16)
+    monkeypatch.setattr("skcooc.tables.disk.MAX_BAND_HEIGHT", 16)
     monkeypatch.setattr(disk, "BLOCK", 2 * 16 * X.nnz // X.shape[0])
 
 

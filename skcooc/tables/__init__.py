@@ -1,6 +1,6 @@
 """What a user gives becomes checked counts."""
 
-from skcooc.counts import check_total, sound
+from skcooc.counts import check_sparse_structure, check_total
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.checks import TextsError, check_table, is_collection, is_elsewhere
 from skcooc.tables.dask import delayed_rows
@@ -34,6 +34,7 @@ __all__ = [
     "cells_of",
     "check_same_table",
     "check_same_triads",
+    "check_sparse_structure",
     "check_table",
     "check_total",
     "delayed_rows",
@@ -47,5 +48,4 @@ __all__ = [
     "read_new_triads",
     "read_rows",
     "save_table",
-    "sound",
 ]

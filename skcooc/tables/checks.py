@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
-from skcooc.counts import check_total, sound, summed_up
+from skcooc.counts import check_sparse_structure, check_total, sum_duplicates
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.tables.blocks import RowBlocks
 from skcooc.tables.disk import DiskTable
@@ -61,12 +61,14 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
         return table
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
     try:
-        table = validate_data(estimator, sound(X), ensure_non_negative=True, reset=reset, **options)
+        table = validate_data(
+            estimator, check_sparse_structure(X), ensure_non_negative=True, reset=reset, **options
+        )
     except ValueError as error:
         if not str(error).startswith("could not convert string to float"):
             raise
         raise TextsError(_TEXTS) from None  # which shows no text as long as a book
-    return summed_up(table) if sp.issparse(table) else sp.csr_array(table)
+    return sum_duplicates(table) if sp.issparse(table) else sp.csr_array(table)
 
 
 def is_collection(X: TableLike) -> bool:

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.lib import format as npy
 from sklearn.utils import check_array
 
-from skcooc.counts import TALLEST, Bands, CSRCounts, DiskCounts, sound
+from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_sparse_structure
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.tables.blocks import POSITIVE
@@ -214,7 +214,7 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
     open_table : Opens the folder.
     """
     with appearing(path) as folder:
-        _write(folder, rebatched(of_one_width(map(_canonical, blocks)), TALLEST))
+        _write(folder, rebatched(of_one_width(map(_canonical, blocks)), MAX_BAND_HEIGHT))
 
 
 @contextmanager
@@ -241,7 +241,7 @@ def _canonical(block: TableLike) -> CSR:
     """A block as CSR array without zeros or repeated cells; ValueError unless it holds counts."""
     table = sp.csr_array(
         check_array(
-            sound(as_table(block)),
+            check_sparse_structure(as_table(block)),
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             ensure_non_negative=np.shape(block)[:1] != (0,),
@@ -306,7 +306,7 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
     row_sums, sums, limits = [], [], [np.zeros(3, dtype=np.int64)]
     column_sums, n_observations = np.zeros(first.shape[1]), 0.0
     for block in chain([first], blocks):
-        counts, band = CSRCounts(block), Bands.of_matrix(block, TALLEST)
+        counts, band = CSRCounts(block), Bands.of_matrix(block, MAX_BAND_HEIGHT)
         for name, file in zip(FILES, files, strict=True):
             file.append(getattr(band, name))
         limits.append(limits[-1] + band.limits[-1])
@@ -321,7 +321,7 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
         folder / "facts.npz",
         version=FORMAT,
         shape=(n_rows, len(column_sums)),
-        height=TALLEST,
+        height=MAX_BAND_HEIGHT,
         limits=np.array(limits),
         checksums=np.array(sums),
         row_sums=np.concatenate(row_sums),

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 
-from skcooc.counts import CSRCounts, sound
+from skcooc.counts import CSRCounts, check_sparse_structure
 from skcooc.protocol import Array
 from skcooc.tables import pairs
 from skcooc.tables.frames import (
@@ -82,7 +82,7 @@ class Dyads:
         if column_names is None and hasattr(X, "columns"):
             column_names = list(X.columns)
         X = check_array(
-            sound(X),
+            check_sparse_structure(X),
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=0,
