@@ -151,10 +151,10 @@ class LeaveOneOutMixture(NonZeros):
 
         def add(band: int, tile: Array, cells: Array) -> None:
             arrays = A, powers[0], A_most, of_row, weights, shares
-            of_rows = tuple(array[bands.of(band)] for array in arrays)
+            of_rows = tuple(array[bands.rows_of(band)] for array in arrays)
             given = bands.non_zeros, tile, of_rows, of_columns, half
             wide = lanes(A.shape[1], self.dtype)
-            leave_one_out_runs(wide, *given, cells, rows[bands.of(band)], columns)
+            leave_one_out_runs(wide, *given, cells, rows[bands.rows_of(band)], columns)
 
         log_likelihood = self._run_bands(A.shape[1], add)
         return Mixture(rows, columns, log_likelihood)

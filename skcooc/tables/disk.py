@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 from zipfile import BadZipFile
 
@@ -83,8 +84,8 @@ class DiskTable:
     def counts(self) -> DiskCounts:
         """The counts for a fit of all rows. Reads everything once to compare the checksums."""
         # Nothing is written, but compiled loops know arrays that cannot be written as another type.
-        files = self._open_files("c")
-        bands = Bands(self.shape, self._height, *map(np.asarray, files), self._limits)
+        rows, codes, others, lengths, columns = map(np.asarray, self._open_files("c"))
+        bands = Bands(self.shape, self._height, rows, codes, others, lengths, columns, self._limits)
         for band in range(len(bands)):
             self._verify(bands.part(band, band + 1), band)
         return DiskCounts(bands, *self._sums)
@@ -113,7 +114,7 @@ class DiskTable:
             f"{FORMAT}. Write it again by save_table."
         )
 
-    def _open_files(self, mode: str) -> list[Array]:
+    def _open_files(self, mode: Literal["r", "c"]) -> list[Array]:
         try:
             return [np.load(self.path / f"{name}.npy", mmap_mode=mode) for name in FILES]
         except (EOFError, ValueError) as error:
@@ -122,12 +123,13 @@ class DiskTable:
     def _read_band(self, band: int) -> Bands:
         """A copy of one band. The files are closed again, so that no more is in memory."""
         ends = self._limits[band : band + 2]
-        parts = (
+        rows, codes, others, lengths, columns = (
             np.array(file[slice(*ends[:, limit])])
             for file, limit in zip(self._open_files("r"), LIMITS, strict=True)
         )
-        n_rows = min(self._height, self.shape[0] - band * self._height)
-        part = Bands((n_rows, self.shape[1]), self._height, *parts, ends - ends[0])
+        shape = min(self._height, self.shape[0] - band * self._height), self.shape[1]
+        limits = ends - ends[0]
+        part = Bands(shape, self._height, rows, codes, others, lengths, columns, limits)
         self._verify(part, band)
         return part
 
@@ -333,7 +335,7 @@ def _write(folder: Path, blocks: Iterator[CSR]) -> None:
 def checksums(bands: Bands) -> Array:
     """CRC-32 of each of the FILES, (5,). Counts are float64, as files may get a wider type."""
     arrays = bands.rows, bands.codes, bands.others.astype(float), bands.lengths, bands.columns
-    return np.array([zlib.crc32(np.ascontiguousarray(array).view(np.uint8)) for array in arrays])
+    return np.array([zlib.crc32(np.ascontiguousarray(array).data) for array in arrays])
 
 
 class GrowingArray:
