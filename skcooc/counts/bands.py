@@ -34,6 +34,7 @@ MIN_BAND_HEIGHT = 1024  # rows, even if there are fewer than N_BANDS bands then
 N_BANDS = 16  # at least, so that threads follow one another closely
 MAX_RUN = 2**16 - 1  # non-zeros of a run
 MAX_CODE = 255  # the largest count that is stored as a code
+PREFETCH = U(2)  # runs before its own, at which a column's factor is fetched
 
 
 class Matrix(Protocol):
@@ -61,7 +62,7 @@ class Bands:
     others: Array  # (n_others,): those that are no codes
     lengths: Array  # (n_runs,) of uint16: non-zeros of the runs
     columns: Array  # (n_runs,) of int32: their columns, in order in each band
-    limits: Array  # (n_bands + 1, 3): where the bands begin among the runs, non-zeros, others
+    limits: Array  # (n_bands + 1, 3): starts of the bands among the runs, non-zeros, others
     # Cache by the number of ranges:
     _tiles: dict[int, Array] = field(default_factory=dict, init=False, repr=False)
 
@@ -139,7 +140,7 @@ class Bands:
         return self._tiles[n_ranges]
 
     def _cut(self, band: int, columns: Array) -> Array:
-        """Where the runs of these columns, and of those above, begin; see ``tiles``."""
+        """Starts of the runs of these columns in a band; see ``tiles``."""
         (run, start, other), (end, stop, _) = self.limits[band : band + 2]
         runs = np.searchsorted(self.columns[run:end], columns)
         places = np.append(0, np.cumsum(self.lengths[run:end], dtype=np.int64))[runs]
@@ -226,9 +227,6 @@ def runs_of(indptr: Array) -> tuple[Array, Array]:
     return np.repeat(columns, n_runs), pieces
 
 
-AHEAD = U(2)  # runs, of which the column's factor is fetched beforehand
-
-
 @guarded
 def mixture_runs(  # type: ignore[no-untyped-def]
     lanes, rows, codes, others, columns, lengths, tile, A, B, weights, cells, products, sums
@@ -237,17 +235,17 @@ def mixture_runs(  # type: ignore[no-untyped-def]
 
     A tile is a part of a band: where it begins and ends among the runs, the non-zeros and the
     others, (2, 3). A, weights and products are those of the band. Where every component excludes a
-    cell, its ratio is set to zero and the cell to one, of which the logarithm is zero.
+    cell, its ratio is set to zero and the cell to one, so that its logarithm is zero.
     """
     number = A.dtype.type
     zero, one, stop = number(0), number(1), U(tile[1, 0])
     p, other = U(tile[0, 1]), U(tile[0, 2])
     for run in range(U(tile[0, 0]), stop):
-        j, ahead = U(columns[run]), U(columns[min(run + AHEAD, stop - U(1))])
-        prefetch(lanes, B, ahead)
+        j, coming = U(columns[run]), U(columns[min(run + PREFETCH, stop - U(1))])
+        prefetch(lanes, B, coming)
         b = load(lanes, B, j)
         if sums is not None:
-            prefetch(lanes, sums, ahead)
+            prefetch(lanes, sums, coming)
             of_column = load(lanes, sums, j)
         for _ in range(lengths[run]):
             i, n = U(rows[p]), number(codes[p])

@@ -8,6 +8,8 @@ from skcooc.counts.lanes import compiled
 from skcooc.counts.products import NonZeros
 from skcooc.protocol import Array
 
+NEGLIGIBLE = 1e-6  # posterior of a leaf below which it contributes no expected counts
+
 
 @compiled
 def x_log_x(x):  # type: ignore[no-untyped-def]
@@ -95,9 +97,6 @@ class ExchangeMoves(NonZeros):
         sums = joint.sum(axis=1), joint.sum(axis=0)
         exchange_sweep(self.indptr, self.indices, counts, *structure, labels, joint, *sums)
         return labels
-
-
-NEGLIGIBLE = 1e-6  # posterior of a leaf below which it contributes no expected counts
 
 
 @compiled

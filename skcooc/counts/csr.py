@@ -42,6 +42,8 @@ FIT_ANNDATA = (
     "give adata.X itself."
 )
 MIN_TOTAL, MAX_TOTAL = 1e-30, 2.0**53  # sums of counts: from 2^53 on, one more is lost in float64
+WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
+N_PARTS = 8  # of the rows, whatever the number of threads
 
 
 def check_sparse_structure(X: Any, name: str = "X") -> Any:
@@ -107,10 +109,6 @@ def tree_sum(add: Callable[[T, T], T], parts: Sequence[T]) -> T:
 def add_statistics(one: Statistics, other: Statistics) -> Statistics:
     """Field-wise sum of the statistics of two blocks."""
     return type(one)(*(mine + its for mine, its in zip(one, other, strict=True)))
-
-
-WORTH_A_THREAD = 2**18  # numbers to work on, below which a thread costs more than it saves
-N_PARTS = 8  # of the rows, whatever the number of threads
 
 
 @compiled

@@ -36,6 +36,7 @@ from skcooc.counts.threads import threads
 from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, Need, P, Rows, S, T, TableLike
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
+PERSIST_EVERY = 10  # E-steps at least, after which states are given to the scheduler
 
 
 def submit(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
@@ -98,11 +99,6 @@ def _same(value: T) -> T:
     return value
 
 
-def call_task(function: Delayed, *arguments: object) -> Any:
-    """The task function(*arguments), where the function is a task, too, and returns a pair."""
-    return delayed(operator.call, pure=False, nout=2)(function, *arguments)
-
-
 class RowArray(da.Array):
     """A dask array of rows in the memory of the workers, such as ``embedding_`` after a fit.
 
@@ -162,9 +158,6 @@ def product(rows: Array, by: Any) -> Array:
     return of_rows
 
 
-PERSIST_EVERY = 10  # E-steps at least, after which states are given to the scheduler
-
-
 class DaskCounts:
     """A table whose blocks of rows lie on the workers of a Dask cluster, as futures of CSRCounts.
 
@@ -206,7 +199,8 @@ class DaskCounts:
                 states.persist()
         mass = float(self.column_sums.sum())
         step = shared_value(partial(_expect, model=model, params=params, beta=beta, mass=mass))
-        parts = [call_task(step, X, piece) for X, piece in self._zip_blocks(rows)]
+        call = delayed(operator.call, pure=False, nout=2)
+        parts = [call(step, X, piece) for X, piece in self._zip_blocks(rows)]
         total = tree_sum(task(add_statistics), [part[1] for part in parts])
         empty = task(_no_rows)(parts[0][0])
         *futures, total, empty = submit(self.client, [*(part[0] for part in parts), total, empty])
@@ -214,8 +208,8 @@ class DaskCounts:
         return cast(Rows, States(self, futures, empty)), stats
 
     def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        column_chunks = zip(*map(self._pieces, states), strict=True)
-        futures = submit(self.client, [task(function)(*these) for these in column_chunks])
+        blocks = zip(*map(self._pieces, states), strict=True)
+        futures = submit(self.client, [task(function)(*these) for these in blocks])
         return cast(Rows, States(self, futures, np.empty((0, *states[0].shape[1:]), self.dtype)))
 
     def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
@@ -345,7 +339,9 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
             f"required by {name}."
         )
     blocks, facts = (list(these) for these in zip(*kept, strict=True))
-    sums = tree_sum(task(np.add), [task(_column_sums)(block) for block in blocks])
+    sums = tree_sum(
+        task(np.add), [task(operator.attrgetter("column_sums"))(block) for block in blocks]
+    )
     return DaskCounts(client, blocks, facts, gather(client, submit(client, [sums]))[0])
 
 
@@ -383,10 +379,6 @@ def _with_one_thread(function: Callable[..., Array], *arguments: Any) -> Array:
 
 def _no_rows(rows: Rows) -> Rows:
     return rows[:0].copy()
-
-
-def _column_sums(X: CSRCounts) -> Array:
-    return X.column_sums
 
 
 def _rows_of(X: CSRCounts, rows: Array) -> sp.csr_array:

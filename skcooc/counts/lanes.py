@@ -36,6 +36,13 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 U = np.uintp  # unsigned indices: numba emits no code for negative ones
+Value: TypeAlias = ir.Value  # a number, or several, of the code that is made
+Lanes = tuple[tuple[int, ...], tuple[int, ...], int | None]
+LINE = 64  # bytes of a vector, and of a line of the cache
+WIDEST = 256  # numbers of a row that are worked on at a time, where that is possible
+PAGE = 4096  # bytes; loads wait for stores that are a multiple of this apart
+INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
+FAST = ("fast",)
 
 
 def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., Result]:
@@ -54,17 +61,6 @@ def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., R
 
 # Without checks for division by zero, which take time to compile.
 guarded = partial(compiled, error_model="numpy")
-
-
-Value: TypeAlias = ir.Value  # a number, or several, of the code that is made
-Lanes = tuple[tuple[int, ...], tuple[int, ...], int | None]
-
-LINE = 64  # bytes of a vector, and of a line of the cache
-WIDEST = 256  # numbers of a row that are worked on at a time, where that is possible
-PAGE = 4096  # bytes; loads wait for stores that are a multiple of this apart
-
-INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
-FAST = ("fast",)
 
 
 def lanes(n_components: int, dtype: DTypeLike) -> Lanes:

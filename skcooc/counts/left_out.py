@@ -7,14 +7,14 @@ and no more than there is, so that nothing is kept of an earlier iteration. The 
     r_k ~ [(N_ik - own_k + a_k) (C_jk - own_k + b) / (T_k - own_k)]^beta ,
 
 with pseudo-counts a_k and b, which are also in T_k. The factors are means, A_ik = (N_ik + a_k) / n
-and B_jk = (C_jk + b) / T_k, so that this is (A_ik B_jk)^beta, of which the powers are known, times
+and B_jk = (C_jk + b) / T_k, so that this is (A_ik B_jk)^beta, whose powers are known, times
 x_k^beta, where x_k is the share that is left. To first order in own_k / T_k
 
     x_k = [1 - own_k / (N_ik + a_k)] [1 - own_k / (C_jk + b)] [1 + own_k / T_k] .
 
-Rows: a component has expected counts C_jk, of which a row has put in a share s_ik of its own counts
-n_ij. With pseudo-counts eta in each of M columns its probabilities are B_jk = (C_jk + eta) / T_k,
-where T_k is the sum of all. Without the row its log-likelihood, sum_j n_ij log B_jk, changes by
+Rows: a component has expected counts C_jk, to which a row has contributed a share s_ik of its own
+counts n_ij. With pseudo-counts eta in each of M columns, whose total is T_k, its probabilities are
+B_jk = (C_jk + eta) / T_k. Without the row its log-likelihood, sum_j n_ij log B_jk, changes by
 
     sum_j n_ij log [1 - s_ik n_ij / (C_jk + eta)] - n_i log [1 - s_ik n_i / T_k] .
 
@@ -44,7 +44,8 @@ from skcooc.counts.products import Mixture, NonZeros, shifted_zeros
 from skcooc.protocol import Array
 
 TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it
-AHEAD = U(2)  # runs, of which the column's factors are fetched beforehand
+PREFETCH = U(2)  # runs before its own, at which a column's factors are fetched
+NEGLIGIBLE = 1e-4  # share of a row in a component, below which it is not taken out
 
 
 def power_of_rest(x: Numbers, half: Numbers) -> Numbers:
@@ -85,10 +86,10 @@ def leave_one_out_runs(  # type: ignore[no-untyped-def]
     zero, one, even = number(0), number(1), load(lanes, ones, U(0))
     per_total, p, other = load(lanes, per_totals, U(0)), U(tile[0, 1]), U(tile[0, 2])
     for run in range(U(tile[0, 0]), U(tile[1, 0])):
-        j, ahead = U(columns[run]), U(columns[min(run + AHEAD, U(tile[1, 0]) - U(1))])
+        j, coming = U(columns[run]), U(columns[min(run + PREFETCH, U(tile[1, 0]) - U(1))])
         b, b_power, b_most = load(lanes, B, j), load(lanes, B_powers, j), load(lanes, B_most, j)
-        prefetch(lanes, B, ahead)
-        prefetch(lanes, sums, ahead)
+        prefetch(lanes, B, coming)
+        prefetch(lanes, sums, coming)
         of_column, end = load(lanes, sums, j), p + U(lengths[run])
         following = dot(load(lanes, A, U(rows[p])), b)
         for p in range(p, end):  # noqa: B020
@@ -166,9 +167,6 @@ def _largest_share(F: Array, pseudo_counts: Array, out: Array) -> None:
     np.divide(pseudo_counts, out, out=out)
     np.subtract(1, out, out=out)
     np.maximum(out, 0, out=out)
-
-
-NEGLIGIBLE = 1e-4  # share of a row in a component, below which it is not taken out
 
 
 @compiled

@@ -8,8 +8,8 @@ With b log2 x = k + r, where k is whole and |r| at most 1/2,
 
     x^b = 2^k (1 + r log 2 + (r log 2)^2/2! + ...).
 
-The series end where terms no longer count. A product of b and e would leave too few digits behind
-the point: b is a head of half the digits, whose product with e is exact, and a tail.
+The series end when terms no longer count. Rounding a product of b and e would cost too many digits:
+b is split into a head of half the digits, whose product with e is exact, and a tail.
 """
 
 from __future__ import annotations

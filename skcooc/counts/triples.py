@@ -1,7 +1,7 @@
 """Counts of three indices i, j, l: their bands, and the passes of EM over them.
 
-The first pass makes the sums of the rows i and of the middle indices j, of which those that share
-both share what is added to either. The second makes the sums of the columns l.
+The first pass makes the sums of the rows i and of the middle indices j; products are shared by
+non-zeros with the same i and j. The second pass makes the sums of the columns l.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from skcooc.counts.thinning import thin
 from skcooc.counts.threads import pipelined
 from skcooc.protocol import CSR, Array, Map, Need
 
-AHEAD = U(8)  # non-zeros, of which the column's factor is fetched beforehand
+PREFETCH = U(8)  # non-zeros before its own, at which a column's factor is fetched
 
 
 class Factors(NamedTuple):
@@ -147,7 +147,7 @@ def runs_of_pairs(  # type: ignore[no-untyped-def]
             a, of_pair = load(lanes, A, U(i)), load(lanes, zeros, U(0))
             product = multiply(a, b)
             while p < until and rows[p] == i:
-                prefetch(lanes, C, U(last[min(p + AHEAD, end - U(1))]))
+                prefetch(lanes, C, U(last[min(p + PREFETCH, end - U(1))]))
                 c = load(lanes, C, U(last[p]))
                 cell = dot(product, c)
                 cells[p] = cell if cell > 0 else one

@@ -35,14 +35,14 @@ CHUNK = 2**20  # numbers of a file that are converted at a time
 
 
 class DiskTable:
-    """A table of counts in a folder, as ``save_table`` writes it. ``open_table`` makes it.
+    """A table of counts in a folder, written by ``save_table`` and opened by ``open_table``.
 
-    ``fit`` takes it and sees all rows in every iteration, as if they were in memory: what is read
-    of the files stays there as long as the system has room. States of the rows are in memory, too:
-    with momentum some four times N K numbers of four bytes, if counts are float32. Where that is
-    too much, ``RowBlocks(table)`` fits it block by block and keeps no states of rows.
+    ``fit`` sees all rows in every iteration, as if they were in memory: the system caches the files
+    as long as it has room. Mixtures of the rows are in memory, too: with momentum about four times
+    N K numbers of four bytes, if counts are float32. If that is too much, fit ``RowBlocks(table)``,
+    block by block, which keeps no mixtures of rows.
 
-    Iterated over, it yields CSR arrays of ``batch_size`` rows, such as ``transform`` takes.
+    Iteration yields CSR arrays of ``batch_size`` rows, which ``transform`` takes.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class DiskTable:
     Raises
     ------
     ValueError
-        When counts are read whose checksum is another than when they were written.
+        When counts are read whose checksum differs from that of writing.
 
     See Also
     --------
@@ -82,7 +82,7 @@ class DiskTable:
 
     @cached_property
     def counts(self) -> DiskCounts:
-        """The counts for a fit of all rows. Reads everything once to compare the checksums."""
+        """Counts for a fit of all rows; reads all files once to compare checksums."""
         # Nothing is written, but compiled loops know arrays that cannot be written as another type.
         rows, codes, others, lengths, columns = map(np.asarray, self._open_files("c"))
         bands = Bands(self.shape, self._height, rows, codes, others, lengths, columns, self._limits)
@@ -151,20 +151,19 @@ def open_table(path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE) ->
     path : path
         A folder that ``save_table`` wrote.
     batch_size : int, default=1000
-        Number of rows of a block, where the table is read block by block.
+        Number of rows of a block, if the table is read block by block.
 
     Returns
     -------
     table : DiskTable of shape (N, M)
-        ``fit`` of most estimators takes it, as it is or as ``RowBlocks(table)``.
+        For ``fit`` of most estimators, as it is or as ``RowBlocks(table)``.
 
     Raises
     ------
     FileNotFoundError
-        Where there is no such table, or a file of it is missing.
+        If there is no such table, or a file is missing.
     ValueError
-        Where files are damaged or were written by another version, or ``batch_size`` is no positive
-        int.
+        If files are damaged or of another format, or ``batch_size`` is no positive int.
 
     Examples
     --------
@@ -191,25 +190,25 @@ def open_table(path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE) ->
 def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
     """Write a table of counts to disk, block by block, in the form that EM reads.
 
-    A whole number up to 255 takes a byte, its row two, and six are for all the rows among 4096 that
-    have the same column. Other counts take a byte more than their type. Zeros are not stored, and
-    counts of a cell that come in several parts are added up.
+    An integer up to 255 takes one byte and its row two; six more are shared by all rows, of 4096,
+    that have the same column. Other counts take one byte more than their type. Zeros are not
+    stored, and repeated cells are added up.
 
     Parameters
     ----------
     path : path
         A folder that does not exist yet. It appears when all is written. A process that is killed
-        leaves a hidden folder beside it, whose name ends with ``.skcooc-partial``.
+        leaves a hidden folder next to it, whose name ends with ``.skcooc-partial``.
     blocks : iterable of array-likes, sparse arrays or matrices, or Dyads, each of shape (n, M)
         Read once: a generator will do. All are float32 where all of them were, else float64.
 
     Raises
     ------
     FileExistsError
-        Where something is at ``path`` already.
+        If ``path`` exists already.
     ValueError
-        Where there are no blocks, their numbers of columns differ or are above 2^31 - 1, or counts
-        are negative, not finite or all zero.
+        If there are no blocks, their numbers of columns differ or are above 2^31 - 1, or counts are
+        negative, not finite or all zero.
 
     See Also
     --------
@@ -221,9 +220,9 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
 
 @contextmanager
 def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write to, which appears at ``path`` when all is written, and else not at all.
+    """A folder to write to, which appears at ``path`` only when all is written.
 
-    Until then it is hidden beside it, by a name that is only this writer's.
+    Until then it has a hidden name next to it, unique to this writer.
     """
     path = Path(path)
     if path.exists():
@@ -259,7 +258,7 @@ def _canonical(block: TableLike) -> CSR:
 
 
 def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
-    """The blocks; ValueError where there are none, their columns differ or are too many."""
+    """Pass blocks on; ValueError if there are none, or their columns differ or are too many."""
     n_columns = None
     for block in blocks:
         if block.shape[1] > WIDEST:
@@ -276,7 +275,7 @@ def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
 
 
 def rebatched(blocks: Iterable[CSR], n_rows: int) -> Iterator[CSR]:
-    """The same rows in blocks of ``n_rows`` rows; the last may have fewer.
+    """Regroup rows into blocks of ``n_rows`` rows; the last may have fewer.
 
     >>> blocks = [sp.csr_array(np.ones((n, 2))) for n in (3, 1, 9, 2)]
     >>> [block.shape[0] for block in rebatched(blocks, 4)]

@@ -37,6 +37,7 @@ _TEXTS = (
     "X holds texts or other strings, not counts: count the words of texts with a vectorizer, such "
     "as scikit-learn's CountVectorizer; for pairs, such as user and item, take Dyads.from_frame."
 )
+SAMPLE_ROWS = 10_000  # of a table that is not in memory
 
 
 class TextsError(ValueError):
@@ -118,9 +119,6 @@ def check_weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> 
     """Weights of the rows of a table, (n,); ValueError if they are invalid."""
     weights: Array = _check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
     return weights
-
-
-SAMPLE_ROWS = 10_000  # of a table that is not in memory
 
 
 @dataclass(frozen=True)
