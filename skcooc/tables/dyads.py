@@ -56,8 +56,10 @@ def cells_of(table: CSR) -> Cells:
 
 def same_table(one: TableSchema, other: TableSchema) -> bool:
     """Whether shapes are equal, and names where both have them."""
-    names = zip(one.names, other.names, strict=True)
-    return one.shape == other.shape and all(_equal_names(*pair) for pair in names)
+    return one.shape == other.shape and all(
+        mine is None or its is None or mine is its or np.array_equal(mine, its)
+        for mine, its in zip(one.names, other.names, strict=True)
+    )
 
 
 def places(names: Array, sought: ArrayLike) -> Array:
@@ -137,17 +139,8 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
         return np.unique(names, return_inverse=True)
     except TypeError as error:
         types = sorted({type(name).__name__ for name in names.tolist()})
-        raise TypeError(
-            f"Names of {side} should be all strings or all numbers. Got {types}."
-        ) from error
-
-
-def is_new_cell(
-    shape: tuple[int, int], rows: Array, columns: Array, others: tuple[Array, Array]
-) -> Array:
-    """Mask of observations, (L,), in cells of a table in which there are no others."""
-    known = np.ravel_multi_index(others, shape)
-    return np.isin(np.ravel_multi_index((rows, columns), shape), known, invert=True)
+        told = f"Names of {side} should be all strings or all numbers. Got {types}."
+        raise TypeError(told) from error
 
 
 def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
@@ -158,12 +151,6 @@ def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None
     if names.shape != (size,):
         raise ValueError(f"{what} has shape {names.shape}; expected ({size},)")
     return names
-
-
-def _equal_names(mine: Array | None, its: Array | None) -> bool:
-    if mine is None or its is None or mine is its:
-        return True
-    return bool(np.array_equal(mine, its))
 
 
 def check_selection(key: Any, name: str, see: str) -> Any:
@@ -185,34 +172,13 @@ def reweighted(weights: Array | None, sample_weight: ArrayLike) -> Array:
 
 
 def row_by_row(rows: Array, n_rows: int) -> tuple[Array, Array]:
-    """The order, (n,), in which observations lie row by row; and where each row begins."""
+    """Order of observations row by row, (n,), and start of each row, (n_rows + 1,)."""
     per_row = np.bincount(rows, minlength=n_rows)
     return np.argsort(rows, kind="stable"), np.concatenate([[0], np.cumsum(per_row)])
 
 
-def checked_positions(values: ArrayLike, name: str) -> Array:
-    """Positions, (n,); ValueError where they are none."""
-    index = np.asarray(values)
-    index = index if index.size else index.astype(np.intp)
-    if index.ndim != 1 or index.dtype.kind not in "iu" or index.min(initial=0) < 0:
-        raise ValueError(f"{name} should be a 1d array of non-negative int.")
-    return index
-
-
-def checked_counts(counts: ArrayLike) -> Array:
-    """Counts, (n,); ValueError where some are negative or not finite."""
-    counted: Array = check_array(
-        np.asarray(counts),
-        ensure_2d=False,
-        ensure_non_negative=True,
-        ensure_min_samples=0,
-        input_name="counts",
-    )
-    return counted
-
-
 def named_column(frame: Any, name: str) -> Any:
-    """A column of a data frame or mapping; ValueError where it has none of that name."""
+    """A column of a data frame or mapping; ValueError if there is none of that name."""
     try:
         return frame[name]
     except KeyError as error:
@@ -232,7 +198,7 @@ class Dyads:
     Parameters
     ----------
     X : array-like, sparse array or matrix, or DataFrame of shape (N, M)
-        Counts. An entry n becomes ceil(n) observations of weight n / ceil(n): of weight one where
+        Counts. An entry n becomes ceil(n) observations of weight n / ceil(n): of weight one if
         counts are integers.
     row_names, column_names : sequence of length N or M, default=None
         Names; the columns of a DataFrame have names of their own, its index is not used.
@@ -242,7 +208,7 @@ class Dyads:
     rows, columns : (L,) arrays of int
         Positions in the table.
     weights : (L,) array or None
-        Weight of each observation; None where all weigh one.
+        Weight of each observation; None if all weigh one.
     table_shape : tuple
         (N, M).
     row_names, column_names : arrays or None
@@ -252,7 +218,7 @@ class Dyads:
     Raises
     ------
     ValueError
-        Where counts are negative, not finite, or add up to more than 2^31 - 1 observations.
+        If counts are negative, not finite, or add up to more than 2^31 - 1 observations.
 
     Examples
     --------
@@ -321,15 +287,15 @@ class Dyads:
         Raises
         ------
         ValueError
-            Where counts are negative or not finite, names are missing, lengths differ, or ``like``
+            If counts are negative or not finite, names are missing, lengths differ, or ``like``
             has no names.
         TypeError
-            Where names are of several types that have no order, such as strings and numbers.
+            If names are of several types that have no order, such as strings and numbers.
 
         Warns
         -----
         UserWarning
-            Where pairs are left out, with their number and the first of the unknown names.
+            If pairs are left out, with their number and the first of the unknown names.
         """
         rows, columns = check_complete(rows, "rows"), check_complete(columns, "columns")
         n = np.ones(len(rows)) if counts is None else np.asarray(counts)
@@ -382,7 +348,7 @@ class Dyads:
         Raises
         ------
         ValueError
-            Where the frame has no column of that name, and as :meth:`from_pairs`.
+            If the frame has no column of that name, and as :meth:`from_pairs`.
 
         Examples
         --------
@@ -448,7 +414,7 @@ class Dyads:
         Raises
         ------
         ValueError
-            Where the tables differ.
+            If the tables differ.
 
         Examples
         --------
@@ -464,8 +430,9 @@ class Dyads:
                 f"names, these of one of shape {self.table_shape}: make them with "
                 "Dyads.from_pairs(..., like=others)."
             )
-        cells = others.rows, others.columns
-        return self[is_new_cell(self.table_shape, self.rows, self.columns, cells)]
+        known = np.ravel_multi_index((others.rows, others.columns), self.table_shape)
+        cells = np.ravel_multi_index((self.rows, self.columns), self.table_shape)
+        return self[np.isin(cells, known, invert=True)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.column_stack([self.rows, self.columns]).astype(dtype or np.intp, copy=False)
@@ -484,7 +451,7 @@ class Dyads:
         Returns
         -------
         X : CSR array of shape (N, M), float64
-            Float32 where the counts given were.
+            Float32 if the counts given were.
         """
         weights = np.ones(len(self)) if self.weights is None else self.weights
         return sp.coo_array((weights, (self.rows, self.columns)), shape=self.table_shape).tocsr()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_array, check_consistent_length
 
 from skcooc.counts import TripleCounts
 from skcooc.protocol import Array
@@ -18,9 +18,7 @@ from skcooc.tables.dyads import (
     TableSchema,
     check_complete,
     check_selection,
-    checked_counts,
     checked_names,
-    checked_positions,
     list_observations,
     named_column,
     reweighted,
@@ -45,7 +43,7 @@ class Triads:
         Positions in the table: coordinates of its non-zeros.
     counts : array-like of shape (n,), default=None
         How often each triple was observed, or its weight; once if None. A count c becomes ceil(c)
-        observations of weight c / ceil(c): of weight one where counts are integers.
+        observations of weight c / ceil(c): of weight one if counts are integers.
     shape : tuple of three ints, default=None
         (N, M, L); if None, as small as the positions allow.
     names : sequence of three, default=(None, None, None)
@@ -56,7 +54,7 @@ class Triads:
     positions : tuple of three (n,) arrays of int
         Positions in the table.
     weights : (n,) array or None
-        Weight of each observation; None where all weigh one.
+        Weight of each observation; None if all weigh one.
     table_shape : tuple
         (N, M, L).
     names : tuple of three arrays or None
@@ -66,7 +64,7 @@ class Triads:
     Raises
     ------
     ValueError
-        Where lengths differ, positions lie outside of the shape, or counts are negative, not finite
+        If lengths differ, positions lie outside of the shape, or counts are negative, not finite
         or add up to more than 2^31 - 1 observations.
 
     Examples
@@ -91,8 +89,14 @@ class Triads:
         names: Sequence[ArrayLike | None] = (None, None, None),
     ) -> None:
         given = zip((first, second, third), WAYS, strict=True)
-        positions = [checked_positions(values, name) for values, name in given]
-        n = np.ones(len(positions[0])) if counts is None else checked_counts(counts)
+        positions = [_check_positions(values, name) for values, name in given]
+        n = check_array(
+            np.ones(len(positions[0])) if counts is None else np.asarray(counts),
+            ensure_2d=False,
+            ensure_non_negative=True,
+            ensure_min_samples=0,
+            input_name="counts",
+        )
         check_consistent_length(*positions, n)
         least = tuple(int(index.max(initial=-1)) + 1 for index in positions)
         sizes = least if shape is None else tuple(map(int, shape))
@@ -126,7 +130,7 @@ class Triads:
         Raises
         ------
         ValueError
-            Where a name is missing.
+            If a name is missing.
         """
         given = {"first": first, "second": second, "third": third}
         ways = [unique_names(check_complete(names, way), way) for way, names in given.items()]
@@ -267,3 +271,12 @@ class Triads:
         """Positions of (y_j, w_l) among the M L pairs, and shape (N, M L)."""
         N, M, L = self.table_shape
         return self.positions[1].astype(np.int64) * L + self.positions[2], (N, M * L)
+
+
+def _check_positions(values: ArrayLike, name: str) -> Array:
+    """Positions, (n,); ValueError if invalid."""
+    index = np.asarray(values)
+    index = index if index.size else index.astype(np.intp)
+    if index.ndim != 1 or index.dtype.kind not in "iu" or index.min(initial=0) < 0:
+        raise ValueError(f"{name} should be a 1d array of non-negative int.")
+    return index
