@@ -37,7 +37,7 @@ from skcooc.protocol import CSR, Array, Map, Need
 PREFETCH = U(8)  # non-zeros before its own, at which a column's factor is fetched
 
 
-class Factors(NamedTuple):
+class TripleFactors(NamedTuple):
     """Factors of the three indices, for compiled loops."""
 
     lanes: Lanes
@@ -47,7 +47,7 @@ class Factors(NamedTuple):
     last: Array  # (L, k)
 
     @classmethod
-    def from_arrays(cls, first: Array, middle: Array, last: Array) -> Factors:
+    def from_arrays(cls, first: Array, middle: Array, last: Array) -> TripleFactors:
         zeros = np.zeros((1, last.shape[1]), last.dtype)
         return cls(lanes(last.shape[1], last.dtype), zeros, first, middle, last)
 
@@ -102,7 +102,7 @@ class TripleBands:
         self,
         band: int,
         tile: Array,
-        factors: Factors,
+        factors: TripleFactors,
         cells: Array,
         rows: Array,
         sums: Array | None,
@@ -119,7 +119,7 @@ class TripleBands:
         runs_of_pairs(*view, tile, *some, cells, rows[mine], sums)
 
     def add_columns(
-        self, start: int, stop: int, factors: Factors, ratios: Array, sums: Array
+        self, start: int, stop: int, factors: TripleFactors, ratios: Array, sums: Array
     ) -> None:
         """Fill the columns l of start..stop with the sums of w A[i] B[j]; ratios w are (nnz,)."""
         view = self.indptr, self.middle, self.rows, self.places
@@ -225,7 +225,7 @@ class TripleCounts(CSRCounts):
         ``rows`` (N + M, k) are sum_jl w A[N + j] B[l] and sum_il w A[i] B[l]; ``columns`` (L, k)
         are sum_ij w A[i] A[N + j].
         """
-        factors, bands = Factors.from_arrays(*self._factors(A, B)), self.views.triples
+        factors, bands = TripleFactors.from_arrays(*self._factors(A, B)), self.views.triples
         N, M, work = self.shape[0], self.sizes[0], self.data.size * B.shape[1]
         cells = np.empty_like(self.data)
         rows = aligned_array((N + M, B.shape[1]), self.dtype, SHIFT, np.zeros)
@@ -290,7 +290,7 @@ class TripleCounts(CSRCounts):
         """Array for the sums of the j, or None if they are not needed."""
         return sums
 
-    def _sums_of_last(self, factors: Factors, cells: Array) -> Array:
+    def _sums_of_last(self, factors: TripleFactors, cells: Array) -> Array:
         """Second pass: expected counts of the l, (L, k), from the cells of the first pass."""
         bands, sums = self.views.triples, aligned_array(factors.last.shape, self.dtype)
         ratios = np.divide(bands.data, cells, out=cells)
@@ -308,5 +308,5 @@ class NewTriples(TripleCounts):
     def _sums_of_middle(self, sums: Array) -> None:
         return None
 
-    def _sums_of_last(self, factors: Factors, cells: Array) -> Array:
+    def _sums_of_last(self, factors: TripleFactors, cells: Array) -> Array:
         return zeros_view(factors.last)
