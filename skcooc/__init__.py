@@ -11,15 +11,13 @@ from skcooc.clustering_projection import ClusteringProjection
 from skcooc.product_space import ProductSpaceMixture
 from skcooc.symmetric import SymmetricClustering
 from skcooc.tables import (
-    CompactTable,
+    DiskTable,
     Dyads,
     RowBlocks,
     Triads,
     delayed_rows,
-    open_compact,
-    open_csr,
-    save_compact,
-    save_csr,
+    open_table,
+    save_table,
 )
 from skcooc.triadic import TriadicAspectModel
 from skcooc.version import __version__ as __version__
@@ -45,7 +43,7 @@ __all__ = [
     "AveragedModels",
     "ClusterAbstraction",
     "ClusteringProjection",
-    "CompactTable",
+    "DiskTable",
     "Dyads",
     "InterpolatedModels",
     "MixtureFeatures",
@@ -64,11 +62,9 @@ __all__ = [
     "inspection",
     "metrics",
     "model_selection",
-    "open_compact",
-    "open_csr",
+    "open_table",
     "plotting",
-    "save_compact",
-    "save_csr",
+    "save_table",
     "testing",
 ]
 

@@ -1,10 +1,10 @@
-"""Tables that are read block by block."""
+"""Tables that are not in memory: block by block, or dask arrays without a cluster."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc import RowBlocks, open_csr, save_csr
+from skcooc import AspectModel, RowBlocks, open_table, save_table
 from skcooc.tables import CheckedBlocks
 from tests.tables import random_table
 
@@ -15,46 +15,7 @@ def blocks_of(X, ends):
     return [X[first:last] for first, last in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-@pytest.mark.parametrize("batch_size", [1, 5, 23, 100])
-def test_what_is_saved_comes_back(tmp_path, dtype, batch_size):
-    table = X.astype(dtype)
-    save_csr(tmp_path / "table", (block for block in blocks_of(table, [4, 4, 17, 23])))
-    blocks = open_csr(tmp_path / "table", batch_size=batch_size)
-    for _ in range(2):  # every pass begins anew
-        read = list(blocks)
-        assert [len(block.indptr) - 1 for block in read[:-1]] == [batch_size] * (len(read) - 1)
-        assert {block.dtype for block in read} == {np.dtype(dtype)}
-        np.testing.assert_array_equal(sp.vstack(read).toarray(), table.toarray())
-
-
-def test_the_files_are_plain_numpy(tmp_path):
-    save_csr(tmp_path / "table", [X[:5].toarray(), X[5:].tocoo()])
-    data, indices, indptr = (
-        np.load(tmp_path / "table" / f"{name}.npy") for name in ("data", "indices", "indptr")
-    )
-    np.testing.assert_array_equal(sp.csr_array((data, indices, indptr)).toarray(), X.toarray())
-    with pytest.raises(FileExistsError):  # nothing is overwritten
-        save_csr(tmp_path / "table", [X])
-
-
-def test_a_table_that_is_not_finished_is_not_there(tmp_path):
-    def interrupted():
-        yield X
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        save_csr(tmp_path / "table", interrupted())
-    with pytest.raises(ValueError, match="same number of columns"):
-        save_csr(tmp_path / "table", [X, X[:, 1:]])
-    with pytest.raises(ValueError, match="no block"):
-        save_csr(tmp_path / "table", [])
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(FileNotFoundError):
-        open_csr(tmp_path / "table")
-
-
-def test_what_can_be_read_only_once_is_refused():
+def test_iterators_are_refused():
     for once in (iter([X]), (block for block in [X]), 3):
         with pytest.raises(TypeError, match="several times"):
             RowBlocks(once)
@@ -65,7 +26,7 @@ def checked(blocks):
     return CheckedBlocks(RowBlocks(blocks), lambda block, reset: block, None, None, reset=True)
 
 
-@pytest.mark.parametrize("n_rows", [3, 10, 23, 50])
+@pytest.mark.parametrize("n_rows", [3, 50])
 def test_a_sample_is_of_rows_and_the_totals_of_all(n_rows):
     blocks = checked(blocks_of(X, [1, 9, 23]))
     sample, again = blocks.sampled(n_rows, np.random.default_rng(0))
@@ -79,7 +40,7 @@ def test_a_sample_is_of_rows_and_the_totals_of_all(n_rows):
 
 
 def test_all_rows_have_the_same_chance():
-    blocks = checked(blocks_of(sp.csr_array(np.diag(np.ones(40))), list(range(1, 41))))
+    blocks = checked(blocks_of(sp.csr_array(np.diag(np.ones(40))), list(range(4, 41, 4))))
     rng, drawn = np.random.default_rng(0), np.zeros(40)
     for _ in range(300):
         drawn += blocks.sampled(5, rng)[0].column_sums
@@ -89,18 +50,18 @@ def test_all_rows_have_the_same_chance():
 
 
 class Files:
-    """Blocks that nobody has counted."""
+    """Blocks without len()."""
 
     def __iter__(self):
         return iter(blocks_of(X, [4, 17, 23]))
 
 
-def test_blocks_say_how_large_they_are(tmp_path):
-    save_csr(tmp_path / "table", [X])
+def test_shape_and_number_of_blocks(tmp_path):
+    save_table(tmp_path / "table", [X])
     for blocks, n_blocks in [
         (RowBlocks(blocks_of(X, [4, 17, 23])), 3),
         (RowBlocks((X[:4].toarray(), X[4:].toarray().tolist())), 2),
-        (open_csr(tmp_path / "table", batch_size=5), 5),
+        (RowBlocks(open_table(tmp_path / "table", batch_size=5)), 5),
     ]:
         assert (blocks.shape, len(blocks)) == (X.shape, n_blocks)
         assert repr(blocks) == f"<RowBlocks: {n_blocks} blocks of a table of shape (23, 9)>"
@@ -108,7 +69,7 @@ def test_blocks_say_how_large_they_are(tmp_path):
     assert RowBlocks([]).shape is None
 
 
-def test_blocks_that_nobody_has_counted_say_so_until_they_are_read():
+def test_the_size_is_unknown_until_blocks_are_read():
     blocks = RowBlocks(Files())
     assert blocks  # although the length is not known
     assert blocks.shape is None
@@ -120,3 +81,10 @@ def test_blocks_that_nobody_has_counted_say_so_until_they_are_read():
     assert len(list(blocks)) == 3
     assert (blocks.shape, len(blocks)) == (X.shape, 3)
     assert repr(blocks) == "<RowBlocks: 3 blocks of a table of shape (23, 9)>"
+
+
+def test_dask_arrays_need_a_client():
+    da = pytest.importorskip("dask.array", reason="needs dask")
+    pytest.importorskip("distributed", reason="needs distributed")
+    with pytest.raises(ValueError, match="there is no client"):
+        AspectModel(2).fit(da.from_array(np.ones((6, 4)), chunks=(3, 4)))

@@ -53,10 +53,7 @@ ESTIMATORS = [
 
 @pytest.fixture(scope="module", autouse=True)
 def patience():
-    """On a busy machine a worker that is killed may come back late, and an answer may be late.
-
-    Workers are forked from a process that has imported already what takes them seconds.
-    """
+    """Long timeouts for busy machines; workers are forked from a process with slow imports done."""
     options = {
         "deploy.lost-worker-timeout": "900s",
         "comm.timeouts.connect": "300s",
@@ -78,7 +75,6 @@ def client():
 
 @pytest.fixture
 def workers(client):
-    """Two of them, at work."""
     client.wait_for_workers(2, timeout=900)
     return client
 
@@ -105,8 +101,8 @@ def test_other_blocks(workers):
         assert_same(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X), 1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_one_block_is_the_same_bit_by_bit(workers, dtype):
+def test_one_block_is_the_same_bit_by_bit(workers):
+    dtype = np.float32
     model = clone(ASPECTS).fit(in_blocks(X.astype(dtype)))
     assert model.components_.dtype == model.embedding_.dtype == dtype
     assert_same(model, clone(ASPECTS).fit(X.astype(dtype)), 0)
@@ -165,7 +161,7 @@ def made_there(number):
 
 
 class Brought:
-    """What comes to the driver, and how large the largest of it is."""
+    """Records the size of the largest result that is gathered."""
 
     def __init__(self, gather):
         self.gather, self.largest = gather, 0
@@ -176,32 +172,32 @@ class Brought:
         return results
 
 
-def settled_often(monkeypatch):
+def persisted_often(monkeypatch):
     monkeypatch.setattr(counts_on_workers, "math", SimpleNamespace(ceil=lambda ratio: 0))
 
 
 def rows_brought(monkeypatch):
     def lasting(self, states):
-        return np.concatenate(counts_on_workers.gathered(self.client, states.futures))
+        return np.concatenate(counts_on_workers.gather(self.client, states.futures))
 
     monkeypatch.setattr(counts_on_workers.DaskCounts, "lasting", lasting)
 
 
 def sums_brought(monkeypatch):
     def lasting(self, states):
-        if states.none.ndim == 1:
-            counts_on_workers.gathered(self.client, states.futures)
+        if states.empty.ndim == 1:
+            counts_on_workers.gather(self.client, states.futures)
         return whole(self, states)
 
     whole = counts_on_workers.DaskCounts.lasting
     monkeypatch.setattr(counts_on_workers.DaskCounts, "lasting", lasting)
 
 
-@pytest.mark.parametrize("broken", [None, settled_often, rows_brought, sums_brought])
-def test_nothing_with_a_number_for_each_row_comes_here(workers, monkeypatch, broken):
+@pytest.mark.parametrize("broken", [None, persisted_often, rows_brought, sums_brought])
+def test_no_array_with_a_number_for_each_row_is_fetched(workers, monkeypatch, broken):
     """Of 6000 rows: not in 12 iterations with momentum, and not at the end."""
-    brought = Brought(counts_on_workers.gathered)
-    monkeypatch.setattr(counts_on_workers, "gathered", brought)
+    brought = Brought(counts_on_workers.gather)
+    monkeypatch.setattr(counts_on_workers, "gather", brought)
     X = delayed_rows(map(dask.delayed(made_there), range(3)), WIDE)
     if broken is not None:
         broken(monkeypatch)
@@ -212,7 +208,7 @@ def test_nothing_with_a_number_for_each_row_comes_here(workers, monkeypatch, bro
 
 
 def test_attributes_of_rows_are_dask_arrays(workers):
-    """Those that are as long as the table; what is not is here, and what is asked of rows, too."""
+    """Those as long as the table; all others are arrays of NumPy, and so are answers of methods."""
     estimator = ClusterAbstraction(4, beta=0.2, abstraction="object", **SHORT)
     far, near = clone(estimator).fit(in_blocks(X, 30, 131)), clone(estimator).fit(X)
     for name in ("embedding_", "row_distribution_", "labels_", "posteriors_", "row_components_"):
@@ -262,7 +258,7 @@ def test_a_pickle_has_the_rows_and_a_copy_shares_them(workers):
 
 
 def assert_left(client, n_futures):
-    """So many are left, once the client has had the time to let go of the others."""
+    """Wait until the client has released all other futures."""
     deadline = time.monotonic() + 900
     while len(client.futures) != n_futures:
         assert time.monotonic() < deadline
@@ -296,10 +292,10 @@ def undisturbed(client):
     return pickle.loads(pickle.dumps(clone(ASPECTS).fit(in_blocks(X, 131))))
 
 
-@pytest.mark.parametrize(("victims", "settle_after"), [([0], 10), ([0, 1], 1000)], ids=str)
-def test_a_fit_outlives_its_workers(workers, victims, settle_after, undisturbed, monkeypatch):
-    """Rows that are lost are made again: from the last states that the scheduler has, or anew."""
-    monkeypatch.setattr(counts_on_workers, "SETTLE_AFTER", settle_after)
+@pytest.mark.parametrize(("victims", "persist_every"), [([0], 10), ([0, 1], 1000)], ids=str)
+def test_a_fit_outlives_its_workers(workers, victims, persist_every, undisturbed, monkeypatch):
+    """Lost rows are recomputed, from the last states that the scheduler has or from the start."""
+    monkeypatch.setattr(counts_on_workers, "PERSIST_EVERY", persist_every)
     addresses, processes = zip(*sorted(workers.run(os.getpid).items()), strict=True)
     killed = {addresses[victim] for victim in victims}
 

@@ -40,39 +40,39 @@ def workers():
 ONES = da.ones((6, 4))
 
 
-@pytest.mark.parametrize(
-    ("estimator", "table", "error", "message"),
-    [
-        (ASPECTS, da.ones((6, 4), chunks=(3, 2)), ValueError, "rechunk"),
-        (ASPECTS, da.ones(6), ValueError, "Expected 2D array, got 1D"),
-        (ASPECTS, dask.delayed(X), TypeError, "Expected a dask array, got Delayed"),
-        (ASPECTS, -ONES, ValueError, "Negative values in data"),
-        (ASPECTS, da.full((6, 4), np.nan), ValueError, "contains NaN"),
-        (ASPECTS, da.zeros((6, 4)), ValueError, r"Found array with 0 observation\(s\)"),
-        (ASPECTS, da.ones((0, 4)), ValueError, r"Found array with 0 sample\(s\)"),
-        (
-            ASPECTS,
-            delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1]),
-            ValueError,
-            "Got blocks of 59 columns of float64, 60 columns",
-        ),
-        (AspectModel(early_stopping=True), ONES, ValueError, "early_stopping=True"),
-        (AspectModel(burstiness="auto"), ONES, ValueError, "burstiness"),
-        (SymmetricClustering(hard=True, tied=True), ONES, ValueError, "tied=True"),
-        (AsymmetricClustering(coarsening=[[0] * 6]), ONES, ValueError, "coarsening"),
-        (ClusterAbstraction(tree="annealed"), ONES, ValueError, "tree='annealed'"),
-        (ClusteringProjection(), ONES, ValueError, "begin with all rows"),
-        (AveragedModels(ASPECTS), ONES, TypeError, "map_blocks"),
-    ],
-)
-def test_what_cannot_be_is_said(workers, estimator, table, error, message):
-    model = clone(estimator)
-    with pytest.raises(error, match=message):
-        model.fit(table)
-    assert vars(model).keys() == vars(clone(estimator)).keys()
+REFUSED = [
+    (ASPECTS, da.ones((6, 4), chunks=(3, 2)), ValueError, "rechunk"),
+    (ASPECTS, da.ones(6), ValueError, "Expected 2D array, got 1D"),
+    (ASPECTS, dask.delayed(X), TypeError, "Expected a dask array, got Delayed"),
+    (ASPECTS, -ONES, ValueError, "Negative values in data"),
+    (ASPECTS, da.full((6, 4), np.nan), ValueError, "contains NaN"),
+    (ASPECTS, da.zeros((6, 4)), ValueError, r"Found array with 0 observation\(s\)"),
+    (ASPECTS, da.ones((0, 4)), ValueError, r"Found array with 0 sample\(s\)"),
+    (
+        ASPECTS,
+        delayed_rows(map(dask.delayed, (X, X[:, 1:])), X.shape[1]),
+        ValueError,
+        "Got blocks of 59 columns of float64, 60 columns",
+    ),
+    (AspectModel(early_stopping=True), ONES, ValueError, "early_stopping=True"),
+    (AspectModel(burstiness="auto"), ONES, ValueError, "burstiness"),
+    (SymmetricClustering(hard=True, tied=True), ONES, ValueError, "tied=True"),
+    (AsymmetricClustering(coarsening=[[0] * 6]), ONES, ValueError, "coarsening"),
+    (ClusterAbstraction(tree="annealed"), ONES, ValueError, "tree='annealed'"),
+    (ClusteringProjection(), ONES, ValueError, "begin with all rows"),
+    (AveragedModels(ASPECTS), ONES, TypeError, "map_blocks"),
+]
 
 
-def test_what_else_cannot_be(workers):
+def test_tables_and_parameters_that_do_not_fit_workers_are_refused(workers):
+    for estimator, table, error, message in REFUSED:
+        model = clone(estimator)
+        with pytest.raises(error, match=message):
+            model.fit(table)
+        assert vars(model).keys() == vars(clone(estimator)).keys()
+
+
+def test_weights_scores_and_column_chunks_are_refused(workers):
     model = clone(ASPECTS).fit(X)
     with pytest.raises(ValueError, match="sample_weight"):
         model.fit(in_blocks(X), sample_weight=np.ones(240))
@@ -83,7 +83,7 @@ def test_what_else_cannot_be(workers):
 
 
 def test_states_that_depend_on_the_parameters_alone_would_not_do(workers):
-    """Why the states of rows are kept: made anew from the last parameters, they are others."""
+    """Why the states of rows are kept: recomputed from the last parameters, they differ."""
     model, counts = Aspects(3), CSRCounts(X)
     found = fit([Leg(model, counts, 0.9, 15, 0.0)], np.random.default_rng(0), make_solver(1.0))
     anew = np.broadcast_to(found.params.weights, found.rows.shape)

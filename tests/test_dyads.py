@@ -1,3 +1,5 @@
+"""Dyads: observations of two indices as samples."""
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,13 +14,14 @@ from tests.tables import random_table
 COUNTS = random_table().toarray()
 
 
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix, sp.coo_array, pd.DataFrame])
-def test_lists_every_observation(container):
-    dyads = Dyads(container(COUNTS.astype(int)))
-    assert dyads.shape == (COUNTS.sum(), 2)
-    assert len(dyads) == COUNTS.sum()
-    np.testing.assert_array_equal(dyads.to_csr().toarray(), COUNTS)
-    np.testing.assert_array_equal(np.bincount(dyads.rows, minlength=12), COUNTS.sum(axis=1))
+def test_every_observation_is_listed():
+    for container in (np.asarray, sp.csr_matrix, sp.coo_array, pd.DataFrame):
+        dyads = Dyads(container(COUNTS.astype(int)))
+        assert dyads.shape == (COUNTS.sum(), 2)
+        assert len(dyads) == COUNTS.sum()
+        np.testing.assert_array_equal(dyads.to_csr().toarray(), COUNTS)
+        np.testing.assert_array_equal(np.bincount(dyads.rows, minlength=12), COUNTS.sum(axis=1))
+    assert len(Dyads(np.empty((0, 3)))) == 0
 
 
 def test_indexing_keeps_the_table():
@@ -71,30 +74,27 @@ def test_weights_and_dtypes_are_kept():
     assert Dyads(COUNTS.astype(np.int64))[:5].to_csr().dtype == np.float64
 
 
-def test_tables_are_told_apart():
+def test_tables_are_compared_by_shape_and_names():
     dyads = Dyads(COUNTS, column_names=list("abcdefghi"))
     assert dyads.same_table(Dyads(COUNTS))
     assert not dyads.same_table(Dyads(COUNTS[:5]))
     assert not dyads.same_table(Dyads(COUNTS, column_names=list("abcdefghx")))
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
+def test_invalid_input_is_refused():
+    for make, message in [
         (lambda: Dyads([[-1, 2]]), "Negative values"),
         (lambda: Dyads([[np.nan, 2]]), "NaN"),
         (lambda: Dyads([[1e12]]), "Use the count matrix itself"),
         (lambda: Dyads([[1, 2]], column_names=["a"]), r"column_names has shape \(1,\)"),
         (lambda: Dyads.from_pairs(["a"], ["b", "c"]), "inconsistent numbers of samples"),
-    ],
-)
-def test_bad_input_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
+    ]:
+        with pytest.raises(ValueError, match=message):
+            make()
     assert repr(Dyads([[2, 1]])) == "<Dyads: 3 observations of a table of shape (1, 2)>"
 
 
-def test_new_observations_are_laid_on_a_table_by_names():
+def test_new_observations_are_placed_by_names():
     train = Dyads.from_pairs(["ann", "bob", "bob"], ["tea", "ale", "jam"])
     later = {"who": ["bob", "ann", "bob"], "what": ["tea", "ale", "tea"], "n": [1, 3, 2]}
     test = Dyads.from_frame(later, "who", "what", "n", like=train)
@@ -103,7 +103,7 @@ def test_new_observations_are_laid_on_a_table_by_names():
     assert test.to_csr().toarray().tolist() == [[3, 0, 0], [0, 0, 3]]
 
 
-def test_unknown_names_are_told():
+def test_unknown_names_cause_a_warning():
     train = Dyads.from_pairs(["ann", "bob"], ["tea", "ale"])
     who, what = ["ann", "zoe", "bob", "ann", "zoe"], ["tea", "tea", "jam", "ale", "jam"]
     told = r"3 of 5 pairs are left out: their table has no rows \['zoe'\] and no columns \['jam'\]"
@@ -118,23 +118,29 @@ def test_unknown_names_are_told():
         Dyads.from_pairs(who, what, like=Dyads(np.eye(2)))
 
 
-@pytest.mark.parametrize("kind", [dict, pd.DataFrame])
-def test_a_column_that_is_not_there_is_told(kind):
-    frame = kind({"user": ["ann"], "item": ["tea"]})
-    with pytest.raises(ValueError, match=r"'usr' is not a column .* has 'user', 'item'"):
-        Dyads.from_frame(frame, "usr", "item")
-    with pytest.raises(ValueError, match="'times' is not a column"):
-        Dyads.from_frame(frame, "user", "item", "times")
+def test_a_missing_column_is_named():
+    for kind in (dict, pd.DataFrame):
+        frame = kind({"user": ["ann"], "item": ["tea"]})
+        with pytest.raises(ValueError, match=r"'usr' is not a column .* has 'user', 'item'"):
+            Dyads.from_frame(frame, "usr", "item")
+        with pytest.raises(ValueError, match="'times' is not a column"):
+            Dyads.from_frame(frame, "user", "item", "times")
 
 
-@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
-@pytest.mark.parametrize("side", ["rows", "columns"])
-def test_missing_names_are_told(missing, side):
-    sides = {"rows": ["a", "b", "c"], "columns": ["x", "y", "z"]}
-    sides[side] = np.array(sides[side], dtype=object)
-    sides[side][1] = missing
-    with pytest.raises(ValueError, match=rf"1 of 3 {side} have no name, the first at position 1"):
-        Dyads.from_pairs(**sides)
+def test_missing_names_are_counted():
+    for side, missing in [
+        ("rows", None),
+        ("columns", np.nan),
+        ("rows", pd.NA),
+        ("columns", pd.NaT),
+    ]:
+        sides = {"rows": ["a", "b", "c"], "columns": ["x", "y", "z"]}
+        sides[side] = np.array(sides[side], dtype=object)
+        sides[side][1] = missing
+        with pytest.raises(
+            ValueError, match=rf"1 of 3 {side} have no name, the first at position 1"
+        ):
+            Dyads.from_pairs(**sides)
     with pytest.raises(ValueError, match="1 of 2 rows have no name"):
         Dyads.from_pairs([1.0, np.nan], ["x", "y"])
     with pytest.raises(ValueError, match="1 of 2 columns have no name"):
@@ -159,12 +165,12 @@ def test_names_of_all_kinds_of_columns(names):
     assert test.to_csr().toarray().tolist() == [[0, 1], [0, 1]]
 
 
-def test_names_without_an_order_are_told():
+def test_names_without_an_order_are_refused():
     with pytest.raises(TypeError, match=r"Names of rows should be all strings .* \['int', 'str'\]"):
         Dyads.from_pairs(np.array(["a", 1], dtype=object), ["x", "y"])
 
 
-def test_observations_that_are_new_to_their_rows():
+def test_observations_in_new_cells():
     train = Dyads(np.array([[2, 0, 1], [0, 0, 1], [0, 1, 0]]))
     test = Dyads(np.array([[1, 3, 0], [0, 0, 2], [1, 0, 0]])).reweighted(np.arange(1, 8))
     new = test.new_to(train)

@@ -13,8 +13,8 @@ from skcooc import (
     RowBlocks,
     RowMemory,
     TriadicAspectModel,
-    open_compact,
-    save_compact,
+    open_table,
+    save_table,
 )
 from skcooc.base import recommendations
 from skcooc.heldout.scoring import ranked
@@ -163,8 +163,8 @@ def test_a_large_sparse_table_is_never_dense(monkeypatch):
 
 
 def test_what_was_not_fitted_in_memory(tmp_path):
-    save_compact(tmp_path / "table", [X])
-    model = fitted(ASPECTS, open_compact(tmp_path / "table"))
+    save_table(tmp_path / "table", [X])
+    model = fitted(ASPECTS, open_table(tmp_path / "table"))
     with pytest.raises(ValueError, match="not known which columns"):
         model.recommend([0])
     found = model.recommend([0, 9], 3, exclude_seen=False)

@@ -1,4 +1,4 @@
-"""Counts that are too large or too small are refused everywhere alike; below that all is finite."""
+"""Counts that are too large or too small are refused everywhere; all else is finite."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from skcooc import (
     RowBlocks,
     TriadicAspectModel,
     Triads,
-    open_compact,
-    save_compact,
+    open_table,
+    save_table,
 )
 from skcooc.equations.aspects import Aspects
 from skcooc.metrics import npmi_coherence, perplexity
@@ -34,11 +34,11 @@ def with_cell(value, X=X):
     return table
 
 
-@pytest.mark.parametrize("value", [1e17, 1e155, 1e307])
+@pytest.mark.parametrize("value", [1e17, 1e307])
 def test_too_large_counts_are_refused_wherever_they_are_given(value, tmp_path):
     table, model = with_cell(value), clone(MODEL).fit(X)
     before = model.components_.copy()
-    save_compact(tmp_path / "table", [table])
+    save_table(tmp_path / "table", [table])
     for use in (
         model.fit,
         model.partial_fit,
@@ -47,7 +47,7 @@ def test_too_large_counts_are_refused_wherever_they_are_given(value, tmp_path):
         split_observations,
         lambda X: model.fit(random_table(), sample_weight=np.where(np.arange(12), 1, value)),
         lambda X: model.fit(RowBlocks([X[:6], X[6:]])),
-        lambda X: model.fit(open_compact(tmp_path / "table")),
+        lambda X: model.fit(open_table(tmp_path / "table")),
         lambda X: perplexity(X, model.embedding_, model.components_),
         lambda X: npmi_coherence(model.components_, X),
     ):
@@ -57,7 +57,7 @@ def test_too_large_counts_are_refused_wherever_they_are_given(value, tmp_path):
 
 
 @pytest.mark.parametrize("estimator", [AsymmetricClustering(), AspectModel(2, annealing=1.2)])
-def test_sums_of_next_to_nothing_or_of_too_much_are_refused(estimator):
+def test_sums_outside_the_limits_are_refused(estimator):
     for counts in (np.eye(4, 3) * 1e38, np.eye(4, 3) * 5e-324, np.eye(4, 3) * 2.0**52):
         with pytest.raises(ValueError, match=REFUSED):
             clone(estimator).fit(counts)
@@ -65,12 +65,11 @@ def test_sums_of_next_to_nothing_or_of_too_much_are_refused(estimator):
         clone(estimator).fit(np.zeros((4, 3)))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("estimator", CLASSES, ids=repr)
-def test_up_to_there_all_is_finite(estimator, dtype):
+def test_results_are_finite_up_to_the_limits(estimator):
     eye = sp.csr_array(np.eye(12, 9) * 2.0**49)
     for table in (with_cell(2.0**53 - 2**31), eye, X * (1e-29 / X.sum())):
-        model = clone(estimator).set_params(**FAST).fit(table.astype(dtype))
+        model = clone(estimator).set_params(**FAST).fit(table.astype(np.float32))
         arrays = model.components_, model.embedding_, model.weights_, model.objective_
         assert all(np.isfinite(array).all() for array in arrays)
         assert np.isfinite(model.score(table))
@@ -82,7 +81,7 @@ def test_weights_of_triads_are_counted_too():
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
-def test_what_is_not_finite_does_not_leave_a_fit():
+def test_parameters_that_are_not_finite_are_refused():
     table = X.toarray().astype(np.float32)
     model = AsymmetricClustering(
         3, beta=0.2, object_weights="equal", proportions="estimated", max_iter=5, random_state=0
@@ -94,7 +93,7 @@ def test_what_is_not_finite_does_not_leave_a_fit():
     assert vars(model) == before
 
 
-def test_nor_a_step_of_a_stream(monkeypatch):
+def test_a_step_that_is_not_finite_is_refused(monkeypatch):
     model = clone(MODEL).fit(X)
     before = dict(vars(model))
     maximize = Aspects.maximize

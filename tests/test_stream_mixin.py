@@ -20,8 +20,8 @@ from skcooc import (
     ProductSpaceMixture,
     RowBlocks,
     SymmetricClustering,
-    open_csr,
-    save_csr,
+    open_table,
+    save_table,
 )
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
@@ -345,8 +345,8 @@ def test_blocks_of_any_kind(tmp_path):
     names = [f"w{j}" for j in range(X.shape[1])]
     frames = [pd.DataFrame(block.toarray(), columns=names) for block in batches(X, 50)]
     estimator = AspectModel(3, beta=0.9, max_iter=3, random_state=0)
-    save_csr(tmp_path / "table", (block for block in batches(X, 70)))
-    disk = open_csr(tmp_path / "table", batch_size=50)
+    save_table(tmp_path / "table", (block for block in batches(X, 70)))
+    disk = RowBlocks(open_table(tmp_path / "table", batch_size=50))
     kinds = disk, RowBlocks(frames), RowBlocks(batches(X, 50))
     disk, frames, lists = (clone(estimator).fit(blocks) for blocks in kinds)
     np.testing.assert_array_equal(frames.feature_names_in_, names)

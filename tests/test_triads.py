@@ -59,9 +59,8 @@ def test_ways_change_places_and_are_forgotten():
     assert list(dyads.column_names) == ["am", "pm"]
 
 
-@pytest.mark.parametrize(
-    ("positions", "options", "message"),
-    [
+def test_invalid_tables_and_orders_are_refused():
+    for positions, options, message in [
         (([0], [0], [0, 1]), {}, "inconsistent numbers of samples"),
         (([0.5], [0], [0]), {}, "first should be a 1d array of non-negative int"),
         (([0], [-1], [0]), {}, "second should be a 1d array of non-negative int"),
@@ -69,13 +68,8 @@ def test_ways_change_places_and_are_forgotten():
         (([0], [0], [0]), {"shape": (1, 1)}, "should be three sizes"),
         (([0], [0], [0]), {"counts": [-1]}, "Negative values"),
         (([0], [0], [0]), {"names": (["a", "b"], None, None)}, r"names, the first,.* \(1,\)"),
-    ],
-)
-def test_what_is_no_table_is_refused(positions, options, message):
-    with pytest.raises(ValueError, match=message):
-        Triads(*positions, **options)
-
-
-def test_an_order_that_is_none_is_refused():
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Triads(*positions, **options)
     with pytest.raises(ValueError, match="0, 1 and 2 in some order"):
         Triads([0], [0], [0]).transpose(0, 0, 1)

@@ -1,7 +1,7 @@
 """How long is a fit of a billion counts, on one machine, and how much memory does it need?
 
 Counts with the power laws of texts (``power_law.py``: 100 000 columns, 126 different ones in a row)
-are written to disk, a block at a time, as a CompactTable: about four bytes for each. The folder is
+are written to disk, a block at a time, as a DiskTable: about four bytes for each. The folder is
 kept, and used again by the next run. ``AspectModel(50, beta=.8)`` is fitted to them, in float32,
 for as many minutes as it is given, with a progress bar that moves within an iteration; where the
 output is no terminal, with a line from time to time.
@@ -34,7 +34,7 @@ from benchmarks import reporting
 from benchmarks.speed.fit_memory import held
 from benchmarks.speed.power_law import power_law_counts
 from benchmarks.speed.scaling import LENGTH, MILLION, N_COLUMNS, NONZEROS_OF_A_ROW
-from skcooc import AspectModel, CompactTable, open_compact, save_compact
+from skcooc import AspectModel, DiskTable, open_table, save_table
 from skcooc.datasets import make_cooccurrences
 
 GB = 1e9
@@ -70,17 +70,17 @@ class Clock:
         return ended and now - self.began >= self.seconds
 
 
-def written(folder: Path, millions: float) -> tuple[CompactTable, float]:
+def written(folder: Path, millions: float) -> tuple[DiskTable, float]:
     """The table of about so many million non-zeros, and the seconds that it took to write it."""
     path, began = folder / f"power_law_{millions:g}", time.perf_counter()
     if path.exists():
-        return open_compact(path), 0.0
+        return open_table(path), 0.0
     n_rows = round(millions * MILLION / NONZEROS_OF_A_ROW)
-    save_compact(path, power_law_counts(n_rows, N_COLUMNS, LENGTH))
-    return open_compact(path), time.perf_counter() - began
+    save_table(path, power_law_counts(n_rows, N_COLUMNS, LENGTH))
+    return open_table(path), time.perf_counter() - began
 
 
-def iterations_needed(table: CompactTable, millions: float, settings: dict[str, Any]) -> int:
+def iterations_needed(table: DiskTable, millions: float, settings: dict[str, Any]) -> int:
     """How many a fit of the first rows needs."""
     blocks, n_rows = [], round(min(millions * MILLION, table.nnz) / NONZEROS_OF_A_ROW)
     for block in table:
@@ -92,10 +92,10 @@ def iterations_needed(table: CompactTable, millions: float, settings: dict[str, 
     return int(model.n_iter_)
 
 
-def fit(table: CompactTable, seconds: float, settings: dict[str, Any]) -> dict[str, Any]:
+def fit(table: DiskTable, seconds: float, settings: dict[str, Any]) -> dict[str, Any]:
     """Fit for so long."""
     lines = not sys.stdout.isatty()
-    clock = Clock(seconds, len(table), lines)
+    clock = Clock(seconds, table.counts.n_blocks, lines)
     callbacks = [clock] if lines else [clock, ProgressBar()]
     model = AspectModel(**settings)
     model.set_callbacks(*callbacks).fit(table)

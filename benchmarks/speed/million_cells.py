@@ -1,7 +1,7 @@
 """What would a fit of a million cells by 30,000 genes take, 900 genes in each cell?
 
 Cells are made in blocks of 10,000, each by a seed of its own: 25 types and five activities, genes
-drawn one by one. They are written as a compact table, EM with 30 programmes at beta = 1 goes on for
+drawn one by one. They are written to disk as a table, EM with 30 programmes at beta = 1 goes on for
 a few iterations, and a fit until it has converged. `--blocks 100` is the million.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks import reporting
-from skcooc import AspectModel, open_compact, save_compact
+from skcooc import AspectModel, open_table, save_table
 
 GENES, TYPES, ACTIVITIES, BLOCK, DEPTH = 30_000, 25, 5, 10_000, 1000
 K = TYPES + ACTIVITIES
@@ -70,9 +70,9 @@ def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """A row for each step."""
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         began = perf_counter(), process_time()
-        save_compact(f"{folder}/cells", cells(options.blocks))
+        save_table(f"{folder}/cells", cells(options.blocks))
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
-        table = open_compact(f"{folder}/cells")
+        table = open_table(f"{folder}/cells")
         yield row("written", began) | {"non-zeros": table.nnz, "bytes": size}
         few = {"beta": 1.0, "tol": 1e-12}
         fits = {f"{n} iterations": few | {"max_iter": n} for n in options.iterations}

@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import reporting
 from benchmarks.speed.fit_memory import held, reset_peak
-from skcooc import AspectModel, RowBlocks, open_csr, save_csr
+from skcooc import AspectModel, RowBlocks, open_table, save_table
 
 BLOCK, LENGTH, COLUMNS = 1000, 100, 20_000
 N_GROUPS, SHARE = 50, 0.5  # of the columns; of a row, in its group
@@ -51,7 +51,7 @@ def measure(folder: str, storage: str, n_components: int, passes: int) -> dict[s
     model.fit(small)
     model.fit(RowBlocks([small]))
     before, began = reset_peak(), time.process_time()
-    blocks = open_csr(folder, max_passes=passes)
+    blocks = RowBlocks(open_table(folder), max_passes=passes)
     model.fit(blocks if storage == "disk" else sp.vstack(list(blocks), format="csr"))
     peak = (held("VmHWM") - before) / 2**20
     return {"storage": storage, "peak_mib": peak, "cpu_seconds": time.process_time() - began}
@@ -69,7 +69,7 @@ def compare(options: Any) -> Iterator[dict[str, Any]]:
     for n_rows in options.rows:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "counts"
-            save_csr(path, generated(n_rows))
+            save_table(path, generated(n_rows))
             size = sum(file.stat().st_size for file in path.iterdir()) / 2**20
             for storage in ("disk", "memory"):
                 row = in_fresh_process(str(path), storage, options.components, options.passes)

@@ -28,7 +28,7 @@ from skcooc.fitting.short_fits import ShortFits
 from skcooc.fitting.stream import Begun
 from skcooc.protocol import Counts, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
-from skcooc.tables import Table, is_elsewhere, read, read_in_memory
+from skcooc.tables import Table, is_out_of_core, read, read_in_memory
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -134,7 +134,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
             Non-negative counts or weights, of shape (N, M). A dask array is fitted where its blocks
             of rows are, on the workers of the current ``distributed.Client``. What has something
             for each row stays there: attributes such as ``embedding_`` are dask arrays, too. A
-            table on disk, or larger than memory, is a CompactTable or RowBlocks.
+            table on disk, or larger than memory, is a DiskTable or RowBlocks.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -400,7 +400,7 @@ def _fit_with_searched_size(
     A copy that has these numbers is fitted, and its attributes are taken over.
     """
     names = estimator.size_parameters
-    if is_elsewhere(X):
+    if is_out_of_core(X):
         raise ValueError(
             f"{names[0]}='auto' divides the observations of a table in memory, got X of type "
             f"{type(X).__name__}. Give a number, which may be one found on a sample of rows."

@@ -36,7 +36,7 @@ from skcooc.protocol import (
     TableLike,
 )
 from skcooc.protocol.decorators import validated
-from skcooc.tables import Dyads, Frame, check_same_table, is_collection, read_rows
+from skcooc.tables import Dyads, TableSchema, check_same_table, is_collection, read_rows
 from skcooc.tables.dask import check_row_blocks
 from skcooc.version import __version__, check_version
 
@@ -65,7 +65,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _state: State
     _fitted_model: Any  # its equations
     _fitted_parameters: dict[str, object]
-    _frame: Frame
+    _frame: TableSchema
     _unfinished: Journal | None = None
     _end: Run | None  # kept for a warm start
     _stream: Begun | Stream | None

@@ -17,7 +17,7 @@ from skcooc.heldout.predictors import Factors, with_background
 from skcooc.heldout.scoring import log_likelihoods, score_rows
 from skcooc.protocol import Array, Block, Predictor, TableLike
 from skcooc.simplex import log, normalise
-from skcooc.tables import Dyads, Frame
+from skcooc.tables import Dyads, TableSchema
 
 PAIRS = 2**20  # numbers of a factor that are gathered at a time
 
@@ -39,7 +39,7 @@ class FittedModel(Protocol):
     smoothing_: float
     _fitted_model: Any
     _state: State
-    _frame: Frame
+    _frame: TableSchema
     _checked: Callable[[TableLike], Block]
     _over_rows: Callable[[Callable[[Block], Array], Block], Array]
     _mixing: Callable[[], tuple[Array, Array]]

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from skcooc.base.quantities import FittedModel, NoRowsError, positions
 from skcooc.heldout.scoring import Ranked, ranked
 from skcooc.protocol import CSR, Array, Block, Predictor, TableLike
-from skcooc.tables import cells_of, everywhere, places
-from skcooc.tables.frames import Cells
+from skcooc.tables import all_cells, cells_of, places
+from skcooc.tables.dyads import Cells
 
 CELLS = 2**20  # probabilities that are in memory at a time
 
@@ -78,7 +78,7 @@ def _fitted(model: Recommender, rows: ArrayLike, exclude_seen: bool) -> Asked:
     frame = model._frame
     if exclude_seen and frame.seen is None:
         raise ValueError(
-            "It is not known which columns the rows fitted have: of a dask array or CompactTable "
+            "It is not known which columns the rows fitted have: of a dask array or DiskTable "
             "that is not kept. Give the counts of rows as a matrix, or exclude_seen=False."
         )
     chosen = _chosen(frame.row_names, np.asarray(rows).ravel(), len(model.embedding_))
@@ -114,7 +114,7 @@ def _predicted(model: Recommender, asked: Asked) -> Iterator[tuple[slice, Array]
         some = slice(first, first + step)
         mixtures, known, rows = asked.mixtures[some], asked.known, asked.rows[some]
         predictor = model._predicting(mixtures, None if known is None else known[some])
-        everything = everywhere(len(rows), n_columns, mixtures.dtype)
+        everything = all_cells(len(rows), n_columns, mixtures.dtype)
         P = predictor.cells(everything).reshape(everything.shape)
         if asked.seen is not None:
             P[asked.seen.of(rows)] = -np.inf

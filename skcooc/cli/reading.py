@@ -28,7 +28,7 @@ from skcooc.cli import texts
 from skcooc.cli.arguments import Arguments, first_given
 from skcooc.cli.terminal import SILENT, Screen
 from skcooc.cli.texts import InputError, NamedCounts
-from skcooc.counts import sound
+from skcooc.counts import check_sparse_structure
 from skcooc.inspection.groups import YEAR_MONTH
 from skcooc.protocol import Array
 
@@ -116,7 +116,7 @@ MATRICES = (
 def _read_matrix(path: Path, format: MatrixFormat, options: Arguments) -> NamedCounts:
     try:
         path.open("rb").close()  # mmread does not tell a missing file from a damaged one
-        X = sound(format.load(path))
+        X = check_sparse_structure(format.load(path))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or f'not {format.description}'}") from error
     except DAMAGED as error:

@@ -19,7 +19,7 @@ from skcooc.cli.arguments import Arguments
 from skcooc.cli.terminal import Screen
 from skcooc.datasets import load_docstrings
 from skcooc.protocol import Array
-from skcooc.tables.frames import MAX_OBSERVATIONS
+from skcooc.tables.dyads import MAX_OBSERVATIONS
 
 MIN_OBSERVATIONS = 100  # a tenth of them is held out, and a tenth of the rest once more
 WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers

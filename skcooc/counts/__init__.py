@@ -1,26 +1,30 @@
-"""Counts: the storage of co-occurrence tables and the products that mixture models need of it."""
+"""Storage of counts, and the passes over them that mixture models need."""
 
-from skcooc.counts.bands import TALLEST, Bands
-from skcooc.counts.checks import check_total, sound, summed_up
-from skcooc.counts.compact import CompactCounts, Margins
-from skcooc.counts.csr import CSRCounts, NewRows
+from skcooc.counts.bands import MAX_BAND_HEIGHT, Bands
+from skcooc.counts.csr import (
+    CSRCounts,
+    NewRows,
+    check_sparse_structure,
+    check_total,
+    sum_duplicates,
+)
+from skcooc.counts.disk import DiskCounts
 from skcooc.counts.products import Mixture
 from skcooc.counts.thinning import divide, thin
 from skcooc.counts.triples import NewTriples, TripleCounts
 
 __all__ = [
-    "TALLEST",
+    "MAX_BAND_HEIGHT",
     "Bands",
     "CSRCounts",
-    "CompactCounts",
-    "Margins",
+    "DiskCounts",
     "Mixture",
     "NewRows",
     "NewTriples",
     "TripleCounts",
+    "check_sparse_structure",
     "check_total",
     "divide",
-    "sound",
-    "summed_up",
+    "sum_duplicates",
     "thin",
 ]

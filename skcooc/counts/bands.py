@@ -1,4 +1,4 @@
-"""Non-zeros a band of rows at a time, and of these column by column: what EM's two passes read.
+"""Non-zeros in bands of rows, column by column in each band, and EM's loops over them.
 
 The factors of a band's rows, and the sums that are made of them, stay in a core's own cache. A
 column's factor is fetched once for all the rows of a band that have the column, which is far less
@@ -14,20 +14,31 @@ from typing import Protocol, Self
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.counts.band_loops import column_runs, inner, mixture_runs
-from skcooc.counts.lanes import lanes, pieces
+from skcooc.counts.lanes import (
+    U,
+    add_scaled,
+    column_chunks,
+    compiled,
+    dot,
+    guarded,
+    lanes,
+    load,
+    prefetch,
+    store,
+)
 from skcooc.counts.threads import balanced_ranges
 from skcooc.protocol import CSR, Array
 
-TALLEST = 4096  # rows of a band: with 64 components, their factors and sums fill 2 MiB
-LEAST = 1024  # rows of a band, even where there are fewer than N_BANDS then
-N_BANDS = 16  # so many at least, that threads follow one another closely
-LONGEST = 2**16 - 1  # non-zeros of a run
-MOST = 255  # what a count can be that is a code
+MAX_BAND_HEIGHT = 4096  # rows: with 64 components, their factors and sums fill 2 MiB
+MIN_BAND_HEIGHT = 1024  # rows, even if there are fewer than N_BANDS bands then
+N_BANDS = 16  # at least, so that threads follow one another closely
+MAX_RUN = 2**16 - 1  # non-zeros of a run
+MAX_CODE = 255  # the largest count that is stored as a code
+PREFETCH = U(2)  # runs before its own, at which a column's factor is fetched
 
 
 class Matrix(Protocol):
-    """What views read of a CSR matrix."""
+    """Attributes of a CSR matrix that views read."""
 
     shape: tuple[int, int]
     indptr: Array
@@ -51,22 +62,22 @@ class Bands:
     others: Array  # (n_others,): those that are no codes
     lengths: Array  # (n_runs,) of uint16: non-zeros of the runs
     columns: Array  # (n_runs,) of int32: their columns, in order in each band
-    limits: Array  # (n_bands + 1, 3): where the bands begin among the runs, non-zeros, others
-    # By the number of ranges, once they are asked for:
+    limits: Array  # (n_bands + 1, 3): starts of the bands among the runs, non-zeros, others
+    # Cache by the number of ranges:
     _tiles: dict[int, Array] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of_matrix(cls, X: Matrix, height: int | None = None) -> Self:
-        """Those of a CSR matrix, whose indices need not be sorted."""
+        """Bands of a CSR matrix, whose indices need not be sorted."""
         if height is None:
-            height = min(max(LEAST, -(-X.shape[0] // N_BANDS)), TALLEST)
+            height = min(max(MIN_BAND_HEIGHT, -(-X.shape[0] // N_BANDS)), MAX_BAND_HEIGHT)
         rows = np.empty(X.data.size, dtype=np.uint16)
         codes = np.empty(X.data.size, dtype=np.uint8)
         runs, others, limits = [], [], [(0, 0, 0)]
         for view in column_by_column(X, height):
             n_runs, start, n_others = limits[-1]
             band = slice(start, start + view.nnz)
-            rows[band], codes[band] = view.indices, coded(view.data)
+            rows[band], codes[band] = view.indices, to_codes(view.data)
             runs.append(runs_of(view.indptr))
             others.append(view.data[codes[band] == 0])
             limits.append((n_runs + len(runs[-1][0]), band.stop, n_others + len(others[-1])))
@@ -82,34 +93,8 @@ class Bands:
         """Number of non-zeros."""
         return len(self.rows)
 
-    def check(self, name: str) -> None:
-        """Raise ValueError where arrays, as of a file that was changed, do not fit together."""
-        sizes = len(self.columns), len(self.rows), len(self.others)
-        fits = (
-            (len(self.lengths), len(self.codes)) == sizes[:2]
-            and tuple(self.limits[-1]) == sizes
-            and len(self) == -(-self.shape[0] // self.height)
-            and 0 <= self.columns.min(initial=0) <= self.columns.max(initial=0) < self.shape[1]
-            and all(map(self._fits, range(len(self))))
-        )
-        if not fits:
-            raise ValueError(f"{name} is a damaged table, whose indices do not fit its shape.")
-
-    def _fits(self, band: int) -> bool:
-        """Whether the arrays of a band are as long as their limits say, and its rows are there."""
-        (run, start, other), (end, stop, last) = self.limits[band : band + 2].tolist()
-        return bool(
-            0 <= run <= end
-            and 0 <= start <= stop
-            and 0 <= other <= last
-            and self.lengths[run:end].sum(dtype=np.int64) == stop - start
-            and np.count_nonzero(self.codes[start:stop] == 0) == last - other
-            and self.rows[start:stop].max(initial=0)
-            < min(self.height, self.shape[0] - band * self.height)
-        )
-
     def part(self, first: int, last: int) -> Self:
-        """Some of the bands, which share their memory with these."""
+        """The bands from ``first`` to ``last``; memory is shared."""
         ends = self.limits[[first, last]]
         runs, places, others = (slice(*pair) for pair in ends.T.tolist())
         n_rows = min(self.shape[0], last * self.height) - first * self.height
@@ -132,13 +117,13 @@ class Bands:
         rows = bands * self.height + self.rows
         return sp.csr_array((counts, (rows, np.repeat(self.columns, self.lengths))), self.shape)
 
-    def of(self, band: int) -> slice:
-        """The rows of a band."""
+    def rows_of(self, band: int) -> slice:
+        """Range of the rows of a band."""
         return slice(band * self.height, (band + 1) * self.height)
 
     @property
     def non_zeros(self) -> tuple[Array, Array, Array, Array, Array]:
-        """Rows, counts, columns and lengths of the runs, as compiled loops take them."""
+        """Arguments of compiled loops: rows, counts, columns and lengths of the runs."""
         return self.rows, self.codes, self.others, self.columns, self.lengths
 
     def tiles(self, n_ranges: int) -> Array:
@@ -155,7 +140,7 @@ class Bands:
         return self._tiles[n_ranges]
 
     def _cut(self, band: int, columns: Array) -> Array:
-        """Where the runs of these columns, and of those above, begin; see ``tiles``."""
+        """Starts of the runs of these columns in a band; see ``tiles``."""
         (run, start, other), (end, stop, _) = self.limits[band : band + 2]
         runs = np.searchsorted(self.columns[run:end], columns)
         places = np.append(0, np.cumsum(self.lengths[run:end], dtype=np.int64))[runs]
@@ -179,7 +164,7 @@ class Bands:
         rows, to ``columns`` (M, k), where there are any. A[i] @ B[j] is filled into ``cells``
         (nnz,); 1 where that is zero: every component excludes such a cell.
         """
-        mine = self.of(band)
+        mine = self.rows_of(band)
         mixture_runs(
             lanes(A.shape[1], A.dtype),
             *self.non_zeros,
@@ -197,13 +182,13 @@ class Bands:
         (_, start, other), (_, stop, end) = self.limits[band : band + 2]
         logs = np.log(cells[start:stop])
         if weights is not None:
-            logs *= weights[self.of(band)][self.rows[start:stop]]
-        return float(inner(self.codes[start:stop], self.others[other:end], logs))
+            logs *= weights[self.rows_of(band)][self.rows[start:stop]]
+        return float(log_sum(self.codes[start:stop], self.others[other:end], logs))
 
     def add_columns(self, tiles: Array, D: Array, products: Array) -> None:
         """Add the product of the transposed data with D (n, k), over tiles (n_bands, 2, 3)."""
         view = *self.non_zeros, np.ascontiguousarray(tiles), self.height
-        for some in pieces(D.shape[1]):
+        for some in column_chunks(D.shape[1]):
             wide = lanes(some.stop - some.start, D.dtype)
             column_runs(wide, *view, D[:, some], products[:, some])
 
@@ -217,13 +202,13 @@ def column_by_column(X: Matrix, height: int) -> Iterator[sp.csc_array]:
         yield sp.csr_array(parts, shape=(len(indptr) - 1, X.shape[1])).tocsc()
 
 
-def coded(counts: Array) -> Array:
-    """Counts from 1 to 255, as bytes; zero where there is something else.
+def to_codes(counts: Array) -> Array:
+    """Counts from 1 to 255 as bytes; zero for all others.
 
     >>> coded(np.array([1.0, 255.0, 256.0, 0.0, 2.5])).tolist()
     [1, 255, 0, 0, 0]
     """
-    codes = np.where(counts <= MOST, counts, 0).astype(np.uint8)
+    codes = np.where(counts <= MAX_CODE, counts, 0).astype(np.uint8)
     codes *= codes == counts
     return codes
 
@@ -236,7 +221,85 @@ def runs_of(indptr: Array) -> tuple[Array, Array]:
     """
     lengths = np.diff(indptr)
     columns = np.flatnonzero(lengths).astype(np.int32)
-    n_runs = -(-lengths[columns] // LONGEST)
-    pieces = np.full(n_runs.sum(), LONGEST, dtype=np.uint16)
-    pieces[np.cumsum(n_runs) - 1] = lengths[columns] - (n_runs - 1) * LONGEST
+    n_runs = -(-lengths[columns] // MAX_RUN)
+    pieces = np.full(n_runs.sum(), MAX_RUN, dtype=np.uint16)
+    pieces[np.cumsum(n_runs) - 1] = lengths[columns] - (n_runs - 1) * MAX_RUN
     return np.repeat(columns, n_runs), pieces
+
+
+@guarded
+def mixture_runs(  # type: ignore[no-untyped-def]
+    lanes, rows, codes, others, columns, lengths, tile, A, B, weights, cells, products, sums
+):
+    """A tile of a band: cells A[i] @ B[j], ratios @ B for rows, @ A for columns.
+
+    A tile is a part of a band: where it begins and ends among the runs, the non-zeros and the
+    others, (2, 3). A, weights and products are those of the band. Where every component excludes a
+    cell, its ratio is set to zero and the cell to one, so that its logarithm is zero.
+    """
+    number = A.dtype.type
+    zero, one, stop = number(0), number(1), U(tile[1, 0])
+    p, other = U(tile[0, 1]), U(tile[0, 2])
+    for run in range(U(tile[0, 0]), stop):
+        j, coming = U(columns[run]), U(columns[min(run + PREFETCH, stop - U(1))])
+        prefetch(lanes, B, coming)
+        b = load(lanes, B, j)
+        if sums is not None:
+            prefetch(lanes, sums, coming)
+            of_column = load(lanes, sums, j)
+        for _ in range(lengths[run]):
+            i, n = U(rows[p]), number(codes[p])
+            if n == zero:
+                n = others[other]
+                other += U(1)
+            a = load(lanes, A, i)
+            cell = dot(a, b)
+            w = n / cell if cell > 0 else zero
+            cells[p] = cell if cell > 0 else one
+            store(add_scaled(load(lanes, products, i), w, b), products, i)
+            if sums is not None:
+                if weights is not None:
+                    w *= weights[i]
+                of_column = add_scaled(of_column, w, a)
+            p += U(1)
+        if sums is not None:
+            store(of_column, sums, j)
+
+
+@compiled
+def column_runs(  # type: ignore[no-untyped-def]
+    lanes, rows, codes, others, columns, lengths, tiles, height, D, products
+):
+    """Add X.T @ D to the products, with the tiles of each band."""
+    number = D.dtype.type
+    for band in range(len(tiles)):
+        of_rows = D[band * height :]
+        p, other = U(tiles[band, 0, 1]), U(tiles[band, 0, 2])
+        for run in range(U(tiles[band, 0, 0]), U(tiles[band, 1, 0])):
+            j = U(columns[run])
+            product = load(lanes, products, j)
+            for _ in range(lengths[run]):
+                n = number(codes[p])
+                if n == 0:
+                    n = others[other]
+                    other += U(1)
+                product = add_scaled(product, n, load(lanes, of_rows, U(rows[p])))
+                p += U(1)
+            store(product, products, j)
+
+
+@compiled
+def log_sum(codes, others, logs):  # type: ignore[no-untyped-def]
+    """Counts @ logs in float64; others are added up separately, so that vectors can be used."""
+    total, other = 0.0, U(0)
+    for p in range(len(codes)):
+        total += np.float64(codes[p]) * logs[p]
+    if len(others) == len(codes):
+        for p in range(len(others)):
+            total += np.float64(others[p]) * logs[p]
+    elif len(others):
+        for p in range(len(codes)):
+            if codes[p] == 0:
+                total += np.float64(others[other]) * logs[p]
+                other += U(1)
+    return total

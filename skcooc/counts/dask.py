@@ -5,45 +5,169 @@ from __future__ import annotations
 import copy
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, Self, cast
+from uuid import uuid4
 from weakref import WeakSet
 
+import dask
 import dask.array as da
 import numpy as np
 import scipy.sparse as sp
-from dask.delayed import Delayed
-from distributed import Client, Future
+from dask.delayed import Delayed, delayed
+from distributed import Client, Future, KilledWorker, wait
+from distributed.comm import CommClosedError
 from sklearn.utils import check_array
 
-from skcooc.counts.checks import sound, summed_up
-from skcooc.counts.csr import CSRCounts, mean_weight
-from skcooc.counts.drawing import drawn_of
-from skcooc.counts.row_array import RowArray, product, row_array
-from skcooc.counts.sums import add_statistics, reduced
-from skcooc.counts.tasks import begun, call, gathered, once, task
+from skcooc.counts.csr import (
+    CSRCounts,
+    add_statistics,
+    check_sparse_structure,
+    mean_weight,
+    sum_duplicates,
+    tree_sum,
+)
+from skcooc.counts.thinning import merge_draws
 from skcooc.counts.threads import threads
-from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, Need, P, Rows, S, TableLike
+from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, Need, P, Rows, S, T, TableLike
 
-SETTLE_AFTER = 10  # E-steps at least, after which the scheduler gets states, if these are small
+PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
+PERSIST_EVERY = 10  # E-steps at least, after which states are given to the scheduler
+
+
+def submit(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
+    """Send tasks to the scheduler, together with their parameters."""
+    large = {"distributed.admin.large-graph-warning-threshold": 2**62}
+    with explain_failures(), dask.config.set(large):
+        check_running(client)
+        futures: list[Future] = client.compute(list(tasks))
+        return futures
+
+
+def gather(client: Client, futures: Sequence[Future]) -> list[Any]:
+    """Results of futures; ConnectionError if the client has lost its scheduler."""
+    with explain_failures():
+        while True:
+            try:
+                wait(futures, timeout=PATIENCE)
+                results: list[Any] = client.gather(futures)
+                return results
+            except TimeoutError:
+                check_running(client)
+
+
+@contextmanager
+def explain_failures() -> Iterator[None]:
+    """Raise errors that say what to do, if the cluster fails beyond repair."""
+    try:
+        yield
+    except KilledWorker as error:
+        raise RuntimeError(
+            "Workers died again and again over one block of X, most likely since they were out of "
+            "memory. Give smaller blocks, as with X.rechunk, or more workers, or workers a larger "
+            f"memory_limit. The estimator is as it was. Dask says: {error}"
+        ) from error
+    except (CancelledError, CommClosedError) as error:
+        raise ConnectionError(
+            "The connection to the scheduler is lost, or it has lost what X was made of. Start a "
+            "client and fit again; with a checkpoint (skcooc.callbacks.Checkpoint) and "
+            "warm_start=True the fit goes on from there. The estimator is as it was."
+        ) from error
+
+
+def check_running(client: Client) -> None:
+    """Raise CommClosedError if a client has ended."""
+    if client.status != "running":
+        raise CommClosedError(f"the client is {client.status}")
+
+
+def task(function: Callable[..., object]) -> Any:
+    """A function whose calls are tasks; equal calls are not merged."""
+    return delayed(function, pure=False, traverse=False)
+
+
+def shared_value(value: object) -> Delayed:
+    """A value that several tasks need, as a task."""
+    return delayed(_same, pure=False)(value)
+
+
+def _same(value: T) -> T:
+    return value
+
+
+class RowArray(da.Array):
+    """A dask array of rows in the memory of the workers, such as ``embedding_`` after a fit.
+
+    It differs from other dask arrays: it knows the client of its workers; pickled, it becomes an
+    array of NumPy, which outlives the cluster; and its product with a matrix is a RowArray, too.
+    """
+
+    __slots__ = ()
+
+    client: Client
+
+    def compute(self, **options: Any) -> Any:
+        """All rows as an array of NumPy; ConnectionError if the cluster is lost."""
+        with explain_failures(), self.client.as_current():
+            check_running(self.client)
+            return super().compute(**options)
+
+    def __reduce__(self) -> Any:
+        return np.asarray, (np.asarray(self),)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # immutable
+
+    def __matmul__(self, other: Any) -> da.Array:
+        is_matrix = sp.issparse(other) or (isinstance(other, np.ndarray) and other.ndim == 2)
+        if self.ndim == 1 or not is_matrix:
+            return super().__matmul__(other)
+        empty = np.empty((0, other.shape[1]), dtype=np.result_type(self.dtype, other.dtype))
+        chunks, by_other = (self.chunks[0], empty.shape[1:]), partial(product, by=other)
+        there = da.map_blocks(by_other, self, chunks=chunks, meta=empty)
+        return _with_client(self.client, RowArray(there.dask, there.name, chunks, meta=empty))
+
+
+def dask_rows(
+    client: Client, futures: Iterable[Future], sizes: Sequence[int], empty: Array
+) -> RowArray:
+    """A dask array of blocks on the workers, in chunks of these sizes.
+
+    ``empty`` is an array of the type and width of the blocks without rows.
+    """
+    name, width = f"rows-{uuid4().hex}", empty.shape[1:]
+    blocks = {(name, i, *(0 for _ in width)): future for i, future in enumerate(futures)}
+    chunks = tuple(sizes), *((k,) for k in width)
+    return _with_client(client, RowArray(blocks, name, chunks, meta=empty))
+
+
+def _with_client(client: Client, array: RowArray) -> RowArray:
+    array.client = client
+    return array
+
+
+def product(rows: Array, by: Any) -> Array:
+    of_rows: Array = rows @ by
+    return of_rows
 
 
 class DaskCounts:
     """A table whose blocks of rows lie on the workers of a Dask cluster, as futures of CSRCounts.
 
-    To the models it is one block. Its E-step is one task for each of its blocks; the parameters are
-    sent to the scheduler, from which a worker gets them, and workers pass them on among themselves.
-    The statistics are added up in a tree that depends on the number of blocks alone, so that
-    results do not depend on the workers, and come here. The states of the rows stay, and nothing
-    else comes here that has a number for each row.
+    An E-step is one task for each block. Parameters are sent to the scheduler, and workers pass
+    them on. Statistics are added up in a tree that depends on the number of blocks alone, so that
+    results do not depend on the workers, and are fetched. States of the rows stay on the workers.
 
-    Where a worker is lost, the scheduler makes again what it had: the counts from what they were
-    made of, and the states of its rows, which depend on all steps before, from the parameters of
-    these steps, which it keeps. There may be many: once they are more than the states, N K numbers,
-    it gets these, and forgets them. So it holds no more than the parameters of all steps, M K
-    numbers each, whatever the number of rows.
+    If a worker is lost, the scheduler recomputes its counts from X, and its states from the
+    parameters of all steps before, which it keeps. Once these are more than the states, N K
+    numbers, the states are given to the scheduler, and the parameters are forgotten.
     """
 
     def __init__(
@@ -59,62 +183,55 @@ class DaskCounts:
         self.grain = mean_weight(sum(fact.total for fact in facts), n_observations)
         self.column_sums, self.dtype = column_sums, facts[0].dtype
         self.shape = sum(self.sizes), len(column_sums)
-        self.alive: WeakSet[States] = WeakSet()
-        self.n_steps, self.settle_after = 0, max(SETTLE_AFTER, math.ceil(np.divide(*self.shape)))
+        self.kept_states: WeakSet[States] = WeakSet()
+        self.n_steps, self.persist_every = 0, max(PERSIST_EVERY, math.ceil(np.divide(*self.shape)))
 
     offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
 
     @property
     def indices(self) -> Array:
-        """The columns that have observations."""
         return np.flatnonzero(self.column_sums)
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
-        """The E-step of a model on all blocks: states on the workers, and statistics."""
         self.n_steps += 1
-        if self.n_steps % self.settle_after == 0:
-            for states in list(self.alive):
-                states.settle()
+        if self.n_steps % self.persist_every == 0:
+            for states in list(self.kept_states):
+                states.persist()
         mass = float(self.column_sums.sum())
-        step = once(partial(_expect, model=model, params=params, beta=beta, mass=mass))
-        parts = [call(step, X, piece) for X, piece in self._beside(rows)]
-        total = reduced(task(add_statistics), [part[1] for part in parts])
-        none = task(_none_of)(parts[0][0])
-        *futures, total, none = begun(self.client, [*(part[0] for part in parts), total, none])
-        stats, none = gathered(self.client, [total, none])
-        return cast(Rows, States(self, futures, none)), stats
+        step = shared_value(partial(_expect, model=model, params=params, beta=beta, mass=mass))
+        call = delayed(operator.call, pure=False, nout=2)
+        parts = [call(step, X, piece) for X, piece in self._zip_blocks(rows)]
+        total = tree_sum(task(add_statistics), [part[1] for part in parts])
+        empty = task(_no_rows)(parts[0][0])
+        *futures, total, empty = submit(self.client, [*(part[0] for part in parts), total, empty])
+        stats, empty = gather(self.client, [total, empty])
+        return cast(Rows, States(self, futures, empty)), stats
 
     def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        """function(*states) of every block, as wide as the first of them."""
-        pieces = zip(*map(self._pieces, states), strict=True)
-        futures = begun(self.client, [task(function)(*these) for these in pieces])
+        blocks = zip(*map(self._pieces, states), strict=True)
+        futures = submit(self.client, [task(function)(*these) for these in blocks])
         return cast(Rows, States(self, futures, np.empty((0, *states[0].shape[1:]), self.dtype)))
 
     def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        """function(block, *states) of every block, with something for each of its rows."""
-        step = once(function)
-        parts = [task(_with_one_thread)(step, *these) for these in self._beside(*states)]
-        *futures, none = begun(self.client, [*parts, task(_none_of)(parts[0])])
-        return cast(Rows, States(self, futures, gathered(self.client, [none])[0]))
+        step = shared_value(function)
+        parts = [task(_with_one_thread)(step, *these) for these in self._zip_blocks(*states)]
+        *futures, empty = submit(self.client, [*parts, task(_no_rows)(parts[0])])
+        return cast(Rows, States(self, futures, gather(self.client, [empty])[0]))
 
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
-        """The sum of function(block, *states) over all blocks."""
-        step = once(function)
-        parts = [task(_with_one_thread)(step, *these) for these in self._beside(*states)]
-        total: Array = self._results([reduced(task(operator.add), parts)])[0]
+        step = shared_value(function)
+        parts = [task(_with_one_thread)(step, *these) for these in self._zip_blocks(*states)]
+        total: Array = self._results([tree_sum(task(operator.add), parts)])[0]
         return total
 
     def lasting(self, states: Rows) -> Array:
-        """States of these rows as a dask array, a chunk for each block."""
         there = cast(States, states)
-        return cast(Array, row_array(self.client, there.futures, self.sizes, there.none))
+        return cast(Array, dask_rows(self.client, there.futures, self.sizes, there.empty))
 
     def tdot(self, D: Rows) -> Array:
-        """X.T @ D: (n, k) -> (M, k)."""
         return self.total(CSRCounts.tdot, D)
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
-        """Rows drawn without replacement, in their order, brought here; all if there are fewer."""
         rows = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
         ends = np.searchsorted(rows, self._ends)
         local = [rows[a:b] - first for (a, b), first in zip(pairwise(ends), self._ends)]  # noqa: B905
@@ -122,35 +239,31 @@ class DaskCounts:
         return sp.vstack(taken, format="csr")
 
     def draw(self, n_rows: int, seed: int) -> Drawn:
-        """Different rows drawn without replacement, brought here; all if there are fewer."""
         parts = (task(CSRCounts.draw)(block, n_rows, seed) for block in self.blocks)
-        return drawn_of(self._results(parts), n_rows, seed)
+        return merge_draws(self._results(parts), n_rows, seed)
 
     def array(self, values: Array) -> Array:
-        """Parameters are numpy's arrays: these."""
         return values
 
     n_blocks = 1  # an E-step is one round of tasks
 
     def watched(self, after_block: Callable[[], None]) -> Self:
-        """These."""
         return self
 
     def spread(self, n_threads: int, map: Map) -> Self:
-        """The same counts for a run of its own; threads are those of the workers."""
         new = copy.copy(self)
-        new.alive, new.n_steps = WeakSet(), 0
+        new.kept_states, new.n_steps = WeakSet(), 0
         return new
 
     @property
     def _ends(self) -> Array:
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
-    def _beside(self, *rows: Rows) -> Iterable[tuple[Any, ...]]:
+    def _zip_blocks(self, *rows: Rows) -> Iterable[tuple[Any, ...]]:
         return zip(self.blocks, *map(self._pieces, rows), strict=True)
 
     def _pieces(self, rows: Rows | States | RowArray) -> Sequence[Any]:
-        """What belongs to each block; a single row stands for many that are the same."""
+        """Rows of each block; a single row where all are equal."""
         if isinstance(rows, States):
             return rows.futures
         if isinstance(rows, da.Array):
@@ -161,41 +274,40 @@ class DaskCounts:
         return [rows[first:last] for first, last in pairwise(self._ends)]
 
     def _results(self, tasks: Iterable[Delayed]) -> list[Any]:
-        return gathered(self.client, begun(self.client, tasks))
+        return gather(self.client, submit(self.client, tasks))
 
 
 class States:
-    """The states of the rows of all blocks, (N, k), on the workers: a future for each block.
+    """States of the rows of all blocks, (N, k), on the workers: a future for each block."""
 
-    ``none`` is an array of their type and width, but of no rows.
-    """
-
-    def __init__(self, counts: DaskCounts, futures: list[Future], none: Array) -> None:
-        self.futures, self.none = futures, none
-        self.dtype, self.shape = none.dtype, (counts.shape[0], *none.shape[1:])
+    def __init__(self, counts: DaskCounts, futures: list[Future], empty: Array) -> None:
+        self.futures, self.empty = futures, empty
+        self.dtype, self.shape = empty.dtype, (counts.shape[0], *empty.shape[1:])
         self._counts = counts
-        counts.alive.add(self)
+        counts.kept_states.add(self)
 
-    def settle(self) -> None:
-        """Give the states to the scheduler, so that nothing before is needed to restore them.
+    def persist(self) -> None:
+        """Give the states to the scheduler, so that no earlier step is needed to restore them.
 
-        One block after the other: here is never more than one.
+        Blocks are fetched one by one, to save memory.
         """
         client = self._counts.client
         for place, future in enumerate(self.futures):
-            self.futures[place : place + 1] = begun(client, map(once, gathered(client, [future])))
+            self.futures[place : place + 1] = submit(
+                client, map(shared_value, gather(client, [future]))
+            )
 
     def __reduce__(self) -> Any:
-        """Pickled as an array: a checkpoint outlives the cluster."""
-        return np.concatenate, (gathered(self._counts.client, self.futures),)
+        # An array, so that a checkpoint outlives the cluster.
+        return np.concatenate, (gather(self._counts.client, self.futures),)
 
     def __matmul__(self, D: Array) -> Rows:
         of_blocks = self._counts.over_states(partial(product, by=D), cast(Rows, self))
-        return cast(Rows, States(self._counts, cast(States, of_blocks).futures, self.none @ D))
+        return cast(Rows, States(self._counts, cast(States, of_blocks).futures, self.empty @ D))
 
 
 class Facts(NamedTuple):
-    """What is known here of a block."""
+    """Facts about a block."""
 
     n_rows: int
     total: float  # sum of its counts
@@ -205,14 +317,14 @@ class Facts(NamedTuple):
 
 
 def load(client: Client, X: da.Array, name: str) -> DaskCounts:
-    """Check the blocks of a dask array, (N, M) in blocks of rows, on the workers; keep them there.
+    """Check the blocks of rows of a dask array, (N, M), on the workers, and keep them there.
 
     Blocks are arrays or CSR arrays or matrices; ``name`` is that of the estimator, for messages.
     ValueError is raised where counts are negative or not finite, or blocks do not fit together.
     """
     checked = [task(_checked)(block, name) for block in X.to_delayed()[:, 0]]
-    blocks = begun(client, checked)
-    facts: list[Facts] = gathered(client, begun(client, map(task(_facts), blocks)))
+    blocks = submit(client, checked)
+    facts: list[Facts] = gather(client, submit(client, map(task(_facts), blocks)))
     if {fact.n_columns for fact in facts} != {X.shape[1]} or len({f.dtype for f in facts}) > 1:
         kinds = sorted({(fact.n_columns, str(fact.dtype)) for fact in facts})
         raise ValueError(
@@ -227,8 +339,10 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
             f"required by {name}."
         )
     blocks, facts = (list(these) for these in zip(*kept, strict=True))
-    sums = reduced(task(np.add), [task(_column_sums)(block) for block in blocks])
-    return DaskCounts(client, blocks, facts, gathered(client, begun(client, [sums]))[0])
+    sums = tree_sum(
+        task(np.add), [task(operator.attrgetter("column_sums"))(block) for block in blocks]
+    )
+    return DaskCounts(client, blocks, facts, gather(client, submit(client, [sums]))[0])
 
 
 def _expect(
@@ -242,7 +356,7 @@ def _expect(
 
 def _checked(block: TableLike, name: str) -> CSRCounts:
     table = check_array(
-        sound(block),
+        check_sparse_structure(block),
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         ensure_non_negative=block.shape[0] > 0,
@@ -250,7 +364,7 @@ def _checked(block: TableLike, name: str) -> CSRCounts:
         estimator=name,
         input_name="X",
     )
-    return CSRCounts(summed_up(table) if sp.issparse(table) else sp.csr_array(table))
+    return CSRCounts(sum_duplicates(table) if sp.issparse(table) else sp.csr_array(table))
 
 
 def _facts(X: CSRCounts) -> Facts:
@@ -263,12 +377,8 @@ def _with_one_thread(function: Callable[..., Array], *arguments: Any) -> Array:
         return function(*arguments)
 
 
-def _none_of(rows: Rows) -> Rows:
+def _no_rows(rows: Rows) -> Rows:
     return rows[:0].copy()
-
-
-def _column_sums(X: CSRCounts) -> Array:
-    return X.column_sums
 
 
 def _rows_of(X: CSRCounts, rows: Array) -> sp.csr_array:

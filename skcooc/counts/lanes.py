@@ -1,4 +1,8 @@
-"""Rows of a matrix in vector registers, for compiled loops that go on working on the same row.
+"""Compiled loops over non-zeros, and rows of factors in vector registers for them.
+
+Every loop works on a range of rows (or of columns) and writes only to the outputs of that range,
+so that any number of threads gives bitwise the same result. No loop allocates anything of the size
+of the non-zeros.
 
 A compiler that does not know the number of components makes a loop over them of every line, which
 loads and stores what could have stayed where it is. Here a row is a value: it is loaded once, is
@@ -13,11 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 from numpy.typing import DTypeLike
@@ -28,21 +33,40 @@ if TYPE_CHECKING:
     from numba.core.base import BaseContext
     from numba.core.datamodel import DataModelManager
 
+
+Result = TypeVar("Result")
+U = np.uintp  # unsigned indices: numba emits no code for negative ones
 Value: TypeAlias = ir.Value  # a number, or several, of the code that is made
 Lanes = tuple[tuple[int, ...], tuple[int, ...], int | None]
-
 LINE = 64  # bytes of a vector, and of a line of the cache
 WIDEST = 256  # numbers of a row that are worked on at a time, where that is possible
 PAGE = 4096  # bytes; loads wait for stores that are a multiple of this apart
-
 INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 FAST = ("fast",)
 
 
-def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
-    """Vectors that a row fills: a zero for each, one for each number in it, and an overlap.
+def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., Result]:
+    """Compile a loop without the GIL, with further options of numba; cache it on disk.
 
-    The last is None where the row is as long as the vectors, else 0.
+    numba raises RuntimeError where neither the package folder nor the user's cache folder is
+    writable; the loop is then compiled in each process.
+    """
+    # Function pointers for C would take time to compile.
+    options = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True, **options}
+    try:
+        return njit(**options, cache=True)(function)
+    except RuntimeError:
+        return njit(**options)(function)
+
+
+# Without checks for division by zero, which take time to compile.
+guarded = partial(compiled, error_model="numpy")
+
+
+def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
+    """Vectors of a row as a type for numba: a zero for each vector, one for each number, overlap.
+
+    The overlap is None where the vectors are exactly as long as the row, else 0.
 
     >>> [tuple(map(len, lanes(n, "float64")[:2])) for n in (1, 5, 16, 20)]
     [(1, 1), (2, 4), (2, 8), (3, 8)]
@@ -55,22 +79,22 @@ def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
     return (0,) * count, (0,) * width, None if count * width == n_components else 0
 
 
-def pieces(n_components: int) -> list[slice]:
-    """Columns of a wide array, a few at a time, for loops that work on each column alone."""
+def column_chunks(n_components: int) -> list[slice]:
+    """Slices of at most WIDEST columns, for loops that work on each column alone."""
     starts = range(0, n_components, WIDEST)
     return [slice(start, min(start + WIDEST, n_components)) for start in starts]
 
 
-def lined_up(
+def aligned_array(
     shape: tuple[int, ...],
     dtype: DTypeLike,
     shift: int = 0,
     make: Callable[..., Array] = np.empty,
 ) -> Array:
-    """An array that begins so many lines of the cache after the beginning of a page.
+    """An array that begins ``shift`` cache lines after the beginning of a page.
 
-    Where the length of a row is a multiple of a line, each of its vectors then fills one line, not
-    two in part. Arrays that are read and written side by side should have different shifts.
+    If a row is a multiple of a line long, each of its vectors then lies in one line. Arrays that
+    are read and written in the same loop should have different shifts.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     memory = make(size + 2 * PAGE, dtype=np.uint8)
@@ -79,7 +103,7 @@ def lined_up(
 
 
 class Row(types.Type):
-    """A row as numba knows it: ``count`` vectors of ``width`` numbers."""
+    """The type of a row for numba: ``count`` vectors of ``width`` numbers."""
 
     def __init__(self, dtype: types.Float, lanes: types.Tuple) -> None:
         count, width, overlap = lanes
@@ -89,14 +113,14 @@ class Row(types.Type):
 
     @property
     def vector(self) -> ir.VectorType:
-        """One of the vectors as LLVM knows it."""
+        """The type of one vector for LLVM."""
         number = ir.FloatType() if self.dtype == types.float32 else ir.DoubleType()
         return ir.VectorType(number, self.width)
 
 
 @register_model(Row)
 class RowModel(models.PrimitiveModel):
-    """A row is an array of vectors, which LLVM takes apart and keeps in registers."""
+    """An array of vectors, which LLVM keeps in registers."""
 
     def __init__(self, manager: DataModelManager, row: Row) -> None:
         super().__init__(manager, row, ir.ArrayType(row.vector, row.count))
@@ -115,22 +139,22 @@ def load(typing, lanes, array, i):  # type: ignore[no-untyped-def]
         ]
         if row.overlaps:
             vectors[-1] = builder.select(
-                _own(builder, row, n_components), vectors[-1], ir.Constant(row.vector, None)
+                _unshared(builder, row, n_components), vectors[-1], ir.Constant(row.vector, None)
             )
-        return together(builder, row, vectors)
+        return pack(builder, row, vectors)
 
     return row(lanes, array, types.uintp), generate
 
 
 @intrinsic
 def store(typing, row, array, i):  # type: ignore[no-untyped-def]
-    """Let array[i] be the row."""
+    """Write the row to array[i]."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         start, n_components = _start(context, builder, row, array, *arguments[1:])
-        vectors = apart(builder, row, arguments[0])
+        vectors = unpack(builder, row, arguments[0])
         places = list(_places(builder, row, start, n_components))
-        # The last one first: where it is zero, the one before writes over it.
+        # The last vector first, since the one before overwrites what they share.
         for vector, place in reversed(list(zip(vectors, places, strict=True))):
             builder.store(vector, place, align=row.dtype.bitwidth // 8)
         return context.get_dummy_value()
@@ -140,7 +164,7 @@ def store(typing, row, array, i):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def prefetch(typing, lanes, array, i):  # type: ignore[no-untyped-def]
-    """Have array[i] brought into the cache while other work goes on."""
+    """Load array[i] into the cache in the background."""
     row = Row(array.dtype, lanes)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -160,7 +184,7 @@ def dot(typing, x, y):  # type: ignore[no-untyped-def]
     """x @ y of two rows."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (apart(builder, x, argument) for argument in arguments)
+        xs, ys = (unpack(builder, x, argument) for argument in arguments)
         total, *products = (builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True))
         for product in products:
             total = builder.fadd(total, product, flags=FAST)
@@ -174,56 +198,56 @@ def dot(typing, x, y):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def plus(typing, x, w, y):  # type: ignore[no-untyped-def]
+def add_scaled(typing, x, w, y):  # type: ignore[no-untyped-def]
     """x + w y of two rows and a number."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (apart(builder, x, arguments[place]) for place in (0, 2))
-        many = repeated(builder, arguments[1], x.width)
+        xs, ys = (unpack(builder, x, arguments[place]) for place in (0, 2))
+        many = broadcast(builder, arguments[1], x.width)
         sums = [
             builder.fadd(a, builder.fmul(many, b, flags=FAST), flags=FAST)
             for a, b in zip(xs, ys, strict=True)
         ]
-        return together(builder, x, sums)
+        return pack(builder, x, sums)
 
     return x(x, x.dtype, y), generate
 
 
 @intrinsic
-def times(typing, x, y):  # type: ignore[no-untyped-def]
+def multiply(typing, x, y):  # type: ignore[no-untyped-def]
     """x * y of two rows, number by number."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (apart(builder, x, argument) for argument in arguments)
+        xs, ys = (unpack(builder, x, argument) for argument in arguments)
         products = [builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)]
-        return together(builder, x, products)
+        return pack(builder, x, products)
 
     return x(x, y), generate
 
 
 @intrinsic
-def over(typing, x, y):  # type: ignore[no-untyped-def]
+def divide_rows(typing, x, y):  # type: ignore[no-untyped-def]
     """x / y of two rows, number by number."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (apart(builder, x, argument) for argument in arguments)
+        xs, ys = (unpack(builder, x, argument) for argument in arguments)
         ratios = [builder.fdiv(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)]
-        return together(builder, x, ratios)
+        return pack(builder, x, ratios)
 
     return x(x, y), generate
 
 
 @intrinsic
 def at_least(typing, x, w):  # type: ignore[no-untyped-def]
-    """The row x, with the number w where x is less."""
+    """max(x, w) of a row and a number, number by number."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        least = repeated(builder, arguments[1], x.width)
+        least = broadcast(builder, arguments[1], x.width)
         larger = [
             builder.select(builder.fcmp_ordered(">", a, least), a, least)
-            for a in apart(builder, x, arguments[0])
+            for a in unpack(builder, x, arguments[0])
         ]
-        return together(builder, x, larger)
+        return pack(builder, x, larger)
 
     return x(x, x.dtype), generate
 
@@ -231,7 +255,7 @@ def at_least(typing, x, w):  # type: ignore[no-untyped-def]
 def _start(
     context: BaseContext, builder: ir.IRBuilder, row: Row, kind: types.Array, array: Value, i: Value
 ) -> tuple[Value, Value]:
-    """Where a row of an array begins, and how long it is."""
+    """Address and length of a row of an array."""
     array = context.make_array(kind)(context, builder, array)
     size = ir.Constant(INDEX, row.dtype.bitwidth // 8)
     stride = builder.sdiv(cgutils.unpack_tuple(builder, array.strides, 2)[0], size)
@@ -240,7 +264,7 @@ def _start(
 
 
 def _places(builder: ir.IRBuilder, row: Row, start: Value, n_components: Value) -> Iterator[Value]:
-    """Where the vectors of a row are, of which the last one may begin in the one before."""
+    """Addresses of the vectors of a row; the last one may overlap the one before."""
     for v in range(row.count):
         first: Value = ir.Constant(INDEX, v * row.width)
         if row.overlaps and v == row.count - 1:
@@ -248,29 +272,78 @@ def _places(builder: ir.IRBuilder, row: Row, start: Value, n_components: Value) 
         yield builder.bitcast(builder.gep(start, [first]), row.vector.as_pointer())
 
 
-def _own(builder: ir.IRBuilder, row: Row, n_components: Value) -> Value:
-    """Which numbers of the last vector are not in the one before."""
+def _unshared(builder: ir.IRBuilder, row: Row, n_components: Value) -> Value:
+    """Mask of the numbers of the last vector that are not in the one before."""
     shared = builder.sub(ir.Constant(INDEX, row.count * row.width), n_components)
     numbers = ir.Constant(ir.VectorType(INDEX, row.width), list(range(row.width)))
-    return builder.icmp_unsigned(">=", numbers, repeated(builder, shared, row.width))
+    return builder.icmp_unsigned(">=", numbers, broadcast(builder, shared, row.width))
 
 
-def repeated(builder: ir.IRBuilder, number: Value, width: int) -> Value:
-    """A vector of one number."""
+def broadcast(builder: ir.IRBuilder, number: Value, width: int) -> Value:
+    """A vector that repeats a number."""
     undefined = ir.Constant(ir.VectorType(number.type, width), ir.Undefined)
     first = builder.insert_element(undefined, number, ir.Constant(INT32, 0))
     all_of_it = ir.Constant(ir.VectorType(INT32, width), None)
     return builder.shuffle_vector(first, undefined, all_of_it)
 
 
-def apart(builder: ir.IRBuilder, row: Row, value: Value) -> list[Value]:
-    """The vectors of a row."""
+def unpack(builder: ir.IRBuilder, row: Row, value: Value) -> list[Value]:
     return [builder.extract_value(value, v) for v in range(row.count)]
 
 
-def together(builder: ir.IRBuilder, row: Row, vectors: list[Value]) -> Value:
-    """A row of these vectors."""
+def pack(builder: ir.IRBuilder, row: Row, vectors: list[Value]) -> Value:
     value = ir.Constant(ir.ArrayType(row.vector, row.count), ir.Undefined)
     for v, vector in enumerate(vectors):
         value = builder.insert_value(value, vector, v)
     return value
+
+
+class Numbers:
+    """A vector in generated code, with arithmetic."""
+
+    def __init__(self, builder: ir.IRBuilder, value: Value) -> None:
+        self.builder, self.value = builder, value
+
+    def __add__(self, other: Self) -> Self:
+        return self._new(self.builder.fadd(self.value, other.value, flags=FAST))
+
+    def __mul__(self, other: Self) -> Self:
+        return self._new(self.builder.fmul(self.value, other.value, flags=FAST))
+
+    def __truediv__(self, other: Self) -> Self:
+        return self._new(self.builder.fdiv(self.value, other.value, flags=FAST))
+
+    def __rsub__(self, number: float) -> Self:
+        many = ir.Constant(self.value.type, [number] * self.value.type.count)
+        return self._new(self.builder.fsub(many, self.value, flags=FAST))
+
+    def minimum(self, other: Self) -> Self:
+        less = self.builder.fcmp_ordered("<", self.value, other.value, flags=FAST)
+        return self._new(self.builder.select(less, self.value, other.value))
+
+    def _new(self, value: Value) -> Self:
+        return type(self)(self.builder, value)
+
+
+def row_formula(formula: Callable[..., Numbers]) -> Any:
+    """Make a function of a tuple of rows and a tuple of numbers, for compiled loops; gives a row.
+
+    The formula is evaluated vector by vector, so that intermediate results stay in registers.
+    """
+
+    @intrinsic
+    def evaluate(typing, rows, numbers):  # type: ignore[no-untyped-def]
+        row = rows[0]
+
+        def generate(
+            context: BaseContext, builder: ir.IRBuilder, signature: object, arguments: list[Value]
+        ) -> Value:
+            given, alone = (cgutils.unpack_tuple(builder, argument) for argument in arguments)
+            same = [Numbers(builder, broadcast(builder, number, row.width)) for number in alone]
+            vectors = zip(*(unpack(builder, row, value) for value in given), strict=True)
+            results = [formula(*(Numbers(builder, v) for v in some), *same) for some in vectors]
+            return pack(builder, row, [result.value for result in results])
+
+        return row(rows, numbers), generate
+
+    return evaluate

@@ -1,31 +1,51 @@
-"""Posteriors that leave out what their own observation contributed, without keeping any of them.
+"""Leave-one-out posteriors of observations, and leave-one-out likelihoods of rows.
 
-The expected counts N_ik of a row, C_jk of a column and T_k of all contain a share own_k of every
-observation of the cell. It is taken to be what the parameters of now say, A_ik B_jk / sum, and no
-more than there is, so that nothing has to be kept of an earlier iteration. The posterior is then
+Observations: the expected counts N_ik of a row, C_jk of a column and T_k of all contain a share
+own_k of every observation of the cell. It is computed from the current parameters, A_ik B_jk / sum,
+and no more than there is, so that nothing is kept of an earlier iteration. The posterior is then
 
     r_k ~ [(N_ik - own_k + a_k) (C_jk - own_k + b) / (T_k - own_k)]^beta ,
 
 with pseudo-counts a_k and b, which are also in T_k. The factors are means, A_ik = (N_ik + a_k) / n
-and B_jk = (C_jk + b) / T_k, so that this is (A_ik B_jk)^beta, of which the powers are known, times
+and B_jk = (C_jk + b) / T_k, so that this is (A_ik B_jk)^beta, whose powers are known, times
 x_k^beta, where x_k is the share that is left. To first order in own_k / T_k
 
     x_k = [1 - own_k / (N_ik + a_k)] [1 - own_k / (C_jk + b)] [1 + own_k / T_k] .
+
+Rows: a component has expected counts C_jk, to which a row has contributed a share s_ik of its own
+counts n_ij. With pseudo-counts eta in each of M columns, whose total is T_k, its probabilities are
+B_jk = (C_jk + eta) / T_k. Without the row its log-likelihood, sum_j n_ij log B_jk, changes by
+
+    sum_j n_ij log [1 - s_ik n_ij / (C_jk + eta)] - n_i log [1 - s_ik n_i / T_k] .
+
+Shares are nearly zeros and ones: a row goes through its non-zeros once for each component that it
+is in, and through no others.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from skcooc.counts.formulas import Numbers, of_rows
-from skcooc.counts.kernels import U, guarded
-from skcooc.counts.lanes import dot, lanes, load, plus, prefetch, store, times
-from skcooc.counts.layout import Stored, sums_beside
-from skcooc.counts.products import Mixture
+from skcooc.counts.lanes import (
+    Numbers,
+    U,
+    add_scaled,
+    compiled,
+    dot,
+    guarded,
+    lanes,
+    load,
+    multiply,
+    prefetch,
+    row_formula,
+    store,
+)
+from skcooc.counts.products import Mixture, NonZeros, shifted_zeros
 from skcooc.protocol import Array
 
 TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it
-AHEAD = U(2)  # runs, of which the column's factors are fetched beforehand
+PREFETCH = U(2)  # runs before its own, at which a column's factors are fetched
+NEGLIGIBLE = 1e-4  # share of a row in a component, below which it is not taken out
 
 
 def power_of_rest(x: Numbers, half: Numbers) -> Numbers:
@@ -39,25 +59,25 @@ def power_of_rest(x: Numbers, half: Numbers) -> Numbers:
     return x * (rest + half * x) / (half + rest * x)
 
 
-@of_rows
-def left_out_posterior(  # type: ignore[no-untyped-def]
+@row_formula
+def leave_one_out_posterior(  # type: ignore[no-untyped-def]
     a, b, plain, most_of_row, most_of_column, per_total, of_row, of_column, half
 ):
-    """The posterior without its own observation, up to a factor of the cell."""
-    own_in_row = (of_row * b).at_most(most_of_row)
-    own_in_column = (of_column * a * per_total).at_most(most_of_column)
+    """Posterior without the own observation, up to a factor of the cell."""
+    own_in_row = (of_row * b).minimum(most_of_row)
+    own_in_column = (of_column * a * per_total).minimum(most_of_column)
     left = (1.0 - own_in_row) * (1.0 - own_in_column)
     return plain * power_of_rest(left + left * own_in_column * b, half)
 
 
 @guarded
-def left_out_runs(  # type: ignore[no-untyped-def]
+def leave_one_out_runs(  # type: ignore[no-untyped-def]
     lanes, non_zeros, tile, of_rows, of_columns, half, cells, products, sums
 ):
     """A tile of a band: posteriors times counts, added up over its rows and columns.
 
-    What normalises them is filled into the cells; one where every component excludes the cell, or
-    where nothing is left of its row or its column: there the posterior is uniform.
+    The cells are filled with normalisers; with one where every component excludes the cell, or
+    nothing is left of its row or its column: there the posterior is uniform.
     """
     rows, codes, others, columns, lengths = non_zeros
     A, A_powers, A_most, per_row, weights, shares = of_rows
@@ -66,10 +86,10 @@ def left_out_runs(  # type: ignore[no-untyped-def]
     zero, one, even = number(0), number(1), load(lanes, ones, U(0))
     per_total, p, other = load(lanes, per_totals, U(0)), U(tile[0, 1]), U(tile[0, 2])
     for run in range(U(tile[0, 0]), U(tile[1, 0])):
-        j, ahead = U(columns[run]), U(columns[min(run + AHEAD, U(tile[1, 0]) - U(1))])
+        j, coming = U(columns[run]), U(columns[min(run + PREFETCH, U(tile[1, 0]) - U(1))])
         b, b_power, b_most = load(lanes, B, j), load(lanes, B_powers, j), load(lanes, B_most, j)
-        prefetch(lanes, B, ahead)
-        prefetch(lanes, sums, ahead)
+        prefetch(lanes, B, coming)
+        prefetch(lanes, sums, coming)
         of_column, end = load(lanes, sums, j), p + U(lengths[run])
         following = dot(load(lanes, A, U(rows[p])), b)
         for p in range(p, end):  # noqa: B020
@@ -77,13 +97,13 @@ def left_out_runs(  # type: ignore[no-untyped-def]
             if n == zero:
                 n = others[other]
                 other += U(1)
-            # Its own vectors are waited for while those of the cell before are worked on.
+            # Loads of the next cell overlap with the arithmetic of this one.
             following = dot(load(lanes, A, U(rows[min(p + U(1), end - U(1))])), b)
             if cell <= zero or n <= zero:
                 continue
             own = n / (np.ceil(n) * cell)
-            a, plain = load(lanes, A, i), times(load(lanes, A_powers, i), b_power)
-            r = left_out_posterior(
+            a, plain = load(lanes, A, i), multiply(load(lanes, A_powers, i), b_power)
+            r = leave_one_out_posterior(
                 (a, b, plain, load(lanes, A_most, i), b_most, per_total),
                 (own * per_row[i], own * shares[i], half),
             )
@@ -92,14 +112,14 @@ def left_out_runs(  # type: ignore[no-untyped-def]
                 cells[p] = total
             else:
                 r, total = even, dot(even, even)
-            store(plus(load(lanes, products, i), n / total, r), products, i)
-            of_column = plus(of_column, n / total * weights[i], r)
+            store(add_scaled(load(lanes, products, i), n / total, r), products, i)
+            of_column = add_scaled(of_column, n / total * weights[i], r)
         store(of_column, sums, j)
         p = end
 
 
-class LeftOutProducts(Stored):
-    """The pass over counts that leaves observations out."""
+class LeaveOneOutMixture(NonZeros):
+    """Expected counts from leave-one-out posteriors."""
 
     def left_out(
         self,
@@ -109,37 +129,88 @@ class LeftOutProducts(Stored):
         pseudo_counts: tuple[Array, float],
         beta: float,
     ) -> Mixture:
-        """Expected counts from posteriors that leave out what their own observation contributed.
+        """Expected counts from leave-one-out posteriors.
 
         A count that is no integer stands for ceil(count) observations of equal weight, and so does
         a row weight for rows. The means, (n, k) and (M, k), are expected counts with pseudo-counts,
         (k,) in a row and a number in a column, times ``per_total``, (n,) and (k,). Products of the
-        powers, (n, k) and (M, k), are the posteriors that leave nothing out, up to a factor of each
-        cell. The log-likelihood is that of what normalises the posteriors.
+        powers, (n, k) and (M, k), are the plain posteriors, up to a factor of each cell. The
+        log-likelihood is that of the normalisers.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in means)
         of_row, of_column = (F.astype(self.dtype) for F in per_total)
         weights, half = self.row_weights.astype(self.dtype), self.dtype.type(beta / 2)
         shares = weights / np.maximum(np.ceil(weights), 1)
-        A_most = self.rowwise(_most, A, of_row[:, None] * pseudo_counts[0].astype(self.dtype))
-        B_most = self.rowwise(_most, B, np.broadcast_to(of_column * pseudo_counts[1], B.shape))
+        A_most = self.rowwise(
+            _largest_share, A, of_row[:, None] * pseudo_counts[0].astype(self.dtype)
+        )
+        B_most = self.rowwise(
+            _largest_share, B, np.broadcast_to(of_column * pseudo_counts[1], B.shape)
+        )
         of_columns = B, powers[1], B_most, of_column[None, :], np.ones_like(B[:1])
-        rows, columns, bands = sums_beside(A), sums_beside(B), self.views.bands
+        rows, columns, bands = shifted_zeros(A), shifted_zeros(B), self.views.bands
 
         def add(band: int, tile: Array, cells: Array) -> None:
             arrays = A, powers[0], A_most, of_row, weights, shares
-            of_rows = tuple(array[bands.of(band)] for array in arrays)
+            of_rows = tuple(array[bands.rows_of(band)] for array in arrays)
             given = bands.non_zeros, tile, of_rows, of_columns, half
             wide = lanes(A.shape[1], self.dtype)
-            left_out_runs(wide, *given, cells, rows[bands.of(band)], columns)
+            leave_one_out_runs(wide, *given, cells, rows[bands.rows_of(band)], columns)
 
-        log_likelihood = self._over_bands(A.shape[1], add)
+        log_likelihood = self._run_bands(A.shape[1], add)
         return Mixture(rows, columns, log_likelihood)
 
 
-def _most(F: Array, pseudo_counts: Array, out: Array) -> None:
-    """The share of each mean that no pseudo-count is."""
+def _largest_share(F: Array, pseudo_counts: Array, out: Array) -> None:
+    """Fraction of each mean that is not pseudo-count."""
     np.maximum(F, TINY, out=out)
     np.divide(pseudo_counts, out, out=out)
     np.subtract(1, out, out=out)
     np.maximum(out, 0, out=out)
+
+
+@compiled
+def losses_of_rows(  # type: ignore[no-untyped-def]
+    indptr, indices, data, shares, B, totals, prior, start, stop, losses
+):
+    """Rows start..stop; logarithms are taken of products, as long as float64 allows."""
+    for i in range(U(start), U(stop)):
+        for k in range(U(B.shape[1])):
+            share, loss, product, total, size = shares[i, k], 0.0, 1.0, totals[k], 0.0
+            losses[i, k] = 0
+            if share <= NEGLIGIBLE:
+                continue
+            for p in range(U(indptr[i]), U(indptr[i + U(1)])):
+                n, counted = data[p], B[U(indices[p]), k] * total
+                if n <= 0:
+                    continue
+                size += n
+                left = max(counted - share * n, prior) / counted
+                if n == 1:
+                    product *= left
+                    if product < 1e-250:
+                        loss, product = loss + np.log(product), 1.0
+                else:
+                    loss += n * np.log(left)
+            left = max(total - share * size, prior * len(B)) / total
+            losses[i, k] = loss + np.log(product) - size * np.log(left)
+
+
+class LeaveRowOutLikelihood(NonZeros):
+    """Log-likelihoods of rows under components that they are taken out of."""
+
+    def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
+        """Change of the log-likelihood of rows without their own counts, (n, k), in nats.
+
+        B (M, k) are probabilities: expected counts, to which rows contribute by ``shares`` (n, k),
+        plus pseudo-counts in each column, divided by ``totals`` (k,). Of a row with a weight above
+        one, one copy is taken out; of a weight below one, all.
+        """
+        losses = np.empty_like(shares)
+        counted = self.row_weights / np.maximum(np.ceil(self.row_weights), 1)
+        shares = shares * counted[:, None].astype(shares.dtype)
+        arrays = self.indptr, self.indices, self.data, shares, B, totals, prior
+        self._run_ranges(
+            self.indptr, B.shape[1], lambda i, k: losses_of_rows(*arrays, i, k, losses)
+        )
+        return losses

@@ -1,4 +1,4 @@
-"""Powers of non-negative numbers: a compiled loop of which processors do several turns at a time.
+"""Powers of non-negative numbers in a compiled loop that processors vectorise.
 
 With x = 2^e m, where m lies between the roots of 1/2 and of 2, and t = (m - 1) / (m + 1),
 
@@ -8,8 +8,8 @@ With b log2 x = k + r, where k is whole and |r| at most 1/2,
 
     x^b = 2^k (1 + r log 2 + (r log 2)^2/2! + ...).
 
-The series end where terms no longer count. A product of b and e would leave too few digits behind
-the point: b is a head of half the digits, whose product with e is exact, and a tail.
+The series end when terms no longer count. Rounding a product of b and e would cost too many digits:
+b is split into a head of half the digits, whose product with e is exact, and a tail.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
-from skcooc.counts.kernels import U, compiled
+from skcooc.counts.lanes import U, compiled
 from skcooc.protocol import Array
 
 N_TERMS = {np.float32: (5, 8), np.float64: (10, 14)}  # of the logarithm, and of the exponential
 
-# Sums are made in the order in which they are written. Nobody asks whether a divisor is zero.
-strictly = partial(compiled, fastmath=False, error_model="numpy")
+# Sums in the order in which they are written; no checks for division by zero.
+exact_order = partial(compiled, fastmath=False, error_model="numpy")
 
 
 @intrinsic
@@ -55,8 +55,8 @@ def series(number: Any) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(map(number, reversed(terms))) for terms in (of_log, of_exp))
 
 
-def loop(number: Any, bits: Any) -> Callable[..., None]:
-    """The loop over numbers of a type, with integers of the same size."""
+def power_loop_of(number: Any, bits: Any) -> Callable[..., None]:
+    """Make the loop for a floating point type, with unsigned integers of the same size."""
     info, (of_log, of_exp) = np.finfo(number), series(number)
     digits, bias = bits(info.nmant), number(1 - info.minexp)
     zero, one, infinite, whole = (number(value) for value in (0, 1, np.inf, 2.0**info.nmant))
@@ -71,7 +71,7 @@ def loop(number: Any, bits: Any) -> Callable[..., None]:
     # Powers of 2 that are infinite, or zero, whatever the tail adds.
     far, twice, half = number(3 * int(bias) // 2), bits(2 * bias), bits(1)
 
-    @strictly
+    @exact_order
     def powers(P, b, of_zero, out):  # type: ignore[no-untyped-def]
         head = halving * b - (halving * b - b)
         tail = b - head
@@ -98,19 +98,19 @@ def loop(number: Any, bits: Any) -> Callable[..., None]:
 
 
 LOOPS = {
-    np.dtype(number): loop(number, bits)
+    np.dtype(number): power_loop_of(number, bits)
     for number, bits in ((np.float32, np.uint32), (np.float64, np.uint64))
 }
 
 
 def power_loop(P: Array, b: Any, of_zero: Any, out: Array) -> None:
-    """The loop for these numbers; compiled ones can call it, too."""
+    """Call the loop for this type; compiled loops can do so, too."""
     LOOPS[P.dtype](P, b, of_zero, out)
 
 
 @overload(power_loop)
 def _compiled_power_loop(P, b, of_zero, out):  # type: ignore[no-untyped-def]
-    """What calls it can be cached: a loop in a closure is another one in every process."""
+    # Callers can be cached, unlike callers of a loop in a closure.
     loop = LOOPS[as_dtype(P.dtype)]
     return lambda P, b, of_zero, out: loop(P, b, of_zero, out)
 

@@ -1,20 +1,22 @@
-"""Thinning: divide the observations of a count matrix at random into two count matrices."""
+"""Thinning of count matrices at random, and random samples of their rows."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import binom
 
-from skcooc.counts.kernels import compiled
-from skcooc.protocol import CSR, Array
+from skcooc.counts.lanes import compiled
+from skcooc.protocol import CSR, Array, Drawn
 
-MOST = 2.0**30  # observations that a count stands for: with more, inversion takes for ever
+MAX_BINOMIAL = 2.0**30  # observations of a count; inversion takes forever with more
 
 
 @compiled
 def scramble(key):  # type: ignore[no-untyped-def]
-    """Map a 64-bit key to a well mixed one (the finaliser of SplitMix64, Steele et al. 2014)."""
+    """Hash a 64-bit key: the finaliser of SplitMix64 (Steele et al. 2014)."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
@@ -22,7 +24,7 @@ def scramble(key):  # type: ignore[no-untyped-def]
 
 @compiled
 def row_key(indices, data, start, stop):  # type: ignore[no-untyped-def]
-    """A 64-bit key of a row's content; it is the same in whatever order its entries are stored."""
+    """A 64-bit key of a row's content, whatever the order of its entries."""
     key, golden = np.uint64(0), np.uint64(0x9E3779B97F4A7C15)
     for p in range(start, stop):
         if data[p] > 0:
@@ -59,29 +61,29 @@ def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple
 
 
 def divide(X: CSR, fraction: float, uniforms: Array, *, occupied: bool = False) -> tuple[CSR, CSR]:
-    """Divide observations as ``thin`` does, by numbers in [0, 1) of the caller's, (nnz,)."""
+    """Divide observations as ``thin`` does, by given numbers in [0, 1), (nnz,)."""
     drawn = _binomial(X.data, fraction, uniforms)
     if occupied:
-        _occupy(X, uniforms, drawn)
+        _draw_from_each_row(X, uniforms, drawn)
     elif X.data.any() and not drawn.any():
         largest = np.argmax(np.where(X.data > 0, uniforms, -1))
         drawn[largest] = X.data[largest] / np.ceil(X.data[largest])
-    return _compact(X, X.data - drawn), _compact(X, drawn)
+    return _without_zeros(X, X.data - drawn), _without_zeros(X, drawn)
 
 
 def _binomial(counts: Array, fraction: float, uniforms: Array) -> Array:
     """Binomial draws by inversion; single observations, nearly all of a text, by comparison."""
     drawn = np.where(uniforms >= 1 - fraction, counts, 0)
     several = np.flatnonzero(counts > 1)
-    observations = np.minimum(np.ceil(counts[several]), MOST)
+    observations = np.minimum(np.ceil(counts[several]), MAX_BINOMIAL)
     successes = binom.ppf(uniforms[several].astype(float), observations, fraction)
     # A uniform of exactly zero would give -1.
     drawn[several] = np.maximum(successes, 0) * (counts[several] / observations)
     return drawn
 
 
-def _occupy(X: CSR, uniforms: Array, drawn: Array) -> None:
-    """Draw the observation with the largest uniform of each row where none was drawn."""
+def _draw_from_each_row(X: CSR, uniforms: Array, drawn: Array) -> None:
+    """Draw the observation with the largest uniform of each row from which none was drawn."""
     lengths = np.diff(X.indptr)
     starts, lengths = X.indptr[:-1][lengths > 0], lengths[lengths > 0]
     if not starts.size:
@@ -94,8 +96,53 @@ def _occupy(X: CSR, uniforms: Array, drawn: Array) -> None:
     drawn[moved] = X.data[moved] / np.ceil(X.data[moved])
 
 
-def _compact(X: CSR, data: Array) -> CSR:
+def _without_zeros(X: CSR, data: Array) -> CSR:
     """The matrix with the pattern of X and other data, without stored zeros."""
     kept, before = data != 0, np.zeros(data.size + 1, X.indptr.dtype)
     np.cumsum(kept, out=before[1:])
     return sp.csr_array((data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)
+
+
+@compiled
+def row_keys(indptr, indices, data, keys):  # type: ignore[no-untyped-def]
+    """A key of the content of each row."""
+    for i in range(indptr.shape[0] - 1):
+        keys[i] = row_key(indices, data, indptr[i], indptr[i + 1])
+
+
+@compiled
+def ranks_of(keys, seed, ranks):  # type: ignore[no-untyped-def]
+    """A pseudo-random number for each key; the rows with the smallest are drawn."""
+    for i in range(keys.shape[0]):
+        ranks[i] = scramble(scramble(seed + keys[i]))
+
+
+def draw(X: CSR, weights: Array, n_rows: int, seed: int) -> Drawn:
+    """Different rows, all with the same chance, without replacement.
+
+    Rows with the same content are one, with the weight of all; rows without weight are never
+    drawn. As for ``thin``, neither the order of rows nor whether a row is weighted or repeated
+    matters, not even for the order of the result.
+    """
+    keys = np.empty(X.shape[0], dtype=np.uint64)
+    row_keys(X.indptr, X.indices, X.data, keys)
+    return _lowest_ranks(X, keys, weights, n_rows, seed)
+
+
+def merge_draws(parts: Sequence[Drawn], n_rows: int, seed: int) -> Drawn:
+    """Merge the rows drawn from each block of a table with the same seed.
+
+    The first rows of the whole table are among the first rows of their blocks.
+    """
+    rows, keys, weights = zip(*parts, strict=True)
+    table = sp.vstack(rows, format="csr")
+    return _lowest_ranks(table, np.concatenate(keys), np.concatenate(weights), n_rows, seed)
+
+
+def _lowest_ranks(X: CSR, keys: Array, weights: Array, n_rows: int, seed: int) -> Drawn:
+    different, at, group = np.unique(keys, return_index=True, return_inverse=True)
+    totals, ranks = np.bincount(group, weights), np.empty_like(different)
+    ranks_of(different, np.uint64(seed), ranks)
+    order = np.argsort(ranks, kind="stable")
+    order = order[totals[order] > 0][:n_rows]
+    return Drawn(X[at[order]], different[order], totals[order])

@@ -19,9 +19,9 @@ from skcooc.protocol import Array, Map
 
 @contextmanager
 def threads(n_threads: int) -> Iterator[Map]:
-    """A map over ranges of rows; plain where one thread is wanted. BLAS keeps to one thread.
+    """A map that runs in threads; the built-in one for one thread. BLAS keeps to one thread.
 
-    Its threads would contend with these for the cores, and their number changes the last digits.
+    BLAS threads would contend for the cores, and their number changes the last digits.
     """
     with _ONE_BLAS_THREAD:
         if n_threads == 1:
@@ -32,10 +32,10 @@ def threads(n_threads: int) -> Iterator[Map]:
 
 
 class _OneBlasThread:
-    """Holds BLAS to one thread from the first of concurrent fits that enters to the last to leave.
+    """Limit BLAS to one thread from the first of concurrent fits to the end of the last one.
 
-    The limit is one of the process: fits that set and lifted it by themselves would lift each
-    other's, and leave it behind.
+    The limit is global to the process, so that concurrent fits cannot set and lift it each on its
+    own.
     """
 
     def __init__(self) -> None:
@@ -65,8 +65,8 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 def n_threads(n_jobs: int | None) -> int:
     """Number of threads in joblib's conventions.
 
-    At most as many as numba may use: a joblib worker process lowers that limit, so that workers
-    with threads of their own do not oversubscribe the cores.
+    At most numba's limit: joblib lowers it in worker processes, so that their threads do not
+    oversubscribe the cores.
     """
     return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
 
@@ -74,10 +74,9 @@ def n_threads(n_jobs: int | None) -> int:
 def pipelined(map: Map, tile: Callable[[int, int], None], n_bands: int, n_ranges: int) -> None:
     """Call tile(band, range) for all bands of rows and ranges of columns, each range in a thread.
 
-    A thread goes down its range of columns, band by band, and enters a band when the range before
-    has left it. What is added up over the columns of a band, or over the bands of a column, is
-    therefore added up in order, however many ranges there are. ``map`` has to begin with the first
-    range, and so on.
+    A thread goes through its range of columns, band by band, and enters a band when the range
+    before has left it. So sums over the columns of a band, and over the bands of a column, are made
+    in order, however many ranges there are. ``map`` has to start the ranges in order.
     """
     left = [Semaphore(0) for _ in range(n_ranges)]
 
@@ -88,7 +87,7 @@ def pipelined(map: Map, tile: Callable[[int, int], None], n_bands: int, n_ranges
                     left[columns - 1].acquire()
                 tile(band, columns)
                 left[columns].release()
-        finally:  # none waits for a thread that has failed
+        finally:  # so that no thread waits for one that has failed
             left[columns].release(n_bands)
 
     list(map(down, range(n_ranges)))

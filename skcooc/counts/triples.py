@@ -1,43 +1,196 @@
-"""Counts of three indices: a table of rows and columns whose non-zeros have one index more."""
+"""Counts of three indices i, j, l: their bands, and the passes of EM over them.
+
+The first pass makes the sums of the rows i and of the middle indices j; products are shared by
+non-zeros with the same i and j. The second pass makes the sums of the columns l.
+"""
 
 from __future__ import annotations
 
 from builtins import map as serial_map
-from typing import Self
+from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
+from skcooc.counts.bands import Bands, Matrix, column_by_column
 from skcooc.counts.csr import CSRCounts
-from skcooc.counts.kernels import U, compiled
-from skcooc.counts.lanes import dot, lanes, lined_up, load, times
-from skcooc.counts.layout import APART
-from skcooc.counts.products import Mixture, nothing_like
+from skcooc.counts.lanes import (
+    Lanes,
+    U,
+    add_scaled,
+    aligned_array,
+    compiled,
+    dot,
+    lanes,
+    load,
+    multiply,
+    prefetch,
+    store,
+)
+from skcooc.counts.products import SHIFT, ColumnView, Mixture, Views, zeros_view
 from skcooc.counts.thinning import thin
 from skcooc.counts.threads import pipelined
-from skcooc.counts.triple_bands import Factors, TripleViews
 from skcooc.protocol import CSR, Array, Map, Need
+
+PREFETCH = U(8)  # non-zeros before its own, at which a column's factor is fetched
+
+
+class TripleFactors(NamedTuple):
+    """Factors of the three indices, for compiled loops."""
+
+    lanes: Lanes
+    zeros: Array  # (1, k): the initial value of sums
+    first: Array  # (N, k)
+    middle: Array  # (M, k)
+    last: Array  # (L, k)
+
+    @classmethod
+    def from_arrays(cls, first: Array, middle: Array, last: Array) -> TripleFactors:
+        zeros = np.zeros((1, last.shape[1]), last.dtype)
+        return cls(lanes(last.shape[1], last.dtype), zeros, first, middle, last)
+
+
+class TripleViews(Views):
+    """Columns, and bands of all three indices; ``middle`` (nnz,) are the j of the non-zeros."""
+
+    def __init__(self, X: Matrix, middle: Array, n_middle: int) -> None:
+        super().__init__(X)
+        self.middle, self.n_middle = middle, n_middle
+
+    @property
+    def triples(self) -> TripleBands:
+        with self._lock:
+            return self._triples
+
+    @cached_property
+    def _triples(self) -> TripleBands:
+        shape = self.shape[0], self.n_middle
+        pairs = sp.csr_array((self.data, self.middle, self.indptr), shape=shape)
+        return TripleBands(pairs, self.indices, self.shape[1])
+
+
+class TripleBands:
+    """The non-zeros n_ijl of a table (N, M, L), given row by row.
+
+    Parameters
+    ----------
+    pairs : (N, M) CSR array
+        The rows i and middle indices j; a pair is repeated if it has several l.
+    last : (nnz,) array of int
+        The column l of each.
+    n_columns : int
+        L.
+    """
+
+    def __init__(self, pairs: sp.csr_array, last: Array, n_columns: int) -> None:
+        places = np.arange(len(last), dtype=last.dtype)
+        self.bands = Bands.of_matrix(pairs)
+        as_given = sp.csr_array((places, pairs.indices, pairs.indptr), shape=pairs.shape)
+        views = column_by_column(as_given, self.bands.height)
+        order = np.concatenate([view.data for view in views])  # of the non-zeros as they were given
+        self.data, self.last = pairs.data[order], last[order]
+        places[order] = np.arange(len(order), dtype=order.dtype)
+        columns = ColumnView(
+            sp.csr_array((places, last, pairs.indptr), shape=(pairs.shape[0], n_columns))
+        )
+        self.indptr, self.rows = columns.indptr, columns.indices
+        self.middle, self.places = pairs.indices[columns.order], places[columns.order]
+
+    def mix(
+        self,
+        band: int,
+        tile: Array,
+        factors: TripleFactors,
+        cells: Array,
+        rows: Array,
+        sums: Array | None,
+    ) -> None:
+        """A pass over a tile of a band, with w = n_ijl / sum_k A[i] B[j] C[l].
+
+        Adds the sums of w B[j] C[l] to the band's rows of ``rows`` (N, k), and of w A[i] C[l] to
+        ``sums`` (M, k) unless None. Denominators of w are filled into ``cells`` (nnz,); 1 where it
+        is zero, that is where every component excludes the cell.
+        """
+        bands, mine = self.bands, self.bands.rows_of(band)
+        view = bands.rows, self.last, self.data, bands.columns, bands.lengths
+        some = factors._replace(first=factors.first[mine])
+        runs_of_pairs(*view, tile, *some, cells, rows[mine], sums)
+
+    def add_columns(
+        self, start: int, stop: int, factors: TripleFactors, ratios: Array, sums: Array
+    ) -> None:
+        """Fill the columns l of start..stop with the sums of w A[i] B[j]; ratios w are (nnz,)."""
+        view = self.indptr, self.middle, self.rows, self.places
+        wide, zeros, first, middle, _ = factors
+        sums_of_columns(*view, start, stop, wide, zeros, first, middle, ratios, sums)
+
+
+@compiled
+def runs_of_pairs(  # type: ignore[no-untyped-def]
+    rows, last, data, middle, lengths, tile, lanes, zeros, A, B, C, cells, products, sums
+):
+    """Cells A[i] B[j] C[l] of a tile of a band, and sums of their ratios.
+
+    A and products are those of the band. A cell of zero gets a ratio of zero, and is set to one, of
+    which the logarithm is zero; its contribution to columns is multiplied by zeros of C.
+    """
+    zero, one, end = A.dtype.type(0), A.dtype.type(1), U(len(last))
+    p = U(tile[0, 1])
+    for run in range(U(tile[0, 0]), U(tile[1, 0])):
+        j = U(middle[run])
+        b, of_middle = load(lanes, B, j), load(lanes, zeros, U(0))
+        until = p + U(lengths[run])
+        while p < until:
+            i = rows[p]
+            a, of_pair = load(lanes, A, U(i)), load(lanes, zeros, U(0))
+            product = multiply(a, b)
+            while p < until and rows[p] == i:
+                prefetch(lanes, C, U(last[min(p + PREFETCH, end - U(1))]))
+                c = load(lanes, C, U(last[p]))
+                cell = dot(product, c)
+                cells[p] = cell if cell > 0 else one
+                of_pair = add_scaled(of_pair, data[p] / cell if cell > 0 else zero, c)
+                p += U(1)
+            store(
+                add_scaled(load(lanes, products, U(i)), one, multiply(b, of_pair)), products, U(i)
+            )
+            of_middle = add_scaled(of_middle, one, multiply(a, of_pair))
+        if sums is not None:
+            store(add_scaled(load(lanes, sums, j), one, of_middle), sums, j)
+
+
+@compiled
+def sums_of_columns(  # type: ignore[no-untyped-def]
+    indptr, middle, rows, places, start, stop, lanes, zeros, A, B, ratios, sums
+):
+    """Sums of w A[i] B[j] over the non-zeros of the columns start..stop."""
+    for column in range(U(start), U(stop)):
+        total = load(lanes, zeros, U(0))
+        for p in range(U(indptr[column]), U(indptr[column + U(1)])):
+            pair = multiply(load(lanes, A, U(rows[p])), load(lanes, B, U(middle[p])))
+            total = add_scaled(total, ratios[places[p]], pair)
+        store(total, sums, column)
 
 
 @compiled
 def conditional_cells(lanes, indptr, middle, last, A, B, C, start, stop, cells):  # type: ignore[no-untyped-def]
-    """A[i] * B[j], made a distribution, times C[l] at the non-zeros of rows start..stop."""
+    """sum_k A[i] B[j] C[l] / sum_k A[i] B[j] at the non-zeros of rows start..stop."""
     for i in range(U(start), U(stop)):
         a = load(lanes, A, i)
         for p in range(U(indptr[i]), U(indptr[i + U(1)])):
             b, c = load(lanes, B, U(middle[p])), load(lanes, C, U(last[p]))
             mass = dot(a, b)
-            cells[p] = dot(times(a, b), c) / mass if mass > 0 else dot(a, c)
+            cells[p] = dot(multiply(a, b), c) / mass if mass > 0 else dot(a, c)
 
 
 class TripleCounts(CSRCounts):
-    """Counts n_ijl, float32 or float64: a table of N rows i by L columns l that knows each j.
+    """Counts n_ijl, float32 or float64: a table of N rows i by L columns l with middle indices j.
 
     It is given as a matrix (N, M L) whose column j L + l is the pair (j, l); ``sizes`` are (M, L).
-    Where counts of two indices take a factor A of rows, these take one of (N + M) rows: first those
-    of the i, then those of the j. So EM, held-out observations and predictions need not know that
-    there is a third index.
+    Factors of rows have (N + M) rows: first those of the i, then those of the j. So EM, held-out
+    observations and predictions need not know of the third index.
     """
 
     offers: frozenset[Need] = frozenset(
@@ -57,14 +210,13 @@ class TripleCounts(CSRCounts):
 
     @property
     def pairs(self) -> CSR:
-        """The matrix (N, M L) of which these counts were made."""
+        """The counts as a matrix (N, M L)."""
         columns = self.middle.astype(np.int64) * self.sizes[1] + self.indices
         arrays = self.data, columns, self.indptr.astype(np.int64)
         return sp.csr_array(arrays, shape=(self.shape[0], self.sizes[0] * self.sizes[1]))
 
     @property
     def middle_sums(self) -> Array:
-        """Number of observations of each j, (M,), in float64."""
         return np.bincount(self.middle, weights=self.data, minlength=self.sizes[0])
 
     def mixture(self, A: Array, B: Array) -> Mixture:
@@ -73,12 +225,12 @@ class TripleCounts(CSRCounts):
         ``rows`` (N + M, k) are sum_jl w A[N + j] B[l] and sum_il w A[i] B[l]; ``columns`` (L, k)
         are sum_ij w A[i] A[N + j].
         """
-        factors, bands = Factors.of(*self._factors(A, B)), self.views.triples
+        factors, bands = TripleFactors.from_arrays(*self._factors(A, B)), self.views.triples
         N, M, work = self.shape[0], self.sizes[0], self.data.size * B.shape[1]
         cells = np.empty_like(self.data)
-        rows = lined_up((N + M, B.shape[1]), self.dtype, APART, np.zeros)
+        rows = aligned_array((N + M, B.shape[1]), self.dtype, SHIFT, np.zeros)
         between = self._sums_of_middle(rows[N:])
-        tiles = bands.bands.tiles(self.n_ranges_of(work))
+        tiles = bands.bands.tiles(self.n_ranges_for(work))
 
         def mix(band: int, part: int) -> None:
             bands.mix(band, tiles[band, part : part + 2], factors, cells, rows[:N], between)
@@ -87,7 +239,9 @@ class TripleCounts(CSRCounts):
         map = self.map_ranges if n_ranges > 1 else serial_map
         pipelined(map, mix, len(bands.bands), n_ranges)
         each = [(band,) for band in range(len(bands.bands))]
-        logs = self._each(lambda band: bands.bands.log_likelihood(band, cells, None), each, work)
+        logs = self._run_each(
+            lambda band: bands.bands.log_likelihood(band, cells, None), each, work
+        )
         return Mixture(rows, self._sums_of_last(factors, cells), sum(logs))
 
     def cells(self, A: Array, B: Array) -> Array:
@@ -98,7 +252,7 @@ class TripleCounts(CSRCounts):
         """
         factors, cells = self._factors(A, B), np.empty_like(self.data)
         wide, table = lanes(B.shape[1], self.dtype), (self.indptr, self.middle, self.indices)
-        self._over(
+        self._run_ranges(
             self.indptr,
             B.shape[1],
             lambda start, stop: conditional_cells(wide, *table, *factors, start, stop, cells),
@@ -106,31 +260,26 @@ class TripleCounts(CSRCounts):
         return cells
 
     def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:
-        """Hold out this share of the observations: the rest, and what is held out; see ``thin``."""
         rest, drawn = thin(self.pairs, fraction, seed, occupied=occupied)
         return self._of(rest), self._of(drawn)
 
     def take(self, rows: Array) -> Self:
-        """The block of the given rows, in that order."""
         return self._of(self.pairs[rows])
 
     def occupied(self) -> tuple[Self, Array]:
-        """These; and all columns."""
         return self, np.arange(self.shape[1])
 
     def astype(self, dtype: DTypeLike) -> Self:
-        """The same counts in this type."""
         return self._of(self.pairs.astype(dtype))
 
     def as_new(self) -> NewTriples:  # type: ignore[override]
-        """The same rows, to be folded into a fitted model."""
         return NewTriples(self.pairs, self.sizes, n_threads=self.n_threads, map=self.map_ranges)
 
     def _of(self, pairs: CSR) -> Self:
         return type(self)(pairs, self.sizes, n_threads=self.n_threads, map=self.map_ranges)
 
     def _factors(self, A: Array, B: Array) -> tuple[Array, Array, Array]:
-        """Those of the i, the j and the l; ValueError where they are not of this table."""
+        """Factor rows of each index; ValueError if sizes do not fit the table."""
         expected = self.shape[0] + self.sizes[0], self.shape[1]
         if (len(A), len(B)) != expected:
             raise ValueError(f"The factors have {(len(A), len(B))} rows; expected {expected}")
@@ -138,14 +287,14 @@ class TripleCounts(CSRCounts):
         return A[: self.shape[0]], A[self.shape[0] :], B
 
     def _sums_of_middle(self, sums: Array) -> Array | None:
-        """Where those of the j are added up; None where none are wanted."""
+        """Array for the sums of the j, or None if they are not needed."""
         return sums
 
-    def _sums_of_last(self, factors: Factors, cells: Array) -> Array:
-        """Those of the l, (L, k), of what the first pass left."""
-        bands, sums = self.views.triples, lined_up(factors.last.shape, self.dtype)
+    def _sums_of_last(self, factors: TripleFactors, cells: Array) -> Array:
+        """Second pass: expected counts of the l, (L, k), from the cells of the first pass."""
+        bands, sums = self.views.triples, aligned_array(factors.last.shape, self.dtype)
         ratios = np.divide(bands.data, cells, out=cells)
-        self._over(
+        self._run_ranges(
             bands.indptr,
             sums.shape[1],
             lambda start, stop: bands.add_columns(start, stop, factors, ratios, sums),
@@ -154,10 +303,10 @@ class TripleCounts(CSRCounts):
 
 
 class NewTriples(TripleCounts):
-    """Rows that are folded into a fitted model: they contribute nothing to the other factors."""
+    """Rows to fold in: they contribute nothing to the other factors, whose sums are skipped."""
 
     def _sums_of_middle(self, sums: Array) -> None:
         return None
 
-    def _sums_of_last(self, factors: Factors, cells: Array) -> Array:
-        return nothing_like(factors.last)
+    def _sums_of_last(self, factors: TripleFactors, cells: Array) -> Array:
+        return zeros_view(factors.last)

@@ -282,7 +282,7 @@ class PredictiveClusters(Clustering[PredictiveParams, Statistics]):
 
     The r_ik on the right is that of the previous iteration, from which C and T were computed: it is
     the state of the rows. Scores differ from those of plain EM only in clusters to which the row
-    belonged; ``skcooc.counts.left_out_rows`` corrects these, all else is a matrix product. A column
+    belonged; ``skcooc.counts.left_out`` corrects these, all else is a matrix product. A column
     that no other row of the cluster has keeps only its pseudo-counts, which must therefore be
     positive. For ever larger clusters it approaches plain EM with a prior.
 

@@ -21,7 +21,7 @@ from skcooc.metrics.validation import (
 )
 from skcooc.protocol import Array, TableLike
 from skcooc.protocol.decorators import validated
-from skcooc.tables import Dyads, as_table, places, sound
+from skcooc.tables import Dyads, as_table, check_sparse_structure, places
 
 
 def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array:
@@ -59,7 +59,9 @@ def average_precision_by_query(relevance: TableLike, scores: ArrayLike) -> Array
     >>> average_precision_by_query(relevance, scores).round(3)
     array([0.833, 0.5  ])
     """
-    judged = check_array(sound(as_table(relevance), "relevance"), accept_sparse="csr", dtype=None)
+    judged = check_array(
+        check_sparse_structure(as_table(relevance), "relevance"), accept_sparse="csr", dtype=None
+    )
     relevant: Array = (judged.toarray() if sp.issparse(judged) else judged).astype(bool)
     values: Array = check_array(scores, dtype=np.float64)
     if relevant.shape != values.shape:

@@ -12,14 +12,21 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skcooc.heldout.scoring import check_rows_known, halves
 from skcooc.protocol import CSR, Array, TableLike
-from skcooc.tables import Dyads, as_table, check_same_table, check_total, read_rows, sound
+from skcooc.tables import (
+    Dyads,
+    as_table,
+    check_same_table,
+    check_sparse_structure,
+    check_total,
+    read_rows,
+)
 
 NOTHING_NEW = "X holds no observations to score: the known part has all their columns."
 
 
 def check_counts(X: TableLike) -> CSR:
     """A copy of the counts in float64, without stored zeros."""
-    X = sound(as_table(X))
+    X = check_sparse_structure(as_table(X))
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     X = sp.csr_array(X, copy=True)
     X.sum_duplicates()

@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
-from skcooc.counts import check_total, divide, sound, summed_up
+from skcooc.counts import check_sparse_structure, check_total, divide, sum_duplicates
 from skcooc.heldout.scoring import check_rows_known
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.tables import Dyads, Triads
@@ -74,9 +74,12 @@ def split_observations(
         train, test = train_test_split(X, test_size=test_size, random_state=random_state)
         return train, test
     X = check_array(
-        sound(X), accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
+        check_sparse_structure(X),
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_non_negative=True,
     )
-    X = summed_up(sp.csr_array(X))
+    X = sum_duplicates(sp.csr_array(X))
     check_total(X.data.sum(dtype=np.float64))
     return divide(X, test_size, check_random_state(random_state).random_sample(X.nnz))
 

@@ -29,7 +29,7 @@ from skcooc.plotting.canvas import (
     text_width,
 )
 from skcooc.protocol import Array, TableLike
-from skcooc.tables import sound
+from skcooc.tables import check_sparse_structure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -360,7 +360,7 @@ def _pairs(X: TableLike, model: TwoSided) -> tuple[Array, Array, Array]:
     check_order(X, model)
     X, names = split_row_names(X)
     shape = len(model.embedding_), len(model.column_labels_)
-    X = check_array(sound(X), accept_sparse="coo", ensure_non_negative=True)
+    X = check_array(check_sparse_structure(X), accept_sparse="coo", ensure_non_negative=True)
     if X.shape != shape:
         raise ValueError(f"X has shape {X.shape}, but the model was fitted to shape {shape}.")
     known = getattr(model, "row_names_in_", None)

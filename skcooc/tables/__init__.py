@@ -1,19 +1,20 @@
-"""What a user gives becomes checked counts."""
+"""Tables that users give, and their checks: they become counts."""
 
-from skcooc.counts import check_total, sound
+from skcooc.counts import check_sparse_structure, check_total
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
-from skcooc.tables.checks import TextsError, check_table, is_collection, is_elsewhere
-from skcooc.tables.compact import CompactTable, open_compact, save_compact
 from skcooc.tables.dask import delayed_rows
-from skcooc.tables.disk import open_csr, save_csr
-from skcooc.tables.dyads import Dyads, as_table
-from skcooc.tables.frames import Frame, cells_of, places
+from skcooc.tables.disk import DiskTable, open_table, save_table
+from skcooc.tables.dyads import Dyads, TableSchema, as_table, cells_of, places
 from skcooc.tables.reading import (
     Table,
+    TextsError,
+    all_cells,
     as_counts,
     check_same_table,
     check_same_triads,
-    everywhere,
+    check_table,
+    is_collection,
+    is_out_of_core,
     read,
     read_in_memory,
     read_new_triads,
@@ -23,32 +24,30 @@ from skcooc.tables.triads import Triads
 
 __all__ = [
     "CheckedBlocks",
-    "CompactTable",
+    "DiskTable",
     "Dyads",
-    "Frame",
     "RowBlocks",
     "Table",
+    "TableSchema",
     "TextsError",
     "Triads",
+    "all_cells",
     "as_counts",
     "as_table",
     "cells_of",
     "check_same_table",
     "check_same_triads",
+    "check_sparse_structure",
     "check_table",
     "check_total",
     "delayed_rows",
-    "everywhere",
     "is_collection",
-    "is_elsewhere",
-    "open_compact",
-    "open_csr",
+    "is_out_of_core",
+    "open_table",
     "places",
     "read",
     "read_in_memory",
     "read_new_triads",
     "read_rows",
-    "save_compact",
-    "save_csr",
-    "sound",
+    "save_table",
 ]

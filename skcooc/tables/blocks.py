@@ -1,4 +1,4 @@
-"""Tables larger than memory: blocks of rows that are read anew in every pass."""
+"""Tables that are read block by block, in every pass from the beginning."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class RowBlocks:
     Attributes
     ----------
     shape : tuple of int, or None
-        Number of rows N and of columns M. It is known of a table on disk and of blocks in a list;
-        of others once all of them have been read, as by ``fit``. None before.
+        Number of rows N and of columns M. Known of a table on disk and of blocks in a list; of
+        others once all of them have been read, as by ``fit``. None before.
 
     Raises
     ------
     TypeError
-        Where ``blocks`` is not iterable, or can be read only once. ``len``, the number of blocks,
-        raises it where ``blocks`` has no length and has not been read yet.
+        If ``blocks`` is not iterable, or can be read only once. Also from ``len``, the number of
+        blocks, if ``blocks`` has no length and has not been read yet.
     ValueError
-        Where ``max_passes`` is no positive int.
+        If ``max_passes`` is no positive int.
 
     See Also
     --------
-    open_csr : A table on disk.
+    open_table : A table on disk, whose blocks this may be.
 
     Examples
     --------
@@ -78,11 +78,7 @@ class RowBlocks:
 
     @property
     def shape(self) -> tuple[int, int] | None:
-        """Number of rows N and of columns M; None as long as they are not known.
-
-        They are known of a table on disk and of blocks in a list; of others once all of them have
-        been read, as by ``fit``.
-        """
+        """Number of rows N and of columns M; None as long as they are not known."""
         known: tuple[int, int] | None = getattr(self.blocks, "shape", None)
         shapes = list(map(np.shape, self.blocks)) if self._in_memory else self._read
         if not shapes or known is not None or any(len(shape) != 2 for shape in shapes):
@@ -129,7 +125,7 @@ class CheckedBlocks:
     check: Callable[[TableLike, bool], CSR]  # of a block, and whether to reset
     check_weights: Callable[[Array, CSR], Array]  # of the rows of a block
     sample_weight: Array | None  # (N,)
-    reset: bool  # whether the first block says which columns there are
+    reset: bool  # whether the first block defines the columns
     column_sums: Array | None = None  # (M,): of the whole table, once it has been read
 
     def __iter__(self) -> Iterator[CSRCounts]:
@@ -144,10 +140,10 @@ class CheckedBlocks:
             raise ValueError(f"sample_weight should be of shape ({last},), as X has so many rows.")
 
     def sampled(self, n_rows: int, rng: np.random.Generator) -> tuple[CSRCounts, CheckedBlocks]:
-        """Draw rows of the table while it is read, or all where there are fewer.
+        """Draw rows of the table without replacement while it is read; all if there are fewer.
 
-        All rows have the same chance, and those drawn are in the order of the table. Of the blocks
-        returned it is known how often each column was observed. ValueError where there are none.
+        The sample is in the order of the table. The blocks returned have column sums. ValueError
+        if there is no block.
         """
         reservoir, column_sums = _Reservoir(n_rows), np.zeros(())
         for counts in self:
@@ -171,7 +167,7 @@ class _Reservoir:
         self.keys: list[Array] = []
 
     def add(self, counts: CSRCounts, keys: Array) -> None:
-        """Those of these rows whose keys are among the smallest."""
+        """Add the rows whose keys are among the smallest."""
         chosen = keys < self.limit
         self.rows.append(counts.table[chosen])
         self.weights.append(counts.row_weights[chosen])
@@ -180,7 +176,7 @@ class _Reservoir:
             self.shrink()
 
     def shrink(self) -> None:
-        """Forget rows whose keys are no longer among them."""
+        """Drop rows whose keys are no longer among the smallest."""
         keys = np.concatenate(self.keys)
         if len(keys) > self.n_rows:
             self.limit = np.partition(keys, self.n_rows)[self.n_rows]

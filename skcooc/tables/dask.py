@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, DTypeLike
-from sklearn.base import BaseEstimator
+from numpy.typing import DTypeLike
 
-from skcooc.protocol import Need, TableLike
+from skcooc.protocol import TableLike
 
 if TYPE_CHECKING:
-    from distributed import Client
-
     from skcooc.counts.dask import DaskCounts
 
 
@@ -54,42 +51,31 @@ def delayed_rows(
     return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
 
-def counts_of(
-    estimator: BaseEstimator,
-    X: TableLike,
-    needs: Mapping[Need, str],
-    sample_weight: ArrayLike | None,
-) -> DaskCounts:
-    """The counts of a dask array, checked, on the workers of the current client.
+def load_on_workers(X: TableLike, name: str) -> DaskCounts:
+    """Check the blocks of a dask array, and keep them on the workers of the current client.
 
-    The estimator gets what is known of the columns. ValueError where X is negative, not finite or
-    all zero, where parameters need rows in one place, or there is no client. Also from what is done
-    with the counts: RuntimeError where blocks kill the workers, ConnectionError where the scheduler
-    is lost.
+    ``name`` is that of the estimator. ValueError where X is negative, not finite or all zero, or
+    there is no client. Also from what is done with the counts: RuntimeError where blocks kill the
+    workers, ConnectionError where the scheduler is lost.
     """
-    from skcooc.counts.dask import DaskCounts, load  # needs dask, as X does
+    from distributed import get_client
 
-    check_row_blocks(X)
-    if sample_weight is not None:
-        needs = {**needs, "weights": "sample_weight is not supported; it needs None"}
-    check_needs(needs, DaskCounts.offers, "X cannot be fitted where it is, on the workers")
-    name = type(estimator).__name__
-    counts = load(_client(), X, name)
+    from skcooc.counts.dask import load
+
+    try:
+        client = get_client()
+    except ValueError as error:
+        raise ValueError(
+            "X is a dask array, which is fitted by the workers of a cluster, but there is no "
+            "client. Start one with distributed.Client(), or give X.compute()."
+        ) from error
+    counts = load(client, X, name)
     if not counts.column_sums.any():
         raise ValueError(
             f"Found array with 0 observation(s) (shape={counts.shape}) while a minimum of 1 is "
             f"required by {name}: all counts are zero."
         )
-    estimator.n_features_in_ = counts.shape[1]
-    vars(estimator).pop("feature_names_in_", None)
     return counts
-
-
-def check_needs(needs: Mapping[Need, str], offers: frozenset[Need], otherwise: str) -> None:
-    """Raise ValueError, with the reason, where something is needed that is not on offer."""
-    for need, reason in needs.items():
-        if need not in offers:
-            raise ValueError(f"{otherwise}: {reason}.")
 
 
 def check_row_blocks(X: TableLike) -> None:
@@ -106,15 +92,3 @@ def check_row_blocks(X: TableLike) -> None:
             f"X should be in blocks of rows, but its columns are divided into {X.numblocks[1]} "
             "chunks. Use X.rechunk({1: -1}) first."
         )
-
-
-def _client() -> Client:
-    from distributed import get_client
-
-    try:
-        return get_client()
-    except ValueError as error:
-        raise ValueError(
-            "X is a dask array, which is fitted by the workers of a cluster, but there is no "
-            "client. Start one with distributed.Client(), or give X.compute()."
-        ) from error

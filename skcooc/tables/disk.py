@@ -1,154 +1,228 @@
-"""Tables on disk: compressed sparse rows in a folder, written and read block by block."""
+"""Tables on disk: counts in bands of rows, with checksums, written and read block by block."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
+from zipfile import BadZipFile
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
-from numpy.typing import DTypeLike
 from sklearn.utils import check_array
 
-from skcooc.counts import sound
+from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_sparse_structure
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.protocol.decorators import validated
-from skcooc.tables.blocks import MAX_PASSES, POSITIVE, RowBlocks
+from skcooc.tables.blocks import POSITIVE
 from skcooc.tables.dyads import as_table
 
+FORMAT = 1  # of the files; raised whenever it changes
+FILES = "rows", "codes", "others", "lengths", "columns"  # arrays of Bands, in their order
+LIMITS = 1, 1, 2, 0, 0  # columns of Bands.limits that say where bands begin in these
+FACTS = "shape", "height", "limits", "checksums", "row_sums", "column_sums", "n_observations"
 BATCH_SIZE = 1000  # rows
 WIDEST = 2**31 - 1  # columns: their indices take four bytes
-CELLS = "data", "indices"  # arrays of the non-zeros
 CHUNK = 2**20  # numbers of a file that are converted at a time
 
 
-class CSRFolder:
-    """Compressed sparse rows in a folder, as ``save_csr`` writes them; see ``open_csr``."""
+class DiskTable:
+    """A table of counts in a folder, written by ``save_table`` and opened by ``open_table``.
+
+    ``fit`` sees all rows in every iteration, as if they were in memory: the system caches the files
+    as long as it has room. Mixtures of the rows are in memory, too: with momentum about four times
+    N K numbers of four bytes, if counts are float32. If that is too much, fit ``RowBlocks(table)``,
+    block by block, which keeps no mixtures of rows.
+
+    Iteration yields CSR arrays of ``batch_size`` rows, which ``transform`` takes.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of rows N and of columns M.
+    nnz : int
+        Number of counts that are not zero.
+    dtype : dtype
+        Floating point type of the counts.
+    batch_size : int
+        Number of rows of a block.
+
+    Raises
+    ------
+    ValueError
+        When counts are read whose checksum differs from that of writing.
+
+    See Also
+    --------
+    save_table : Writes the folder.
+    RowBlocks : Tables whose rows, and states of them, do not fit into memory.
+    """
 
     def __init__(self, path: Path, batch_size: int) -> None:
         self.path, self.batch_size = path, batch_size
-        indptr, sizes = self._opened("indptr"), {len(self._opened(name)) for name in CELLS}
-        self.shape = len(indptr) - 1, int(np.load(path / "n_columns.npy"))
-        if indptr[[0, -1]].tolist() != [0, *sizes]:
-            raise ValueError(f"{path} is a damaged table, whose files do not fit together.")
+        facts = self._read_facts()
+        n_rows, n_columns = facts["shape"].tolist()
+        self.shape: tuple[int, int] = n_rows, n_columns
+        self._height, self._limits = int(facts["height"]), facts["limits"]
+        self._checksums = facts["checksums"]
+        self._sums = facts["row_sums"], facts["column_sums"], float(facts["n_observations"])
+        self.nnz = int(self._limits[-1, 1])
+        files = self._open_files("r")
+        self.dtype: np.dtype[np.floating] = files[2].dtype
+        if [len(file) for file in files] != self._limits[-1, LIMITS].tolist():
+            raise self._damaged("files do not fit together")
 
-    def __iter__(self) -> Iterator[CSR]:
-        for first in range(0, self.shape[0], self.batch_size):
-            ends = self._read("indptr", slice(first, first + self.batch_size + 1))
-            own = slice(int(ends[0]), int(ends[-1]))
-            yield self._block(self._read("data", own), self._read("indices", own), ends - ends[0])
+    @cached_property
+    def counts(self) -> DiskCounts:
+        """Counts for a fit of all rows; reads all files once to compare checksums."""
+        # Nothing is written, but compiled loops know arrays that cannot be written as another type.
+        rows, codes, others, lengths, columns = map(np.asarray, self._open_files("c"))
+        bands = Bands(self.shape, self._height, rows, codes, others, lengths, columns, self._limits)
+        for band in range(len(bands)):
+            self._verify(bands.part(band, band + 1), band)
+        return DiskCounts(bands, *self._sums)
 
     def __len__(self) -> int:
+        """Number of blocks."""
         return -(-self.shape[0] // self.batch_size)
 
-    def _block(self, data: Array, indices: Array, indptr: Array) -> CSR:
-        """Rows as they were written; ValueError where the files were changed since."""
+    def __iter__(self) -> Iterator[CSR]:
+        bands = map(self._read_band, range(len(self._limits) - 1))
+        yield from rebatched((band.to_csr() for band in bands), self.batch_size)
+
+    def __repr__(self) -> str:
+        return f"<DiskTable: {self.nnz} counts of a table of shape {self.shape}>"
+
+    def _read_facts(self) -> dict[str, Array]:
         try:
-            rows = sp.csr_array((data, indices, indptr), (len(indptr) - 1, self.shape[1]))
-        except ValueError as error:
-            raise ValueError(f"{self.path} is a damaged table: {error}.") from error
-        return sound(rows, str(self.path))
+            with np.load(self.path / "facts.npz") as facts:
+                version = int(facts["version"])
+                if version == FORMAT:
+                    return {name: facts[name] for name in FACTS}
+        except (BadZipFile, EOFError, KeyError, ValueError, zlib.error) as error:
+            raise self._damaged(f"facts.npz cannot be read ({error})") from error
+        raise ValueError(
+            f"{self.path} is a table of format {version}; this version of skcooc reads format "
+            f"{FORMAT}. Write it again by save_table."
+        )
 
-    def _read(self, name: str, part: slice) -> Array:
-        """A part of an array. The file is closed again, so that no more of it is in memory."""
-        return np.array(self._opened(name)[part])
+    def _open_files(self, mode: Literal["r", "c"]) -> list[Array]:
+        try:
+            return [np.load(self.path / f"{name}.npy", mmap_mode=mode) for name in FILES]
+        except (EOFError, ValueError) as error:
+            raise self._damaged(str(error)) from error
 
-    def _opened(self, name: str) -> Array:
-        array: Array = np.load(self.path / f"{name}.npy", mmap_mode="r")
-        return array
+    def _read_band(self, band: int) -> Bands:
+        """A copy of one band. The files are closed again, so that no more is in memory."""
+        ends = self._limits[band : band + 2]
+        rows, codes, others, lengths, columns = (
+            np.array(file[slice(*ends[:, limit])])
+            for file, limit in zip(self._open_files("r"), LIMITS, strict=True)
+        )
+        shape = min(self._height, self.shape[0] - band * self._height), self.shape[1]
+        limits = ends - ends[0]
+        part = Bands(shape, self._height, rows, codes, others, lengths, columns, limits)
+        self._verify(part, band)
+        return part
+
+    def _verify(self, part: Bands, band: int) -> None:
+        if not np.array_equal(checksums(part), self._checksums[band]):
+            first = band * self._height
+            raise self._damaged(f"checksums of rows {first} to {first + part.shape[0]} differ")
+
+    def _damaged(self, reason: str) -> ValueError:
+        return ValueError(f"{self.path} is a damaged table: {reason}. Write it again.")
 
 
-@validated({"batch_size": POSITIVE, "max_passes": POSITIVE})
-def open_csr(
-    path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE, max_passes: int = MAX_PASSES
-) -> RowBlocks:
-    """Open a table on disk; rows are read when they are needed.
+@validated({"batch_size": POSITIVE})
+def open_table(path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE) -> DiskTable:
+    """Open a table on disk; counts are read when they are needed.
 
     Parameters
     ----------
     path : path
-        A folder that ``save_csr`` wrote.
+        A folder that ``save_table`` wrote.
     batch_size : int, default=1000
-        Number of rows of a block.
-    max_passes : int, default=10
-        As in RowBlocks.
+        Number of rows of a block, if the table is read block by block.
 
     Returns
     -------
-    blocks : RowBlocks
+    table : DiskTable of shape (N, M)
+        For ``fit`` of most estimators, as it is or as ``RowBlocks(table)``.
 
     Raises
     ------
     FileNotFoundError
-        Where there is no such table.
+        If there is no such table, or a file is missing.
     ValueError
-        Where the files do not fit together, now or when a block is read that was changed; where
-        ``batch_size`` or ``max_passes`` is no positive int.
+        If files are damaged or of another format, or ``batch_size`` is no positive int.
 
     Examples
     --------
-    >>> import numpy as np, scipy.sparse as sp, tempfile
-    >>> from skcooc import open_csr, save_csr
-    >>> X = sp.csr_array(np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 4.0]]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_csr(folder + "/counts", [X[:2], X[2:]])
-    ...     table = open_csr(folder + "/counts", batch_size=2)
-    ...     [block.shape for block in table]
-    [(2, 2), (1, 2)]
+    >>> import tempfile
+    >>> from skcooc import AspectModel, RowBlocks, open_table, save_table
+    >>> from skcooc.datasets import make_cooccurrences
+    >>> X = make_cooccurrences(n_rows=60, n_columns=40, n_components=3, random_state=0).X
+    >>> folder = tempfile.mkdtemp() + "/counts"
+    >>> save_table(folder, [X[:20], X[20:]])
+    >>> table = open_table(folder, batch_size=25)
     >>> table
-    <RowBlocks: 2 blocks of a table of shape (3, 2)>
+    <DiskTable: 849 counts of a table of shape (60, 40)>
+    >>> [block.shape for block in table]
+    [(25, 40), (25, 40), (10, 40)]
+    >>> model = AspectModel(n_components=3, beta=0.9, random_state=0)
+    >>> model.fit(table).embedding_.shape  # all rows in every iteration
+    (60, 3)
+    >>> model.fit(RowBlocks(table)).embedding_.shape  # block by block
+    (0, 3)
     """
-    return RowBlocks(CSRFolder(Path(path), batch_size), max_passes=max_passes)
+    return DiskTable(Path(path), batch_size)
 
 
-def save_csr(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
-    """Write a table to disk, block by block.
+def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> None:
+    """Write a table of counts to disk, block by block, in the form that EM reads.
+
+    An integer up to 255 takes one byte and its row two; six more are shared by all rows, of 4096,
+    that have the same column. Other counts take one byte more than their type. Zeros are not
+    stored, and repeated cells are added up.
 
     Parameters
     ----------
     path : path
         A folder that does not exist yet. It appears when all is written. A process that is killed
-        leaves a hidden folder beside it, whose name ends with ``.skcooc-partial``.
+        leaves a hidden folder next to it, whose name ends with ``.skcooc-partial``.
     blocks : iterable of array-likes, sparse arrays or matrices, or Dyads, each of shape (n, M)
-        Read once: a generator will do. Counts keep their type; where blocks have different
-        ones, all get one that holds them.
+        Read once: a generator will do. All are float32 where all of them were, else float64.
 
     Raises
     ------
     FileExistsError
-        Where something is at ``path`` already.
+        If ``path`` exists already.
     ValueError
-        Where there are no blocks, their numbers of columns differ or are above 2^31 - 1, or counts
-        are negative or not finite.
+        If there are no blocks, their numbers of columns differ or are above 2^31 - 1, or counts are
+        negative, not finite or all zero.
+
+    See Also
+    --------
+    open_table : Opens the folder.
     """
     with appearing(path) as folder:
-        _write(folder, of_one_width(checked(block, "numeric") for block in blocks))
-
-
-def checked(block: TableLike, dtype: DTypeLike | list[type]) -> CSR:
-    """A block of rows that is to be written; ValueError where it holds no counts."""
-    table = check_array(
-        sound(as_table(block)),
-        accept_sparse="csr",
-        dtype=dtype,
-        ensure_non_negative=np.shape(block)[:1] != (0,),
-        ensure_min_samples=0,
-        input_name="X",
-    )
-    return sp.csr_array(table)
+        _write(folder, rebatched(of_one_width(map(_canonical, blocks)), MAX_BAND_HEIGHT))
 
 
 @contextmanager
 def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write to, which appears at ``path`` when all is written, and else not at all.
+    """A folder to write to, which appears at ``path`` only when all is written.
 
-    Until then it is hidden beside it, by a name that is only this writer's.
+    Until then it has a hidden name next to it, unique to this writer.
     """
     path = Path(path)
     if path.exists():
@@ -164,8 +238,27 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
+def _canonical(block: TableLike) -> CSR:
+    """A block as CSR array without zeros or repeated cells; ValueError unless it holds counts."""
+    table = sp.csr_array(
+        check_array(
+            check_sparse_structure(as_table(block)),
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_non_negative=np.shape(block)[:1] != (0,),
+            ensure_min_samples=0,
+            input_name="X",
+        )
+    )
+    if not table.has_canonical_format or not table.data.all():
+        table = table.copy()
+        table.sum_duplicates()
+        table.eliminate_zeros()
+    return table
+
+
 def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
-    """The blocks; ValueError where there are none, their columns differ or are too many."""
+    """Pass blocks on; ValueError if there are none, or their columns differ or are too many."""
     n_columns = None
     for block in blocks:
         if block.shape[1] > WIDEST:
@@ -181,21 +274,71 @@ def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
         raise ValueError("Found no block: a table needs at least one.")
 
 
+def rebatched(blocks: Iterable[CSR], n_rows: int) -> Iterator[CSR]:
+    """Regroup rows into blocks of ``n_rows`` rows; the last may have fewer.
+
+    >>> blocks = [sp.csr_array(np.ones((n, 2))) for n in (3, 1, 9, 2)]
+    >>> [block.shape[0] for block in rebatched(blocks, 4)]
+    [4, 4, 4, 3]
+    """
+    kept: list[CSR] = []
+    n_kept = 0
+    for block in blocks:
+        first = 0
+        while n_kept + block.shape[0] - first >= n_rows:
+            last = first + n_rows - n_kept
+            yield sp.vstack([*kept, block[first:last]], format="csr")
+            kept, n_kept, first = [], 0, last
+        kept.append(block[first:])
+        n_kept += block.shape[0] - first
+    if n_kept:
+        yield sp.vstack(kept, format="csr")
+
+
 def _write(folder: Path, blocks: Iterator[CSR]) -> None:
-    first = next(blocks)
-    np.save(folder / "n_columns.npy", first.shape[1])
-    data = GrowingArray(folder / "data.npy", first.dtype)
-    indices = GrowingArray(folder / "indices.npy", np.dtype(np.int32))
-    indptr = GrowingArray(folder / "indptr.npy", np.dtype(np.int64))
-    indptr.append(np.zeros(1, dtype=np.int64))
+    """Write blocks, each of them one band."""
+    if (first := next(blocks, None)) is None:
+        raise ValueError("No block has a row: a table needs at least one observation.")
+    kinds = np.uint16, np.uint8, first.dtype, np.uint16, np.int32
+    files = [
+        GrowingArray(folder / f"{name}.npy", np.dtype(kind))
+        for name, kind in zip(FILES, kinds, strict=True)
+    ]
+    row_sums, sums, limits = [], [], [np.zeros(3, dtype=np.int64)]
+    column_sums, n_observations = np.zeros(first.shape[1]), 0.0
     for block in chain([first], blocks):
-        indptr.append(block.indptr[1:].astype(np.int64) + data.length)
-        data.append(block.data)
-        indices.append(block.indices.astype(np.int32))
+        counts, band = CSRCounts(block), Bands.of_matrix(block, MAX_BAND_HEIGHT)
+        for name, file in zip(FILES, files, strict=True):
+            file.append(getattr(band, name))
+        limits.append(limits[-1] + band.limits[-1])
+        sums.append(checksums(band))
+        row_sums.append(counts.row_sums)
+        column_sums += counts.column_sums
+        n_observations += counts.n_observations
+    if not n_observations:
+        raise ValueError("All counts are zero: a table needs at least one observation.")
+    n_rows = sum(map(len, row_sums))
+    np.savez(
+        folder / "facts.npz",
+        version=FORMAT,
+        shape=(n_rows, len(column_sums)),
+        height=MAX_BAND_HEIGHT,
+        limits=np.array(limits),
+        checksums=np.array(sums),
+        row_sums=np.concatenate(row_sums),
+        column_sums=column_sums,
+        n_observations=n_observations,
+    )
+
+
+def checksums(bands: Bands) -> Array:
+    """CRC-32 of each of the FILES, (5,). Counts are float64, as files may get a wider type."""
+    arrays = bands.rows, bands.codes, bands.others.astype(float), bands.lengths, bands.columns
+    return np.array([zlib.crc32(np.ascontiguousarray(array).data) for array in arrays])
 
 
 class GrowingArray:
-    """A one-dimensional array in an .npy file, of which nobody knows how long it will be.
+    """A one-dimensional array in an .npy file whose length is not known beforehand.
 
     numpy leaves room in the header for the length of the first axis to be written again.
     """
@@ -209,20 +352,17 @@ class GrowingArray:
         common = np.result_type(self.dtype, values.dtype)
         if common != self.dtype:
             self._convert(common)
-        self._write(values)
-
-    def _convert(self, dtype: np.dtype) -> None:
-        """Write all that is there once more, in another type."""
-        wider = GrowingArray(self.path.with_suffix(".wider"), dtype)
-        for first in range(0, self.length, CHUNK):
-            wider.append(np.load(self.path, mmap_mode="r")[first : first + CHUNK])
-        os.replace(wider.path, self.path)
-        self.dtype = dtype
-
-    def _write(self, values: Array) -> None:
         self.length += len(values)
         header = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
         with self.path.open("r+b") as file:
             npy.write_array_header_1_0(file, header)
             file.seek(0, os.SEEK_END)
             file.write(np.ascontiguousarray(values, dtype=self.dtype).tobytes())
+
+    def _convert(self, dtype: np.dtype) -> None:
+        """Write everything once more, in another type."""
+        wider = GrowingArray(self.path.with_suffix(".wider"), dtype)
+        for first in range(0, self.length, CHUNK):
+            wider.append(np.load(self.path, mmap_mode="r")[first : first + CHUNK])
+        os.replace(wider.path, self.path)
+        self.dtype = dtype

@@ -1,28 +1,189 @@
-"""Observations as samples, so that scikit-learn's splitters divide observations, not rows."""
+"""Observations as samples: `Dyads`, and what it shares with `Triads`: checks, names, order."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
+from sklearn.utils._missing import is_pandas_na
 
-from skcooc.counts import CSRCounts, sound
-from skcooc.protocol import Array
-from skcooc.tables import pairs
-from skcooc.tables.frames import (
-    Frame,
-    checked_names,
-    new_cells,
-    repeated,
-    reweighted,
-    row_by_row,
-    same_table,
-    selection,
-)
+from skcooc.counts import CSRCounts, check_sparse_structure
+from skcooc.protocol import CSR, Array
+
+MAX_OBSERVATIONS = 2**31 - 1
+
+
+class Cells(NamedTuple):
+    """Cells of a table that have observations; shares the indices of a CSR array."""
+
+    indptr: Array  # (N + 1,)
+    columns: Array  # (nnz,)
+
+    def of(self, rows: Array) -> tuple[Array, Array]:
+        """Cells of the given rows, (n,): index into these rows, and column of each cell."""
+        starts, stops = self.indptr[rows], self.indptr[rows + 1]
+        found = [self.columns[first:last] for first, last in zip(starts, stops, strict=True)]
+        columns = np.concatenate(found) if found else self.columns[:0]
+        return np.repeat(np.arange(len(rows)), stops - starts), columns
+
+
+class TableSchema(NamedTuple):
+    """Shape and names of a table, and its cells that have observations."""
+
+    shape: tuple[int, ...]  # (N, M); of Triads (N, M, L)
+    row_names: Array | None = None
+    column_names: Array | None = None
+    third_names: Array | None = None
+    seen: Cells | None = None  # only of tables fitted in memory
+
+    @property
+    def names(self) -> tuple[Array | None, ...]:
+        return self.row_names, self.column_names, self.third_names
+
+
+def cells_of(table: CSR) -> Cells:
+    """Cells of a checked table that have observations."""
+    if not table.data.all():
+        table = table.copy()
+        table.eliminate_zeros()
+    return Cells(table.indptr, table.indices)
+
+
+def same_table(one: TableSchema, other: TableSchema) -> bool:
+    """Whether shapes are equal, and names where both have them."""
+    return one.shape == other.shape and all(
+        mine is None or its is None or mine is its or np.array_equal(mine, its)
+        for mine, its in zip(one.names, other.names, strict=True)
+    )
+
+
+def places(names: Array, sought: ArrayLike) -> Array:
+    """Position of each name sought, (n,); -1 if it is not among the names."""
+    known = {name: i for i, name in enumerate(names.tolist())}
+    found = [known.get(name, -1) for name in np.asarray(sought).ravel().tolist()]
+    return np.array(found, dtype=np.intp)
+
+
+def place_pairs(frame: TableSchema, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
+    """Mask of the pairs of names that a table has, (n,), and their positions; warns of others."""
+    if frame.row_names is None or frame.column_names is None:
+        raise ValueError("like has no names of rows and columns, by which pairs could be placed.")
+    i, j = places(frame.row_names, rows), places(frame.column_names, columns)
+    known = (i >= 0) & (j >= 0)
+    if not known.all():
+        unknown = [_name_unknown("rows", rows[i < 0]), _name_unknown("columns", columns[j < 0])]
+        warnings.warn(
+            f"{(~known).sum()} of {len(known)} pairs are left out: their table has "
+            f"{' and '.join(filter(None, unknown))}.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return known, i[known], j[known]
+
+
+def _name_unknown(side: str, names: Array) -> str:
+    distinct = sorted(set(names.tolist()), key=str)
+    more = f" and {len(distinct) - 3} others" if len(distinct) > 3 else ""
+    return f"no {side} {distinct[:3]}{more}" if distinct else ""
+
+
+def list_observations(counts: Any, *indices: Any) -> tuple[Any, ...]:
+    """Repeat indices for each observation of counts, and give weights, or None if all are one.
+
+    ValueError if there are too many observations.
+    """
+    repeats = np.ceil(counts)
+    n_observations = float(repeats.sum(dtype=np.float64))
+    if n_observations > MAX_OBSERVATIONS:
+        raise ValueError(
+            f"The counts add up to {n_observations:.3g} observations, more than Dyads can list "
+            f"one by one ({MAX_OBSERVATIONS}). Use the count matrix itself."
+        )
+    repeats = repeats.astype(np.int64)
+    unit = counts / np.maximum(repeats, 1).astype(np.result_type(counts, np.float32))
+    whole = counts.dtype != np.float32 and bool((unit[counts > 0] == 1).all())
+    weights = None if whole else np.repeat(unit, repeats)
+    return *(np.repeat(index, repeats) for index in indices), weights
+
+
+def check_complete(names: ArrayLike, side: str) -> Array:
+    """Names; ValueError if some are missing, as pandas reads empty fields and "null"."""
+    names = np.asarray(names)
+    missing = _is_missing(names)
+    if missing.any():
+        raise ValueError(
+            f"{missing.sum()} of {len(names)} {side} have no name, the first at position "
+            f"{missing.argmax()}: leave these out, or read names as strings, such as by "
+            "pandas.read_csv(..., keep_default_na=False)."
+        )
+    return names
+
+
+def _is_missing(names: Array) -> Array:
+    """Mask of names that are None, NaN, NaT or NA."""
+    if names.dtype.kind != "O":
+        return np.asarray(names != names)
+    listed = names.tolist()
+    none = {name for name in set(listed) if name is None or is_pandas_na(name) or name != name}
+    return np.array([name in none for name in listed], dtype=bool)
+
+
+def unique_names(names: Array, side: str) -> tuple[Array, Array]:
+    """Sorted distinct names, and the index of each; TypeError if names have no order."""
+    try:
+        return np.unique(names, return_inverse=True)
+    except TypeError as error:
+        types = sorted({type(name).__name__ for name in names.tolist()})
+        told = f"Names of {side} should be all strings or all numbers. Got {types}."
+        raise TypeError(told) from error
+
+
+def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
+    """Names as an array; ValueError if their number is not ``size``."""
+    if names is None:
+        return None
+    names = np.asarray(names)
+    if names.shape != (size,):
+        raise ValueError(f"{what} has shape {names.shape}; expected ({size},)")
+    return names
+
+
+def check_selection(key: Any, name: str, see: str) -> Any:
+    """Check positions, a mask, a number or a slice; IndexError for an index of two dimensions."""
+    if isinstance(key, tuple):  # dyads[positions, ...], as scikit-learn indexes arrays
+        key, *rest = key
+        if rest and rest[0] not in (Ellipsis, slice(None)):
+            raise IndexError(f"{name} are indexed by observations; see {see}.")
+    if isinstance(key, (int, np.integer, slice)):
+        return key
+    key = np.asarray(key)
+    return key if key.size else key.astype(np.intp)
+
+
+def reweighted(weights: Array | None, sample_weight: ArrayLike) -> Array:
+    """Weights, (n,), times factors; None stands for ones."""
+    factors = np.asarray(sample_weight)
+    return factors if weights is None else (weights * factors).astype(weights.dtype)
+
+
+def row_by_row(rows: Array, n_rows: int) -> tuple[Array, Array]:
+    """Order of observations row by row, (n,), and start of each row, (n_rows + 1,)."""
+    per_row = np.bincount(rows, minlength=n_rows)
+    return np.argsort(rows, kind="stable"), np.concatenate([[0], np.cumsum(per_row)])
+
+
+def named_column(frame: Any, name: str) -> Any:
+    """A column of a data frame or mapping; ValueError if there is none of that name."""
+    try:
+        return frame[name]
+    except KeyError as error:
+        names = ", ".join(map(repr, getattr(frame, "columns", frame)))
+        raise ValueError(f"{name!r} is not a column of the frame, which has {names}.") from error
 
 
 class Dyads:
@@ -30,14 +191,14 @@ class Dyads:
 
     An array-like of shape (L, 2). Indexing it with an array of positions, a mask or a slice gives
     `Dyads` of the same table: `KFold`, `cross_val_score` and `GridSearchCV` then divide the
-    observations of a row between training and test, as perplexity needs it. They come row by row,
-    or as they were given, so that ``cv=KFold(5, shuffle=True)`` is needed, and not ``cv=5``; or
-    ``ObservationSplit(5)`` of :mod:`skcooc.model_selection`.
+    observations of a row between training and test. They are sorted by rows or as given: use
+    ``cv=KFold(5, shuffle=True)``, not ``cv=5``; or ``ObservationSplit(5)`` of
+    :mod:`skcooc.model_selection`.
 
     Parameters
     ----------
     X : array-like, sparse array or matrix, or DataFrame of shape (N, M)
-        Counts. An entry n becomes ceil(n) observations of weight n / ceil(n): of weight one where
+        Counts. An entry n becomes ceil(n) observations of weight n / ceil(n): of weight one if
         counts are integers.
     row_names, column_names : sequence of length N or M, default=None
         Names; the columns of a DataFrame have names of their own, its index is not used.
@@ -47,7 +208,7 @@ class Dyads:
     rows, columns : (L,) arrays of int
         Positions in the table.
     weights : (L,) array or None
-        Weight of each observation; None where all weigh one.
+        Weight of each observation; None if all weigh one.
     table_shape : tuple
         (N, M).
     row_names, column_names : arrays or None
@@ -57,7 +218,7 @@ class Dyads:
     Raises
     ------
     ValueError
-        Where counts are negative, not finite, or add up to more than 2^31 - 1 observations.
+        If counts are negative, not finite, or add up to more than 2^31 - 1 observations.
 
     Examples
     --------
@@ -82,7 +243,7 @@ class Dyads:
         if column_names is None and hasattr(X, "columns"):
             column_names = list(X.columns)
         X = check_array(
-            sound(X),
+            check_sparse_structure(X),
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=0,
@@ -91,13 +252,119 @@ class Dyads:
             input_name="X",
         )
         cells = sp.coo_array(X)
-        self.rows, self.columns, self.weights = repeated(cells.data, *cells.coords)
+        self.rows, self.columns, self.weights = list_observations(cells.data, *cells.coords)
         self.table_shape: tuple[int, int] = cells.shape
         self.row_names = checked_names(row_names, cells.shape[0], "row_names")
         self.column_names = checked_names(column_names, cells.shape[1], "column_names")
 
-    from_pairs = classmethod(pairs.from_pairs)
-    from_frame = classmethod(pairs.from_frame)
+    @classmethod
+    def from_pairs(
+        cls,
+        rows: ArrayLike,
+        columns: ArrayLike,
+        counts: ArrayLike | None = None,
+        *,
+        like: Dyads | None = None,
+    ) -> Dyads:
+        """Make observations of two columns of names.
+
+        Parameters
+        ----------
+        rows, columns : array-likes of shape (n,)
+            Names of the row and of the column of each pair.
+        counts : array-like of shape (n,), default=None
+            How often each pair was observed, or what it weighs; once if None.
+        like : Dyads, default=None
+            Observations of a table with names, to which the pairs are to belong. Pairs that have a
+            name unknown to it are left out, with a warning.
+
+        Returns
+        -------
+        dyads : Dyads
+            In the order of the pairs, each repeated by its count. The rows and columns of the table
+            are the distinct names, sorted, or those of ``like``.
+
+        Raises
+        ------
+        ValueError
+            If counts are negative or not finite, names are missing, lengths differ, or ``like``
+            has no names.
+        TypeError
+            If names are of several types that have no order, such as strings and numbers.
+
+        Warns
+        -----
+        UserWarning
+            If pairs are left out, with their number and the first of the unknown names.
+        """
+        rows, columns = check_complete(rows, "rows"), check_complete(columns, "columns")
+        n = np.ones(len(rows)) if counts is None else np.asarray(counts)
+        if not len(rows) == len(columns) == len(n):
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"{[len(rows), len(columns), len(n)]}"
+            )
+        n = check_array(n, ensure_2d=False, ensure_non_negative=True, input_name="counts")
+        if like is not None:
+            known, i, j = place_pairs(like.frame, rows, columns)
+            return like.like(*list_observations(n[known], i, j))
+        (row_names, i), (column_names, j) = (
+            unique_names(rows, "rows"),
+            unique_names(columns, "columns"),
+        )
+        table = sp.csr_array((len(row_names), len(column_names)))
+        return cls(table, row_names=row_names, column_names=column_names).like(
+            *list_observations(n, i, j)
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        row: str,
+        column: str,
+        count: str | None = None,
+        *,
+        like: Dyads | None = None,
+    ) -> Dyads:
+        """Make observations of columns of a data frame (pandas, polars or any mapping).
+
+        Parameters
+        ----------
+        frame : DataFrame or mapping
+        row, column : str
+            Names of the columns which hold the row and the column of a pair.
+        count : str, default=None
+            Name of the column of counts, or of weights, such as ratings; every line is one
+            observation if None.
+        like : Dyads, default=None
+            Observations of a table, such as those that were fitted, to which these are to belong,
+            by their names. Lines that have a name unknown to it are left out, with a warning.
+
+        Returns
+        -------
+        dyads : Dyads
+
+        Raises
+        ------
+        ValueError
+            If the frame has no column of that name, and as :meth:`from_pairs`.
+
+        Examples
+        --------
+        >>> from skcooc import Dyads
+        >>> bought = {"user": ["ann", "bob"], "item": ["tea", "ale"]}
+        >>> later = {"user": ["bob"], "item": ["tea"]}
+        >>> train = Dyads.from_frame(bought, "user", "item")
+        >>> test = Dyads.from_frame(later, "user", "item", like=train)
+        >>> test.to_csr().toarray()
+        array([[0., 0.],
+               [0., 1.]])
+        """
+        counts = None if count is None else named_column(frame, count)
+        return cls.from_pairs(
+            named_column(frame, row), named_column(frame, column), counts, like=like
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -108,14 +375,14 @@ class Dyads:
         return len(self.rows)
 
     def __getitem__(self, key: Any) -> Any:
-        key = selection(key, "Dyads", "rows and columns")
+        key = check_selection(key, "Dyads", "rows and columns")
         if isinstance(key, (int, np.integer)):
             return self.rows[key], self.columns[key]
         weights = None if self.weights is None else self.weights[key]
         return self.like(self.rows[key], self.columns[key], weights)
 
     def like(self, rows: Array, columns: Array, weights: Array | None = None) -> Dyads:
-        """Other observations of the same table.
+        """Make other observations of the same table.
 
         Parameters
         ----------
@@ -131,9 +398,9 @@ class Dyads:
         return other
 
     def new_to(self, others: Dyads) -> Dyads:
-        """The observations whose row has its column not among others, such as those fitted.
+        """Observations in cells in which others, such as those fitted, have none.
 
-        What rows repeat is no discovery: `recall_at_k` and `ndcg_at_k` are to see these alone.
+        Repeated columns are easy to predict: give only new ones to `recall_at_k` and `ndcg_at_k`.
 
         Parameters
         ----------
@@ -147,7 +414,7 @@ class Dyads:
         Raises
         ------
         ValueError
-            Where the tables differ.
+            If the tables differ.
 
         Examples
         --------
@@ -163,8 +430,9 @@ class Dyads:
                 f"names, these of one of shape {self.table_shape}: make them with "
                 "Dyads.from_pairs(..., like=others)."
             )
-        cells = others.rows, others.columns
-        return self[new_cells(self.table_shape, self.rows, self.columns, cells)]
+        known = np.ravel_multi_index((others.rows, others.columns), self.table_shape)
+        cells = np.ravel_multi_index((self.rows, self.columns), self.table_shape)
+        return self[np.isin(cells, known, invert=True)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.column_stack([self.rows, self.columns]).astype(dtype or np.intp, copy=False)
@@ -174,7 +442,7 @@ class Dyads:
         return f"<Dyads: {len(self)} observations of a table of shape ({rows}, {columns})>"
 
     def reweighted(self, sample_weight: ArrayLike) -> Dyads:
-        """The same observations with their weights multiplied by (L,) factors."""
+        """Multiply weights by factors, (L,)."""
         return self.like(self.rows, self.columns, reweighted(self.weights, sample_weight))
 
     def to_csr(self) -> sp.csr_array:
@@ -183,13 +451,13 @@ class Dyads:
         Returns
         -------
         X : CSR array of shape (N, M), float64
-            Float32 where the counts given were.
+            Float32 if the counts given were.
         """
         weights = np.ones(len(self)) if self.weights is None else self.weights
         return sp.coo_array((weights, (self.rows, self.columns)), shape=self.table_shape).tocsr()
 
     def listed(self, dtype: DTypeLike) -> tuple[CSRCounts, Array]:
-        """The observations one by one, as non-zeros of counts.
+        """List observations one by one, as non-zeros of counts.
 
         Parameters
         ----------
@@ -209,22 +477,20 @@ class Dyads:
         return CSRCounts(sp.csr_array(arrays, shape=self.table_shape)), order
 
     @property
-    def frame(self) -> Frame:
-        """The table without observations."""
-        return Frame(self.table_shape, self.row_names, self.column_names)
+    def frame(self) -> TableSchema:
+        return TableSchema(self.table_shape, self.row_names, self.column_names)
 
     def same_table(self, other: Dyads) -> bool:
-        """Whether shapes are equal, and names too where both have them."""
         return same_table(self.frame, other.frame)
 
     @classmethod
-    def of(cls, frame: Frame, rows: Array, columns: Array) -> Dyads:
-        """Observations at these positions, (L,), of a table."""
+    def of(cls, frame: TableSchema, rows: Array, columns: Array) -> Dyads:
+        """Observations at given positions, (L,), of a table."""
         names = {"row_names": frame.row_names, "column_names": frame.column_names}
         none = cls(sp.csr_array(frame.shape), **names)
         return none.like(rows, columns)
 
 
 def as_table(X: Any) -> Any:
-    """The table of `Dyads`, whose own two columns are positions; anything else as it is."""
+    """The table of `Dyads`; anything else unchanged."""
     return X.to_csr() if isinstance(X, Dyads) else X

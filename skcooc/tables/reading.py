@@ -1,44 +1,137 @@
-"""What a user gives becomes checked counts. Here and in `checks` alone it is asked what X is."""
+"""Checks of all that can be given as X, which become counts. Nowhere else is asked what X is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_n_features
+from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
-from skcooc.counts import CSRCounts, NewRows, NewTriples, check_total
+from skcooc.counts import (
+    CSRCounts,
+    DiskCounts,
+    NewRows,
+    NewTriples,
+    check_sparse_structure,
+    check_total,
+    sum_duplicates,
+)
 from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
-from skcooc.tables.checks import check_names, check_table, check_weights, is_collection
-from skcooc.tables.compact import CompactTable, counts_of_compact
-from skcooc.tables.dask import check_needs, counts_of
-from skcooc.tables.dyads import Dyads
-from skcooc.tables.frames import Frame, cells_of, same_table
+from skcooc.tables.dask import check_row_blocks, load_on_workers
+from skcooc.tables.disk import DiskTable
+from skcooc.tables.dyads import Dyads, TableSchema, cells_of, same_table
 from skcooc.tables.triads import Triads
 
+if TYPE_CHECKING:
+    from skcooc.counts.dask import DaskCounts
+
+_TEXTS = (
+    "X holds texts or other strings, not counts: count the words of texts with a vectorizer, such "
+    "as scikit-learn's CountVectorizer; for pairs, such as user and item, take Dyads.from_frame."
+)
 SAMPLE_ROWS = 10_000  # of a table that is not in memory
+
+
+class TextsError(ValueError):
+    """X holds texts or other strings instead of counts."""
+
+
+def check_table(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> CSR:
+    """Turn counts into a CSR array of floats, (n, M); not copied if it is one already.
+
+    With ``reset`` the estimator gets ``n_features_in_`` and ``feature_names_in_``, else X is
+    compared with them. ValueError if counts are negative, not finite, or have another number of
+    columns than fitted; TextsError if there are strings; TypeError if X is not in memory.
+    """
+    if is_collection(X):
+        raise TypeError(
+            f"{type(X).__name__} is a dask collection, which fit, transform and predict of the "
+            "estimators take, as an array in blocks of rows. Elsewhere give its blocks, as in "
+            "X.map_blocks(estimator.score_samples, dtype=float, drop_axis=1)."
+        )
+    if isinstance(X, Triads):
+        raise TypeError(
+            "Triads have three indices, and this takes two: X.dyads gives those of two of its ways."
+        )
+    if isinstance(X, RowBlocks | DiskTable):
+        raise TypeError(
+            f"{type(X).__name__} is a table that fit of an estimator reads. Elsewhere give its "
+            "blocks, one at a time, as in [estimator.transform(block) for block in X]."
+        )
+    table = _canonical(estimator, X, reset)
+    check_total(table.data.sum(dtype=np.float64))
+    return table
+
+
+def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
+    if isinstance(X, Dyads):
+        table = X.to_csr()
+        _check_n_features(estimator, table, reset=reset)
+        check_names(estimator, X.column_names, reset)
+        return table
+    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+    try:
+        table = validate_data(
+            estimator, check_sparse_structure(X), ensure_non_negative=True, reset=reset, **options
+        )
+    except ValueError as error:
+        if not str(error).startswith("could not convert string to float"):
+            raise
+        raise TextsError(_TEXTS) from None  # without the text itself
+    return sum_duplicates(table) if sp.issparse(table) else sp.csr_array(table)
+
+
+def is_collection(X: TableLike) -> bool:
+    """Whether X is a dask collection of any kind."""
+    return hasattr(type(X), "__dask_graph__")
+
+
+def is_out_of_core(X: TableLike) -> bool:
+    """Whether a table is not in memory."""
+    return is_collection(X) or isinstance(X, RowBlocks | DiskTable)
+
+
+def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> None:
+    """Keep the column names of Dyads if they are strings, or compare them with known ones."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if names is None or not all(isinstance(name, str) for name in names):
+        names = None
+    if reset and known is not None:
+        del estimator.feature_names_in_
+    if reset and names is not None:
+        estimator.feature_names_in_ = names.astype(object)
+    if not reset and not (names is None or known is None or np.array_equal(known, names)):
+        raise ValueError(
+            "The feature names should match those that were passed during fit: X has other column "
+            "names."
+        )
+
+
+def check_weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
+    """Weights of the rows of a table, (n,); ValueError if they are invalid."""
+    weights: Array = _check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
+    return weights
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of counts that is to be fitted."""
+    """A table of counts to fit."""
 
-    counts: Counts  # all rows, wherever they lie; of a table in blocks, those of the sample
-    sample: Block  # rows on which temperatures are chosen; in memory the counts themselves
-    frame: Frame  # its shape and names
-    blocks: CheckedBlocks | None = None  # of a table that is read block by block
+    counts: Counts  # all rows; of a table in blocks, those of the sample
+    sample: Block  # rows on which hyper-parameters are tuned; in memory the counts themselves
+    frame: TableSchema
+    blocks: CheckedBlocks | None = None  # only of a table that is read block by block
 
     @property
     def in_memory(self) -> bool:
-        """Whether all rows are here."""
         return self.blocks is None and self.counts is self.sample
 
 
@@ -52,52 +145,48 @@ def read(
     searches: bool = True,
     random_state: RandomState = None,
 ) -> Table:
-    """Check a table that is to be fitted: an array, Dyads, Triads, or one that is elsewhere.
+    """Check a table to fit: an array, Dyads, Triads, or one that is not in memory.
 
-    The estimator gets ``n_features_in_`` and ``feature_names_in_``, or is compared with them.
+    The estimator gets ``n_features_in_`` and ``feature_names_in_``, or X is compared with them.
     Weights of observations (Dyads) are counted into the table. A table in blocks that ``continues``
-    has the columns of those fitted before. Where temperatures are searched, rows on workers are
-    drawn and brought here.
+    has the columns of those fitted before. If ``searches``, a sample of rows on workers is fetched.
 
-    ValueError where counts are negative, not finite, all zero or of other columns than before, or
-    where the table does not offer what is needed; TypeError where X is a dask collection, but no
-    array.
+    ValueError if counts are negative, not finite, all zero or of other columns than before, or if
+    the table does not offer what is needed; TypeError if X is a dask collection, but no array.
     """
     if "triples" in (needs or {}):
         return _read_triads(estimator, X, sample_weight)
-    if is_collection(X) or isinstance(X, CompactTable):
-        known = counts_of if is_collection(X) else counts_of_compact
-        counts = known(estimator, X, needs or {}, sample_weight)
-        check_total(float(np.sum(counts.column_sums)))
+    if is_out_of_core(X) and not isinstance(X, RowBlocks):
+        counts = _counts_of(estimator, X, needs or {}, sample_weight)
         n_rows = SAMPLE_ROWS if searches else 1
         sample = CSRCounts(counts.sample(n_rows, seeded(random_state)))
-        return Table(counts, sample, Frame(counts.shape))
+        return Table(counts, sample, TableSchema(counts.shape))
     if isinstance(X, RowBlocks):
         check_needs(needs or {}, CheckedBlocks.offers, "X cannot be read in blocks")
-        return _in_blocks(estimator, X, sample_weight, not continues, random_state)
+        return _read_blocks(estimator, X, sample_weight, not continues, random_state)
     return read_in_memory(estimator, X, sample_weight)
 
 
 def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
-    """Check rows for a fitted estimator."""
+    """Check new rows for a fitted estimator."""
     return NewRows(check_table(estimator, X, reset=False))
 
 
 def as_counts(table: CSR) -> Block:
-    """A checked table, with the products that predictions need of it."""
+    """Counts of a checked table."""
     return CSRCounts(table)
 
 
-def everywhere(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
-    """One observation in each cell, (n_rows, n_columns): where all columns are asked for."""
+def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
+    """A table with one observation in each cell, to predict all columns."""
     columns = np.tile(np.arange(n_columns, dtype=np.int32), n_rows)
     indptr = np.arange(n_rows + 1) * n_columns
     arrays = np.ones(len(columns), dtype=dtype), columns, indptr
     return CSRCounts(sp.csr_array(arrays, shape=(n_rows, n_columns)))
 
 
-def check_same_table(fitted: Frame, X: Dyads, name: str) -> None:
-    """Raise ValueError where observations belong to another table than the one fitted."""
+def check_same_table(fitted: TableSchema, X: Dyads, name: str) -> None:
+    """Raise ValueError if observations belong to another table than the one fitted."""
     if not same_table(fitted, X.frame):
         raise ValueError(
             f"X holds observations of a table of shape {X.table_shape}, but {name} was fitted on a "
@@ -107,7 +196,7 @@ def check_same_table(fitted: Frame, X: Dyads, name: str) -> None:
 
 
 def check_triads(estimator: BaseEstimator, X: object) -> Triads:
-    """Triads; TypeError where X is something else."""
+    """X if it is Triads, else TypeError."""
     if not isinstance(X, Triads):
         raise TypeError(
             f"{type(estimator).__name__} takes observations of three indices, skcooc.Triads; got "
@@ -116,8 +205,8 @@ def check_triads(estimator: BaseEstimator, X: object) -> Triads:
     return X
 
 
-def check_same_triads(estimator: BaseEstimator, fitted: Frame, X: object) -> Triads:
-    """Triads of the table fitted; ValueError where they are of another, TypeError if no Triads."""
+def check_same_triads(estimator: BaseEstimator, fitted: TableSchema, X: object) -> Triads:
+    """Triads of the table fitted; ValueError for another table, TypeError if no Triads."""
     triads = check_triads(estimator, X)
     if not same_table(fitted, triads.frame):
         raise ValueError(
@@ -128,8 +217,8 @@ def check_same_triads(estimator: BaseEstimator, fitted: Frame, X: object) -> Tri
     return triads
 
 
-def read_new_triads(estimator: BaseEstimator, fitted: Frame, X: object) -> NewTriples:
-    """Triads of other rows, but the same two other ways, as the table fitted; see above."""
+def read_new_triads(estimator: BaseEstimator, fitted: TableSchema, X: object) -> NewTriples:
+    """Triads of new rows, whose two other ways are those of the table fitted."""
     triads = check_triads(estimator, X)
     shape = triads.table_shape[0], *fitted.shape[1:]
     check_same_triads(estimator, fitted._replace(shape=shape, row_names=None), triads)
@@ -137,7 +226,6 @@ def read_new_triads(estimator: BaseEstimator, fitted: Frame, X: object) -> NewTr
 
 
 def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike | None) -> Table:
-    """Check Triads that are to be fitted."""
     triads = check_triads(estimator, X)
     if sample_weight is not None:
         triads = triads.reweighted(check_weights(sample_weight, np.empty((len(triads), 0))))
@@ -160,7 +248,7 @@ def read_in_memory(
     *,
     reset: bool = True,
 ) -> Table:
-    """Check a table that has to be in memory; without ``reset`` it goes on from those before."""
+    """Check a table that has to be in memory; see ``check_table``."""
     if isinstance(X, Dyads) and sample_weight is not None:
         X, sample_weight = X.reweighted(check_weights(sample_weight, np.empty((len(X), 0)))), None
     table = check_table(estimator, X, reset=reset)
@@ -178,7 +266,39 @@ def read_in_memory(
     return Table(counts, counts, frame._replace(seen=cells_of(table)))
 
 
-def _in_blocks(
+def _counts_of(
+    estimator: BaseEstimator,
+    X: TableLike,
+    needs: Mapping[Need, str],
+    sample_weight: ArrayLike | None,
+) -> DaskCounts | DiskCounts:
+    """Counts of a dask array or of a table on disk; sets the features of the estimator."""
+    if sample_weight is not None:
+        needs = {**needs, "weights": "sample_weight is not supported; it needs None"}
+    counts: DaskCounts | DiskCounts
+    if isinstance(X, DiskTable):
+        check_needs(needs, DiskCounts.offers, "X cannot be fitted as a DiskTable")
+        counts = X.counts
+    else:
+        from skcooc.counts.dask import DaskCounts  # imports dask
+
+        check_row_blocks(X)
+        check_needs(needs, DaskCounts.offers, "X cannot be fitted where it is, on the workers")
+        counts = load_on_workers(X, type(estimator).__name__)
+    estimator.n_features_in_ = counts.shape[1]
+    vars(estimator).pop("feature_names_in_", None)
+    check_total(float(np.sum(counts.column_sums)))
+    return counts
+
+
+def check_needs(needs: Mapping[Need, str], offers: frozenset[Need], otherwise: str) -> None:
+    """Raise ValueError, with the reason, if something is needed that is not on offer."""
+    for need, reason in needs.items():
+        if need not in offers:
+            raise ValueError(f"{otherwise}: {reason}.")
+
+
+def _read_blocks(
     estimator: BaseEstimator,
     X: RowBlocks,
     sample_weight: ArrayLike | None,
@@ -197,19 +317,19 @@ def _in_blocks(
 
 
 def seeded(random_state: RandomState) -> np.random.Generator:
-    """A generator of numpy's newer kind."""
+    """A numpy Generator from a random_state of scikit-learn."""
     seed = check_random_state(random_state).randint(2**31, size=1)
     return np.random.default_rng(seed.tolist()[0])
 
 
 def _frame(
     estimator: BaseEstimator, shape: tuple[int, int], row_names: Array | None = None
-) -> Frame:
-    return Frame(shape, row_names, getattr(estimator, "feature_names_in_", None))
+) -> TableSchema:
+    return TableSchema(shape, row_names, getattr(estimator, "feature_names_in_", None))
 
 
 def _row_names(X: TableLike) -> Array | None:
-    """The index of a data frame where it holds strings, as names of columns have to."""
+    """Index of a data frame if it holds strings."""
     names = X.index if hasattr(X, "iloc") else ()
     strings = len(names) and all(isinstance(name, str) for name in names)
     return np.asarray(names, dtype=object) if strings else None

@@ -9,13 +9,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_array, check_consistent_length
 
 from skcooc.counts import TripleCounts
 from skcooc.protocol import Array
-from skcooc.tables import frames
-from skcooc.tables.dyads import Dyads
-from skcooc.tables.frames import Frame, complete, distinct, named_column
+from skcooc.tables.dyads import (
+    Dyads,
+    TableSchema,
+    check_complete,
+    check_selection,
+    checked_names,
+    list_observations,
+    named_column,
+    reweighted,
+    row_by_row,
+    same_table,
+    unique_names,
+)
 
 WAYS = "first", "second", "third"
 
@@ -33,7 +43,7 @@ class Triads:
         Positions in the table: coordinates of its non-zeros.
     counts : array-like of shape (n,), default=None
         How often each triple was observed, or its weight; once if None. A count c becomes ceil(c)
-        observations of weight c / ceil(c): of weight one where counts are integers.
+        observations of weight c / ceil(c): of weight one if counts are integers.
     shape : tuple of three ints, default=None
         (N, M, L); if None, as small as the positions allow.
     names : sequence of three, default=(None, None, None)
@@ -44,7 +54,7 @@ class Triads:
     positions : tuple of three (n,) arrays of int
         Positions in the table.
     weights : (n,) array or None
-        Weight of each observation; None where all weigh one.
+        Weight of each observation; None if all weigh one.
     table_shape : tuple
         (N, M, L).
     names : tuple of three arrays or None
@@ -54,7 +64,7 @@ class Triads:
     Raises
     ------
     ValueError
-        Where lengths differ, positions lie outside of the shape, or counts are negative, not finite
+        If lengths differ, positions lie outside of the shape, or counts are negative, not finite
         or add up to more than 2^31 - 1 observations.
 
     Examples
@@ -79,8 +89,14 @@ class Triads:
         names: Sequence[ArrayLike | None] = (None, None, None),
     ) -> None:
         given = zip((first, second, third), WAYS, strict=True)
-        positions = [frames.checked_positions(values, name) for values, name in given]
-        n = np.ones(len(positions[0])) if counts is None else frames.checked_counts(counts)
+        positions = [_check_positions(values, name) for values, name in given]
+        n = check_array(
+            np.ones(len(positions[0])) if counts is None else np.asarray(counts),
+            ensure_2d=False,
+            ensure_non_negative=True,
+            ensure_min_samples=0,
+            input_name="counts",
+        )
         check_consistent_length(*positions, n)
         least = tuple(int(index.max(initial=-1)) + 1 for index in positions)
         sizes = least if shape is None else tuple(map(int, shape))
@@ -88,15 +104,15 @@ class Triads:
             raise ValueError(f"shape={shape} should be three sizes, of {least} at least")
         self.table_shape: tuple[int, int, int] = (sizes[0], sizes[1], sizes[2])
         sized = zip(names, self.table_shape, WAYS, strict=True)
-        self.names = tuple(frames.checked_names(*way[:2], f"names, the {way[2]},") for way in sized)
-        *repeats, self.weights = frames.repeated(n, *positions)
+        self.names = tuple(checked_names(*way[:2], f"names, the {way[2]},") for way in sized)
+        *repeats, self.weights = list_observations(n, *positions)
         self.positions: tuple[Array, ...] = tuple(repeats)
 
     @classmethod
     def from_triples(
         cls, first: ArrayLike, second: ArrayLike, third: ArrayLike, counts: ArrayLike | None = None
     ) -> Triads:
-        """Observations given as three columns of names.
+        """Make observations of three columns of names.
 
         Parameters
         ----------
@@ -114,10 +130,10 @@ class Triads:
         Raises
         ------
         ValueError
-            Where a name is missing.
+            If a name is missing.
         """
         given = {"first": first, "second": second, "third": third}
-        ways = [distinct(complete(names, way), way) for way, names in given.items()]
+        ways = [unique_names(check_complete(names, way), way) for way, names in given.items()]
         x, y, w = (index for _, index in ways)
         sizes, names = [len(name) for name, _ in ways], [name for name, _ in ways]
         return cls(x, y, w, counts, shape=sizes, names=names)
@@ -126,7 +142,7 @@ class Triads:
     def from_frame(
         cls, frame: Any, first: str, second: str, third: str, count: str | None = None
     ) -> Triads:
-        """Observations given as columns of a data frame (pandas, polars or any mapping).
+        """Make observations of columns of a data frame (pandas, polars or any mapping).
 
         Parameters
         ----------
@@ -145,8 +161,8 @@ class Triads:
         return cls.from_triples(x, y, w, counts)
 
     @classmethod
-    def of(cls, frame: Frame, first: Array, second: Array, third: Array) -> Triads:
-        """Observations at these positions, (n,), of a table."""
+    def of(cls, frame: TableSchema, first: Array, second: Array, third: Array) -> Triads:
+        """Observations at given positions, (n,), of a table."""
         names = frame.row_names, frame.third_names, frame.column_names
         return cls(first, second, third, shape=frame.shape, names=names)
 
@@ -164,14 +180,14 @@ class Triads:
         return len(self.positions[0])
 
     def __getitem__(self, key: Any) -> Any:
-        key = frames.selection(key, "Triads", "positions")
+        key = check_selection(key, "Triads", "positions")
         if isinstance(key, (int, np.integer)):
             return tuple(index[key] for index in self.positions)
         weights = None if self.weights is None else self.weights[key]
         return self.like([index[key] for index in self.positions], weights)
 
     def like(self, positions: Sequence[Array], weights: Array | None = None) -> Triads:
-        """Other observations of the same table.
+        """Make other observations of the same table.
 
         Parameters
         ----------
@@ -193,11 +209,11 @@ class Triads:
         return f"<Triads: {len(self)} observations of a table of shape {self.table_shape}>"
 
     def reweighted(self, sample_weight: ArrayLike) -> Triads:
-        """The same observations with their weights multiplied by (n,) factors."""
-        return self.like(self.positions, frames.reweighted(self.weights, sample_weight))
+        """Multiply weights by factors, (n,)."""
+        return self.like(self.positions, reweighted(self.weights, sample_weight))
 
     def transpose(self, first: int, second: int, third: int) -> Triads:
-        """The same observations with the ways in another order, such as 2, 1, 0.
+        """Put the ways in another order, such as 2, 1, 0.
 
         The last way is the one that an estimator predicts.
         """
@@ -210,7 +226,7 @@ class Triads:
         return other
 
     def dyads(self, rows: int, columns: int) -> Dyads:
-        """The observations of two ways, the third forgotten.
+        """Dyads of two ways; the third is dropped.
 
         Parameters
         ----------
@@ -224,17 +240,17 @@ class Triads:
         """
         shape = self.table_shape[rows], self.table_shape[columns]
         i, j = self.positions[rows], self.positions[columns]
-        frame = Frame(shape, self.names[rows], self.names[columns])
+        frame = TableSchema(shape, self.names[rows], self.names[columns])
         return Dyads.of(frame, i, j).like(i, j, self.weights)
 
     @property
-    def frame(self) -> Frame:
-        """The table without observations."""
-        return Frame(self.table_shape, self.names[0], self.names[2], third_names=self.names[1])
+    def frame(self) -> TableSchema:
+        return TableSchema(
+            self.table_shape, self.names[0], self.names[2], third_names=self.names[1]
+        )
 
     def same_table(self, other: Triads) -> bool:
-        """Whether shapes are equal, and names too where both have them."""
-        return frames.same_table(self.frame, other.frame)
+        return same_table(self.frame, other.frame)
 
     def to_counts(self) -> TripleCounts:
         """The table of counts, float64; float32 where the counts given were."""
@@ -244,14 +260,23 @@ class Triads:
         return TripleCounts(table.tocsr(), self.table_shape[1:])
 
     def listed(self, dtype: DTypeLike) -> tuple[TripleCounts, Array]:
-        """The observations one by one, as non-zeros of counts; see ``Dyads.listed``."""
-        order, indptr = frames.row_by_row(self.rows, self.table_shape[0])
+        """Observations one by one, as non-zeros of counts; see ``Dyads.listed``."""
+        order, indptr = row_by_row(self.rows, self.table_shape[0])
         pairs, shape = self._paired
         table = sp.csr_array((np.ones(len(self), dtype), pairs[order], indptr), shape=shape)
         return TripleCounts(table, self.table_shape[1:]), order
 
     @property
     def _paired(self) -> tuple[Array, tuple[int, int]]:
-        """Positions of (y_j, w_l) among the M L pairs, and the shape (N, M L)."""
+        """Positions of (y_j, w_l) among the M L pairs, and shape (N, M L)."""
         N, M, L = self.table_shape
         return self.positions[1].astype(np.int64) * L + self.positions[2], (N, M * L)
+
+
+def _check_positions(values: ArrayLike, name: str) -> Array:
+    """Positions, (n,); ValueError if invalid."""
+    index = np.asarray(values)
+    index = index if index.size else index.astype(np.intp)
+    if index.ndim != 1 or index.dtype.kind not in "iu" or index.min(initial=0) < 0:
+        raise ValueError(f"{name} should be a 1d array of non-negative int.")
+    return index

@@ -29,12 +29,12 @@ class Blocks:
 
     def _over(self, function, *states):
         ends = np.cumsum([X.shape[0] for X in self.blocks])[:-1]
-        pieces = zip(*(np.split(rows, ends) for rows in states), strict=True)
-        return [function(X, *rows) for X, rows in zip(self.blocks, pieces, strict=True)]
+        parts = zip(*(np.split(rows, ends) for rows in states), strict=True)
+        return [function(X, *rows) for X, rows in zip(self.blocks, parts, strict=True)]
 
     def expect(self, model, params, rows, beta):
         steps = self._over(lambda X, own: model.expect(X, params, own, beta), rows)
-        stats = counts_on_workers.reduced(counts_on_workers.add_statistics, [s for _, s in steps])
+        stats = counts_on_workers.tree_sum(counts_on_workers.add_statistics, [s for _, s in steps])
         return np.concatenate([own for own, _ in steps]), stats
 
     def over_states(self, function, *states):

@@ -1,11 +1,25 @@
-"""Rows in registers: what loops make of them is what NumPy makes of rows, and nothing else."""
+"""Compiled loops are cached, and rows in registers give the results of NumPy."""
+
+import sys
 
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 from skcooc.counts import lanes as rows
-from skcooc.counts.kernels import compiled
-from skcooc.counts.lanes import at_least, dot, lanes, lined_up, load, over, plus, prefetch, store
+from skcooc.counts.lanes import (
+    add_scaled,
+    aligned_array,
+    at_least,
+    compiled,
+    divide_rows,
+    dot,
+    lanes,
+    load,
+    prefetch,
+    store,
+)
+from skcooc.counts.powers import LOOPS
 
 
 @compiled
@@ -16,12 +30,14 @@ def combine(wide, w, A, B, out):
         prefetch(wide, B, i)
         a, b = load(wide, A, i), load(wide, B, i)
         products[i] = dot(a, b)
-        store(plus(a, w, b), out, i)
+        store(add_scaled(a, w, b), out, i)
     return products
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_components", [1, 3, 16, 31])
+@pytest.mark.parametrize(
+    ("n_components", "dtype"),
+    [(1, np.float64), (3, np.float32), (16, np.float32), (31, np.float32), (31, np.float64)],
+)
 def test_rows_of_any_width_equal_numpy(dtype, n_components):
     rng = np.random.default_rng(n_components)
     A, B = (rng.standard_normal((5, n_components)).astype(dtype) for _ in range(2))
@@ -34,7 +50,7 @@ def test_rows_of_any_width_equal_numpy(dtype, n_components):
 
 
 @pytest.mark.parametrize("n_components", [5, 16])
-def test_what_lies_beside_a_row_is_neither_read_nor_written(n_components):
+def test_neighbours_of_a_row_are_neither_read_nor_written(n_components):
     rng = np.random.default_rng(0)
     A, B, out = (np.full((4, n_components + 3), np.nan) for _ in range(3))
     some = slice(1, 1 + n_components)
@@ -45,10 +61,9 @@ def test_what_lies_beside_a_row_is_neither_read_nor_written(n_components):
     assert np.isnan(out[:, [0, -2, -1]]).all()
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (7, 16), (1000, 33)])
-def test_arrays_begin_with_a_line_of_the_cache(shape):
-    for shift in (0, 8):
-        zeros = lined_up(shape, np.float32, shift, np.zeros)
+def test_arrays_begin_with_a_cache_line():
+    for shape, shift in [((1, 1), 0), ((7, 16), 8), ((1000, 33), 8)]:
+        zeros = aligned_array(shape, np.float32, shift, np.zeros)
         assert zeros.ctypes.data % rows.PAGE == shift * rows.LINE
         assert zeros.shape == shape
         assert zeros.dtype == np.float32
@@ -61,7 +76,7 @@ def test_arrays_begin_with_a_line_of_the_cache(shape):
 def ratios(wide, w, A, B, out):
     """out[i] = A[i] / B[i], but w where that is less."""
     for i in range(np.uintp(len(A))):
-        store(at_least(over(load(wide, A, i), load(wide, B, i)), w), out, i)
+        store(at_least(divide_rows(load(wide, A, i), load(wide, B, i)), w), out, i)
 
 
 def test_ratios_and_what_they_are_at_least():
@@ -70,3 +85,32 @@ def test_ratios_and_what_they_are_at_least():
     out = np.empty_like(A)
     ratios(lanes(5, A.dtype), A.dtype.type(0.8), A, B, out)
     np.testing.assert_allclose(out, np.maximum(A / B, 0.8), rtol=1e-6)
+
+
+def test_loops_compile_without_a_cache_folder(monkeypatch):
+    """numba refuses to cache where it finds no folder that it can write to."""
+    compile_plainly = rows.njit
+
+    def njit(cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return compile_plainly(**options)
+
+    monkeypatch.setattr(rows, "njit", njit)
+    assert rows.compiled(lambda x: x + 1)(2) == 3
+
+
+def found_again(loop):
+    """Whether numba knows a loop of an earlier process: by what it encloses, other loops not so."""
+    cells = loop.py_func.__closure__ or ()
+    return not any(isinstance(cell.cell_contents, Dispatcher) for cell in cells)
+
+
+def test_loops_are_found_in_the_cache():
+    modules = [module for name, module in sys.modules.items() if name.startswith("skcooc.counts.")]
+    named = [value for module in modules for value in vars(module).values()]
+    loops = [value for value in [*named, *LOOPS.values()] if isinstance(value, Dispatcher)]
+    assert len(loops) > 30
+    assert all(map(found_again, loops))
+    one = loops[0]
+    assert not found_again(rows.compiled(lambda x: one(x)))  # broken

@@ -10,7 +10,6 @@ from skcooc.counts.powers import power
 from tests.tables import random_table
 
 TYPES = [np.float32, np.float64]
-EXPONENTS = [0.05, 0.5, 0.8, 0.97, 1.3, 2.5]
 
 
 def powered(P, exponent):
@@ -36,14 +35,14 @@ def check_accuracy(dtype, exponent):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("exponent", EXPONENTS)
-def test_powers_are_accurate_at_all_magnitudes(dtype, exponent):
-    check_accuracy(dtype, exponent)
+def test_powers_are_accurate_at_all_magnitudes(dtype):
+    for exponent in (0.05, 0.5, 0.8, 0.97, 1.3, 2.5):
+        check_accuracy(dtype, exponent)
 
 
 def test_a_series_that_ends_early_is_found(monkeypatch):
     monkeypatch.setitem(powers.N_TERMS, np.float32, (3, 8))
-    monkeypatch.setitem(powers.LOOPS, np.dtype("f4"), powers.loop(np.float32, np.uint32))
+    monkeypatch.setitem(powers.LOOPS, np.dtype("f4"), powers.power_loop_of(np.float32, np.uint32))
     with pytest.raises(AssertionError):
         check_accuracy(np.float32, 0.8)
 
@@ -73,13 +72,13 @@ def test_a_power_depends_on_its_number_alone(dtype):
     np.testing.assert_array_equal(powered(frozen, 0.8), everywhere[:196].reshape(14, 14).T)
 
 
-@pytest.mark.parametrize("n_threads", [2, 3, 7])
-def test_threads_give_bitwise_the_same(n_threads, monkeypatch):
+def test_threads_give_bitwise_the_same(monkeypatch):
     monkeypatch.setattr(csr, "WORTH_A_THREAD", 1)
     counts, P = CSRCounts(random_table(dtype=np.float32)), magnitudes(np.float32)[:3003]
     P = P.reshape(-1, 7)
     before = P.copy()
-    with ThreadPoolExecutor(n_threads) as pool:
-        together = counts.spread(n_threads, pool.map).power(P, 0.8)
-    np.testing.assert_array_equal(together, counts.power(P, 0.8))
+    for n_threads in (2, 7):
+        with ThreadPoolExecutor(n_threads) as pool:
+            together = counts.spread(n_threads, pool.map).power(P, 0.8)
+        np.testing.assert_array_equal(together, counts.power(P, 0.8))
     np.testing.assert_array_equal(P, before)

@@ -11,7 +11,7 @@ from skcooc.protocol import FixedComponents
 from tests.tables import random_table
 
 TOL, STEPS = 1e-5, 200
-change = settling.change
+movement = settling.movement
 
 
 def fixed_components(X, k=3, power=0.83):
@@ -28,7 +28,7 @@ def settled(counts, fixed, tol=TOL, max_iter=STEPS):
 
 
 def plain_em(X, fixed, n_steps=4000):
-    """The step of FixedComponents word for word, over and over."""
+    """The step of FixedComponents literally, repeated."""
     n, B = X.toarray().astype(np.float64), fixed.components.astype(np.float64)
     a = np.tile(fixed.otherwise.astype(np.float64), (len(n), 1))
     for _ in range(n_steps):
@@ -41,9 +41,8 @@ def plain_em(X, fixed, n_steps=4000):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("power", [0.3, 0.83, 1.0])
-@pytest.mark.parametrize("k", [1, 3, 21])
-def test_rows_settle_where_plain_em_ends(dtype, power, k):
+@pytest.mark.parametrize(("power", "k"), [(0.83, 1), (0.3, 3), (0.83, 21), (1.0, 3)])
+def test_rows_converge_to_the_limit_of_plain_em(dtype, power, k):
     X = random_table(dtype=dtype)
     fixed = fixed_components(X, k, power)
     found = settled(NewRows(X), fixed, tol=1e-6)
@@ -64,8 +63,8 @@ def test_a_forgotten_power_is_found():
 
 
 def never_back(now, plain, last):
-    """Broken: momentum that does not begin anew."""
-    furthest, _ = change(now, plain, last)
+    """Broken: momentum without restarts."""
+    furthest, _ = movement(now, plain, last)
     return furthest, False
 
 
@@ -74,9 +73,9 @@ def test_momentum_without_restarts_is_found(monkeypatch):
     fixed = fixed_components(X, power=1.0)
     right = settled(NewRows(X), fixed, 1e-13, 20000)
     assert np.abs(settled(NewRows(X), fixed, 1e-12, 40) - right).max() < 1e-7
-    # The loop over rows as Python, where a part of it can be another.
-    monkeypatch.setattr(settling, "settle_rows", settling.settle_rows.py_func)
-    monkeypatch.setattr(settling, "change", never_back)
+    # The loop over rows as Python, so that a part of it can be replaced.
+    monkeypatch.setattr(settling, "solve_rows", settling.solve_rows.py_func)
+    monkeypatch.setattr(settling, "movement", never_back)
     assert np.abs(settled(NewRows(X), fixed, 1e-12, 40) - right).max() > 1e-6
 
 
@@ -105,7 +104,7 @@ def test_a_row_depends_on_no_other_and_on_no_thread(dtype, monkeypatch):
         np.testing.assert_array_equal(settled(NewRows(X[some]), fixed), whole[some])
 
 
-def test_rows_of_which_nothing_is_known():
+def test_rows_without_observations():
     X = sp.csr_array(([0.0, 3.0, 2.0, 0.0, 1.0], [0, 2, 1, 0, 2], [0, 1, 2, 5, 5]), shape=(4, 3))
     fixed = fixed_components(X)
     fixed.components[2] = 0  # a column that no component has
@@ -114,7 +113,7 @@ def test_rows_of_which_nothing_is_known():
     np.testing.assert_array_equal(found[2], settled(NewRows(sp.csr_array([[0.0, 2, 0]])), fixed)[0])
 
 
-def test_counts_of_a_million_settle():
+def test_counts_of_a_million_converge():
     X = random_table()
     X.data[::5] *= 1e6
     single = sp.csr_array(X, dtype=np.float32)
@@ -123,7 +122,7 @@ def test_counts_of_a_million_settle():
         np.testing.assert_allclose(settled(NewRows(single), fixed), plain_em(X, fixed), atol=1e-4)
 
 
-def test_columns_that_are_left():
+def test_empty_columns_are_left_out():
     X = random_table()
     counts, columns = NewRows(X).occupied()
     np.testing.assert_array_equal(counts.table.toarray(), X.toarray()[:, columns])

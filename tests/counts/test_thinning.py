@@ -1,15 +1,17 @@
-"""Thinning adds up, has the right distribution, and depends on the content of a row alone."""
+"""Thinning and sampling of rows: distributions, which depend on the content of rows alone."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import thin
+from skcooc.counts.thinning import content_uniforms, draw, merge_draws
 from skcooc.datasets import make_cooccurrences
+from tests.tables import random_table
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_parts_add_up_and_seeds_differ(dtype):
+def test_parts_add_up_and_seeds_differ():
+    dtype = np.float32
     X = make_cooccurrences(random_state=0, dtype=dtype).X
     rest, drawn = thin(X, 0.3, seed=1)
     np.testing.assert_array_equal((rest + drawn).toarray(), X.toarray())
@@ -21,7 +23,7 @@ def test_parts_add_up_and_seeds_differ(dtype):
     assert (drawn != thin(X, 0.3, seed=2)[1]).nnz > 100
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 1000])
+@pytest.mark.parametrize("count", [1, 7, 1000])
 def test_draws_are_binomial(count):
     rng = np.random.default_rng(0)
     X = sp.csr_array(count * (rng.random((3000, 20)) < 0.5).astype(float))
@@ -90,3 +92,39 @@ def test_counts_that_no_float_tells_apart_are_divided_too():
     rest, drawn = thin(X, 0.25, 0)
     np.testing.assert_allclose(drawn.toarray()[:, 0] / [1e30, 1e25], 0.25, rtol=1e-3)
     np.testing.assert_allclose((rest + drawn).toarray(), X.toarray())
+
+
+@pytest.mark.parametrize("n_rows", [7, 100])
+def test_rows_are_drawn_by_their_content_from_tables_and_from_blocks(n_rows):
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.poisson(1.0, (40, 12)).astype(float))
+    times = rng.integers(0, 4, 40)
+    repeated = X[rng.permutation(np.repeat(np.arange(40), times))].astype(np.float32)
+    blocks = [repeated[:20], repeated[20:25], repeated[25:]]
+    parts = [draw(block, np.ones(block.shape[0]), n_rows, 5) for block in blocks]
+    expected = draw(X, times.astype(float), n_rows, 5)
+    assert expected.rows.shape[0] == min(n_rows, np.count_nonzero(times))
+    whole = draw(repeated, np.ones(repeated.shape[0]), n_rows, 5)
+    for found in (whole, merge_draws(parts, n_rows, 5)):
+        np.testing.assert_array_equal(found.rows.toarray(), expected.rows.toarray())
+        np.testing.assert_array_equal(found.weights, expected.weights)
+
+
+def test_all_rows_have_the_same_chance():
+    X, weights = sp.csr_array(np.eye(10) + 1), np.arange(10)
+    drawn = [draw(X, weights, 3, seed).rows.toarray().argmax(axis=1) for seed in range(2000)]
+    shares = np.bincount(np.concatenate(drawn), minlength=10) / 2000
+    assert not shares[0]
+    np.testing.assert_allclose(shares[1:], 1 / 3, atol=0.05)
+
+
+def test_uniforms_depend_on_the_values_not_on_their_type():
+    found = []
+    for dtype in (np.float64, np.float32, np.int64):
+        X = random_table(dtype=dtype)
+        uniforms = np.empty(X.nnz, dtype=np.float32)
+        content_uniforms(X.indptr, X.indices, X.data, np.uint64(7), uniforms)
+        found.append(uniforms)
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
+    assert ((uniforms >= 0) & (uniforms < 1)).all()

@@ -19,7 +19,7 @@ CHAIN = 12  # kills of one fit, at most
 
 
 def kills(rng: np.random.Generator, n_kills: int, kinds: list[str]) -> None:
-    """So many kills of each kind of fit."""
+    """Kill each kind of fit ``n_kills`` times."""
     for kind in kinds:
         whole, n, n_chains = undisturbed(kind), 0, 0
         while n < n_kills:
@@ -28,7 +28,7 @@ def kills(rng: np.random.Generator, n_kills: int, kinds: list[str]) -> None:
 
 
 def files(rng: np.random.Generator, n_flips: int) -> None:
-    """Checkpoints that are damaged, written by two, or have no room."""
+    """Damage checkpoints, write them twice at once, and on a full disk."""
     models = fitted(clone(ASPECTS)), fitted(AspectModel(4, beta=0.9, random_state=1))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
@@ -46,7 +46,7 @@ def files(rng: np.random.Generator, n_flips: int) -> None:
 
 
 def processes(n_workers: int) -> None:
-    """No memory, no cache, threads, forks, dead workers."""
+    """Fit without memory or cache, in threads and forks, and on workers that die."""
     expected = outcome(fitted(clone(ASPECTS)))
     assert resources.without_memory() == expected
     say("no memory: MemoryError, the estimator as it was, the next fit right")
@@ -60,12 +60,10 @@ def processes(n_workers: int) -> None:
 
 
 def say(line: str) -> None:
-    """At once."""
     print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
 
 
 def main() -> None:
-    """All of it; an AssertionError where a promise is broken."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--kills", type=int, default=200, help="of each kind of fit")
     parser.add_argument("--kinds", nargs="*", choices=list(KINDS), help="all, if none is given")

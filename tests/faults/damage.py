@@ -12,7 +12,7 @@ from tests.faults.kinds import outcome
 
 
 def flips(path: Path, rng: np.random.Generator, n_flips: int) -> int:
-    """Flip single bits of a checkpoint, wherever; how many times that was found out."""
+    """Flip single random bits of a checkpoint; returns how many flips were detected."""
     whole, found_out = path.read_bytes(), 0
     for place in rng.integers(8 * len(whole), size=n_flips):
         changed = bytearray(whole)
@@ -47,13 +47,12 @@ def meeting(path: Path, models: list, seconds: float) -> tuple[int, int]:
 
 
 def written(path: Path, model: object) -> object:
-    """What is read of a checkpoint just written."""
     write_checkpoint(path, model)
     return read_checkpoint(path)
 
 
 def _writer(path: Path, model: object, seconds: float) -> int:
-    """A process that writes a checkpoint again and again; errors of files end a single write."""
+    """Fork a process that writes a checkpoint repeatedly; file errors end a single write."""
     if pid := os.fork():
         return pid
     end = time.monotonic() + seconds
@@ -66,7 +65,7 @@ def _writer(path: Path, model: object, seconds: float) -> int:
 
 
 def without_room(path: Path, model: object, limit: int) -> str:
-    """Write a checkpoint in a process whose files may have so many bytes: what it says."""
+    """Write a checkpoint in a process with a limit on file sizes; returns its error."""
 
     def write() -> str:
         import resource

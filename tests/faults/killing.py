@@ -25,7 +25,7 @@ class Whole(NamedTuple):
 
 
 def undisturbed(kind: str) -> Whole:
-    """Fit once for the compiler, and once for the time, with checkpoints."""
+    """Fit once to compile, and once with checkpoints to measure the time."""
     expected = outcome(fitted(clone(KINDS[kind])))
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
@@ -34,7 +34,7 @@ def undisturbed(kind: str) -> Whole:
 
 
 def chain(whole: Whole, rng: np.random.Generator, most: int) -> int:
-    """Kill a fit again and again until it ends; the number of kills, at most so many."""
+    """Kill a fit repeatedly until it ends; returns the number of kills, ``most`` at most."""
     with tempfile.TemporaryDirectory() as folder:
         path, n_kills = Path(folder) / "model", 0
         while True:
@@ -74,7 +74,7 @@ def child(function, delay: float = np.inf) -> str | None:
 
 
 def _answer(function, write: int) -> None:
-    """Write down what a function returns, and end the process, come what may."""
+    """Write the result of a function to a pipe, and end the process in any case."""
     code = 1
     try:
         os.write(write, function().encode())

@@ -43,7 +43,7 @@ QUICK = ["beta searched", "grown tree", "temperatures", "average"]
 
 
 def run_again(kind: str, path: Path, **options: object) -> object:
-    """A program that goes on where it was whenever it is run again."""
+    """A program that resumes from its checkpoint whenever it is run again."""
     model = read_checkpoint(path) if path.exists() else clone(KINDS[kind])
     if "warm_start" in model.get_params(deep=False):
         model.set_params(warm_start=path.exists())
@@ -51,7 +51,7 @@ def run_again(kind: str, path: Path, **options: object) -> object:
 
 
 def fitted(model: object, table: object = X) -> object:
-    """The model, without the warnings of fits that are this short."""
+    """Fit without warnings of short fits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", message="The held-out perplexity is still falling")
@@ -59,18 +59,16 @@ def fitted(model: object, table: object = X) -> object:
 
 
 def outcome(model: object) -> str:
-    """A digest of all that a fit has found, but for times."""
+    """A digest of all fitted attributes except times."""
     return joblib.hash(_plain(found_by(model)))
 
 
 def found_by(model: object) -> dict[str, object]:
-    """The attributes that users see."""
     parts = {name: value for name, value in vars(model).items() if name.endswith("_")}
     return {name: value for name, value in parts.items() if "time" not in name}
 
 
 def _plain(value: object) -> object:
-    """Numbers and arrays, without seconds and estimators."""
     if hasattr(value, "get_params"):
         return _plain(found_by(value))
     if hasattr(value, "_asdict"):

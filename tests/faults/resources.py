@@ -18,7 +18,7 @@ ROOM = 100 * 2**20  # bytes
 
 
 def without_memory() -> str:
-    """Fit more components than there is memory for, and then a few; what came of it."""
+    """Fit more components than memory allows, then a few; returns the outcome."""
 
     def fit() -> str:
         import resource
@@ -56,13 +56,12 @@ def without_cache() -> str:
 
 
 def after_threads(n_children: int) -> list[str | None]:
-    """Fits in forked processes, of one that has fitted with threads."""
+    """Outcomes of fits in processes forked from one that has fitted with threads."""
     fitted(clone(ASPECTS).set_params(n_jobs=2))
     return [child(lambda: outcome(fitted(clone(ASPECTS))), 60.0) for _ in range(n_children)]
 
 
 def side_by_side(n_threads: int) -> list[str]:
-    """The same fit in several threads at once."""
     found: list[str] = []
     models = [clone(ASPECTS).set_params(n_jobs=1 + number % 2) for number in range(n_threads)]
     fits = [threading.Thread(target=lambda m=m: found.append(outcome(fitted(m)))) for m in models]
@@ -80,14 +79,13 @@ class Killer(Watcher):
         self.at, self.process = at, process
 
     def on_fit_task_end(self, estimator, context):
-        """Count tasks."""
         self.at -= 1
         if self.at == 0:
             os.kill(self.process, signal.SIGKILL)
 
 
 def dead_workers(n_fits: int) -> int:
-    """Fits of a dask array on two workers, of which one is killed: how many end as undisturbed."""
+    """Fit a dask array on two workers, kill one; returns how many fits are unaffected."""
     import dask.array as da
     from distributed import Client, LocalCluster
 
@@ -107,5 +105,4 @@ def dead_workers(n_fits: int) -> int:
 
 
 def _brought(model: object) -> object:
-    """With its rows here."""
     return pickle.loads(pickle.dumps(model.set_callbacks()))

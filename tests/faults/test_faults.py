@@ -21,12 +21,12 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("kind", QUICK)
-def test_a_fit_that_is_killed_ends_as_if_nothing_had_happened(kind):
+def test_a_fit_that_is_killed_ends_with_the_same_result(kind):
     assert chain(undisturbed(kind), np.random.default_rng(0), most=3) > 0
 
 
 class Interruption(Watcher):
-    """Ends the process, as it were, when so much was written."""
+    """Interrupts a fit after so many checkpoints."""
 
     def __init__(self, path, after):
         self.path, self.after, self.seen = path, after, set()
@@ -41,7 +41,7 @@ class Interruption(Watcher):
 
 
 def found(monkeypatch, model):
-    """How many things a fit looks for, and what it comes to."""
+    """Number of computed entries of the journal, and the outcome of a fit."""
     asked, once = [], Journal.once
 
     def counted(self, name, find, **options):
@@ -54,7 +54,7 @@ def found(monkeypatch, model):
 
 
 @pytest.mark.parametrize("kind", ["grown tree", "temperatures", "average", "mean", "memory"])
-def test_what_was_found_is_not_looked_for_again(kind, tmp_path, monkeypatch):
+def test_results_of_a_checkpoint_are_not_computed_again(kind, tmp_path, monkeypatch):
     path = tmp_path / "model"
     whole = found(monkeypatch, clone(KINDS[kind]))
     model = clone(KINDS[kind]).set_callbacks(Checkpoint(path, every=1), Interruption(path, 3))
@@ -68,8 +68,8 @@ def test_what_was_found_is_not_looked_for_again(kind, tmp_path, monkeypatch):
     assert rest[1] == whole[1]
 
 
-def test_random_numbers_that_are_forgotten_are_found_out(tmp_path, monkeypatch):
-    """A broken twin: where the iterations are is kept, but not what noise comes next."""
+def test_lost_random_numbers_are_detected(tmp_path, monkeypatch):
+    """A broken twin: keeps the iterations, but not the state of the random generator."""
     path = tmp_path / "model"
     model = clone(KINDS["annealed tree"]).set_callbacks(
         Checkpoint(path, every=2), Interruption(path, 3)

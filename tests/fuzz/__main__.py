@@ -25,7 +25,7 @@ LIMIT = 120.0  # seconds that a trial may take, loops to be compiled among them
 
 
 def batch(number: int, n_trials: int, say) -> None:
-    """So many trials, each said before it begins and when it has ended."""
+    """Run trials; print each before it begins and after it has ended."""
 
     @seed(number)
     @settings(
@@ -49,7 +49,7 @@ def batch(number: int, n_trials: int, say) -> None:
 
 
 def in_a_child(number: int, n_trials: int) -> collections.Counter:
-    """The same, in a process of its own: what came of them."""
+    """Run trials in a process of its own, and count the outcomes."""
     read, write = os.pipe()
     if (pid := os.fork()) == 0:
         os.close(read)
@@ -78,7 +78,7 @@ def in_a_child(number: int, n_trials: int) -> collections.Counter:
 
 
 def lines_of(pipe, pid: int):
-    """Lines as they come; the process is killed where none comes for too long."""
+    """Lines of a process as they come; kills it after a long silence."""
     while True:
         ready, _, _ = select.select([pipe], [], [], LIMIT)
         if not ready:
@@ -98,12 +98,12 @@ def warm_up() -> None:
 
 
 def report(number: int, what: str, trial: str) -> None:
-    """What is wrong, and how to see it again."""
+    """A message on what is wrong, and how to reproduce it."""
     print(f"{time.strftime('%H:%M:%S')} WRONG in batch {number}: {what}\n    {trial}", flush=True)
 
 
 def main() -> int:
-    """All trials; 1 where something was wrong."""
+    """Run all trials; returns 1 if something was wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--trials", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=0.0)

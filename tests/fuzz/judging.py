@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 def tried(call: Callable[[], Any]) -> Any:
-    """What a call returns; Refused where it was refused clearly, Wrong where it fell."""
+    """Result of a call; raises Refused for a clear refusal, else Wrong."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -49,7 +49,7 @@ def tried(call: Callable[[], Any]) -> Any:
 
 
 def is_clear(error: Exception) -> bool:
-    """Whether it was raised on purpose: by a raise of this package, or where inputs are checked."""
+    """True for errors raised on purpose: by this package, or by checks of inputs."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     if not str(error).strip():
         return False
@@ -68,13 +68,12 @@ def _told(error: BaseException) -> str:
 
 
 def check(condition: Any, what: str) -> None:
-    """Wrong unless it holds."""
     if not np.all(condition):
         raise Wrong(what)
 
 
 def distributions(P: Any, what: str, tolerance: float) -> None:
-    """Rows that are distributions, or empty."""
+    """Check that rows are distributions, or empty."""
     P = np.asarray(P)
     check(np.isfinite(P), f"{what} is not finite: {P}")
     check(P >= 0, f"{what} is negative: {P}")
@@ -83,7 +82,7 @@ def distributions(P: Any, what: str, tolerance: float) -> None:
 
 
 def same(one: Any, two: Any, what: str) -> None:
-    """Equal but for rounding."""
+    """Check that two arrays are equal within rounding."""
     one, two = np.asarray(one), np.asarray(two)
     equal = one.shape == two.shape and np.allclose(one, two, rtol=1e-6, atol=1e-9, equal_nan=True)
     check(equal, f"{what} depends on the container: {one} and {two}")

@@ -81,7 +81,6 @@ SEARCHES = ["TemperatureSearchCV", "ComponentSearchCV"]
 
 
 def params_of(model: str) -> Any:
-    """Some parameters, valid as a rule."""
     domain = SHARED | MODELS[model]
 
     @st.composite
@@ -99,14 +98,13 @@ def params_of(model: str) -> Any:
 
 @dataclass(frozen=True)
 class Model:
-    """An estimator, and what it is in."""
+    """An estimator, and a meta-estimator around it."""
 
     name: str
     params: dict[str, Any]
     around: str | None = None
 
     def made(self) -> Any:
-        """The estimator, not fitted."""
         inner = getattr(skcooc, self.name)(**self.params)
         if self.around == "AveragedModels":
             return skcooc.AveragedModels(inner, 2, random_state=0)
@@ -125,7 +123,6 @@ class Model:
 
 @st.composite
 def models(draw: Any) -> Model:
-    """Estimators, alone as a rule."""
     name = draw(mostly(st.just("AspectModel"), st.sampled_from(sorted(MODELS))))
     around = draw(mostly(st.none(), st.sampled_from([*AROUND, *SEARCHES])))
     return Model(name, draw(params_of(name)), around)

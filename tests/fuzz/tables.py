@@ -37,12 +37,12 @@ class Table:
 
     @property
     def width(self) -> int:
-        """Number of columns; of a table without rows three."""
+        """Number of columns; three for a table without rows."""
         return len(self.values[0]) if self.values else 3
 
     @property
     def dense(self) -> np.ndarray:
-        """The counts, with what the type makes of them, (N, M)."""
+        """Counts after conversion to the type, (N, M)."""
         values = np.array(self.values, dtype=float).reshape(len(self.values), self.width)
         kind = np.dtype(self.dtype).kind
         if kind in "iu":
@@ -53,17 +53,16 @@ class Table:
 
     @property
     def plain(self) -> sp.csr_array:
-        """The same counts in the plainest container."""
+        """The counts as a CSR array of float64."""
         with np.errstate(all="ignore"):
             return sp.csr_array(self.dense.astype(float))
 
     @property
     def is_exact(self) -> bool:
-        """Whether all forms of it have the same counts in float64, bit by bit."""
+        """True if all containers have the same counts in float64, bit by bit."""
         return np.dtype(self.dtype).char not in "feg" and np.dtype(self.dtype).kind != "c"
 
     def made(self) -> Any:
-        """The container."""
         dense = self.dense
         if self.form.endswith(("_array", "_matrix")):
             return self._sparse(dense)
@@ -107,7 +106,7 @@ class Table:
 
 
 def _backwards(made: sp.csr_array, values: np.ndarray) -> np.ndarray:
-    """The entries of each row from the last to the first."""
+    """Entries of each row in reverse order."""
     ends = zip(made.indptr[:-1], made.indptr[1:], strict=True)
     return np.concatenate([values[a:b][::-1] for a, b in ends] or [values])
 
@@ -152,13 +151,13 @@ OTHERS = {
 
 @st.composite
 def mostly(draw: Any, usual: Any, unusual: Any) -> Any:
-    """What is usual, and once in a while what is not."""
+    """Draw from the usual, and now and then from the unusual."""
     return draw(usual if draw(st.integers(0, MOSTLY)) else unusual)
 
 
 @st.composite
 def values(draw: Any, n_columns: int | None = None) -> tuple[tuple[float, ...], ...]:
-    """Counts, small as a rule, of which some rows and columns are empty."""
+    """Mostly small counts, with some empty rows and columns."""
     n = draw(mostly(st.integers(3, 9), st.integers(0, 2)))
     m = draw(mostly(st.integers(3, 8), st.integers(0, 2))) if n_columns is None else n_columns
     numbers = draw(st.sampled_from([USUAL, USUAL, USUAL + ODD, USUAL + ODD + EXTREME]))
@@ -168,7 +167,6 @@ def values(draw: Any, n_columns: int | None = None) -> tuple[tuple[float, ...], 
 
 @st.composite
 def tables(draw: Any, n_columns: int | None = None) -> Table:
-    """Tables in any container."""
     return Table(
         draw(values(n_columns)),
         draw(st.sampled_from(FORMS)),

@@ -27,7 +27,7 @@ WEIGHTS = [1.0, 1.0, 2.0, 0.5, 0.0, 1e-9, -1.0, np.nan, 1e300]
 
 @dataclass(frozen=True)
 class Fitting:
-    """A fit, and all that a fitted estimator can be asked."""
+    """A fit, and calls of all methods of the fitted estimator."""
 
     model: Model
     table: Table
@@ -35,7 +35,7 @@ class Fitting:
     new: Table | None = None
 
     def run(self) -> str:
-        """Whether it was fitted or refused; Wrong where it is neither."""
+        """Returns "fitted" or "refused"; raises Wrong otherwise."""
         found = _come_to(lambda: self._fitted(self.table.made(), self.weights))
         if self.table.form != "blocks" and self._is_comparable():
             plain = _come_to(lambda: self._fitted(self.table.plain, self.weights))
@@ -87,7 +87,6 @@ class Fitting:
                 check(np.isfinite(tried(lambda name=name: getattr(model, name))), name)
 
     def _ask(self, model: Any, table: Table, tolerance: float) -> None:
-        """Of rows that may be new."""
         with contextlib.suppress(Refused):
             Z = tried(lambda: model.transform(table.made()))
             check(np.shape(Z)[1:] == (len(model.components_),), "components of transform")
@@ -107,7 +106,7 @@ def _best(model: Any) -> Any:
 
 
 def _come_to(call: Any) -> Any:
-    """The result, or how it was refused."""
+    """Result of a call, or the refusal."""
     try:
         return tried(call)
     except Refused as refused:
@@ -116,13 +115,13 @@ def _come_to(call: Any) -> Any:
 
 @dataclass(frozen=True)
 class Streaming:
-    """Batches, one after the other."""
+    """A stream of batches."""
 
     model: Model
     batches: tuple[Table, ...]
 
     def run(self) -> str:
-        """Whether at least one was learnt."""
+        """Returns "fitted" if at least one batch was learnt."""
         learnt, model = False, self.model.made()
         for batch in self.batches:
             try:
@@ -139,13 +138,12 @@ class Streaming:
 
 @dataclass(frozen=True)
 class Measuring:
-    """Functions of a table, or of a fitted model."""
+    """A function of a table, or of a fitted model."""
 
     table: Table
     name: str
 
     def run(self) -> str:
-        """Whether there was a result."""
         try:
             result = tried(lambda: FUNCTIONS[self.name](self.table.made()))
         except Refused:
@@ -232,30 +230,28 @@ FUNCTIONS = {
 
 @dataclass(frozen=True)
 class Writing:
-    """Tables on disk, and the command line."""
+    """A table on disk, or a file for the command line."""
 
     table: Table
     kind: str
 
     def run(self) -> str:
-        """Whether it was read as it was written."""
+        """Check that a table is read as it was written."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "table"
-            if self.kind in STORES:
+            if self.kind == "disk":
                 return self._stored(path)
             return self._commanded(path.with_suffix(f".{self.kind}"))
 
     def _stored(self, path: Path) -> str:
-        save, open_ = STORES[self.kind]
         try:
-            tried(lambda: save(path, iter([self.table.made()])))
+            tried(lambda: skcooc.save_table(path, iter([self.table.made()])))
         except Refused:
             check(not list(path.parent.iterdir()), "a table that was refused left something")
             return "refused"
-        with contextlib.suppress(Refused):
-            read = tried(lambda: sp.vstack(list(open_(path))).toarray())
-            if self.table.is_exact and self.table.form != "pairs":  # which have no empty rows
-                same(read, self.table.dense.astype(float), "what is on disk")
+        read = tried(lambda: sp.vstack(list(skcooc.open_table(path))).toarray())
+        if self.table.is_exact and self.table.form != "pairs":  # which have no empty rows
+            same(read, self.table.dense.astype(float), "the table on disk")
         return "written"
 
     def _commanded(self, path: Path) -> str:
@@ -273,14 +269,7 @@ class Writing:
         return "refused"
 
 
-STORES = {
-    "csr": (skcooc.save_csr, skcooc.open_csr),
-    "compact": (skcooc.save_compact, skcooc.open_compact),
-}
-
-
 def _write(path: Path, table: Table) -> None:
-    """A file for the command line."""
     if path.suffix == ".npz":
         sp.save_npz(path, table.plain)
     elif path.suffix == ".mtx":
@@ -294,7 +283,6 @@ def _write(path: Path, table: Table) -> None:
 
 @st.composite
 def fittings(draw: Any) -> Fitting:
-    """Fits with weights and new rows, sometimes."""
     table = draw(tables())
     n, m = len(table.values), table.width
     weight = st.lists(st.sampled_from(WEIGHTS), min_size=n, max_size=n).map(tuple)
@@ -304,7 +292,6 @@ def fittings(draw: Any) -> Fitting:
 
 @st.composite
 def streams(draw: Any) -> Streaming:
-    """Batches of as many columns, as a rule."""
     n_columns = draw(st.integers(2, 6))
     width = mostly(st.just(n_columns), st.none())
     batches = [draw(tables(draw(width))) for _ in range(draw(st.integers(1, 4)))]
@@ -312,12 +299,11 @@ def streams(draw: Any) -> Streaming:
 
 
 measurings = st.builds(Measuring, tables(), st.sampled_from(sorted(FUNCTIONS)))
-writings = st.builds(Writing, tables(), st.sampled_from([*STORES, "npz", "mtx", "csv"]))
+writings = st.builds(Writing, tables(), st.sampled_from(["disk", "npz", "mtx", "csv"]))
 trials = st.one_of(fittings(), fittings(), fittings(), streams(), measurings, measurings, writings)
 
 
 def again(written: str) -> str:
-    """Run a trial as it was printed."""
     names = {kind.__name__: kind for kind in (Fitting, Streaming, Measuring, Writing, Model, Table)}
     return eval(written, names | {"nan": np.nan, "inf": np.inf}).run()
 

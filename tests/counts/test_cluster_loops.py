@@ -1,4 +1,4 @@
-"""The exchange moves on tiny tables, where everything can be counted anew."""
+"""Exchange moves on tiny tables, against counts made from scratch."""
 
 from itertools import product
 
@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
-from skcooc.counts.exchange import exchange_sweep, gain, x_log_x
+from skcooc.counts.cluster_loops import exchange_sweep, gain, x_log_x
 from skcooc.metrics import mutual_information
 
 
@@ -42,9 +42,9 @@ def test_x_log_x_is_zero_at_zero():
     assert [x_log_x(x) for x in (0.0, 1.0, -1e-17)] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("moving", range(4))
-def test_gain_is_what_an_object_adds_to_the_likelihood(moving):
-    """It takes its row and its column along; the other clusters' margins keep their parts of it."""
+@pytest.mark.parametrize("moving", [0, 3])
+def test_gain_equals_the_change_of_the_likelihood(moving):
+    """An object takes its row and column along; margins of other clusters keep their parts."""
     labels, others = np.array([0, 1, 2, 1]), np.arange(4) != moving
     I = np.eye(3)[labels[others]]
     joint, first = I.T @ SMALL[np.ix_(others, others)] @ I, I.T @ SMALL[others].sum(axis=1)
@@ -94,11 +94,11 @@ def test_more_clusters_than_objects_part_them_all():
     assert np.count_nonzero(joint.sum(axis=1)) == 4
 
 
-@pytest.mark.parametrize("where", [0, 2, 4])
-def test_objects_never_seen_stay_where_they_are(where):
-    X = np.insert(np.insert(SMALL * 0.37, where, 0, axis=0), where, 0, axis=1)
-    for labels in product(range(3), repeat=5):
-        assert swept(X, labels, 3)[0][where] == labels[where]
+def test_objects_without_observations_stay_where_they_are():
+    for where in (0, 4):
+        X = np.insert(np.insert(SMALL * 0.37, where, 0, axis=0), where, 0, axis=1)
+        for labels in product(range(3), repeat=5):
+            assert swept(X, labels, 3)[0][where] == labels[where]
 
 
 def test_objects_seen_on_one_side_alone_move():

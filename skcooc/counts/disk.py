@@ -1,4 +1,4 @@
-"""A table that is kept in bands alone, four bytes for a non-zero, and worked on block by block."""
+"""Counts of a table on disk: bands of rows, four bytes for a non-zero, block by block."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import NamedTuple, Self, cast
+from typing import Self, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts.bands import Bands
-from skcooc.counts.csr import CSRCounts, mean_weight
-from skcooc.counts.drawing import drawn_of
-from skcooc.counts.lanes import lined_up
-from skcooc.counts.layout import ColumnView, Views
-from skcooc.counts.sums import add_statistics
+from skcooc.counts.csr import CSRCounts, add_statistics, mean_weight
+from skcooc.counts.lanes import aligned_array
+from skcooc.counts.products import ColumnView, Views
+from skcooc.counts.thinning import merge_draws
 from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, Need, P, Rows, S, T
 
 BLOCK = 2 * 10**7  # non-zeros that are worked on at a time
 
 
 class BandViews(Views):
-    """Those of non-zeros that are in bands; the matrix is made when something asks for it."""
+    """Views of non-zeros that are given in bands; the matrix is made on demand."""
 
     def __init__(self, bands: Bands) -> None:
         self._given, self._lock = bands, Lock()
 
     @property
     def matrix(self) -> CSR:
-        """The same non-zeros in compressed rows."""
+        """The non-zeros in compressed rows."""
         with self._lock:
             return self._matrix
 
@@ -50,7 +49,7 @@ class BandViews(Views):
 
 
 class BandCounts(CSRCounts):
-    """A block of rows in bands, which becomes a matrix only where bands will not do."""
+    """A block of rows in bands; methods that need a matrix make one."""
 
     def __init__(
         self, bands: Bands, row_sums: Array, *, n_threads: int = 1, map: Map = serial_map
@@ -65,26 +64,17 @@ class BandCounts(CSRCounts):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """Floating point type of the counts, hence of all products."""
         return self.views.bands.others.dtype
 
     def _like(self, X: CSR, row_weights: Array | None) -> CSRCounts:  # type: ignore[override]
         return CSRCounts(X, row_weights, n_threads=self.n_threads, map=self.map_ranges)
 
 
-class Margins(NamedTuple):
-    """What is known of a table without reading it."""
+class DiskCounts:
+    """A table (N, M) in bands, which may be memory maps; an E-step goes through blocks of them.
 
-    row_sums: Array  # (N,): observations, in float64
-    column_sums: Array  # (M,)
-    n_observations: float  # sum_ij ceil(n_ij)
-
-
-class CompactCounts:
-    """A table (N, M) in bands, in memory or on disk, of which an E-step goes through blocks.
-
-    The states of all rows are in memory. Beside them and the bands, which may be on disk, an E-step
-    needs room for one block. Results do not depend on the number of threads.
+    The states of all rows are in memory. Besides them an E-step needs room for one block. Results
+    do not depend on the number of threads.
     """
 
     offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
@@ -92,14 +82,16 @@ class CompactCounts:
     def __init__(
         self,
         bands: Bands,
-        margins: Margins,
+        row_sums: Array,
+        column_sums: Array,
+        n_observations: float,
         *,
         n_threads: int = 1,
         map: Map = serial_map,
     ) -> None:
         self.bands, self.shape = bands, bands.shape
-        self.row_sums, self.column_sums, n_observations = margins
-        self.grain = mean_weight(float(self.row_sums.sum()), n_observations)
+        self.row_sums, self.column_sums = row_sums, column_sums
+        self.grain = mean_weight(float(row_sums.sum()), n_observations)
         self.n_threads, self.map_ranges = n_threads, map
         self._after_block: Callable[[], None] = lambda: None
         starts = bands.limits[:-1, 1] // BLOCK
@@ -109,21 +101,18 @@ class CompactCounts:
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """Floating point type of the counts, hence of all products."""
         return self.bands.others.dtype
 
     @property
     def indices(self) -> Array:
-        """The columns that have observations."""
         return np.flatnonzero(self.column_sums)
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks an E-step goes through."""
         return len(self._parts)
 
     def blocks(self) -> Iterator[tuple[slice, BandCounts]]:
-        """The blocks, and which rows they are."""
+        """The blocks with the range of their rows."""
         n, map, mass = self.n_threads, self.map_ranges, float(self.column_sums.sum())
         for part, ends in zip(self._parts, pairwise(self._ends), strict=True):
             mine = slice(*ends)
@@ -131,12 +120,11 @@ class CompactCounts:
             yield mine, block.part_of(mass)
 
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
-        """The E-step of a model, block by block: row states and statistics."""
         out = total = None
         for mine, block in self.blocks():
             states, stats = block.expect(model, params, rows[mine], beta)
             if out is None:
-                out, total = lined_up((self.shape[0], states.shape[1]), states.dtype), stats
+                out, total = aligned_array((self.shape[0], states.shape[1]), states.dtype), stats
             else:
                 total = add_statistics(total, stats)
             out[mine] = states
@@ -144,18 +132,15 @@ class CompactCounts:
         return cast(Rows, out), cast(S, total)
 
     def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        """function(*states), row by row; what it makes on the way is as large as a block."""
-        out = lined_up(states[0].shape, states[0].dtype)
+        out = aligned_array(states[0].shape, states[0].dtype)
         for mine, block in self.blocks():
             block.over_states(function, *(these[mine] for these in states), out=out[mine])
         return out
 
     def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        """function(block, *states) of all blocks, one below the other."""
         return np.concatenate(list(self._of_blocks(function, *states)))
 
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
-        """The sum of function(block, *states) over all blocks."""
         return sum(self._of_blocks(function, *states), start=np.zeros(()))
 
     def _of_blocks(self, function: Callable[..., T], *states: Rows) -> Iterator[T]:
@@ -163,18 +148,15 @@ class CompactCounts:
             yield function(block, *(these[mine] for these in states))
 
     def lasting(self, states: Rows) -> Array:
-        """States of rows are arrays: these."""
         return states
 
     def tdot(self, D: Array) -> Array:
-        """X.T @ D: (N, k) -> (M, k)."""
         total = np.zeros((self.shape[1], D.shape[1]), self.dtype)
         for mine, block in self.blocks():
             total += block.tdot(D[mine])
         return total
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> CSR:
-        """Rows drawn without replacement, in their order; all if there are fewer."""
         rows = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
         bands, starts = np.unique(rows // self.bands.height, return_index=True)
         taken = [
@@ -184,22 +166,18 @@ class CompactCounts:
         return sp.vstack(taken, format="csr")
 
     def draw(self, n_rows: int, seed: int) -> Drawn:
-        """Different rows drawn without replacement; all if there are fewer."""
         blocks = (block for _, block in self.blocks())
-        return drawn_of([block.draw(n_rows, seed) for block in blocks], n_rows, seed)
+        return merge_draws([block.draw(n_rows, seed) for block in blocks], n_rows, seed)
 
     def spread(self, n_threads: int, map: Map) -> Self:
-        """The same counts, whose passes use these threads."""
         new = copy.copy(self)
         new.n_threads, new.map_ranges = n_threads, map
         return new
 
     def watched(self, after_block: Callable[[], None]) -> Self:
-        """The same counts, which call this after each block of an E-step."""
         new = copy.copy(self)
         new._after_block = after_block
         return new
 
     def array(self, values: Array) -> Array:
-        """Arrays of these counts are numpy's: these."""
         return values

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import TripleCounts
-from skcooc.counts.bands import LEAST
+from skcooc.counts.bands import MIN_BAND_HEIGHT
 from skcooc.counts.threads import threads
 
-N, M, L, K = 2 * LEAST + 100, 7, 5, 3
+N, M, L, K = 2 * MIN_BAND_HEIGHT + 100, 7, 5, 3
 RNG = np.random.default_rng(0)
 PLACES = np.unique(RNG.integers(N * M * L, size=4000))
 I, J, W = np.unravel_index(PLACES, (N, M, L))
@@ -43,7 +43,7 @@ def test_sums_are_those_of_the_observations(n_threads, monkeypatch):
     alone = COUNTS.mixture(A, B)
     assert all((mine == its).all() for mine, its in zip(found[:2], alone[:2], strict=True))
     assert found.log_likelihood == alone.log_likelihood
-    first_band = literal(slice(0, np.searchsorted(I, LEAST)))
+    first_band = literal(slice(0, np.searchsorted(I, MIN_BAND_HEIGHT)))
     assert all(np.abs(mine - its).max() > 1 for mine, its in zip(expected, first_band, strict=True))
 
 

@@ -1,4 +1,7 @@
-"""Compact tables: what is written comes back, and is fitted as if it were in memory."""
+"""Tables on disk: counts come back as they were written, and fits are those in memory."""
+
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +15,10 @@ from skcooc import (
     ClusteringProjection,
     RowBlocks,
     SymmetricClustering,
-    open_compact,
-    save_compact,
+    open_table,
+    save_table,
 )
-from skcooc.counts import CSRCounts, compact
+from skcooc.counts import CSRCounts, disk
 from skcooc.fitting.progress import BlockTasks
 from tests.tables import planted, random_table
 from tests.watching import Watcher
@@ -25,6 +28,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:All .* components"),
 ]
 
+MAPS = Path("/proc/self/maps")
 SHORT = {"max_iter": 6, "tol": 0.0, "random_state": 0}
 ASPECTS = AspectModel(3, beta=0.9, **SHORT)
 LEFT_OUT = AspectModel(3, beta=0.9, leave_one_out=True, **SHORT)
@@ -41,30 +45,36 @@ X = planted(n_rows=120, n_observations=6000).X.astype(float)
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Bands of sixteen rows, two of them in a block."""
-    monkeypatch.setattr("skcooc.tables.compact.TALLEST", 16)
-    monkeypatch.setattr(compact, "BLOCK", 2 * 16 * X.nnz // X.shape[0])
+    monkeypatch.setattr("skcooc.tables.disk.MAX_BAND_HEIGHT", 16)
+    monkeypatch.setattr(disk, "BLOCK", 2 * 16 * X.nnz // X.shape[0])
 
 
 @pytest.fixture
 def table(tmp_path):
-    save_compact(tmp_path / "table", [X[:7], X[7:50], X[50:]])
-    return open_compact(tmp_path / "table")
+    save_table(tmp_path / "table", [X[:7], X[7:50], X[50:]])
+    return open_table(tmp_path / "table")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-@pytest.mark.parametrize("ends", [[23], [1, 2, 23], [16, 23], [20, 21, 22, 23]])
-def test_what_is_saved_comes_back(tmp_path, dtype, ends):
+@pytest.mark.parametrize(
+    ("ends", "batch_size"), [([23], 1), ([1, 2, 2, 23], 5), ([16, 23], 23), ([20, 21, 22, 23], 100)]
+)
+def test_a_saved_table_is_read_in_blocks(tmp_path, dtype, ends, batch_size):
     X = random_table(n_rows=23, n_columns=9).astype(dtype)
-    X.data[::3], X.data[1::5] = 255, 256  # the last code, and a count that is none
+    X.data[::3], X.data[1::5] = 255, 256  # the largest one-byte code, and a count that has none
     if dtype != np.int64:
         X.data[::4] = 0.3
-    save_compact(tmp_path / "t", (X[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)))
-    table, kind = open_compact(tmp_path / "t"), np.float32 if dtype == np.float32 else np.float64
-    blocks = list(table)
-    assert (table.shape, table.nnz, table.dtype, len(table)) == (X.shape, X.nnz, kind, len(blocks))
-    assert repr(table) == f"<CompactTable: {X.nnz} counts of a table of shape (23, 9)>"
-    assert {block.dtype for block in blocks} == {np.dtype(kind)}
-    np.testing.assert_array_equal(sp.vstack(blocks).toarray(), X.toarray().astype(kind))
+    save_table(tmp_path / "t", (X[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)))
+    table = open_table(tmp_path / "t", batch_size=batch_size)
+    kind = np.float32 if dtype == np.float32 else np.float64
+    assert (table.shape, table.nnz, table.dtype) == (X.shape, X.nnz, kind)
+    assert repr(table) == f"<DiskTable: {X.nnz} counts of a table of shape (23, 9)>"
+    for _ in range(2):  # every pass starts from the first row
+        blocks = list(table)
+        assert len(blocks) == len(table)
+        assert [block.shape[0] for block in blocks[:-1]] == [batch_size] * (len(table) - 1)
+        assert {block.dtype for block in blocks} == {np.dtype(kind)}
+        np.testing.assert_array_equal(sp.vstack(blocks).toarray(), X.toarray().astype(kind))
     counts, here = table.counts, CSRCounts(X.astype(kind))
     for name in ("row_sums", "column_sums", "grain"):
         np.testing.assert_allclose(getattr(counts, name), getattr(here, name), rtol=1e-6)
@@ -72,27 +82,90 @@ def test_what_is_saved_comes_back(tmp_path, dtype, ends):
 
 def test_zeros_are_not_stored_and_parts_are_summed(tmp_path):
     arrays = np.array([0.0, 2, 3, 4]), np.array([0, 1, 1, 0]), np.array([0, 3, 4])
-    save_compact(tmp_path / "t", [sp.csr_array(arrays, shape=(2, 2))])
-    table = open_compact(tmp_path / "t")
+    save_table(tmp_path / "t", [sp.csr_array(arrays, shape=(2, 2))])
+    table = open_table(tmp_path / "t")
     assert table.nnz == 2
     np.testing.assert_array_equal(next(iter(table)).toarray(), [[0, 5], [4, 0]])
 
 
-def test_what_is_no_table_of_counts_is_refused_and_leaves_nothing(tmp_path, table):
+def test_an_invalid_table_is_refused_and_leaves_no_files(tmp_path, table):
+    def interrupted():
+        yield X
+        raise KeyboardInterrupt
+
     for blocks, reason in [
-        ([X, -X], "Negative values"),
-        ([X * np.nan], "NaN"),
         ([X, X[:, 1:]], "same number of columns"),
         ([], "no block"),
         ([X * 0], "All counts are zero"),
+        ([np.empty((0, 3))], "No block has a row"),
     ]:
         with pytest.raises(ValueError, match=reason):
-            save_compact(tmp_path / "other", blocks)
+            save_table(tmp_path / "other", blocks)
+    with pytest.raises(KeyboardInterrupt):
+        save_table(tmp_path / "other", interrupted())
     with pytest.raises(FileExistsError):
-        save_compact(tmp_path / "table", [X])
+        save_table(tmp_path / "table", [X])
     with pytest.raises(FileNotFoundError):
-        open_compact(tmp_path / "other")
+        open_table(tmp_path / "other")
     assert [path.name for path in tmp_path.iterdir()] == ["table"]
+
+
+def change_array(path, name, place, value):
+    values = np.load(path / f"{name}.npy")
+    values[place] = value
+    np.save(path / f"{name}.npy", values)
+
+
+def flip_byte(path, name, place):
+    content = bytearray((path / name).read_bytes())
+    content[place] ^= 1
+    (path / name).write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: change_array(path, "columns", 1, -1),
+        lambda path: change_array(path, "columns", -1, 3),
+        lambda path: change_array(path, "rows", 1, 40000),
+        lambda path: change_array(path, "lengths", 0, 60000),
+        lambda path: change_array(path, "codes", 0, 0),
+        lambda path: change_array(path, "codes", -1, 77),  # a valid count, but another
+        lambda path: change_array(path, "others", 0, 2.5),
+        lambda path: np.save(path / "codes.npy", np.load(path / "codes.npy")[:-1]),
+        lambda path: os.truncate(path / "rows.npy", 300),
+        lambda path: os.truncate(path / "others.npy", 0),
+        lambda path: os.truncate(path / "facts.npz", 1000),
+        lambda path: flip_byte(path, "columns.npy", 3),
+        lambda path: flip_byte(path, "columns.npy", -9),
+        lambda path: flip_byte(path, "facts.npz", 200),
+    ],
+)
+def test_damaged_files_are_detected(damage, tmp_path):
+    save_table(tmp_path / "table", [X[:50], X[50:], X[:1] / 2])
+    damage(tmp_path / "table")
+    for use in (list, clone(ASPECTS).fit, lambda table: clone(ASPECTS).fit(RowBlocks(table))):
+        with pytest.raises(ValueError, match="table is a damaged table"):
+            use(open_table(tmp_path / "table"))
+
+
+def test_a_missing_file_and_another_format_are_told(tmp_path):
+    save_table(tmp_path / "table", [X])
+    (tmp_path / "table" / "codes.npy").unlink()
+    with pytest.raises(FileNotFoundError, match="codes"):
+        open_table(tmp_path / "table")
+    with np.load(tmp_path / "table" / "facts.npz") as facts:
+        np.savez(tmp_path / "table" / "facts.npz", **{**facts, "version": 0})
+    with pytest.raises(ValueError, match="of format 0; this version of skcooc reads format 1"):
+        open_table(tmp_path / "table")
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="reads the memory maps of the process")
+def test_a_pass_keeps_no_file_in_memory(table):
+    for _ in table:
+        assert str(table.path) not in MAPS.read_text()
+    assert table.counts.n_blocks > 1  # a fit of all rows maps the files
+    assert str(table.path) in MAPS.read_text()
 
 
 def test_products_are_those_of_the_matrix(table):
@@ -106,11 +179,11 @@ def test_products_are_those_of_the_matrix(table):
     np.testing.assert_array_equal(counts.over_states(np.add, A, 2 * A), 3 * A)
 
 
-@pytest.mark.parametrize("n_rows", [1, 40, 120, 500])
-def test_samples_are_of_rows(table, n_rows):
-    drawn = table.counts.sample(n_rows, np.random.default_rng(0)).toarray()
-    rows = np.random.default_rng(0).choice(120, min(n_rows, 120), replace=False)
-    np.testing.assert_array_equal(drawn, X.toarray()[np.sort(rows)])
+def test_samples_are_of_rows(table):
+    for n_rows in (1, 40, 500):
+        drawn = table.counts.sample(n_rows, np.random.default_rng(0)).toarray()
+        rows = np.random.default_rng(0).choice(120, min(n_rows, 120), replace=False)
+        np.testing.assert_array_equal(drawn, X.toarray()[np.sort(rows)])
 
 
 def assert_fitted_alike(one, two):
@@ -124,15 +197,15 @@ def test_a_fit_is_that_in_memory(table, estimator):
     assert_fitted_alike(clone(estimator).fit(table), clone(estimator).fit(X))
 
 
-def test_statistics_of_one_block_alone_are_found_out(table, monkeypatch):
+def test_statistics_of_one_block_alone_are_detected(table, monkeypatch):
     """A broken twin."""
-    monkeypatch.setattr(compact, "add_statistics", lambda total, stats: total)
+    monkeypatch.setattr(disk, "add_statistics", lambda total, stats: total)
     with pytest.raises(AssertionError):
         assert_fitted_alike(clone(ASPECTS).fit(table), clone(ASPECTS).fit(X))
 
 
-def test_a_block_that_takes_itself_for_the_table_is_found_out(table, monkeypatch):
-    """A broken twin: what an observation is left out of is too small."""
+def test_a_block_without_the_mass_of_the_table_is_detected(table, monkeypatch):
+    """A broken twin: totals that an observation is taken out of are too small."""
     monkeypatch.setattr(CSRCounts, "part_of", lambda self, mass: self)
     with pytest.raises(AssertionError):
         assert_fitted_alike(clone(LEFT_OUT).fit(table), clone(LEFT_OUT).fit(X))
@@ -165,21 +238,19 @@ def test_the_temperature_is_found_on_a_sample(table, monkeypatch):
     assert model.embedding_.shape == (120, 3)
 
 
-def test_what_it_cannot_do_is_said_before_any_work(table):
+def test_unsupported_parameters_and_methods_are_refused(table):
     for estimator, reason in [
         (AspectModel(3, burstiness=2.0), "burstiness replaces"),
         (AspectModel(3, early_stopping=True), "early_stopping=True holds out"),
         (ClusteringProjection(3), "begin with all rows"),
     ]:
-        with pytest.raises(ValueError, match=f"fitted as a CompactTable: .*{reason}"):
+        with pytest.raises(ValueError, match=f"fitted as a DiskTable: .*{reason}"):
             estimator.fit(table)
     with pytest.raises(ValueError, match="sample_weight is not supported"):
         clone(ASPECTS).fit(table, sample_weight=np.ones(120))
     model = clone(ASPECTS).fit(X)
     for call in (model.transform, model.score, model.partial_fit):
-        with pytest.raises(
-            TypeError, match="CompactTable is a table that fit of an estimator reads"
-        ):
+        with pytest.raises(TypeError, match="DiskTable is a table that fit of an estimator reads"):
             call(table)
 
 
@@ -211,13 +282,13 @@ def test_callbacks_hear_of_every_block_of_an_iteration(table, monkeypatch):
     estimator = clone(ASPECTS).set_params(max_iter=40)
     iterations = [task for task in watched(estimator, table) if task[0] == "iteration"]
     assert iterations == [("iteration", 4)] * 40
-    assert len(gone_through) > 4 * 40  # steps were made again, of which nobody hears
+    assert len(gone_through) > 4 * 40  # repeated steps are not reported
     iterations = [task for task in watched(ASPECTS, X) if task[0] == "iteration"]
     assert iterations == [("iteration", 0)] * 6  # in memory there are none
 
 
 class Files:
-    """Blocks that nobody has counted."""
+    """Blocks without len()."""
 
     def __iter__(self):
         return (X[first : first + 50] for first in range(0, 120, 50))
