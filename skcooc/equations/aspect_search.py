@@ -65,5 +65,6 @@ def usual_predictive_beta(X: Block, n_components: int) -> float:
 
 
 def mean_length(X: Block) -> float:
-    """Observations of a row, in the mean of those that have any."""
-    return float(X.row_sums.sum() / X.grain) / np.count_nonzero(X.row_sums)
+    """Mean number of tokens of the rows that have any, each counted by its weight."""
+    n_rows = np.sum(X.row_weights * (X.row_sums > 0))
+    return float(np.sum(X.row_sums * X.row_weights) / X.grain) / n_rows
