@@ -8,7 +8,7 @@ from skcooc import Dyads
 from tests.contract import (
     X,
     every_class,
-    every_form,
+    every_estimator,
     fitted,
     quick,
 )
@@ -51,7 +51,7 @@ class Watch(Stop):
             assert fitted_estimator.transform(X).shape == fitted_estimator.embedding_.shape
 
 
-@every_form
+@every_estimator
 def test_callbacks_stop_cleanly(estimator):
     model = quick(estimator, n_init=1, tol=0).set_callbacks(Stop(after=2)).fit(X)
     assert model.n_iter_ == 2
@@ -59,7 +59,7 @@ def test_callbacks_stop_cleanly(estimator):
     np.testing.assert_allclose(model.transform(X).sum(axis=1), 1)
 
 
-@every_form
+@every_estimator
 def test_callbacks_see_fitted_estimators(estimator):
     watch = Watch()
     model = quick(estimator, max_iter=8).set_callbacks(watch).fit(X)
@@ -76,7 +76,7 @@ def test_progress_bar_and_monitor_run(estimator, capsys):
     model.set_callbacks(monitor).fit(X)
 
 
-@every_form
+@every_estimator
 def test_interrupted_fits_leave_no_trace(estimator):
     model = quick(estimator).set_callbacks(Interrupt(after=2))
     with pytest.raises(KeyboardInterrupt):
