@@ -5,11 +5,12 @@ A plan of points is a generator. It yields the next point, and is sent the value
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Mapping
 
 import numpy as np
 
-GOLDEN = (np.sqrt(5) - 1) / 2
+GOLDEN = (math.sqrt(5) - 1) / 2
 PLATEAU = 1e-4  # relative difference of values that says nothing
 GROWTH = 1.5  # of the steps, once there is a point to either side of the guess
 SAME = 1e-9  # difference of points that are equal but for rounding
