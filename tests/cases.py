@@ -67,7 +67,7 @@ META = [
     InterpolatedModels(
         [
             ("aspects", AspectModel(3, beta=0.9, max_iter=10, random_state=0)),
-            ("clusters", AsymmetricClustering(2, beta=0.2, max_iter=10, random_state=0)),
+            ("products", ProductSpaceMixture(2, 2, beta=0.9, max_iter=10, random_state=0)),
         ],
         random_state=0,
     ),
