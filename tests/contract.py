@@ -1,4 +1,4 @@
-"""What tests of every estimator share: a table, quick fits, and which estimators these are."""
+"""A table, quick fits and lists of estimators for tests of every estimator."""
 
 from functools import cache
 

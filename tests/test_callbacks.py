@@ -22,7 +22,7 @@ from skcooc import (
 from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
 from skcooc.em import OverRelaxation, Run
 from skcooc.image import grid_coarsening
-from tests.cases import ESTIMATORS, FORMS
+from tests.cases import ESTIMATORS, VARIANTS
 from tests.tables import planted
 from tests.watching import Watcher
 
@@ -34,8 +34,9 @@ pytestmark = [
 X = planted(n_observations=4000).X.astype(float)
 SHORT = {"max_iter": 9, "tol": 1e-6, "random_state": 0}
 COARSENING = grid_coarsening((10, 8), 2)
-OTHERS = [
-    *(estimator for estimator in ESTIMATORS if estimator.beta != "auto"),
+FORMS = [
+    *ESTIMATORS,
+    *(estimator for estimator in VARIANTS if estimator.beta != "auto"),
     AspectModel(3, n_init=3),
     AspectModel(3, beta=0.8, early_stopping=True, n_init=2, n_jobs=2),
     AsymmetricClustering(3, beta=0.4, coarsening=COARSENING),
@@ -87,7 +88,7 @@ def assert_same(one, two):
     assert len(set(map(tuple, records))) == 1
 
 
-@pytest.mark.parametrize("estimator", FORMS + OTHERS, ids=repr)
+@pytest.mark.parametrize("estimator", FORMS, ids=repr)
 def test_a_fit_goes_on_as_if_nothing_had_happened(estimator, tmp_path):
     estimator = clone(estimator).set_params(**SHORT)
     resumed, n_interruptions = patched_up(estimator, X, tmp_path / "model", at=2)
