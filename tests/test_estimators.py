@@ -10,15 +10,12 @@ from skcooc import (
     AspectModel,
     AsymmetricClustering,
     AveragedModels,
-    ClusterAbstraction,
     ClusteringProjection,
     InterpolatedModels,
-    ProductSpaceMixture,
     RowMemory,
-    SymmetricClustering,
 )
 from skcooc.equations import aspect_search
-from tests.cases import ESTIMATORS, META, VARIANTS
+from tests.cases import CLASSES, ESTIMATORS, META, VARIANTS
 from tests.tables import planted
 
 WEIGHTED = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
@@ -27,14 +24,7 @@ NEGATIVE = "fits negative values; see test_clusters_as_check_clustering_does"
 A_CLUSTER_A_ROW = "without n_clusters every row has a cluster, and a repeated row several"
 
 # As they are, without shorter fits; and three ways that fits may go.
-DEFAULTS = [
-    AspectModel(),
-    AsymmetricClustering(),
-    SymmetricClustering(),
-    ClusterAbstraction(),
-    ClusteringProjection(),
-    ProductSpaceMixture(),
-]
+DEFAULTS = [type(estimator)() for estimator in CLASSES]
 FORKS = [
     AspectModel(early_stopping=True),
     AsymmetricClustering(hard=True),
