@@ -10,22 +10,6 @@ for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
-def pytest_sessionstart(session):
-    """Compile the loops that most files need before workers start, each of which would else."""
-    if session.config.getoption("numprocesses", None):  # zero or None in a worker, and without
-        import warnings
-
-        import numpy as np
-
-        from tests.contract import CLASSES, X, quick
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for dtype in (np.float64, np.float32):
-                for estimator in CLASSES:
-                    quick(estimator, max_iter=2, beta="auto").fit(X.astype(dtype)).score(X[:9])
-
-
 def pytest_collection_finish():
     """Exclude what has been imported from garbage collection."""
     gc.freeze()
