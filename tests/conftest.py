@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Settings and fixtures of all tests."""
 
 import gc
 import os
@@ -11,13 +11,13 @@ for library in ("OPENBLAS", "MKL", "OMP"):
 
 
 def pytest_collection_finish():
-    """What has been imported stays: it is not looked through for garbage again and again."""
+    """Exclude what has been imported from garbage collection."""
     gc.freeze()
 
 
 @pytest.fixture(scope="module")
 def few_starts():
-    """Clusters begin with the better of two short runs: for tests of what comes after a start."""
+    """Initialise clusters with the better of two short runs: for tests of what comes after."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("skcooc.equations.memberships.FEWEST", 2)
         patch.setattr("skcooc.equations.memberships.MOST", 2)
@@ -26,7 +26,7 @@ def few_starts():
 
 @pytest.fixture
 def short_starts(monkeypatch):
-    """Starts of a few iterations, for tests of what comes after."""
+    """Initialise with a few iterations, for tests of what comes after."""
     monkeypatch.setattr("skcooc.equations.memberships.START_ITERATIONS", 2)
     monkeypatch.setattr("skcooc.equations.memberships.FIRST_ITERATIONS", 2)
     monkeypatch.setattr("skcooc.equations.memberships.ONLY_ITERATIONS", 1)

@@ -1,4 +1,4 @@
-"""What tests of every estimator share: a table, quick fits, and which estimators these are."""
+"""A table, quick fits and lists of estimators for tests of every estimator."""
 
 from functools import cache
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from tests.cases import CLASSES, ESTIMATORS, FAST, FORMS, META
+from tests.cases import CLASSES, ESTIMATORS, FAST, META
 from tests.tables import planted
 
 FAST = {**FAST, "max_iter": 10}
@@ -15,15 +15,13 @@ TEXTS = [
     f"red green blue {'sky cloud rain ' * (i % 3)} {'stone sand ' * (i % 4)}" for i in range(40)
 ]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-every_form = pytest.mark.parametrize("estimator", FORMS, ids=repr)
 every_class = pytest.mark.parametrize("estimator", CLASSES, ids=repr)
-averages_of_forms = pytest.mark.parametrize("estimator", [*FORMS, *META], ids=repr)
-averages_of_all = pytest.mark.parametrize("estimator", [*ESTIMATORS, *META], ids=repr)
-averages_too = pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)
+every_estimator_or_average = pytest.mark.parametrize("estimator", [*ESTIMATORS, *META], ids=repr)
+every_class_or_average = pytest.mark.parametrize("estimator", [*CLASSES, *META], ids=repr)
 
 
 def size(estimator):
-    """The parameter that is the number of components."""
+    """Name of the parameter that is the number of components."""
     return next(
         name
         for name in estimator.__dataclass_fields__
@@ -32,7 +30,6 @@ def size(estimator):
 
 
 def is_hard(estimator):
-    """Whether it is soon done, whatever the temperature."""
     return getattr(estimator, "hard", False)
 
 
@@ -40,11 +37,11 @@ def fitted(estimator, X=X, **params):
     return quick(estimator, **params).fit(X)
 
 
-shared = cache(fitted)  # once, for all tests that leave it as it is
+shared = cache(fitted)  # for tests that do not change it
 
 
 def quick(estimator, **params):
-    """Few iterations; an average of models has none of its own."""
+    """A clone with few iterations; meta-estimators have no such parameters."""
     given = {name: value for name, value in FAST.items() if name in estimator.get_params()}
     return clone(estimator).set_params(**{**given, **params})
 

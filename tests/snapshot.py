@@ -27,8 +27,43 @@ from skcooc import cli
 from skcooc.datasets import make_cooccurrences
 from skcooc.image import TextureSegmenter
 from skcooc.model_selection import TemperatureSearchCV
-from tests.cases import ESTIMATORS, FAST
+from tests.cases import FAST
 
+CASES = [
+    skcooc.AspectModel(3),
+    skcooc.AspectModel(3, beta=0.9),
+    skcooc.AspectModel(3, early_stopping=True),
+    skcooc.AspectModel(3, beta=0.9, tempering="likelihood", n_init=2, solver=1.5),
+    skcooc.AspectModel(3, component_prior=0.01, smoothing=0.1),
+    skcooc.AspectModel(3, leave_one_out=True),
+    skcooc.AspectModel(3, beta=0.9, burstiness=20.0),
+    skcooc.AspectModel(3, beta=0.9, annealing=1.2),
+    skcooc.AspectModel(3, beta=0.6, annealing=0.7, early_stopping=True),
+    skcooc.AsymmetricClustering(3),
+    skcooc.AsymmetricClustering(3, beta=0.2, object_weights="equal", proportions="estimated"),
+    skcooc.AsymmetricClustering(3, hard=True),
+    skcooc.AsymmetricClustering(3, beta=0.3, leave_one_out=True),
+    skcooc.AsymmetricClustering(3, beta=0.3, annealing=1.5),
+    skcooc.AsymmetricClustering(3, axis="columns", beta=0.2, solver="momentum"),
+    skcooc.AsymmetricClustering(3, axis="columns", hard=True, object_weights="equal"),
+    skcooc.SymmetricClustering(3, 3),
+    skcooc.SymmetricClustering(3, 4, beta=0.7, proportions="estimated"),
+    skcooc.SymmetricClustering(3, 2, hard=True),
+    skcooc.SymmetricClustering(3, 3, beta=0.7, annealing=1.5),
+    skcooc.ClusterAbstraction(3),
+    skcooc.ClusterAbstraction(3, beta=0.2, abstraction="object", object_iter=3),
+    skcooc.ClusterAbstraction(3, beta=0.4, tempering="joint", abstraction="constant"),
+    skcooc.ClusterAbstraction(3, tree="annealed"),
+    skcooc.ClusterAbstraction(3, hard=True),
+    skcooc.ClusteringProjection(3),
+    skcooc.ClusteringProjection(3, 4, beta=0.3, inference="variational"),
+    skcooc.ClusteringProjection(3, 4, beta=0.5, annealing=0.5),
+    skcooc.ClusteringProjection(3, 5, beta=0.8, posterior="factorial", topic_prior=0.0),
+    skcooc.ProductSpaceMixture(3, 3),
+    skcooc.ProductSpaceMixture(3, 4, beta=0.95, tempering="joint"),
+    skcooc.ProductSpaceMixture(3, 3, beta=0.9, leave_one_out=True),
+    skcooc.ProductSpaceMixture(3, 3, beta=0.9, annealing=1.5),
+]
 AVERAGES = [
     skcooc.AveragedModels(skcooc.AspectModel(3), 2),
     skcooc.AveragedModels(skcooc.AspectModel(3, beta=1.0, early_stopping=True), 2),
@@ -129,7 +164,7 @@ def blocks(X):
 
 def every_case(X, weights):
     """All forms of all estimators: types, weights, warm starts, streams, stop and resume."""
-    for number, case in enumerate(ESTIMATORS + AVERAGES):
+    for number, case in enumerate(CASES + AVERAGES):
         label = f"{number}:{type(case).__name__}"
         for dtype in (np.float64, np.float32):
             Y, kind = X.astype(dtype), np.dtype(dtype).name

@@ -24,8 +24,8 @@ from skcooc import (
 from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
 from skcooc.em import OverRelaxation, Run
 from skcooc.image import grid_coarsening
-from tests.cases import ESTIMATORS, FORMS
-from tests.contract import X, every_class, every_form, fitted, quick
+from tests.cases import ESTIMATORS, VARIANTS
+from tests.contract import X, every_class, every_estimator, fitted, quick
 from tests.watching import Watcher
 
 pytestmark = [
@@ -35,9 +35,9 @@ pytestmark = [
 
 SHORT = {"max_iter": 9, "tol": 1e-6, "random_state": 0}
 COARSENING = grid_coarsening((10, 8), 2)
-REPEATED = {repr(estimator) for estimator in FORMS}
-OTHERS = [
-    *(e for e in ESTIMATORS if e.beta != "auto" and repr(e) not in REPEATED),
+FORMS = [
+    *ESTIMATORS,
+    *(estimator for estimator in VARIANTS if estimator.beta != "auto"),
     AspectModel(3, n_init=3),
     AspectModel(3, beta=0.8, early_stopping=True, n_init=2, n_jobs=2),
     AsymmetricClustering(3, beta=0.4, coarsening=COARSENING),
@@ -89,7 +89,7 @@ def assert_same(one, two):
     assert len(set(map(tuple, records))) == 1
 
 
-@pytest.mark.parametrize("estimator", FORMS + OTHERS, ids=repr)
+@pytest.mark.parametrize("estimator", FORMS, ids=repr)
 def test_a_resumed_fit_is_an_uninterrupted_one(estimator, tmp_path):
     estimator = clone(estimator).set_params(**SHORT)
     resumed, n_interruptions = fit_with_interruptions(estimator, X, tmp_path / "model", at=2)
@@ -345,7 +345,7 @@ class Watch(Stop):
             assert fitted_estimator.transform(X).shape == fitted_estimator.embedding_.shape
 
 
-@every_form
+@every_estimator
 def test_callbacks_stop_fits_and_see_fitted_estimators(estimator):
     model = quick(estimator, n_init=1, tol=0).set_callbacks(Stop(after=2)).fit(X)
     assert model.n_iter_ == 2
@@ -366,7 +366,7 @@ def test_progress_bar_and_monitor_run(estimator, capsys):
     model.set_callbacks(monitor).fit(X)
 
 
-@every_form
+@every_estimator
 def test_interrupted_fits_leave_no_trace(estimator):
     model = quick(estimator).set_callbacks(Interrupt(after=2))
     with pytest.raises(KeyboardInterrupt):

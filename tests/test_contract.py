@@ -1,4 +1,4 @@
-"""What every estimator promises, whatever its model (DESIGN, section 3)."""
+"""What every estimator promises, whatever its model."""
 
 import warnings
 
@@ -13,22 +13,20 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, learning_curve
 from sklearn.pipeline import make_pipeline
 
-from skcooc import Dyads
+from skcooc import AspectModel, Dyads
 from skcooc.counts import thin
 from skcooc.counts.threads import n_threads
 from skcooc.heldout.scoring import SPLIT_SEED
 from skcooc.model_selection import ObservationSplit, split_observations
-from tests.cases import CLASSES, ESTIMATORS
+from tests.cases import CLASSES, VARIANTS
 from tests.contract import (
     TEXTS,
     X,
     assert_same_fit,
-    averages_of_all,
-    averages_of_forms,
-    averages_too,
     every_class,
+    every_class_or_average,
     every_estimator,
-    every_form,
+    every_estimator_or_average,
     fitted,
     is_hard,
     quick,
@@ -60,7 +58,7 @@ def test_attributes_are_distributions(estimator):
     assert model.objective_ == model.history_[-1].free_energy
 
 
-@averages_of_all
+@every_estimator_or_average
 def test_transform_times_components_is_the_prediction(estimator):
     model = shared(estimator)
     Z = model.transform(X)
@@ -76,14 +74,7 @@ def test_results_do_not_depend_on_n_jobs(estimator, monkeypatch):
     assert_same_fit(shared(estimator), fitted(estimator, n_jobs=3))
 
 
-@averages_too
-def test_storage_does_not_matter(estimator):
-    model = shared(estimator)
-    for other in (X.toarray(), sp.csc_matrix(X), sp.coo_array(X), Dyads(X)):
-        np.testing.assert_allclose(fitted(estimator, other).components_, model.components_)
-
-
-@averages_of_forms
+@every_estimator_or_average
 def test_single_precision_stays_single_and_agrees(estimator):
     single = fitted(estimator, X.astype(np.float32))
     assert single.components_.dtype == single.embedding_.dtype == np.float32
@@ -94,60 +85,73 @@ def test_single_precision_stays_single_and_agrees(estimator):
 
 @every_estimator
 def test_scores_are_log_likelihoods_of_the_smoothed_prediction(estimator):
-    train, test = split_observations(X, random_state=0)
-    model = fitted(estimator, train)
+    test = split_observations(X, random_state=0)[1]
+    model, dyads = shared(estimator), Dyads(test)
     s, b = model.smoothing_, model.unigram_
     P = (1 - s) * model.embedding_ @ model.components_ + s * b
     dense = test.toarray()
     expected = (dense * np.log(P)).sum() / dense.sum()
-    assert model.score(Dyads(test)) == pytest.approx(expected)
-    assert model.perplexity(Dyads(test)) == pytest.approx(np.exp(-expected))
-    dyads = Dyads(test)
+    assert model.score(dyads) == pytest.approx(expected)
+    assert model.perplexity(dyads) == pytest.approx(np.exp(-expected))
     samples = np.log(P[dyads.rows, dyads.columns])
     np.testing.assert_allclose(model.score_samples(dyads), samples, rtol=1e-6)
 
 
-@every_form
+@every_estimator_or_average
+def test_weights_of_observations_are_repetitions(estimator):
+    dyads = Dyads(X)
+    weights = np.random.default_rng(0).integers(0, 3, len(dyads))
+    weighted = quick(estimator).fit(dyads, sample_weight=weights)
+    repeated = fitted(estimator, dyads[np.repeat(np.arange(len(dyads)), weights)])
+    np.testing.assert_allclose(weighted.components_, repeated.components_)
+
+
+@pytest.mark.parametrize("estimator", VARIANTS, ids=repr)
+def test_variants_keep_all_promises_above(estimator, monkeypatch):
+    test_attributes_are_distributions(estimator)
+    test_transform_times_components_is_the_prediction(estimator)
+    test_single_precision_stays_single_and_agrees(estimator)
+    test_scores_are_log_likelihoods_of_the_smoothed_prediction(estimator)
+    test_weights_of_observations_are_repetitions(estimator)
+    test_results_do_not_depend_on_n_jobs(estimator, monkeypatch)
+
+
+@every_class_or_average
+def test_storage_does_not_matter(estimator):
+    model = shared(estimator)
+    for other in (X.toarray(), sp.csc_matrix(X), sp.coo_array(X), Dyads(X)):
+        np.testing.assert_allclose(fitted(estimator, other).components_, model.components_)
+
+
+@every_estimator
 def test_new_rows_are_scored_on_what_was_not_folded_in(estimator):
     """A model that knew the scored half would reach the entropy of the row, or below."""
     model = shared(estimator)
     rng = np.random.default_rng(0)
     noise = sp.csr_array(rng.multinomial(30, np.full(X.shape[1], 1 / X.shape[1]), 50).astype(float))
     assert model.score(noise) < -np.log(X.shape[1])
+    scored_counts = thin(X[:10], 0.5, SPLIT_SEED, occupied=True)[1].sum(axis=1)
     assert model.score(X[:10]) == pytest.approx(
-        np.average(model.score_samples(X[:10]), weights=scored_counts(X[:10]))
+        np.average(model.score_samples(X[:10]), weights=scored_counts)
     )
     np.testing.assert_allclose(model.score_samples(X[5:9]), model.score_samples(X)[5:9])
 
 
-def scored_counts(X):
-    return thin(X, 0.5, SPLIT_SEED, occupied=True)[1].sum(axis=1)
-
-
-@every_form
+@every_estimator
 def test_empty_rows_and_columns(estimator):
-    holes = X.toarray()
-    holes[[0, 7]], holes[:, 5] = 0, 0
+    holes, new = X.toarray(), np.zeros((1, X.shape[1]))
+    holes[[0, 7]], holes[:, 5], new[0, 5] = 0, 0, 4
     model = fitted(estimator, holes, tol=1e-6, max_iter=300)
     np.testing.assert_allclose(model.embedding_[[0, 7]], [model.weights_] * 2, atol=0.02)
     np.testing.assert_allclose(model.transform(holes)[7], model.weights_)
-    if not getattr(model, "component_prior", 0):
+    if not getattr(model, "component_prior_", 0):
         assert (model.components_[:, 5] == 0).all()
     assert model.score_samples(holes)[7] == 0
-    assert np.isfinite(model.score(holes))
-
-
-@every_form
-def test_columns_never_seen_in_training(estimator):
-    narrow, new = X.toarray(), np.zeros((1, X.shape[1]))
-    narrow[:, 5] = 0
-    model = fitted(estimator, narrow)
-    new[0, 5] = 4
     np.testing.assert_allclose(model.transform(new).sum(axis=1), 1)
-    assert np.isfinite(model.score(new))
+    assert np.isfinite([model.score(holes), model.score(new)]).all()
 
 
-@averages_too
+@every_class_or_average
 def test_sample_draws_from_the_model(estimator):
     model = shared(estimator)
     dyads = model.sample(200_000)
@@ -158,7 +162,7 @@ def test_sample_draws_from_the_model(estimator):
     assert np.abs(table - P).sum() < 0.2
 
 
-@averages_too
+@every_class_or_average
 def test_names_and_containers(estimator):
     frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(X.shape[1])])
     for container in (frame, pl.from_pandas(frame)):
@@ -178,53 +182,7 @@ def test_names_and_containers(estimator):
         model.transform(frame.rename(columns={"w0": "other"}))
 
 
-@every_form
-def test_warm_start_goes_on(estimator):
-    options = {"max_iter": 5, "tol": 0, "n_init": 1, "warm_start": True, "early_stopping": False}
-    begun = fitted(estimator, **options)
-    energy = begun.objective_
-    found = begun.beta_, begun.smoothing_
-    begun.fit(X)
-    assert (begun.beta_, begun.smoothing_) == found
-    assert begun.objective_ <= energy
-    assert is_hard(estimator) or begun.objective_ < energy
-    with pytest.raises(ValueError, match="Set warm_start=False"):
-        begun.set_params(**{size(begun): getattr(begun, size(begun)) + 1}).fit(X)
-
-
-@every_form
-def test_warm_starts_keep_only_what_was_found(estimator):
-    warm = {"warm_start": True, "n_init": 1, "early_stopping": False}
-    model = fitted(estimator, beta=1.0, **warm)
-    assert not model.tuning_
-    model.set_params(beta="auto").fit(X)
-    searched = model.tuning_
-    assert model.beta_ in [probe.beta for probe in searched]
-    model.fit(X)
-    assert model.tuning_ is searched
-    single = model.fit(X.astype(np.float32))
-    assert single.components_.dtype == single.embedding_.dtype == np.float32
-
-
-@every_form
-def test_warm_starts_refuse_columns_that_they_exclude(estimator):
-    narrow = X.toarray()
-    narrow[:, :2] = 0
-    options = {"component_prior": 0} if hasattr(estimator, "component_prior") else {}
-    model = fitted(estimator, narrow, warm_start=True, **options)
-    with pytest.raises(ValueError, match="of its columns, such as 0, have probability zero"):
-        model.fit(X)
-
-
-@every_form
-def test_no_smoothing_still_finds_a_temperature(estimator):
-    sparse = planted(n_observations=1500, n_columns=300).X
-    model = fitted(estimator, sparse, smoothing=0.0, beta="auto")
-    assert model.smoothing_ == 0
-    assert all(np.isfinite(probe.validation.perplexity) for probe in model.tuning_)
-
-
-@averages_too
+@every_class_or_average
 def test_names_of_dyads_are_compared(estimator):
     names = np.array([f"w{j}" for j in range(X.shape[1])])
     dyads = Dyads(X, column_names=names)
@@ -241,7 +199,53 @@ def test_names_of_dyads_are_compared(estimator):
         fitted(estimator, frame).score(other)
 
 
-@every_form
+@every_estimator
+def test_warm_start_goes_on(estimator):
+    options = {"max_iter": 5, "tol": 0, "n_init": 1, "warm_start": True, "early_stopping": False}
+    begun = fitted(estimator, **options)
+    energy = begun.objective_
+    found = begun.beta_, begun.smoothing_
+    begun.fit(X)
+    assert (begun.beta_, begun.smoothing_) == found
+    assert begun.objective_ <= energy
+    assert is_hard(estimator) or begun.objective_ < energy
+    with pytest.raises(ValueError, match="Set warm_start=False"):
+        begun.set_params(**{size(begun): getattr(begun, size(begun)) + 1}).fit(X)
+
+
+@every_estimator
+def test_warm_starts_keep_only_what_was_found(estimator):
+    warm = {"warm_start": True, "n_init": 1, "early_stopping": False}
+    model = fitted(estimator, beta=1.0, **warm)
+    assert not model.tuning_
+    model.set_params(beta="auto").fit(X)
+    searched = model.tuning_
+    assert model.beta_ in [probe.beta for probe in searched]
+    model.fit(X)
+    assert model.tuning_ is searched
+    single = model.fit(X.astype(np.float32))
+    assert single.components_.dtype == single.embedding_.dtype == np.float32
+
+
+@every_class
+def test_warm_starts_refuse_columns_that_they_exclude(estimator):
+    narrow = X.toarray()
+    narrow[:, :2] = 0
+    options = {"component_prior": 0} if hasattr(estimator, "component_prior") else {}
+    model = fitted(estimator, narrow, warm_start=True, **options)
+    with pytest.raises(ValueError, match="of its columns, such as 0, have probability zero"):
+        model.fit(X)
+
+
+@every_class
+def test_no_smoothing_still_finds_a_temperature(estimator):
+    sparse = planted(n_observations=1500, n_columns=300).X
+    model = fitted(estimator, sparse, smoothing=0.0, beta="auto")
+    assert model.smoothing_ == 0
+    assert all(np.isfinite(probe.validation.perplexity) for probe in model.tuning_)
+
+
+@every_class
 def test_restarts_keep_the_best(estimator):
     options = {"n_init": 1, "early_stopping": False, "beta": 0.95}
     one, best = fitted(estimator, **options), fitted(estimator, **{**options, "n_init": 4})
@@ -275,7 +279,7 @@ def test_folds_in_parallel_give_the_same(estimator):
 
 def test_learning_curve_over_observations():
     options = {"train_sizes": [0.2, 1.0], "cv": 3, "shuffle": True, "random_state": 0}
-    scores = learning_curve(quick(ESTIMATORS[1]), Dyads(X), None, **options)[2].mean(axis=1)
+    scores = learning_curve(quick(CLASSES[0]), Dyads(X), None, **options)[2].mean(axis=1)
     assert scores[1] > scores[0]
 
 
@@ -291,29 +295,50 @@ def with_first(value):
     return table
 
 
-@averages_too
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        (with_first(-1.0), "Negative values in data"),
-        (with_first(np.nan), "contains NaN"),
-        (with_first(np.inf), "contains infinity"),
-        (np.empty((0, 5)), "0 sample"),
-        (np.empty((5, 0)), "0 feature"),
-        (np.zeros((5, 4)), "0 observation"),
-        (np.ones(5), "Expected 2D array"),
-        (np.array([["a", "b"], ["c", "d"]]), "holds texts or other strings"),
-        (sp.csr_array(([1.0, -2.0], ([0, 1], [0, 1])), shape=(3, 3)), "Negative values in data"),
-    ],
-)
-def test_bad_tables_are_refused(estimator, bad, message):
+BAD_TABLES = [
+    (with_first(-1.0), "Negative values in data"),
+    (with_first(np.nan), "contains NaN"),
+    (with_first(np.inf), "contains infinity"),
+    (np.empty((0, 5)), "0 sample"),
+    (np.empty((5, 0)), "0 feature"),
+    (np.zeros((5, 4)), "0 observation"),
+    (np.ones(5), "Expected 2D array"),
+    (np.array([["a", "b"], ["c", "d"]]), "holds texts or other strings"),
+    (sp.csr_array(([1.0, -2.0], ([0, 1], [0, 1])), shape=(3, 3)), "Negative values in data"),
+]
+BAD_WEIGHTS = [
+    (-np.ones(X.shape[0]), "Negative values"),
+    (np.ones(3), "sample_weight.shape"),
+    (np.full(X.shape[0], np.nan), "NaN"),
+    (np.zeros(X.shape[0]), "at least one non-zero"),
+]
+BAD_PARAMETERS = {
+    "beta": [0.0, 1.1, "hot"],
+    "max_iter": [0],
+    "tol": [-1.0],
+    "n_init": [0],
+    "solver": [2.0],
+    "smoothing": [1.0, "none"],
+    "validation_fraction": [1.0],
+    "early_stopping": ["yes"],
+    "random_state": ["seed"],
+    "size": [0, 2.5],
+}
+
+
+@every_class_or_average
+def test_bad_tables_and_weights_are_refused(estimator):
     model = clone(estimator)
-    with pytest.raises(ValueError, match=message):
-        model.fit(bad)
+    for bad, message in BAD_TABLES:
+        with pytest.raises(ValueError, match=message):
+            model.fit(bad)
+    for weights, message in BAD_WEIGHTS:
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, sample_weight=weights)
     assert not hasattr(model, "n_features_in_")
 
 
-@averages_too
+@every_class_or_average
 def test_the_wrong_width_is_refused(estimator):
     model = shared(estimator)
     for method in (model.transform, model.score, model.score_samples, model.perplexity):
@@ -325,43 +350,20 @@ def test_the_wrong_width_is_refused(estimator):
         model.score(np.zeros((2, X.shape[1])))
 
 
-@every_class
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("beta", 0.0), ("beta", 1.1), ("beta", "hot"), ("max_iter", 0), ("tol", -1.0),
-        ("n_init", 0), ("solver", 2.0), ("smoothing", 1.0), ("smoothing", "none"),
-        ("validation_fraction", 1.0), ("early_stopping", "yes"), ("random_state", "seed"),
-        ("size", 0), ("size", 2.5),
-    ],
-)  # fmt: skip
-def test_bad_parameters_are_refused(estimator, name, value):
-    name = size(estimator) if name == "size" else name
-    with pytest.raises(ValueError, match=f"The '{name}' parameter of .* must be"):
-        clone(estimator).set_params(**{name: value}).fit(X)
-
-
-@averages_too
-def test_unknown_options_are_refused(estimator):
+@every_class_or_average
+def test_bad_and_unknown_parameters_are_refused(estimator):
     with pytest.raises(ValueError, match="Invalid parameter 'temperature'"):
         clone(estimator).set_params(temperature=1)
     with pytest.raises(TypeError, match="unexpected keyword"):
         type(estimator)(temperature=1)
+    for name, values in BAD_PARAMETERS.items() if estimator in CLASSES else ():
+        name = size(estimator) if name == "size" else name
+        for value in values:
+            with pytest.raises(ValueError, match=f"The '{name}' parameter of .* must be"):
+                clone(estimator).set_params(**{name: value}).fit(X)
 
 
-@averages_too
-def test_bad_weights_are_refused(estimator):
-    for weights, message in (
-        (-np.ones(X.shape[0]), "Negative values"),
-        (np.ones(3), "sample_weight.shape"),
-        (np.full(X.shape[0], np.nan), "NaN"),
-        (np.zeros(X.shape[0]), "at least one non-zero"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            clone(estimator).fit(X, sample_weight=weights)
-
-
-@every_form
+@every_estimator
 def test_odd_tables_get_a_right_answer(estimator):
     huge = X.toarray() * 1e9
     np.testing.assert_allclose(fitted(estimator, huge).components_.sum(axis=1), 1)
@@ -377,13 +379,4 @@ def test_odd_tables_get_a_right_answer(estimator):
 
 def test_too_little_to_hold_out_is_said():
     with pytest.raises(ValueError, match=r"1 observation\(s\), too few to hold out"):
-        clone(ESTIMATORS[0]).fit([[1.0, 0.0]])
-
-
-@averages_of_all
-def test_weights_of_observations(estimator):
-    dyads = Dyads(X)
-    weights = np.random.default_rng(0).integers(0, 3, len(dyads))
-    weighted = quick(estimator).fit(dyads, sample_weight=weights)
-    repeated = fitted(estimator, dyads[np.repeat(np.arange(len(dyads)), weights)])
-    np.testing.assert_allclose(weighted.components_, repeated.components_)
+        AspectModel().fit([[1.0, 0.0]])

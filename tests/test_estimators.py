@@ -4,13 +4,41 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_clusterer
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
-from tests.cases import CLASSES, ESTIMATORS, META
+from skcooc import (
+    AspectModel,
+    AsymmetricClustering,
+    AveragedModels,
+    ClusteringProjection,
+    InterpolatedModels,
+    RowMemory,
+)
+from tests.cases import CLASSES, ESTIMATORS, META, VARIANTS
 from tests.tables import planted
 
+WEIGHTED = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 PREDICT_PROBA = "takes every estimator with predict_proba and sparse input for a classifier"
 NEGATIVE = "fits negative values; see test_clusters_as_check_clustering_does"
+A_CLUSTER_A_ROW = "without n_clusters every row has a cluster, and a repeated row several"
+
+# As they are, without shorter fits; and three ways that fits may go.
+DEFAULTS = [type(estimator)() for estimator in CLASSES]
+FORKS = [
+    AspectModel(early_stopping=True),
+    AsymmetricClustering(hard=True),
+    AspectModel(leave_one_out=True, annealing=0.8),
+]
+OF_DEFAULTS = [
+    AveragedModels(AspectModel(), 2),
+    RowMemory(AspectModel(random_state=0)),
+    InterpolatedModels(
+        [
+            ("aspects", AspectModel(random_state=0)),
+            ("clusters", AsymmetricClustering(random_state=0)),
+        ]
+    ),
+]
 
 
 def impossible(estimator):
@@ -20,22 +48,55 @@ def impossible(estimator):
     if hasattr(estimator, "predict_proba"):
         checks["check_estimator_sparse_array"] = PREDICT_PROBA
         checks["check_estimator_sparse_matrix"] = PREDICT_PROBA
+    if getattr(estimator, "n_clusters", 0) is None:
+        checks |= dict.fromkeys(WEIGHTED, A_CLUSTER_A_ROW)
     return checks
 
 
-ROW_CLUSTERERS = [estimator for estimator in ESTIMATORS if hasattr(estimator, "predict_proba")]
-QUICK = [clone(estimator).set_params(max_iter=4) for estimator in CLASSES]
-
-
-@pytest.mark.usefixtures("few_starts")
-@pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([*QUICK, *META], expected_failed_checks=impossible)
-def test_check_estimator(estimator, check):
-    check(estimator)
+def failures(estimator):
+    """(name, error) of each check that fails, and was not expected to."""
+    checked = check_estimator(
+        estimator, expected_failed_checks=impossible(estimator), on_skip=None, on_fail=None
+    )
+    assert len(checked) > 50
+    return [(one["check_name"], one["exception"]) for one in checked if one["status"] == "failed"]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("estimator", ROW_CLUSTERERS, ids=repr)
+@pytest.mark.parametrize("estimator", [*DEFAULTS, *FORKS, *META], ids=repr)
+def test_check_estimator(estimator):
+    assert failures(estimator) == []
+
+
+def weights_are_repetitions(estimator):
+    """What `check_sample_weight_equivalence` asks of every number of components."""
+    X, weights = np.random.default_rng(42).random((15, 30)), np.arange(15) % 5
+    estimator = clone(estimator).set_params(random_state=0)
+    weighted = clone(estimator).fit(X, sample_weight=weights).transform(X)
+    repeated = clone(estimator).fit(X.repeat(weights, axis=0)).transform(X)
+    return np.allclose(weighted, repeated, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", [*OF_DEFAULTS, ClusteringProjection(n_clusters=4)], ids=repr)
+def test_weights_of_rows_are_repetitions(estimator):
+    assert weights_are_repetitions(estimator)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_mean_length_that_forgets_weights_is_found(monkeypatch):
+    def forgetful(X):
+        return float(X.row_sums.sum() / X.grain) / np.count_nonzero(X.row_sums)
+
+    monkeypatch.setattr("skcooc.equations.aspects.mean_length", forgetful)
+    assert not weights_are_repetitions(AspectModel())
+
+
+CLUSTERERS = [one for one in [*ESTIMATORS, *VARIANTS] if hasattr(one, "predict_proba")]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", CLUSTERERS, ids=repr)
 def test_clusters_as_check_clustering_does(estimator):
     """What check_clustering asks for, on counts."""
     truth = planted(3, 3000, n_rows=50, n_columns=20, kind="clusters")

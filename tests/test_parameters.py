@@ -44,15 +44,12 @@ def test_defaults_are_those_of_all_but_for_a_reason(kind):
     assert different == DIFFERENT.get(kind.__name__, {})
 
 
-@pytest.mark.parametrize("kind", dict.fromkeys(map(type, [*CLASSES, *META])))
-def test_a_fit_is_known_to_return_what_it_fits(kind):
-    assert get_type_hints(kind.fit)["return"] is Self
-    assert get_type_hints(kind)["components_"] == Array
-
-
-@pytest.mark.parametrize("kind", [ComponentSearchCV, TemperatureSearchCV])
-def test_a_search_is_known_to_return_itself(kind):
-    assert get_type_hints(kind.fit)["return"] is Self
+def test_a_fit_is_known_to_return_what_it_fits():
+    models = dict.fromkeys(map(type, [*CLASSES, *META]))
+    for kind in [*models, ComponentSearchCV, TemperatureSearchCV]:
+        assert get_type_hints(kind.fit)["return"] is Self
+    for kind in models:
+        assert get_type_hints(kind)["components_"] == Array
 
 
 @pytest.mark.parametrize(
@@ -99,14 +96,12 @@ def typed(kind, name):
     return isinstance(made, property) and "return" in get_type_hints(made.fget)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_types_of_attributes_are_said(kind):
-    names = described(kind)
-    assert names
-    assert [name for name in names if not typed(kind, name)] == []
+def test_types_of_attributes_are_said_and_an_attribute_of_no_type_is_found():
+    for kind in KINDS:
+        names = described(kind)
+        assert names
+        assert (kind, [name for name in names if not typed(kind, name)]) == (kind, [])
 
-
-def test_an_attribute_of_no_type_is_found():
     class Untyped(AspectModel):
         made_ = property(lambda self: 1)
 

@@ -40,6 +40,8 @@ FORMS = [
 ]
 MEANS = 0.4 + 4 * (np.arange(14)[:, None] % 3 == np.arange(6) % 3)
 X = sp.csr_array(np.random.default_rng(0).poisson(MEANS).astype(float))
+SEQUENCES = np.array(list(itertools.product(range(6), repeat=3)))
+COUNTED = np.array([np.bincount(sequence, minlength=6) for sequence in SEQUENCES]).astype(float)
 every_form = pytest.mark.parametrize("estimator", FORMS, ids=repr)
 
 
@@ -90,7 +92,7 @@ def test_the_prior_of_rows_is_not_the_share_of_observations():
 
 
 @every_form
-def test_columns_never_seen_and_empty_rows(estimator):
+def test_columns_never_seen_empty_rows_and_single_precision(estimator):
     table = random_table().toarray()
     model = fitted(estimator, table)
     if not model.components_[:, 4].any():
@@ -100,17 +102,13 @@ def test_columns_never_seen_and_empty_rows(estimator):
     assert (model.row_components_[:, 3] == 0).all()
     assert (model.joint_distribution(3, np.arange(9)) == 0).all()
     assert model.row_log_likelihood(np.zeros((2, 9))) == pytest.approx(0, abs=1e-6)
-
-
-@every_form
-def test_single_precision(estimator):
-    single, double = fitted(estimator, X.astype(np.float32)), shared(estimator)
+    single = fitted(estimator, X.astype(np.float32))
     for name in ("column_embedding_", "row_components_", "component_distribution_"):
         assert getattr(single, name).dtype == np.float32
     assert single.joint_distribution([0], [1]).dtype == np.float32
     likelihoods = single.row_log_likelihood(X[:4].astype(np.float32))
     assert likelihoods.dtype == np.float64
-    np.testing.assert_allclose(likelihoods, double.row_log_likelihood(X[:4]), rtol=2e-2)
+    np.testing.assert_allclose(likelihoods, shared(estimator).row_log_likelihood(X[:4]), rtol=2e-2)
 
 
 def test_pairs_are_those_of_numpy(monkeypatch):
@@ -178,7 +176,7 @@ def literal_likelihood(model, row):
 
 
 @every_form
-def test_whole_rows_are_those_of_the_literal_sum(estimator, monkeypatch):
+def test_likelihoods_of_whole_rows_are_a_distribution_and_the_literal_sum(estimator, monkeypatch):
     model, new = shared(estimator), X[:5].toarray()
     expected = [np.log(literal_likelihood(model, row)) for row in new]
     np.testing.assert_allclose(model.row_log_likelihood(new), expected, rtol=1e-9)
@@ -190,15 +188,7 @@ def test_whole_rows_are_those_of_the_literal_sum(estimator, monkeypatch):
     np.testing.assert_allclose(rows, np.array(expected)[order], rtol=1e-9)
     monkeypatch.setattr("skcooc.heldout.scoring.NUMBERS", 30)  # several pieces
     np.testing.assert_allclose(model.row_log_likelihood(new), expected, rtol=1e-9)
-
-
-SEQUENCES = np.array(list(itertools.product(range(6), repeat=3)))
-COUNTED = np.array([np.bincount(sequence, minlength=6) for sequence in SEQUENCES]).astype(float)
-
-
-@every_form
-def test_it_is_a_distribution_over_rows_and_one_that_knows_the_row_is_not(estimator):
-    model = shared(estimator)
+    monkeypatch.undo()
     assert np.exp(model.row_log_likelihood(COUNTED)).sum() == pytest.approx(1)
     P = model.transform(COUNTED) @ model.components_
     told = np.exp((COUNTED * np.log(np.maximum(P, 1e-30))).sum(axis=1)).sum()

@@ -84,10 +84,12 @@ def assert_same(one, two):
 
 
 @every_streamer
-def test_the_first_batch_is_a_fit_from_which_it_goes_on(estimator):
+def test_the_first_batch_is_a_fit_and_the_order_of_rows_in_a_batch_does_not_matter(estimator):
     fitted, begun = clone(estimator).fit(X[:120]), clone(estimator).partial_fit(X[:120])
     assert_same(begun, fitted)
+    reversed_ = pickle.loads(pickle.dumps(fitted)).partial_fit(X[120:][::-1])
     assert_same(begun.partial_fit(X[120:]), fitted.partial_fit(X[120:]))
+    np.testing.assert_allclose(begun.components_, reversed_.components_, rtol=1e-6, atol=1e-12)
 
 
 @every_streamer
@@ -132,15 +134,6 @@ def test_attributes_and_where_it_goes_on_once_pickled(estimator):
 
 
 @every_streamer
-def test_the_order_of_rows_in_a_batch_does_not_matter(estimator):
-    model = clone(estimator).fit(X[:120])
-    one, two = (pickle.loads(pickle.dumps(model)) for _ in range(2))
-    one.partial_fit(X[120:])
-    two.partial_fit(X[120:][::-1])
-    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-6, atol=1e-12)
-
-
-@every_streamer
 def test_single_precision_and_threads(estimator, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
     monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
@@ -151,7 +144,7 @@ def test_single_precision_and_threads(estimator, monkeypatch):
     assert one.partial_fit(X[:40]).components_.dtype == np.float32
 
 
-@every_streamer
+@every_plain_one
 def test_a_word_that_comes_late_is_learnt(estimator):
     early = X[:120].tolil()
     early[:, 7] = 0
@@ -295,7 +288,7 @@ def test_a_table_in_blocks_is_fitted_as_well(estimator):
         assert last.validation_perplexity < 1.01 * before.validation_perplexity
 
 
-@every_streamer
+@every_plain_one
 def test_no_rows_are_kept_of_a_table_in_blocks(estimator):
     model = clone(estimator).fit(RowBlocks(batches(X)))
     assert model.embedding_.shape == (0, len(model.components_))

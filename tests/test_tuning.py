@@ -4,9 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from skcooc import AspectModel, TriadicAspectModel
+from skcooc.counts import CSRCounts
 from skcooc.em import TemperatureRange
+from skcooc.equations.aspects import has_short_rows, usual_beta
 from skcooc.fitting.tuning import (
     N_TEMPERATURES,
     ComponentPrior,
@@ -199,3 +202,34 @@ def test_only_parameters_of_the_estimator_are_tuned():
 
     with pytest.raises(ValueError, match="'beta' proposes values of temprature"):
         tried([Unknown(RANGE)], lambda **values: 1.0)
+
+
+def rows_of_length(*lengths):
+    """A table whose rows have so many tokens each."""
+    counts = np.random.default_rng(0).multinomial(lengths, np.full(40, 1 / 40))
+    return sp.csr_array(counts.astype(float))
+
+
+@pytest.mark.parametrize(("length", "is_short"), [(5, True), (9, True), (10, False), (14, False)])
+def test_short_rows_are_shorter_than_twice_the_number_of_components(length, is_short):
+    """A factor of one or three fails. Rows without tokens do not count."""
+    counts = CSRCounts(rows_of_length(length - 1, length + 1, 0))
+    assert has_short_rows(counts, n_components=5) == is_short
+
+
+@pytest.mark.parametrize(("length", "is_tried"), [(15, True), (28, False)])
+def test_leave_one_out_is_tried_for_short_rows(length, is_tried):
+    """Of which nine tenths are fitted: between K and 2 K tokens, and between 2 K and 3 K."""
+    model = AspectModel(10, max_iter=8, random_state=0).fit(rows_of_length(*30 * [length]))
+    assert any(trial.values.get("leave_one_out") for trial in model.tuning_) is is_tried
+
+
+def test_rows_count_by_their_weights_in_the_mean_length():
+    """Where a search for the temperature begins; rows of no weight do not count."""
+    X, weights = rows_of_length(4, 30, 9, 0), np.array([3.0, 1.0, 0.0, 2.0])
+    repeated = X[np.repeat(np.arange(4), weights.astype(int))]
+    one, two = CSRCounts(X, weights), CSRCounts(sp.csr_array(repeated))
+    assert usual_beta(one, 8) == pytest.approx(usual_beta(two, 8), rel=1e-12)
+    assert usual_beta(one, 8) != pytest.approx(usual_beta(CSRCounts(X), 8), rel=1e-3)
+    assert has_short_rows(one, 6)  # 10.5 tokens in the mean
+    assert not has_short_rows(one, 5)

@@ -129,7 +129,7 @@ SIZES = [("momentum", 2, 1), (1.8, 2, 2), (1.0, 1, 0)]
 
 @pytest.mark.parametrize(("solver", "n_rows", "n_columns"), SIZES)
 def test_what_is_kept_is_small(solver, n_rows, n_columns):
-    model = AspectModel(30, beta=0.9, solver=solver)
+    model = AspectModel(16, beta=0.9, solver=solver)
     warm, cold = (fitted(model, 10, warm_start=kept) for kept in (True, False))
     more = len(pickle.dumps(warm)) - len(pickle.dumps(cold))
     kept = n_rows * warm.embedding_.nbytes + n_columns * warm.components_.nbytes

@@ -370,6 +370,23 @@ class SmallerPseudoCounts:
                 at, least = tried, perplexity
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few values of a parameter, each tried with the best values so far."""
+
+    name: str
+    values: Sequence[Any]
+    min_gain: float = MIN_GAIN
+
+    @property
+    def n_trials(self) -> int:
+        return len(self.values)
+
+    def propose(self, so_far: Sequence[Trial], best: Trial | None) -> Proposals:
+        for value in self.values:
+            yield {**(best.values if best else {}), self.name: value}
+
+
 def prior_range(X: Block, n_components: int) -> TemperatureRange:
     """Range of priors around the mean expected count of a column in a component."""
     expected = float(X.column_sums.sum()) / (n_components * X.shape[1])

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads
 from skcooc.model_selection import ObservationSplit, TemperatureSearchCV
-from tests.cases import FAST, FORMS
+from tests.cases import ESTIMATORS, FAST
 from tests.tables import planted
 
 X = planted(n_observations=2000).X.astype(float)  # so few that beta = 1 overfits
@@ -237,8 +237,8 @@ def test_other_parameters_are_crossed_with_temperatures():
     assert search.cv_results_["mean_smoothing"][1] > 0
 
 
-@pytest.mark.parametrize("estimator", FORMS, ids=repr)
-def test_every_form(estimator):
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_every_estimator(estimator):
     estimator = clone(estimator).set_params(**{**FAST, "max_iter": 10})
     search = TemperatureSearchCV(estimator, [0.5, 0.8, 1.0], cv=2, refit=False)
     if getattr(estimator, "hard", False):
