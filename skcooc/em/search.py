@@ -5,12 +5,13 @@ A search is a generator: it yields the next point and is sent the value there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-GOLDEN = (np.sqrt(5) - 1) / 2
+GOLDEN = (math.sqrt(5) - 1) / 2  # no NumPy scalar, which would promote float32 arrays
 PLATEAU = 1e-4  # relative difference of values that are equal within noise
 GROWTH = 1.5  # factor of the step, once there are points on both sides of the guess
 SAME = 1e-9  # difference of points that are equal but for rounding
