@@ -1,4 +1,4 @@
-"""Asymmetric clustering: clusters of rows, or of columns, and what each predicts of the others."""
+"""Asymmetric clustering: one cluster for each row, or for each column."""
 
 from __future__ import annotations
 
@@ -27,112 +27,88 @@ from skcooc.simplex import first_largest
 class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
     """Asymmetric clustering model (ACM): every row belongs to one of K clusters.
 
-    All observations of a row, say the words of a document, come from the one distribution that its
-    cluster has over the columns. Which cluster it is, is known up to a posterior probability. With
-    ``axis="columns"`` it is the columns that are clustered: a row is then a mixture of clusters of
-    columns.
+    All tokens of a row, such as the words of a document, come from the distribution of its cluster
+    over the columns; clusters have posterior probabilities. With ``axis="columns"`` the columns are
+    clustered, and a row is a mixture of column clusters. A random start is the best of four to
+    eight short runs with a third more clusters, merged by similarity.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number K of clusters. "auto" finds it with `ComponentSearchCV`, before all else, in a table
-        in memory: soft clusters by held-out observations, hard ones by the integrated likelihood.
+        Number K of clusters. "auto" runs `ComponentSearchCV` first and needs a table in memory:
+        soft clusters are compared on held-out tokens, hard ones by the integrated likelihood.
 
     hard : bool, default=False
-        Whether every object belongs to one cluster alone: the limit of the soft model where the
-        objects have very many observations. It does not depend on beta, begins with a few steps of
-        the soft model, and starts empty clusters again with the object explained worst.
+        Whether every row belongs to exactly one cluster: the limit of the soft model for long rows.
+        Hard clusterings do not depend on beta and take plain EM steps. An empty cluster restarts
+        from the row explained worst.
 
     axis : {"rows", "columns"}, default="rows"
-        What is clustered.
+        What is clustered. With "columns", read "column" for "row" in the other parameters.
 
     object_weights : {"counts", "equal"}, default="counts"
-        Whether an object counts by its observations, which is maximum likelihood, or all objects
-        count the same: distributional clustering (memo, equation 25). It takes of an object no more
-        than its distribution, so that counts, and the same rows divided by their sums, have the
-        same clusters; beta then may be above 1.
+        Whether a row counts by its tokens, which is maximum likelihood, or all rows count the same:
+        distributional clustering (Hofmann & Puzicha, 1998, equation 25), in which the sums of rows
+        do not matter.
 
     proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. At small beta estimated ones starve clusters. Hard
-        clusterings have none: they need "uniform".
+        Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
+        clusterings need "uniform".
 
     leave_one_out : bool, default=False
-        Whether a row leaves its own counts out of the clusters before it is told its cluster:
-        predictive EM (memo, section 5.2), with .02 pseudo-counts of every column in a cluster. Rows
-        no longer keep the cluster that they happen to be in. On newsgroups, abstracts, verses and
-        word pairs it predicted better than the plain model, by .5 to 19 per cent, most with many
-        clusters and short rows, at two to seven times the time. The clusters of newsgroups were
-        nearer to the groups; of 32 planted clusters, found with K=32, they were further away.
-        Nothing proves that the objective falls: EM ends where it has not for ten iterations. New
-        rows are assigned plainly, so that ``predict`` of the rows fitted can differ from
-        ``labels_``. It needs ``hard=False``, ``axis="rows"``, ``object_weights="counts"`` and no
-        ``coarsening``; it has no clusters that split, and so needs ``annealing`` below 1, or None.
-        Not with streams, blocks of rows or dask arrays.
+        Whether to use leave-one-out responsibilities (predictive EM): a row's counts are subtracted
+        from the clusters before its E-step; columns have 0.02 pseudo-counts. It helps most where
+        clusters are many and rows short, and takes two to seven times as long. The objective may
+        rise: EM ends when it has not fallen for ten iterations. New rows are assigned without it,
+        so ``predict`` of the training rows can differ from ``labels_``. Needs ``hard=False``,
+        ``axis="rows"``, ``object_weights="counts"``, ``coarsening=None`` and no ``annealing`` above
+        1. Not with streams, blocks of rows or dask arrays.
 
     beta : float > 0 or "auto", default="auto"
-        Inverse temperature, at most 1 where ``object_weights="counts"``. Since the likelihood of an
-        object is a product over all its observations, the best value is the smaller the more it
-        has; for abstracts it is about .1 or less. "auto" chooses it on observations held out inside
-        ``fit``, on a logarithmic scale, above the critical value below which all clusters are the
-        same. Counts must be in units of observations, which need not be whole: rows divided by
-        their sums are too small for any beta. Not so where all objects count the same: beta times
-        the mean sum of an object is then what a unit (nat) of its Kullback-Leibler divergence from
-        a cluster is multiplied by. For rows that sum to one it is beta itself; clusters never come
-        apart where it is below 1, and on abstracts it is best between 5 and 7.
+        Inverse temperature, at most 1 with ``object_weights="counts"``. The best value falls with
+        the number of tokens in a row; for abstracts it is at most 0.1. "auto" tunes it on held-out
+        tokens, on a logarithmic scale, above the critical value at which all clusters coincide.
+        With "counts", X must hold counts of tokens, whole or not: rows divided by their sums are
+        too small for any beta. With "equal", beta times the mean row sum is the factor of the
+        Kullback-Leibler divergences (nats); clusters coincide where it is below 1.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Factor by which the inverse temperature changes while EM goes on. Above 1, EM starts at the
-        critical temperature with a single cluster, and the inverse temperature is multiplied by
-        this until it is beta. At every temperature each cluster may split in two, which ``splits_``
-        records; where fewer than ``n_clusters`` have come apart in the end, some are there
-        repeatedly. Below 1, it falls from 1 down to beta, and where ``early_stopping=True`` only as
-        long as held-out observations are predicted better. None starts at beta, as does the search
-        for beta; a warm start goes on at ``beta_``.
+        Factor by which beta changes during EM; ``max_iter`` holds for each temperature. Above 1,
+        beta rises from its critical value, and one cluster splits on the way (``splits_``); if
+        fewer than ``n_clusters`` separate, some are duplicates. Below 1, beta falls from 1, and
+        with ``early_stopping=True`` only as long as held-out tokens are predicted better; needs
+        ``object_weights="counts"``. Not used in the search for beta; a warm start continues at
+        ``beta_``. Hard clusterings need None.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
-        Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
-        multiscale optimisation. EM begins with the rows of a group tied to one posterior, and
-        reaches the single rows last. Annealing concerns the coarsest groups. For pixels see
-        ``skcooc.image.grid_coarsening``.
-
-    max_iter : int, default=200
-        Largest number of EM iterations at each temperature and scale.
-
-    solver : float in (0, 2) or str, default=1.8
-        Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
-        ever longer steps as long as they lead down. A step that raises the free energy is undone.
-        Hard clusterings take plain steps. 1.8 and "momentum" took 8 to 9 iterations on CLASSIC3
-        (16 clusters, beta = .3, three starts), plain EM 9 to 10.
-
-    n_init : int, default=1
-        Number of starts; the one with the least free energy is kept, or with the least validation
-        perplexity where ``early_stopping=True``. A start is itself the best of four to eight short
-        runs, each with a third more clusters, of which those that are alike are joined.
+        Groups of neighbouring rows for multiscale optimisation, finest grouping first; each joins
+        groups of the one before. EM begins with one posterior for each of the coarsest groups,
+        which are annealed, and ends with single rows; ``max_iter`` holds for each scale. Needs
+        ``axis="rows"`` and ``object_weights="counts"``. See ``skcooc.image.grid_coarsening``.
 
     Attributes
     ----------
     n_clusters_ : int
         Number of clusters.
     component_search_ : ComponentSearchCV
-        Only where ``n_clusters="auto"``: the search.
+        Search for the number of clusters; only where ``n_clusters="auto"``.
     labels_ : (N,) array, or (M,) where columns are clustered
-        Most probable cluster of each object.
+        Most probable cluster of each training row, or of each column.
     posteriors_ : (N, K) array, or (M, K) where columns are clustered
-        P(cluster given object).
+        P(cluster given row), or P(cluster given column).
     components_ : (K, M) array
         P(y_j given c).
     weights_ : (K,) array
-        P(c); share of the observations where columns are clustered.
+        P(c); share of the tokens where columns are clustered.
     embedding_ : (N, K) array
-        P(c given x_i) of the rows fitted; a dask array where X was one.
+        P(c given x_i) of the training rows. A dask array where X was one.
     splits_ : list of Split
-        Only where ``annealing > 1``: ``beta``, the inverse temperature at which a cluster came
-        apart, and ``parts``, the clusters in each part.
+        Clusters that split: ``beta`` and ``parts``; only where ``annealing > 1``.
 
     References
     ----------
     T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    sections 3.1, 3.2, 5.1 and 5.4.
+    sections 3.1, 3.2, 5.1, 5.2 and 5.4.
 
     F. Pereira, N. Tishby and L. Lee, Distributional clustering of English words, ACL 1993.
 
@@ -175,18 +151,18 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
 
     @property
     def posteriors_(self) -> Array:
-        """P(cluster given object)."""
+        """P(cluster given row), or P(cluster given column)."""
         params, rows = self._state
         posteriors: Array = self._fitted_model.posteriors(params, rows)
         return posteriors
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of each object."""
+        """Most probable cluster of each training row, or of each column."""
         return first_largest(self.posteriors_)
 
     def _made_of(self, shares: Array) -> CooccurrenceEstimator:
-        """A fitted model whose clusters are sums of these, where shares (K, L) are one."""
+        """Return a fitted model of L clusters, sums of the K fitted ones by shares (K, L)."""
         if not isinstance(self._fitted_model, RowClusters):
             raise TypeError(
                 "Clusters cannot be merged or left out where axis='columns' or leave_one_out=True."
@@ -236,7 +212,6 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             )
 
     def _check_left_out(self) -> None:
-        """Raise ValueError where rows cannot leave their counts out."""
         needed = {"hard": False, "axis": "rows", "object_weights": "counts", "coarsening": None}
         for name, value in needed.items():
             if getattr(self, name) != value:

@@ -1,4 +1,4 @@
-"""The cluster-abstraction model: a tree of clusters, with columns at the right level."""
+"""Cluster-abstraction model: a tree of row clusters, with columns at all nodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from skcooc.protocol import Block, Counts, Need
 
 @dataclass(frozen=True)
 class TreeLearner:
-    """Grows the tree of a model by annealing; a warm start keeps the tree that has grown."""
+    """Grows a tree by annealing; a warm start keeps the tree of the fit before."""
 
     model: Abstractions
     kind: str  # "annealed" or "grown"
@@ -67,96 +67,80 @@ class TreeLearner:
 
 @dataclass(eq=False, repr=False)
 class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
-    """Cluster-abstraction model (CAM): clusters at the leaves of a tree, words at all its nodes.
+    """Cluster-abstraction model (CAM): row clusters are leaves of a tree.
 
-    Also known as hierarchical asymmetric clustering model (HACM). Every row, say a document,
-    belongs to the cluster at one leaf. Each of its observations comes from a node on the path from
-    the root to that leaf, so that general words gather at the root, and special ones at the leaves.
+    Every row, such as a document, belongs to the cluster at one leaf. Each of its tokens comes from
+    a node on the path from the root to that leaf: general words gather at the root, special words
+    at the leaves. The model is also known as hierarchical asymmetric clustering model (HACM).
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number K of leaves. "auto" finds it with `ComponentSearchCV`, before all else, in a table in
-        memory. A tree that is given has its own number.
+        Number K of leaves. "auto" runs `ComponentSearchCV` first and needs a table in memory. Give
+        the number where ``tree`` is an array.
 
     tree : "binary", "annealed", "grown", or array-like of int, default="binary"
-        The topology. "binary": divided in two, as evenly as can be. "annealed": clusters of rows
-        without a tree are fitted to falling temperatures, and the tree is how they split. "grown":
-        so is this model itself, from the root on; a leaf that splits stays above its parts. Both
-        have at most ``n_clusters`` leaves, and fewer where observations are held out in ``fit``,
-        for ``beta="auto"`` or early stopping, and more leaves do not predict them better. An array
-        holds the parent of each node, -1 for the root, or, of shape (K - 1, 2), the nodes that are
-        joined, as ``children_`` of scikit-learn's AgglomerativeClustering; it needs ``n_clusters``
-        leaves.
+        Topology. "binary" is a balanced binary tree. "annealed" grows from the splits of row
+        clusters without a tree while beta rises, "grown" from those of this model, in which inner
+        nodes take part. Both have at most ``n_clusters`` leaves, and fewer where ``fit`` holds out
+        tokens and more leaves do not predict them better; all random starts share the tree, and a
+        warm start keeps it. Not grown from dask arrays or DiskTable. An array has ``n_clusters``
+        leaves and gives the parent of each node, -1 for the root, or the nodes to join, (K - 1, 2),
+        as ``AgglomerativeClustering.children_``.
 
     abstraction : {"constant", "cluster", "object"}, default="cluster"
-        Whose the weights of the nodes on a path are: the same for all, those of a cluster, or those
-        of a cluster and a row. The stages are gone through in this order up to the one named. The
-        last predicts best and takes much longer.
+        Whether all rows share the weights of the nodes on a path, each cluster has its own, or each
+        row. EM goes through these stages in order, up to the one named, with ``max_iter``
+        iterations each. "object" predicts best and takes much longer.
 
     tempering : {"path", "joint"}, default="path"
-        What beta is the exponent of: the likelihood of a row, in which the nodes on the path are
-        summed, or, as in the memo's equation (65), the probability of a column at a node, before
-        they are summed.
+        What beta is an exponent of: the likelihood of a row, summed over the nodes of the path, or,
+        as in equation (65) of Hofmann & Puzicha (1998), the probability of a column at each node,
+        before the sum.
 
     proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. At small beta estimated ones starve clusters.
+        Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
+        clusterings need "uniform".
 
     hard : bool, default=False
-        Whether each row belongs wholly to its most probable leaf; observations choose their nodes
-        softly all the same. This is independent of beta. A leaf can stay without rows.
+        Whether every row belongs to its most probable leaf only; tokens still have posteriors over
+        the nodes. Hard clusterings do not depend on beta, take plain EM steps, and may have empty
+        leaves.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
-        Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
-        EM begins with the rows of a group tied to one posterior, and reaches the single rows last.
+        Groups of neighbouring rows for multiscale optimisation, finest grouping first; each joins
+        groups of the one before. EM begins with one posterior for each of the coarsest groups.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature. The best value is the smaller the more observations a row has; for
-        abstracts it is about .1. "auto" chooses it on observations held out inside ``fit``, on
-        a logarithmic scale.
-
-    max_iter : int, default=200
-        Largest number of EM iterations of a stage.
+        Inverse temperature. The best value falls with the number of tokens in a row; for abstracts
+        it is about 0.1. "auto" tunes it on held-out tokens, on a logarithmic scale.
 
     object_iter : int, default=10
-        Largest number of iterations of the stage "object", which overfits if it goes on for long.
-
-    tol : float, default=3e-6
-        A stage ends when the free energy falls by less than this, relative to its size.
-
-    n_init : int, default=1
-        Number of random starts; the one with the least free energy is kept, or with the least
-        validation perplexity where ``early_stopping=True``. A tree that grows does so only once.
-
-    warm_start : bool, default=False
-        Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
-        an earlier call found, once, without further random starts. A tree that has grown stays.
-        If the call before had True, too, and X and all parameters but ``max_iter``, ``tol`` and
-        ``n_init`` are the same, the steps go on as if it had not ended.
+        Maximum number of EM iterations of the stage "object", which overfits if it is long.
 
     Attributes
     ----------
     tree_ : skcooc.hierarchy.Tree
         Parents, depths, leaves and paths of the nodes.
     n_clusters_ : int
-        Number of its leaves, K; a tree that grows can have fewer than ``n_clusters``.
+        Number K of leaves.
     component_search_ : ComponentSearchCV
-        Only where ``n_clusters="auto"``: the search.
+        Search for the number of clusters; only where ``n_clusters="auto"``.
     splits_ : list of Split
-        Only of a tree that has grown: ``beta`` of each split, which may be above ``beta_``, and
-        ``parts``, the clusters in each of the two parts.
+        Clusters that split: ``beta``, which may be above ``beta_``, and ``parts``. Only of grown
+        trees.
     labels_ : (N,) array
-        Most probable cluster of each row; cluster k is the leaf ``tree_.leaves[k]``.
+        Most probable cluster of each training row; cluster k is the leaf ``tree_.leaves[k]``.
     posteriors_ : (N, K) array
         P(c given x_i).
     components_ : (V, M) array
         P(y_j given v) of every node.
     embedding_ : (N, V) array
-        P(v given x_i) of the rows fitted; a dask array where X was one.
+        P(v given x_i) of the training rows. A dask array where X was one.
     weights_ : (V,) array
-        P(v) of a row without observations.
+        P(v) of an empty row.
     node_weights_ : (V,) array
-        Share of the observations at each node.
+        Share of the tokens at each node.
     converged_ : bool
         Whether ``tol`` was reached in the last stage, or early stopping stopped.
 
@@ -166,21 +150,11 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
 
     Notes
     -----
-    Rows are at the leaves. For a tree of columns fit the transposed table, ``X.T``: ``labels_`` and
-    ``posteriors_`` are those of the columns of X then, ``column_embedding_`` (N, V) is
-    P(v given x), ``row_components_`` (V, M) is P(y given v), and their product P(y given x) of the
-    rows of X. There is no ``axis="columns"``: such a tree, with weights of nodes that are those of
-    a cluster or of all, tells nothing of new rows. With columns in leaves c by
-    J_yc = P(c given y), and P(x given c) = sum_v tau_vc P(x given v), a new row has a mixture
-    s_v = P(v given x) which no cluster restricts. Let w_c and w_v = sum_c tau_vc w_c be the shares
-    of the observations in leaves and at nodes, and n_c = sum_y n_xy J_yc. Then s maximises
-
-        sum_c n_c log r_c,   r_c = sum_v s_v tau_vc / w_v,   where sum_c w_c r_c = sum_v s_v = 1.
-
-    So r_c = n_c / (n w_c). The leaves alone attain it, with s_c = n_c / n, and so do other s, which
-    give more to inner nodes. All predict P(y given x) = P(y) sum_c J_yc r_c = sum_c n_c / n
-    P(y given c), as ``AsymmetricClustering(axis="columns")`` does with the same J. Weights of each
-    column would determine s; that is an aspect model in which P(v given y) is zero off the paths.
+    For a tree of columns fit the transposed table, ``X.T``. Then ``labels_`` and ``posteriors_``
+    are of the columns of X, ``column_embedding_`` (N, V) is P(v given x), and ``row_components_``
+    (V, M) is P(y given v). There is no ``axis="columns"``: a new row does not determine its weights
+    of the nodes, and all that fit it best predict as ``AsymmetricClustering(axis="columns")`` does.
+    The guide to this model has the proof.
 
     References
     ----------
@@ -200,7 +174,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
     >>> model.transform(data.X[:5]).shape, model.predict(data.X[:5]).shape
     ((5, 7), (5,))
 
-    A tree of the 40 columns, and what it says of the 60 rows:
+    A tree of the 40 columns, and its predictions for the 60 rows:
 
     >>> of_columns = ClusterAbstraction(n_clusters=4, random_state=0).fit(data.X.T)
     >>> of_columns.labels_.shape, of_columns.column_embedding_.shape
@@ -261,7 +235,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         return isinstance(self.tree, str) and self.tree in KINDS
 
     def _topology(self) -> Tree:
-        """The tree at the start of a fit; it may be a root that will grow."""
+        """Return the tree with which a fit starts; a root where it is to grow."""
         if self._grows:
             return self.tree_ if self._goes_on() and hasattr(self, "splits_") else binary_tree(1)
         if isinstance(self.tree, str):
@@ -274,7 +248,7 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         return tree
 
     def _check_tree(self, X: Counts) -> None:
-        """Raise ValueError where a warm start would go on with another tree."""
+        """Raise ValueError where a warm start would need another tree."""
         if not self._goes_on() or self._fitted_parameters["n_clusters"] != self.n_clusters:
             return
         if not np.array_equal(self.tree_.parents, self._topology().parents):

@@ -1,4 +1,4 @@
-"""Probabilistic clustering-projection: clusters of rows in a space of topics, found together."""
+"""Probabilistic clustering-projection: topics and row clusters, fitted jointly."""
 
 from __future__ import annotations
 
@@ -20,119 +20,96 @@ from skcooc.protocol import Block
 
 @dataclass(eq=False, repr=False)
 class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
-    """Probabilistic clustering-projection (PCP): clusters of rows in a space of topics.
+    """Probabilistic clustering-projection (PCP): topics and row clusters, jointly.
 
-    A row, say a document, belongs to one of C clusters; a cluster has a center, a distribution over
-    K topics; a topic is a distribution over columns, say words. Every observation of a row comes
-    from a topic that is chosen by the center of its cluster. Topics and clusters are found
-    together, by variational EM: weights and centers of clusters have Dirichlet priors.
+    A row, such as a document, belongs to one of C clusters. A cluster has a center, a distribution
+    over K topics, and a topic is a distribution over columns. Every token of a row has a topic
+    drawn from the center of the row's cluster. Weights and centers of clusters have Dirichlet
+    priors; variational EM fits the model. A random start is a short aspect model, with the best of
+    five asymmetric clusterings where ``n_clusters`` is a number.
 
     Parameters
     ----------
     n_components : int or "auto", default=10
-        Number K of topics. "auto" finds it with `ComponentSearchCV`, before all else, in a table in
-        memory.
+        Number K of topics. "auto" runs `ComponentSearchCV` first and needs a table in memory.
 
     n_clusters : int or None, default=None
-        Number C of clusters to begin with. None begins with one for every row, as the authors do
-        to predict; some of them die. To find classes of rows, give their number.
+        Initial number C of clusters; some may die and stay dead, and a warm start keeps the number.
+        None is one for every row, as Yu et al. predict. Give the number of classes to find classes.
 
     cluster_prior : float, default=1.0
-        alpha: the weights of the clusters have the prior Dir(alpha / C, ..., alpha / C). With a
-        small one, clusters that are not needed die, the more so at small beta; with a large one,
-        say 1e4, they all live and have similar weights.
+        alpha: the cluster weights have the prior Dir(alpha / C, ..., alpha / C). Small values let
+        needless clusters die, above all at small beta; large ones, such as 1e4, keep all alive,
+        with similar weights.
 
     center_prior : float, default=0.05
         lambda: the centers have the prior Dir(lambda, ..., lambda).
 
     topic_prior : float, default=0.05
-        Pseudo-count added to the expected count of every column in every topic, for columns that
-        occur. It adds ``topic_prior`` times the sum of their log P(y_j given z_k) to the objective.
+        Pseudo-count added to every occurring column in every topic. It adds ``topic_prior`` times
+        the sum of log P(y_j given z_k) to the objective.
 
     update_priors : bool, default=False
-        Whether Newton's method fits alpha and the entries of lambda in every iteration. Begun with
-        one cluster for every row, all weights are first the same, and alpha becomes very large.
+        Whether Newton's method fits alpha and the entries of lambda in every iteration. With one
+        cluster for every row, all weights are equal at first, and alpha becomes very large.
 
     posterior : {"auto", "factorial", "structured"}, default="auto"
-        How the posterior of a row is approximated. In the factorial one, the authors', its cluster
-        and its topics are independent: they confirm each other, and a row hardly ever changes its
-        cluster. In the structured one the topics depend on the cluster, as they exactly do: its
-        bound is tighter and clusters come out better, but it needs arrays of size N x C and M x C.
-        "auto" is structured where ``n_clusters`` is a number, and factorial where it is None.
+        Approximation of the posterior of a row. "factorial" (Yu et al.) makes cluster and topics
+        independent; they confirm each other, and rows hardly change clusters. "structured" lets
+        topics depend on the cluster: a tighter bound and better clusters, with arrays of size N x C
+        and M x C. "auto" is "structured" where ``n_clusters`` is a number, else "factorial".
 
     inference : {"collapsed", "variational"}, default="collapsed"
-        How new rows find their clusters: with topics summed out, at the means of centers and
-        weights; or by the authors' updates in turn, which start from there, since from the prior
-        they end at poor optima.
+        How new rows get clusters: with topics summed out, at the mean centers and weights; or by
+        the updates of Yu et al., which start there, since from the prior they reach poor optima.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature of the posterior, the exponent of the likelihood: of every observation
-        and its topic where the posterior is factorial, of the row where it is structured, and of
-        new rows in both. 1 is the authors' model. "auto" chooses it on observations held out inside
-        ``fit``: between .5 and 1, or, structured, on a logarithmic scale, as
-        ``AsymmetricClustering`` does.
+        Inverse temperature, an exponent of the likelihood: of every token and its topic with the
+        factorial posterior, of the row with the structured one and for new rows. 1 is the model of
+        Yu et al. "auto" tunes it on held-out tokens: between 0.5 and 1, or, structured, on a
+        logarithmic scale as in `AsymmetricClustering`.
 
     annealing : float in (0, 1) or None, default=None
-        Factor by which the inverse temperature falls while EM goes on, from 1 down to beta, and
-        where ``early_stopping=True`` only as long as held-out observations are predicted better. It
-        does not rise with clusters that split: two copies of one, each with the prior of its
-        center, are not the same as the one. None starts at random, at beta, as does the search for
-        beta; a warm start goes on at ``beta_``.
-
-    n_init : int, default=1
-        Number of random starts; the one with the least free energy is kept, or with the least
-        validation perplexity where ``early_stopping=True``. A start is a short aspect model, and,
-        where ``n_clusters`` is a number, the best of five asymmetric clusterings.
+        Factor by which beta falls during EM, from 1; with ``early_stopping=True`` only as long as
+        held-out tokens are predicted better. Above 1 is refused: two copies of a cluster, each with
+        its own prior, do not equal the one. Not used in the search for beta; a warm start continues
+        at ``beta_``.
 
     tol : float, default=1e-5
-        EM stops when the bound rises by less than this, relative to its size. With the 3e-6 of the
-        other models it took up to 1.6 times as many iterations on abstracts and messages, and
-        predicted no better: perplexities were up to .1 per cent larger (K = 16, beta = 1).
-
-    solver : float in (0, 2) or str, default=1.8
-        Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
-        ever longer steps as long as they lead down. A step that lowers the bound is undone.
-        Clusters that died stay dead. On a third of CLASSIC3 (8 topics, beta = 1, one start) 1.8
-        took 35 iterations, "momentum" 40 and plain EM 53.
-
-    warm_start : bool, default=False
-        Whether a further call of ``fit`` goes on from the parameters, and from the temperature that
-        an earlier call found, once, without further random starts. The number of clusters stays.
-        If the call before had True, too, and X and all parameters but ``max_iter``, ``tol`` and
-        ``n_init`` are the same, the steps go on as if it had not ended.
+        Relative increase of the bound below which EM stops. It is larger than in the other models:
+        3e-6 takes up to 1.6 times as many iterations and predicts no better.
 
     Attributes
     ----------
     n_components_ : int
         Number of topics.
     component_search_ : ComponentSearchCV
-        Only where ``n_components="auto"``: the search.
+        Search for the number of topics; only where ``n_components="auto"``.
     labels_ : (N,) array
-        Most probable cluster of each row, in ``0 .. n_clusters_ - 1``.
+        Most probable cluster of each training row, in ``0 .. n_clusters_ - 1``.
     n_clusters_ : int
         Number of clusters that have rows.
     cluster_centers_ : ``(n_clusters_, K)`` array
         Means of the centers, gamma normalised.
     cluster_weights_ : ``(n_clusters_,)`` array
-        Means of the weights of clusters, eta normalised.
+        Means of the cluster weights, eta normalised.
     components_ : (K, M) array
-        The topics, P(y_j given z_k).
+        P(y_j given z_k).
     weights_ : (K,) array
-        P(z_k) of a row of which nothing is known.
+        P(z_k), the mixture of an empty row.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the rows fitted: the mean of the centers under the posterior of the
-        cluster. ``transform`` of the same rows folds them in anew, by ``inference``, and differs
-        from it, very much so where a row is a cluster of its own.
+        P(z_k given x_i) of the training rows: the mean center under the posterior of the cluster.
+        ``transform`` uses ``inference`` and differs, most where a row is its own cluster.
     lower_bound_ : float
-        The bound at the last E-step, in nats: -beta_ * objective_.
+        Bound at the last E-step, -beta_ * objective_, in nats.
     alpha_ : float
-        As fitted, or as given.
+        Prior of the cluster weights used.
     lambda_ : (K,) array
-        As fitted, or as given.
+        Prior of the centers used.
 
     See Also
     --------
-    skcooc.AspectModel : Every row has a mixture of its own; predicts better where topics are many.
+    skcooc.AspectModel : A mixture for every row; predicts better where topics are many.
     skcooc.AsymmetricClustering : Clusters of rows without topics.
 
     References

@@ -1,4 +1,4 @@
-"""The product-space mixture model: an aspect of the row meets an aspect of the column."""
+"""Product-space mixture model: topics of rows paired with topics of columns."""
 
 from __future__ import annotations
 
@@ -18,58 +18,51 @@ from skcooc.protocol import Array
 
 @dataclass(eq=False, repr=False)
 class ProductSpaceMixture(CooccurrenceEstimator):
-    """Product-space mixture model (PMM): an aspect of the row meets an aspect of the column.
+    """Product-space mixture model (PMM): topics are pairs of row and column topics.
 
-    An aspect model whose aspects are pairs: a row has a distribution over C aspects of rows, an
-    aspect of rows one over D aspects of columns, an aspect of columns one over the columns. It
-    groups both sides at once and has fewer parameters than an aspect model with C times D aspects.
+    A row has a distribution over C row topics, a row topic one over D column topics, and a column
+    topic one over the columns. The model groups both sides jointly and has fewer parameters than an
+    aspect model with C D topics.
 
     Parameters
     ----------
     n_row_components : int or "auto", default=10
-        Number C of aspects of rows. "auto", for both numbers, finds them with `ComponentSearchCV`,
-        before all else, in a table in memory.
+        Number C of row topics. "auto", for both numbers, runs `ComponentSearchCV` first and needs a
+        table in memory.
 
     n_column_components : int or "auto", default=10
-        Number D of aspects of columns.
+        Number D of column topics.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature. 1 is maximum likelihood, which overfits. "auto" chooses it on
-        observations held out inside ``fit``, and then fits all observations.
+        Inverse temperature. 1 is maximum likelihood, which overfits. "auto" tunes it on held-out
+        tokens and then fits all tokens.
 
     tempering : {"joint", "likelihood"}, default="likelihood"
-        What beta is the exponent of: P(c, d) P(x given c) P(y given d), or, as in the memo, only
-        P(x given c) P(y given d). The second keeps its structure down to smaller beta and predicts
-        better.
+        Which probabilities beta is an exponent of: P(c, d) P(x given c) P(y given d), or only P(x
+        given c) P(y given d), as in Hofmann & Puzicha (1998). "likelihood" is the default, unlike
+        in `AspectModel`: topics stay distinct at smaller beta and predict better.
 
     leave_one_out : bool, default=False
-        Whether an observation leaves itself out of the counts of its row and of its column that it
-        is explained by: predictive EM (memo, section 5.2), with a pseudo-observation of every row
-        and .02 of every column in an aspect. It is for many short rows: it predicted verses better
-        (2 and 10 per cent, with 8 and 32 aspects of each side) and word pairs (2 per cent); on
-        longer texts it changed little, by -1.5 to .4 per cent. It takes about twice as long.
-        Nothing proves that the objective falls: EM ends where it has not for ten iterations. New
-        rows are folded in plainly, so that ``transform`` of the rows fitted is not ``embedding_``.
-        Not with streams, blocks of rows or dask arrays.
+        Whether to use leave-one-out responsibilities (predictive EM): each token's own expected
+        count is subtracted from its row and its column before the E-step. Every row gets one
+        pseudo-count, and every column 0.02 in each topic. It helps where rows are many and short
+        and hardly changes longer ones, so it is not tuned here. It takes about twice as long. The
+        objective may rise: EM ends when it has not fallen for ten iterations. New rows are folded
+        in without it, so ``transform`` of the training rows is not ``embedding_``. Not with
+        streams, blocks of rows or dask arrays.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Factor by which an inverse temperature changes while EM goes on. Above 1, the aspect model
-        with which EM starts is annealed: it begins at its critical temperature, with a single
-        aspect, and splits on the way to where it always starts. Below 1, the inverse temperature of
-        the model itself falls from 1 down to beta, and where ``early_stopping=True`` only as long
-        as held-out observations are predicted better. In the search for beta it does not fall, and
-        a warm start goes on at ``beta_``.
-
-    tol : float, default=3e-6
-        EM stops when the free energy falls by less than this, relative to its size. With 1e-5
-        it stops too early: that costs up to half a per cent of the perplexity.
+        Factor by which an inverse temperature changes during EM. Above 1, the initial aspect model
+        is annealed: it begins with one topic at its critical temperature, and topics split. Below
+        1, beta falls from 1, and with ``early_stopping=True`` only as long as held-out tokens are
+        predicted better. Not used in the search for beta; a warm start continues at ``beta_``.
 
     Attributes
     ----------
     n_row_components_, n_column_components_ : int
-        Numbers of aspects.
+        Numbers of topics.
     component_search_ : ComponentSearchCV
-        Only where ``n_row_components="auto"``: the search.
+        Search for the numbers of topics; only where ``n_row_components="auto"``.
     components_ : (C, M) array
         P(y_j given c) = sum_d P(d given c) P(y_j given d).
     column_components_ : (D, M) array
@@ -77,21 +70,20 @@ class ProductSpaceMixture(CooccurrenceEstimator):
     joint_ : (C, D) array
         P(c, d).
     weights_ : (C,) array
-        P(c).
+        P(c), the mixture of an empty row.
     embedding_ : (N, C) array
-        P(c given x_i) of the rows fitted, as EM left them; ``transform`` of the same rows folds
-        them in anew and agrees but for tolerances.
-        A dask array where X was one.
+        P(c given x_i) of the training rows. A dask array where X was one. ``transform`` of these
+        rows agrees within tolerances.
 
     See Also
     --------
-    skcooc.AspectModel : One set of aspects for both sides; also faster.
+    skcooc.AspectModel : One set of topics for both sides; faster.
     skcooc.SymmetricClustering : Every row and every column belongs to one cluster.
 
     References
     ----------
     T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    section 2.5.
+    sections 2.5 and 5.2.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Symmetric clustering: clusters of rows and of columns at once."""
+"""Symmetric clustering: clusters of rows and of columns, fitted jointly."""
 
 from __future__ import annotations
 
@@ -32,87 +32,77 @@ SYMMETRIC, SYMMETRIC_CRITICAL = (8.0, 80.0), (3.0, 20.0)
 
 @dataclass(eq=False, repr=False)
 class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator):
-    """Symmetric clustering model (SCM): clusters of rows and of columns at once.
+    """Symmetric clustering model (SCM): co-clustering of rows and columns.
 
     Every row belongs to one of C clusters and every column to one of D, each with a posterior
-    probability, and how often the two are observed together depends on their clusters alone: on the
-    association c_cd = pi_cd / (pi_c pi_d). Both sides begin with asymmetric clusterings and are
-    then updated in turns.
+    probability. How often a row and a column occur together depends on their clusters alone,
+    through the association c_cd = pi_cd / (pi_c pi_d). EM begins with an asymmetric clustering of
+    each side and updates the two sides in turn.
 
     Parameters
     ----------
     n_row_clusters : int or "auto", default=8
-        Number C of clusters of rows. "auto", for both numbers, finds them with `ComponentSearchCV`,
-        before all else, in a table in memory: soft clusters by held-out observations, hard ones by
-        the integrated likelihood. Not with ``tied=True``.
+        Number C of row clusters. "auto", for both numbers, runs `ComponentSearchCV` first and needs
+        a table in memory: soft clusters are compared on held-out tokens, hard ones by the
+        integrated likelihood. Not with ``tied=True``.
 
     n_column_clusters : int or "auto", default=8
-        Number D of clusters of columns.
+        Number D of column clusters.
 
     hard : bool, default=False
-        Whether every row and column belongs to one cluster alone. This maximises the mutual
-        information of the two clusterings, does not depend on beta, and starts empty clusters again
-        with the object explained worst.
+        Whether every row and every column belongs to exactly one cluster. Hard clusterings maximise
+        the mutual information of the two clusterings, do not depend on beta, and take plain EM
+        steps. An empty cluster restarts from the row or column explained worst.
 
     tied : bool, default=False
-        Whether rows and columns are the same objects, say words and the words that follow them, in
-        one clustering: the class bigram model. It needs a square X, ``hard=True`` and C = D, and is
-        fitted by moving one object at a time. New rows are assigned by what follows them alone, so
-        that ``predict`` of the rows fitted can differ from ``labels_``.
+        Whether rows and columns are the same items, such as words and the words that follow them,
+        in one clustering: the class bigram model. Needs a square X, ``hard=True``, C = D and
+        ``coarsening=None``. It is fitted by moving one item at a time. New rows are assigned by
+        their own counts alone, so ``predict`` of the training rows can differ from ``labels_``.
 
     proportions : {"uniform", "estimated"}, default="uniform"
-        Prior probabilities of the clusters. At small beta estimated ones starve clusters. Hard
-        clusterings have none: they need "uniform".
+        Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard
+        clusterings need "uniform".
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature. The best value is the smaller the more observations an object has; for
-        abstracts it is .2 to .5. "auto" chooses it on observations held out inside ``fit``, on a
-        logarithmic scale. Counts must be in units of observations, which need not be whole: rows
-        divided by their sums are too small for any beta.
+        Inverse temperature. The best value falls with the number of tokens in a row or column; for
+        abstracts it is 0.2 to 0.5. "auto" tunes it on held-out tokens, on a logarithmic scale. X
+        must hold counts of tokens, whole or not: rows divided by their sums are too small for any
+        beta.
 
     annealing : float > 1, float in (0, 1) or None, default=None
-        Factor by which an inverse temperature changes while EM goes on. Above 1, the asymmetric
-        clusterings of both sides, with which EM starts, are annealed: each begins at its critical
-        temperature, with a single cluster, and splits on the way to where it always starts. The
-        model itself has no temperature at which a single cluster of each side would split. Below
-        1, its own inverse temperature falls from 1 down to beta, and where ``early_stopping=True``
-        only as long as held-out observations are predicted better. In the search for beta it does
-        not fall, and a warm start goes on at ``beta_``. Hard clusterings need None.
+        Factor by which an inverse temperature changes during EM; ``max_iter`` holds for each. Above
+        1, the two initial asymmetric clusterings are annealed, each from one cluster at its
+        critical temperature; the co-clustering has no such temperature. Below 1, beta falls from 1,
+        and with ``early_stopping=True`` only as long as held-out tokens are predicted better. Not
+        used in the search for beta; a warm start continues at ``beta_``. Hard clusterings need
+        None.
 
     coarsening : sequence of (N,) arrays of int or None, default=None
-        Groups of neighbouring rows, finest grouping first, each joining groups of the one before:
-        multiscale optimisation. EM begins with the rows of a group tied to one posterior, and
-        reaches the single rows last. A temperature that falls concerns the coarsest groups.
-
-    max_iter : int, default=200
-        Largest number of EM iterations at each temperature and scale.
-
-    solver : float in (0, 2) or str, default=1.8
-        Step size eta of over-relaxed EM; 1.0 is plain EM. Or the name of a solver: "momentum" makes
-        ever longer steps as long as they lead down. A step that raises the free energy is undone.
-        Hard clusterings take plain steps. On CLASSIC3 (16 clusters a side, beta = .3, three
-        starts) 1.8 took 30 to 44 iterations, "momentum" 27 to 41 and plain EM 39 to 62.
+        Groups of neighbouring rows for multiscale optimisation, finest grouping first; each joins
+        groups of the one before. EM begins with one posterior for each of the coarsest groups, to
+        which a falling beta applies, and ends with single rows; ``max_iter`` holds for each scale.
 
     Attributes
     ----------
     n_row_clusters_, n_column_clusters_ : int
         Numbers of clusters.
     component_search_ : ComponentSearchCV
-        Only where ``n_row_clusters="auto"``: the search.
+        Search for the numbers of clusters; only where ``n_row_clusters="auto"``.
     row_labels_, labels_ : (N,) array
-        Most probable cluster of each row.
+        Most probable cluster of each training row.
     column_labels_ : (M,) array
         Most probable cluster of each column.
     embedding_ : (N, C) array
-        P(c given x_i) of the rows fitted; a dask array where X was one.
+        P(c given x_i) of the training rows. A dask array where X was one.
     column_posteriors_ : (M, D) array
         P(d given y_j).
     rows_ : (C * D, N) array of bool
-        Rows of each bicluster, a pair of clusters; the clusters of columns run fastest.
+        Rows of each bicluster (pair of clusters); column clusters vary fastest.
     columns_ : (C * D, M) array of bool
         Columns of each bicluster.
     joint_ : (C, D) array
-        pi_cd, share of the observations in each pair of clusters.
+        pi_cd, share of the tokens in each pair of clusters.
     association_ : (C, D) array
         c_cd = pi_cd / (pi_c pi_d); 1 where the clusters are independent.
     mutual_information_ : float
@@ -120,7 +110,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
     components_ : (C, M) array
         P(y_j given c).
     weights_ : (C,) array
-        Prior probability of the clusters of rows.
+        Prior probabilities of the row clusters.
 
     See Also
     --------
@@ -171,7 +161,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     @property
     def row_labels_(self) -> Array:
-        """Most probable cluster of each row, (N,)."""
+        """Most probable cluster of each training row, (N,)."""
         return self.labels_
 
     @property
@@ -187,23 +177,23 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
 
     @property
     def joint_(self) -> Array:
-        """pi_cd: share of the observations in each pair of clusters, (C, D)."""
+        """Share pi_cd of the tokens in each pair of clusters, (C, D)."""
         joint: Array = self._state.params.joint
         return joint
 
     @property
     def association_(self) -> Array:
-        """c_cd = pi_cd / (pi_c pi_d), (C, D)."""
+        """Association c_cd = pi_cd / (pi_c pi_d), (C, D)."""
         return np.where(self.joint_ > 0, np.exp(log_association(self.joint_)), 0)
 
     @property
     def mutual_information_(self) -> float:
-        """Information that the cluster of a row has on that of a column, in nats."""
+        """Mutual information of row and column clusters, in nats."""
         return mutual_information(self.joint_)
 
     @property
     def rows_(self) -> Array:
-        """Rows of each bicluster, a pair of clusters, (C * D, N) array of bool."""
+        """Rows of each bicluster, (C * D, N) array of bool."""
         members = self.row_labels_ == np.arange(self.joint_.shape[0])[:, None]
         return np.repeat(members, self.joint_.shape[1], axis=0)
 
@@ -238,7 +228,6 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         )
 
     def _check_tied(self) -> None:
-        """Raise ValueError where one clustering cannot serve both sides."""
         if not self.hard:
             raise ValueError("tied=True is the class bigram model, which is hard: set hard=True.")
         if self.n_row_clusters != self.n_column_clusters:

@@ -1,4 +1,4 @@
-"""The aspect model of three-way counts: classes of observations of three indices."""
+"""Aspect model of three-way counts."""
 
 from __future__ import annotations
 
@@ -29,61 +29,53 @@ Pair = tuple[float, float]
 
 @dataclass(eq=False, repr=False)
 class TriadicAspectModel(TriadEstimator):
-    """Aspect model of three indices: every observation (x, y, w) comes from one of K aspects.
+    """Aspect model of three-way counts: every token (x, y, w) has one of K topics.
 
-    Given the aspect z, the three members of an observation are independent:
+    Given its topic z, the three indices of a token are independent:
 
         P(x, y, w) = sum_k P(z_k) P(x given z_k) P(y given z_k) P(w given z_k)
 
-    It is fitted to `Triads` by tempered EM, as an `AspectModel` is to a table, and predicts the
-    third index from the other two: P(w given x, y). What is to be predicted comes last;
-    ``Triads.transpose`` changes the order. The index predicted has the inverse temperature as its
-    exponent; what is given may count less, since x and y often say the same twice.
+    Tempered EM fits the model to `Triads`, as it fits an `AspectModel` to a table. It predicts the
+    third index from the other two: P(w given x, y). Put the index to predict last with
+    ``Triads.transpose``. Given indices may have exponents below beta, since x and y often carry the
+    same information.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number K of aspects.
+        Number K of topics.
 
     beta : float in (0, 1] or "auto", default="auto"
-        Inverse temperature. 1 is maximum likelihood, which overfits. "auto" chooses it on
-        observations held out inside ``fit``, for the prediction of the third index, and then fits
-        all observations.
+        Inverse temperature, the exponent of P(w given z). 1 is maximum likelihood, which overfits.
+        "auto" tunes it on held-out tokens, for the prediction of w, and then fits all tokens.
 
     exponents : pair of floats in [0, 1], or "auto", default="auto"
-        Exponents a and b of P(x given z) and P(y given z), of what is given, in all posteriors of
-        the aspects, relative to beta. With (1, 1) the model is the plain one; with (0, 1) x says
-        nothing, and it is one of y and w alone. "auto" chooses them where ``beta="auto"``: from one
-        exponent for three indices that of x is lowered, then that of y, and then that of w, beta,
-        is raised. They are (1, 1) elsewhere, and where that lowers the held-out perplexity by less
-        than one per cent.
+        Exponents, relative to beta, of P(x given z) and P(y given z) in the responsibilities. (1,
+        1) is the plain model; with (0, 1) x is ignored. With ``beta="auto"``, "auto" lowers the
+        exponent of x, then that of y, then raises beta, and keeps the result if held-out perplexity
+        falls by 1 %; else it is (1, 1).
 
     component_prior : float or "auto", default="auto"
-        Pseudo-count added to the expected count of every value of the third index in every aspect;
-        those of the second get as many together. It helps where data are thin. "auto" chooses it
-        where ``beta="auto"``, after the exponents, between .001 and .5 of the mean expected count.
-        It is zero elsewhere, where data are not thin, as the held-out observations show by a
-        smoothing below .01, and where the first two tried lower their perplexity by less than one
-        per cent.
+        Pseudo-count added to every value of w in every topic; the values of y get as many in total.
+        It helps where data are sparse. With ``beta="auto"``, "auto" tries values from 0.001 to 0.5
+        of the mean expected count, after the exponents, where the smoothing that held-out tokens
+        ask for is above 0.01, and keeps one if their perplexity falls by 1 %; else it is 0.
 
     smoothing : float in [0, 1) or "auto", default="auto"
-        Weight s of the add-one unigram of the third index in probabilities that are scored. "auto"
-        estimates it where observations are held out in ``fit``, and takes .001 elsewhere. Where
-        the second index is new, the prediction is P(w given x).
-
-    tol : float, default=3e-6
-        EM stops when the free energy falls by less than this, relative to its size.
+        Weight of the add-one unigram of w in scored probabilities. "auto" estimates it on held-out
+        tokens where ``fit`` holds some out, and is 0.001 elsewhere. Where y is new, the prediction
+        is P(w given x).
 
     Attributes
     ----------
     n_components_ : int
-        Number of aspects.
+        Number of topics.
     components_ : (K, L) array
-        P(w_l given z_k), of the third way.
+        P(w_l given z_k).
     middle_components_ : (K, M) array
-        P(y_j given z_k), of the second way.
+        P(y_j given z_k).
     row_components_ : (K, N) array
-        P(x_i given z_k), of the first way.
+        P(x_i given z_k).
     weights_ : (K,) array
         P(z_k).
     component_prior_ : float
@@ -91,20 +83,20 @@ class TriadicAspectModel(TriadEstimator):
     exponents_ : tuple of two floats
         Exponents used.
     embedding_ : (N, K) array
-        P(z_k given x_i) of the rows fitted, the first way, as EM left them; ``transform`` of the
-        same observations folds them in anew and agrees but for tolerances.
+        P(z_k given x_i) of the training rows (values of x); ``transform`` of the same tokens agrees
+        within tolerances.
     column_embedding_ : (L, K) array
         P(z_k given w_l).
     unigram_ : (L,) array
-        Add-one distribution of the third index, used for smoothing.
+        Add-one distribution of w, used for smoothing.
     n_features_in_ : int
-        Number L of values of the third index.
+        Number L of values of w.
     feature_names_in_ : (L,) array of str
-        Their names, where they are strings.
+        Names of these values, where they are strings.
 
     See Also
     --------
-    skcooc.Triads : Observations of three indices.
+    skcooc.Triads : Counts of three indices.
     skcooc.AspectModel : The same model of two indices.
 
     References
@@ -171,7 +163,7 @@ class TriadicAspectModel(TriadEstimator):
 
 @dataclass(frozen=True)
 class TriadicFamily(ModelFamily):
-    """Aspects of three indices, by the values of their hyper-parameters."""
+    """Triadic aspect models by the values of their hyper-parameters."""
 
     plain: TriadicAspects
     tunes_exponents: bool
@@ -200,7 +192,7 @@ class TriadicFamily(ModelFamily):
 
 
 def checked_exponents(exponents: Sequence[float]) -> Pair:
-    """Two numbers; ValueError where they are not in [0, 1]."""
+    """Return a pair of floats; ValueError unless both are in [0, 1]."""
     pair = [float(value) for value in exponents]
     if len(pair) != 2 or not all(0 <= value <= 1 for value in pair):
         raise ValueError(f"exponents={exponents} should be two numbers in the [0, 1] range")

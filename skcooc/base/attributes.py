@@ -1,4 +1,4 @@
-"""The attributes of a fitted estimator, made from what a fit found."""
+"""Attributes of a fitted estimator, made from the result of a fit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def usable(
     unigram: Array,
     row_distribution: Array,
 ) -> Attributes:
-    """What transform, score and sample need; ValueError where it is not finite."""
+    """Return the attributes for predictions; ValueError where not finite."""
     embedding, components = model.factors(*state)
     unknown, _ = model.factors(state.params, state.params.weights[None])
     if not np.isfinite([components.sum(), unknown.sum()]).all():
@@ -55,7 +55,7 @@ def usable(
 
 
 def lacking(recipe: Recipe) -> str | None:
-    """Why a model cannot follow a stream; None where it can."""
+    """Return why a model cannot follow a stream; None where it can."""
     reason = recipe.unmet_need(CheckedBlocks.offers)
     if reason is None and not hasattr(recipe.equations, "diluted"):
         return "the equations do not say how parameters meet new columns, which diluted would"
@@ -63,14 +63,13 @@ def lacking(recipe: Recipe) -> str | None:
 
 
 def become(estimator: BaseEstimator, fitted: Attributes) -> None:
-    """Take over the attributes of a finished fit, and none of an earlier one."""
+    """Replace all fitted attributes."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
     estimator.__dict__.update(fitted)
 
 
 def tagged(tags: Tags) -> Tags:
-    """What scikit-learn has to know of input and output."""
     tags.input_tags.sparse = True
     tags.input_tags.positive_only = True
     tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -78,19 +77,18 @@ def tagged(tags: Tags) -> Tags:
 
 
 def of_input(estimator: BaseEstimator) -> Attributes:
-    """What an estimator knows of the columns, once they have been checked."""
+    """Return the attributes of the columns, set by the checks of X."""
     names = ("n_features_in_", "feature_names_in_")
     return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
 
 
 def of_sizes(estimator: BaseEstimator) -> Attributes:
-    """Return the numbers of components, where they are no properties of the class."""
+    """Return the numbers of components that are not properties of the class."""
     sizes = {f"{name}_": getattr(estimator, name) for name in estimator.size_parameters}
     return {name: n for name, n in sizes.items() if not hasattr(type(estimator), name)}
 
 
 def of_fit(fit: Fit) -> Attributes:
-    """Return all attributes of a finished fit."""
     run = fit.run
     splits = {} if run.splits is None else {"splits_": run.splits}
     state = State(run.params, run.rows)
@@ -109,7 +107,7 @@ def of_fit(fit: Fit) -> Attributes:
 
 
 def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attributes) -> AttributesAt:
-    """Return what makes the attributes of an estimator that would have stopped at an iteration."""
+    """Return a function that makes the attributes of a fit stopped at an iteration."""
 
     def attributes(
         model: Model, start: Start, journal: Journal, record: Record, state: State
@@ -132,7 +130,7 @@ def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attribute
 
 
 def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
-    """Warn where a fit ended in the unigram, or, unless stopped, before it converged."""
+    """Warn where a fit collapsed to the unigram, or did not converge."""
     if not (estimator.converged_ or stopped):
         _warn(
             f"EM did not converge within max_iter={estimator.max_iter} iterations. Increase "
@@ -150,7 +148,7 @@ def warn_about(estimator: BaseEstimator, recipe: Recipe, stopped: bool) -> None:
 
 
 def collapsed(components: Array, weights: Array, n_rows: int) -> bool:
-    """Whether no component, (K, M), differs from the mean of all, though the data would let it."""
+    """Return whether all components (K, M) equal their mean; False where they must."""
     if 1 in (*components.shape, n_rows):
         return False
     distances = np.abs(components - weights @ components).sum(axis=1) / 2

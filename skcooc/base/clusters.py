@@ -1,4 +1,4 @@
-"""Clusters of fitted estimators: labels and predictions of rows, trees and projections."""
+"""Labels and predictions of fitted clusterings, trees and projections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from skcooc.tables import is_collection
 
 
 def check_proportions(hard: bool, proportions: str) -> None:
-    """Raise ValueError where a hard clustering is to estimate prior probabilities."""
+    """Raise ValueError where a hard clustering would estimate prior probabilities."""
     if hard and proportions == "estimated":
         raise ValueError(
             "hard=True has no prior probabilities of clusters: it needs proportions='uniform'."
@@ -53,7 +53,7 @@ class RowClusterMixin(ClusterMixin):
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of each row fitted, (N,); a dask array where X was one."""
+        """Most probable cluster of each training row, (N,); a dask array where X was one."""
         return first_largest(self.embedding_)
 
     @available_if(_clusters_rows)
@@ -67,7 +67,7 @@ class RowClusterMixin(ClusterMixin):
         Returns
         -------
         labels : (n,) array of int
-            In the order of ``labels_``. Lazy, as from ``transform``, where X is a dask array.
+            Clusters numbered as in ``labels_``. A lazy dask array where X is one.
         """
         return first_largest(self.predict_proba(X))
 
@@ -82,7 +82,7 @@ class RowClusterMixin(ClusterMixin):
         Returns
         -------
         posteriors : (n, C) array
-            A column for each cluster that ``predict`` can name.
+            A lazy dask array where X is one.
         """
         check_is_fitted(self)
         if is_collection(X):
@@ -91,7 +91,7 @@ class RowClusterMixin(ClusterMixin):
 
 
 class TreeMixin(ClusterMixin):
-    """What a fitted hierarchy knows of its leaves, and of new rows."""
+    """Tree, labels and predictions of fitted hierarchies."""
 
     embedding_: Array
     row_distribution_: Array
@@ -119,16 +119,16 @@ class TreeMixin(ClusterMixin):
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of each row fitted, (N,); cluster k is ``tree_.leaves[k]``."""
+        """Most probable cluster of training rows, (N,); cluster k is ``tree_.leaves[k]``."""
         return first_largest(self.posteriors_)
 
     @property
     def node_weights_(self) -> Array:
-        """Share of the observations at each node, (V,)."""
+        """Share of the tokens at each node, (V,)."""
         return np.asarray(self.row_distribution_ @ self.embedding_)
 
     def decision_path(self, X: TableLike) -> CSR:
-        """The nodes above the most probable cluster of rows, and its leaf.
+        """Return the nodes from the root to the most probable leaf of rows.
 
         Parameters
         ----------
@@ -141,10 +141,7 @@ class TreeMixin(ClusterMixin):
         return sp.csr_array(self.tree_.above)[self.predict(X)]
 
     def predict(self, X: TableLike) -> Array:
-        """Most probable leaf of rows, (n,); cluster k is ``tree_.leaves[k]``.
-
-        Lazy where X is a dask array.
-        """
+        """Most probable cluster of rows, (n,), numbered as in ``labels_``; lazy for dask."""
         return first_largest(self.predict_proba(X))
 
     def predict_proba(self, X: TableLike) -> Array:
@@ -157,7 +154,7 @@ class TreeMixin(ClusterMixin):
 
 
 class ProjectionMixin(ClusterMixin):
-    """What a fitted clustering-projection knows of its clusters, and of new rows."""
+    """Clusters and predictions of fitted clustering-projections."""
 
     inference: str
     beta_: float
@@ -175,7 +172,7 @@ class ProjectionMixin(ClusterMixin):
 
     @property
     def labels_(self) -> Array:
-        """Most probable cluster of each row fitted, (N,)."""
+        """Most probable cluster of each training row, (N,)."""
         check_is_fitted(self)
         params, rows = self._state
         labels = np.empty(len(rows), dtype=np.int64)
@@ -190,55 +187,49 @@ class ProjectionMixin(ClusterMixin):
 
     @property
     def cluster_centers_(self) -> Array:
-        """E[theta_c], ``(n_clusters_, K)``."""
+        """Mean centers E[theta_c], ``(n_clusters_, K)``."""
         return self._clusters.centers
 
     @property
     def cluster_weights_(self) -> Array:
-        """E[pi_c], ``(n_clusters_,)``."""
+        """Mean weights E[pi_c], ``(n_clusters_,)``."""
         return self._clusters.weights
 
     @property
     def lower_bound_(self) -> float:
-        """The bound at the last E-step, eq. (5), in nats; of the power posterior at beta < 1."""
+        """Bound at the last E-step, eq. (5), in nats; of the power posterior at beta < 1."""
         check_is_fitted(self)
         return -self.beta_ * self.objective_
 
     @property
     def alpha_(self) -> float:
-        """The prior of the weights of clusters is Dir(alpha / C, ..., alpha / C)."""
+        """Parameter of the prior Dir(alpha / C, ..., alpha / C) of the cluster weights."""
         check_is_fitted(self)
         return float(self._state.params.alpha)
 
     @property
     def lambda_(self) -> Array:
-        """The prior of the centers is Dir(lambda), (K,)."""
+        """Parameter of the prior Dir(lambda) of the centers, (K,)."""
         check_is_fitted(self)
         lambda_: Array = self._state.params.lambda_
         return lambda_
 
     def predict(self, X: TableLike) -> Array:
-        """Most probable cluster of rows, in ``0 .. n_clusters_ - 1``, (n,).
-
-        Lazy where X is a dask array.
-        """
+        """Most probable cluster of rows, (n,), below ``n_clusters_``; lazy for dask."""
         return first_largest(self.predict_proba(X))
 
     def predict_proba(self, X: TableLike) -> Array:
-        """Posterior probabilities of the clusters of rows, ``(n, n_clusters_)``.
-
-        Lazy where X is a dask array.
-        """
+        """P(c given x) of rows, ``(n, n_clusters_)``; lazy where X is a dask array."""
         check_is_fitted(self)
         if is_collection(X):
             return self._lazily("predict_proba", X, self.n_clusters_)
         return self._row_states(self._checked(X))
 
     def project(self, X: TableLike) -> Array:
-        """The projections of rows: the mean topics of their own observations.
+        """Return the mean topics of the tokens of rows.
 
-        Where ``transform`` is what the cluster of a row leads one to expect of further
-        observations, this is what its own observations are: sum_j n_ij phi_ijk / n_i, eq. (8).
+        ``transform`` gives the topics expected of further tokens of a row; ``project`` those of its
+        own tokens, sum_j n_ij phi_ijk / n_i, eq. (8) of Yu et al. (2005).
 
         Parameters
         ----------
@@ -253,15 +244,15 @@ class ProjectionMixin(ClusterMixin):
         return self._over_rows(lambda counts: projections(counts, params, psi), rows)
 
     def bound(self, X: TableLike) -> Array:
-        """Lower bounds of the log-likelihoods of whole new rows, at the clusters fitted.
+        """Lower bounds of the log-likelihoods of whole new rows.
 
-        With ``inference="variational"`` that of eq. (5), a mean field of clusters and topics:
-        exp(-bound(X).sum() / X.sum()) is then the perplexity that the authors report. Otherwise
-        clusters are summed out, and the bound is never less: it compares with no mean field, such
-        as LDA's. Topics are smoothed as all that is scored is.
+        With ``inference="variational"``, the mean-field bound of eq. (5) of Yu et al. (2005):
+        exp(-bound(X).sum() / X.sum()) is the perplexity that they report. Otherwise clusters are
+        summed out: a tighter bound, not comparable with mean-field bounds such as LDA's. Topics are
+        smoothed as in ``score``.
 
-        Weights and centers of the clusters are uncertain here, which costs something;
-        ``row_log_likelihood`` takes them at their means, and is never less.
+        Weights and centers of clusters are uncertain here. ``row_log_likelihood`` takes their means
+        and is never smaller.
 
         Parameters
         ----------
@@ -270,7 +261,7 @@ class ProjectionMixin(ClusterMixin):
         Returns
         -------
         bounds : (n,) array
-            Nats for each row.
+            Nats per row.
         """
         rows, (_, params), s = self._checked(X), self._folding(), self.smoothing_
         background = self.unigram_[:, None].astype(params.topics.dtype)

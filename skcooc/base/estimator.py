@@ -1,4 +1,4 @@
-"""Base class of the estimators: ``fit``, warm starts, and sizes that are "auto"."""
+"""Base class of the estimators: ``fit``, warm starts, sizes "auto"."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ from skcooc.tables import Table, is_out_of_core, read, read_in_memory
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
-    """Base class of the estimators: a subclass is a dataclass, a docstring and its recipe.
+    """Base class of the estimators: a subclass is a dataclass with a recipe.
 
-    Its docstring gets the paragraphs of the shared parameters and attributes that it does not
-    explain itself.
+    Docstrings of subclasses get the paragraphs of shared parameters and attributes that they lack.
     """
 
     beta: float | Literal["auto"] = "auto"
@@ -82,12 +81,12 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         return super().__new__(cls)
 
     def set_params(self, **params: object) -> Self:
-        """Set parameters.
+        """Set parameters by name.
 
         Parameters
         ----------
         **params : dict
-            Parameters by their names.
+            Values of parameters.
 
         Returns
         -------
@@ -96,7 +95,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where the estimator has no such parameter, with what may be meant.
+            Where a name is unknown; the message suggests a parameter.
         """
         valid = self._get_param_names()
         for name in params.keys() - valid:
@@ -106,7 +105,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         return super().set_params(**params)
 
     def recipe(self) -> Recipe:
-        """Return what the model brings to a fit: for estimators that are made of others.
+        """Return the recipe of the model, for estimators that wrap this one.
 
         Returns
         -------
@@ -119,27 +118,26 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def fit(self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
-        A table that is read block by block is fitted by stepwise EM, as by ``partial_fit``: to a
-        sample of 10000 rows first, and then in passes over all blocks, until one improves by less
-        than .1 per cent on the one before: in the log-likelihood of what is held out where
-        ``beta="auto"``, which follows the stream from what the sample finds; else in the free
-        energy. The memory that it takes does not depend on the number of rows. So none are kept:
-        ``embedding_`` and other attributes of rows have length zero, and ``transform`` gives them
-        block by block. ``history_`` has a record for each pass after those of the sample. A warm
-        start goes on with further passes.
+        A DiskTable is fitted by EM, RowBlocks by stepwise EM as in ``partial_fit``: first a
+        sample of 10000 rows, then passes over all blocks until one improves by less than 0.1 %: in
+        the log-likelihood of held-out tokens where ``beta="auto"``, else in the free energy. Memory
+        does not grow with the number of rows, so rows are not kept: ``embedding_`` and other
+        attributes of rows are empty, and ``transform`` gives the mixtures block by block.
+        ``history_`` has a record for each pass after those of the sample. A warm start makes
+        further passes.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame, dask array, Dyads, or a table on disk
-            Non-negative counts or weights, of shape (N, M). A dask array is fitted where its blocks
-            of rows are, on the workers of the current ``distributed.Client``. What has something
-            for each row stays there: attributes such as ``embedding_`` are dask arrays, too. A
-            table on disk, or larger than memory, is a DiskTable or RowBlocks.
+            Non-negative counts or weights, of shape (N, M). Use DiskTable or RowBlocks for
+            tables on disk. The workers of the current ``distributed.Client`` fit a dask array where
+            its blocks of rows are; attributes of rows such as ``embedding_`` are dask arrays, too.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads. For RowBlocks it can be an
-            array on disk, as ``numpy.load(..., mmap_mode="r")`` opens it. Not with dask arrays.
+            Weight of each row, or of each token where X is Dyads. For RowBlocks it can be an array
+            on disk, such as ``numpy.load(..., mmap_mode="r")``. Not with dask arrays and
+            DiskTable.
 
         Returns
         -------
@@ -148,12 +146,12 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, where a parameter has no valid
-            value, or does not allow to read X where it is.
+            Where X is negative, not finite, empty or all zero; where a parameter is invalid, or
+            does not go with a table on disk or on workers.
         RuntimeError
-            Where X is a dask array, and its blocks kill the workers.
+            Where the blocks of a dask array kill the workers.
         ConnectionError
-            Where X is a dask array, and the scheduler is lost.
+            Where the scheduler of a dask array is lost.
         """
         if self.has_auto_size():
             return _fit_with_searched_size(self, X, y, sample_weight)
@@ -185,9 +183,9 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         return self
 
     def aic(self, X: TableLike) -> float:
-        """Akaike's information criterion of the model for X; lower is better.
+        """Akaike information criterion (AIC) of the model for X; lower is better.
 
-        Twice the number of parameters, less twice the log-likelihood: see ``bic``.
+        AIC = 2 p - 2 log P(X) with p free parameters; see ``bic``.
 
         Parameters
         ----------
@@ -201,22 +199,22 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         return quantities.aic(self, X)
 
     def bic(self, X: TableLike) -> float:
-        """Bayesian information criterion of the model for X; lower is better.
+        """Bayesian information criterion (BIC) of the model for X; lower is better.
 
-        The number of parameters times log L, L being the number of tokens, less twice their
-        log-likelihood: the sum of log P(x_i, y_j), of which log P(y_j given x_i) is smoothed as in
-        ``score`` and P(x_i) = n_i / L.
+        BIC = p log L - 2 log P(X) with p free parameters and L tokens. log P(X) is the sum of log
+        P(x_i, y_j) over the tokens, with log P(y_j given x_i) smoothed as in ``score`` and P(x_i) =
+        n_i / L.
 
-        The criteria score the very tokens that the rows know, so that only the penalty stands
-        against overfitting. They are meant for maximum likelihood; with beta < 1, smoothing or
-        posteriors in the place of rows they are heuristics. ``score`` and ``TemperatureSearchCV``
-        use held-out tokens.
+        The criteria score the tokens to which the rows were fitted, so only the penalty counts
+        against overfitting. They assume maximum likelihood and are heuristics with beta < 1,
+        smoothing, or posteriors of clusters. ``score`` and ``TemperatureSearchCV`` use held-out
+        tokens.
 
         Parameters
         ----------
         X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-            Tokens of the rows fitted, with the mixtures fitted (Dyads); or new rows (anything
-            else), which are folded in with all their tokens and count as parameters, too.
+            Dyads are tokens of the training rows, with the mixtures fitted. Anything else is new
+            rows: they are folded in with all tokens and count as parameters.
 
         Returns
         -------
@@ -225,7 +223,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where X has no observations.
+            Where X has no tokens.
 
         Examples
         --------
@@ -242,7 +240,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 
     @property
     def n_parameters_(self) -> int:
-        """Number of free parameters of P(x, y), those of the rows fitted included."""
+        """Number of free parameters of P(x, y), those of the training rows included."""
         return quantities.n_parameters(self)
 
     def _fit_table(
@@ -252,7 +250,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         known: attributes.Attributes,
         data: dict[str, object],
     ) -> bool:
-        """Fit to a checked table; return whether a callback stopped it."""
+        """Fit to a checked table; return whether a callback stopped EM."""
         X = table.counts
         recipe = recipe.for_table(X)
         journal = self._journal(X)
@@ -302,18 +300,18 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         )
 
     def _make_solver(self) -> Solver:
-        """Return the solver; hard clusterings make plain steps."""
+        """Return the solver; hard clusterings take plain steps."""
         return make_solver("em" if getattr(self, "hard", False) else self.solver)
 
     def short_fits(
         self, X: TableLike, sample_weight: ArrayLike | None = None
     ) -> tuple[ShortFits, TemperatureRange]:
-        """Return short fits at temperatures to be tried: for searches around this estimator.
+        """Return short fits at inverse temperatures, for searches over beta.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (N, M), or Dyads
-            A part of the tokens is held out, and judges the fits.
+            Table; a share of its tokens is held out to compare the fits.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
@@ -321,7 +319,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         fits : ShortFits
             Callable with ``{"beta": value}``.
         within : TemperatureRange
-            Range in which the best temperature is searched.
+            Range to search.
         """
         if self.has_auto_size():
             name = self.size_parameters[0]
@@ -335,7 +333,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         return short_fits(recipe, counts), recipe.family.beta_range(counts)
 
     def _check_solver(self, recipe: Recipe) -> None:
-        """Raise ValueError where the solver fits rows and columns in turn, but cannot."""
+        """Raise ValueError where solver="alternating" does not go with the model."""
         needed = "alternation" in make_solver(self.solver).needs
         if needed and not (self.beta == 1 and recipe.supports_alternating):
             self._refuse_alternating()
@@ -347,7 +345,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         )
 
     def has_auto_size(self) -> bool:
-        """Return whether numbers of components are "auto"; ValueError where only one of two is."""
+        """Return whether sizes are "auto"; ValueError where only one of two is."""
         given = {name: getattr(self, name) for name in self.size_parameters}
         auto = [name for name in given if isinstance(given[name], str)]
         if len(auto) not in (0, len(given)):
@@ -357,26 +355,26 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         return bool(auto)
 
     def _goes_on(self) -> bool:
-        """Whether a fit is a warm start."""
+        """Return whether ``fit`` is a warm start."""
         return self.warm_start and hasattr(self, "_state")
 
     def _warm_run(self, recipe: Recipe, X: Counts) -> Run:
-        """Return where a warm start goes on; other tables or parameters begin a new run."""
+        """Return the last run where table and parameters are the same, else a new one."""
         end, fitted = self._end, self._fitted_parameters
         if end is not None and warm_start.is_same_run(self, fitted, X):
             return end.moved(X.array)
         return Run(self._warm_state(recipe, X), self._make_solver())
 
     def _warm_state(self, recipe: Recipe, X: Counts) -> State:
-        """Return the initial state of a new run; equally many rows keep their states."""
+        """Return the initial state of a new run; equally many rows keep their mixtures."""
         warm_start.check_shape(self._fitted_parameters, recipe, "warm_start=True")
         warm_start.check_columns(self.components_, X)
         return warm_start.carried_to(X, self._state)
 
     def _journal(self, X: Counts) -> Journal:
-        """Return the journal of the interrupted fit that a warm start ends, or an empty one.
+        """Return the journal of the interrupted fit to resume, or an empty one.
 
-        ValueError where the interrupted fit was another one.
+        ValueError where the interrupted fit had another table or other parameters.
         """
         before = self._unfinished if self.warm_start else None
         journal = Journal(self) if before is None else before.of(self)
@@ -395,10 +393,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
 def _fit_with_searched_size(
     estimator: CooccurrenceEstimator, X: TableLike, y: object, sample_weight: ArrayLike | None
 ) -> CooccurrenceEstimator:
-    """Fit with the numbers of components that a search finds, or has found for a warm start.
-
-    A copy that has these numbers is fitted, and its attributes are taken over.
-    """
+    """Fit a copy with sizes searched, or kept for a warm start; take its attributes."""
     names = estimator.size_parameters
     if is_out_of_core(X):
         raise ValueError(
@@ -426,7 +421,7 @@ def _fit_with_searched_size(
 def _size_search(
     estimator: CooccurrenceEstimator, X: TableLike, sample_weight: ArrayLike | None
 ) -> BaseEstimator:
-    """Search on these data, all of which are checked before."""
+    """Search for the sizes on checked data."""
     from skcooc.model_selection import ComponentSearchCV
 
     read_in_memory(copy.copy(estimator), X, sample_weight)

@@ -1,4 +1,4 @@
-"""What is said of the parameters and attributes that all estimators share."""
+"""Paragraphs, constraints and names of the parameters that estimators share."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ Hyper-parameter values tried on held-out tokens, in order: each trial has ``stag
 
 
 def meant(name: str, valid: Sequence[str]) -> str:
-    """What may be meant by a parameter that is not valid, and which parameters are."""
+    """Return a hint: similar names, and all valid parameters."""
     near = get_close_matches(name, valid, cutoff=0.7)
     if not near and (name.lower() == "k" or name.startswith(("n_", "num_"))):
         near = [size for size in SIZES if size in valid]
@@ -110,7 +110,7 @@ def completed(
     paragraphs: Mapping[str, str],
     defaults: Mapping[str, object],
 ) -> str | None:
-    """A docstring whose section has a paragraph for every name; None where Python leaves them out.
+    """Add the missing paragraphs to a section; None stays None (python -OO).
 
     >>> of_beta = {"beta : float": "Inverse temperature."}
     >>> doc = "A model.\\n\\n    Parameters\\n    ----------\\n    k : int\\n        Size.\\n    "

@@ -1,4 +1,4 @@
-"""What a fitted model does with rows: fold-in, predictions, sampling."""
+"""Fold-in, predictions and sampling of fitted models."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ VERSION = "_skcooc_version"  # in the state of a pickled estimator
 
 
 class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """The methods of a fitted estimator that need no more than P(k given x) and P(y given k)."""
+    """Methods of fitted estimators that need P(k given x) and P(y given k) only."""
 
     n_jobs: int | None
     random_state: RandomState
@@ -83,9 +83,8 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         mixtures : (n, K) array
-            P(k given x_i); a row without observations gets ``weights_``.
-            ``transform(X) @ components_`` is P(y given x). Of a dask array it is a dask array,
-            computed block by block when it is asked for.
+            P(k given x_i); an empty row gets ``weights_``. ``transform(X) @ components_`` is P(y
+            given x). A lazy dask array where X is one.
         """
         check_is_fitted(self)
         if is_collection(X):
@@ -93,7 +92,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._fold_in(self._checked(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
-        """Distributions over columns from mixtures.
+        """Return the distributions over columns of mixtures.
 
         Parameters
         ----------
@@ -115,7 +114,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @validated({"n_samples": [Interval(Integral, 0, None, closed="left")]})
     def sample(self, n_samples: int = 1) -> Dyads:
-        """Draw observations from the fitted model.
+        """Draw tokens from the fitted model.
 
         Parameters
         ----------
@@ -124,13 +123,13 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         dyads : Dyads
-            Of the table fitted, in random order.
+            Tokens of the training table, in random order.
 
         Raises
         ------
         ValueError
-            Where the table was read in blocks, of which no rows are kept, or ``n_samples`` is
-            negative or no int.
+            Where ``n_samples`` is negative or no int, or the table was read in blocks, whose rows
+            are not kept.
         """
         check_is_fitted(self)
         if not len(self.embedding_):
@@ -141,32 +140,32 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return Dyads.of(self._frame, *scoring.draw(n_samples, *factors, rng))
 
     def score_samples(self, X: TableLike) -> Array:
-        """Log-likelihood of held-out observations, in nats for each.
+        """Log-likelihood of held-out tokens, in nats per token.
 
-        For that of whole new rows see ``row_log_likelihood``.
+        For whole new rows see ``row_log_likelihood``.
 
         Parameters
         ----------
         X : Dyads, or array-like, sparse array or matrix, DataFrame of shape (n, M)
-            Observations of the rows fitted (Dyads), or new rows (anything else): half of the
-            observations of a new row are folded in, and the other half is scored.
+            Dyads are tokens of the training rows. Anything else is new rows, scored by document
+            completion: half of the tokens of a row are folded in, the other half is scored.
 
         Returns
         -------
         log_likelihood : (n_samples,) array
-            Of each observation (Dyads); the mean over the scored observations of each row
-            (otherwise), which is zero for a row that has none.
+            One value per token for Dyads; otherwise the mean over the scored tokens of each row,
+            zero where there are none.
 
         Warns
         -----
         UserWarning
-            Where most of the observations (Dyads) are of rows of which none was fitted, as in
-            folds in the order of the observations.
+            Where most tokens of Dyads are in rows without training tokens, as in folds in the order
+            of the tokens.
         """
         return self._score_samples(X)[0]
 
     def score(self, X: TableLike, y: object = None) -> float:
-        """Mean log-likelihood of held-out observations, in nats; larger is better.
+        """Mean log-likelihood of held-out tokens, in nats; larger is better.
 
         Parameters
         ----------
@@ -199,28 +198,27 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return float(np.exp(-self.score(X)))
 
     def joint_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Array:
-        """P(x_i, y_j) = P(x_i) sum_k P(z_k given x_i) P(y_j given z_k) at pairs of indices.
+        """Return P(x_i, y_j) = P(x_i) sum_k P(z_k given x_i) P(y_j given z_k).
 
-        Over all rows and columns it sums to one. It is that of the model, without smoothing.
+        The sum over all rows and columns is one; smoothing is not applied.
 
         Parameters
         ----------
         rows, columns : array-like of int
-            Positions of rows fitted and of columns, broadcast as where a NumPy array is indexed:
-            two lists of equal length are pairs, and ``numpy.ix_(rows, columns)`` are all pairs.
-            Negative ones count from the end.
+            Positions of training rows and of columns, broadcast like NumPy indices: two lists of
+            equal length are pairs, ``numpy.ix_(rows, columns)`` are all pairs. Negative positions
+            count from the end.
 
         Returns
         -------
-        P : array of the shape of the indices
-            Nothing as large as the table is made unless it is asked for.
+        P : array of the broadcast shape
 
         Raises
         ------
         IndexError
-            Where indices are not integers, do not fit together, or are out of bounds.
+            Where positions are not integers, cannot be broadcast, or are out of bounds.
         ValueError
-            Where the table was read in blocks, of which no rows are kept.
+            Where the table was read in blocks, whose rows are not kept.
 
         Examples
         --------
@@ -235,21 +233,19 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return quantities.joint_distribution(self, rows, columns)
 
     def row_log_likelihood(self, X: TableLike) -> Array:
-        """Log-likelihood of *all* tokens of new rows, with their mixtures summed out.
+        """Log-likelihood of *all* tokens of new rows, with mixtures summed out.
 
-        With a prior of finitely many mixtures theta_a of weights w_a it is
+        With a prior of finitely many mixtures theta_a with weights w_a it is
 
             log sum_a w_a prod_j P'(y_j given theta_a)^n_ij
 
-        where P' is theta_a @ P(y given z), smoothed as all that is scored. In models of clusters of
-        rows the mixtures are the clusters with their prior probabilities; priors of cluster centers
-        are taken at their means, and `ClusterAbstraction` takes the weights of the nodes at each
-        leaf. Other models have no prior of mixtures: there it is the mixtures ``embedding_`` of the
-        rows fitted, each with its P(x_i). Inverse temperatures play no part.
+        where P' is theta_a @ P(y given z), smoothed as in ``score``. Models of row clusters have
+        one mixture for each cluster, with its prior probability; cluster centers are taken at their
+        means, and `ClusterAbstraction` has the node weights of each leaf. Other models use
+        ``embedding_`` with weights P(x_i). Inverse temperatures are not used.
 
-        ``score_samples`` is another quantity: it scores one half of a row given the other half.
-        Here nothing of a row is known before. It is too good for the rows fitted, which are in the
-        prior.
+        Unlike ``score_samples``, no token of a row is folded in. For training rows the value is too
+        high, since they are in the prior.
 
         Parameters
         ----------
@@ -259,20 +255,19 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         log_likelihood : (n,) array of float64
-            Nats for each row, summed over its tokens in their order; -inf where the row is
-            impossible, zero where it is empty. Divide by ``X.sum(axis=1)`` to compare rows of
-            different lengths.
+            Nats per row; -inf where the row is impossible, zero where it is empty. Divide by
+            ``X.sum(axis=1)`` to compare rows of different lengths.
 
         Raises
         ------
         ValueError
-            Where X is negative, not finite, or of other columns than those fitted, or where the
-            prior would be the rows of a table that was read in blocks, which are not kept.
+            Where X is negative, not finite, or has other columns; where the prior needs training
+            rows, but the table was read in blocks.
 
         Notes
         -----
-        Time grows as the number of non-zeros of X, plus M K, times the number of mixtures: clusters
-        are much cheaper than the rows of a large table.
+        Time is proportional to the number of mixtures times (non-zeros of X + M K): clusters are
+        much faster than a large ``embedding_``.
 
         References
         ----------
@@ -297,44 +292,44 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def recommend(
         self, rows: ArrayLike | TableLike, n: int = 10, *, exclude_seen: bool = True
     ) -> Recommendations:
-        """Recommend the most probable columns of rows: items for users.
+        """Recommend the most probable columns of rows, as items for users.
 
-        Columns are ranked by P(y_j given x_i), smoothed as in ``score``; equally probable ones in
-        the order of the table. A row's recommendations do not depend on the other rows.
+        Columns are ranked by P(y_j given x_i), smoothed as in ``score``; ties keep the order of the
+        table. Recommendations of a row do not depend on the other rows.
 
         Parameters
         ----------
         rows : int, str, array-like of shape (n_rows,), or table of shape (n_rows, M)
-            Rows fitted, by position, or by name where the table fitted has row names (integers are
-            names only where the names are). Or counts of new rows, as ``transform`` takes them.
+            Training rows, by position, or by name where the table has row names (by number only
+            where names are numbers); or counts of new rows, as in ``transform``.
         n : int, default=10
             Number of columns for each row.
         exclude_seen : bool, default=True
-            Whether to leave out the columns that a row already has: of a row fitted in the table
-            fitted, of a new row in its counts.
+            Whether to leave out the columns with counts in the row, in the training table or in the
+            new row.
 
         Returns
         -------
         recommendations : Recommendations
             Named tuple of ``items`` and ``scores``, of shape (n_rows, n), or (n,) for a single row.
             Items are names where the columns have names, else positions; scores are P(y_j given
-            x_i). Where fewer than n columns are left the last items are None, or -1, and their
+            x_i). Where fewer than n columns are left, the last items are None or -1 and their
             scores NaN.
 
         Raises
         ------
         ValueError
-            Where names are unknown or the rows fitted have none; where no rows are kept, or it is
-            not kept which columns they have (tables in blocks, on disk, dask arrays); where n is no
-            positive int, or new rows are no valid counts.
+            Where names are unknown or absent; where training rows or their non-zero columns are not
+            kept (RowBlocks, DiskTable, dask arrays); where n is no positive int, or new counts
+            are invalid.
         IndexError
-            Where positions are out of bounds, or are not integers.
+            Where positions are out of bounds or not integers.
 
         Notes
         -----
-        A model fitted in memory keeps which cells of its table are non-zero; it shares ``indices``
-        of a CSR array that was given. Time is proportional to n_rows M K, and about a million
-        probabilities are in memory at a time.
+        A model fitted in memory keeps the non-zero cells of its table, sharing ``indices`` with a
+        CSR array given. Time is proportional to n_rows M K; about a million probabilities are in
+        memory at a time.
 
         Examples
         --------
@@ -353,26 +348,26 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def component_distribution_(self) -> Array:
-        """P(z) = sum_i P(x_i) P(z given x_i), (K,): share of the tokens."""
+        """Share of the tokens P(z) = sum_i P(x_i) P(z given x_i), (K,)."""
         return quantities.component_distribution(self)
 
     @property
     def column_embedding_(self) -> Array:
-        """P(z given y_j), (M, K); each row sums to one."""
+        """P(z given y_j), (M, K); rows sum to one."""
         return quantities.column_embedding(self)
 
     @property
     def row_components_(self) -> Array:
-        """P(x_i given z), (K, N); each row sums to one."""
+        """P(x_i given z), (K, N); rows sum to one."""
         return quantities.row_components(self)
 
     @property
     def row_names_in_(self) -> Array:
-        """Names of the rows fitted, (N,); AttributeError where they have none, or are not kept."""
+        """Names of the training rows, (N,); AttributeError where there are none."""
         return quantities.row_names(self)
 
     def _lazily(self, method: str, X: TableLike, n_columns: int) -> TableLike:
-        """What a method gives for the rows of a dask array, lazily and block by block."""
+        """Return a dask array of a method's results, computed block by block."""
         check_row_blocks(X)
         light, params, rows = copy.copy(self), *self._state  # without the rows fitted, to be sent
         dtype, width = self.components_.dtype, self.embedding_.shape[1]
@@ -386,28 +381,26 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         )
 
     def _fold_in(self, X: Block) -> Array:
-        """P(k given x) of checked rows."""
+        """Return P(k given x) of checked rows."""
         model, params = self._folding()
         return model.factors(params, self._row_states(X))[0]
 
     def _checked(self, X: TableLike) -> Block:
-        """Rows for a fitted model."""
         check_is_fitted(self)
         return read_rows(self, X)
 
     def _folding(self) -> tuple[FoldIn[Params, Statistics], Params]:
-        """The equations by which new rows are folded in, and their parameters."""
+        """Return the equations for fold-in, and their parameters."""
         return self._fitted_model.folding(self._state.params)
 
     def _mixing(self) -> tuple[Array, Array]:
-        """The prior of the mixture of a new row: that of the model, or else the rows fitted."""
+        """Return weights and mixtures of the prior of a new row."""
         prior = self._fitted_model.mixing(self._state.params)
         if prior is None:
             return np.asarray(self.row_distribution_), np.asarray(self.embedding_)
         return prior
 
     def _row_states(self, X: Block) -> Array:
-        """The states that the model gives to checked rows."""
         return self._settled(*self._folding(), X)
 
     def _settled(
@@ -417,20 +410,19 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         X: Block,
         start: Array | None = None,
     ) -> Array:
-        """The states that a model gives to checked rows, from those given."""
+        """Return the converged row states of checked rows, iterated from ``start``."""
         return fold_in(model, params, self.beta_, X, self.n_jobs, start)
 
     def _over_rows(self, function: Callable[[Block], Array], X: Block) -> Array:
-        """function(counts) of checked rows."""
         return over_rows(function, X, self.n_jobs)
 
     def _row_log_likelihoods(self, X: Block, A: Array, B: Array) -> Array:
-        """sum_j n_ij log(A[i] @ B[j]) of checked rows, (n,), in nats."""
+        """Return sum_j n_ij log(A[i] @ B[j]) of checked rows, (n,), in nats."""
         means, counts = scoring.score_rows(X, Factors(A, B))
         return means * counts
 
     def _score_samples(self, X: TableLike) -> tuple[Array, Array]:
-        """Log-likelihood of every sample, and its weight in the mean."""
+        """Return the log-likelihood of every sample, and its weight in the mean."""
         check_is_fitted(self)
         if isinstance(X, Dyads):
             check_same_table(self._frame, X, type(self).__name__)
@@ -442,17 +434,17 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return scoring.score_rows(scored, self._predictor(known))
 
     def _predictor(self, known: Block | None) -> Predictor:
-        """What is predicted of rows of which this is known; of those fitted where it is None."""
+        """Return predictions for rows with these known counts; None is the training rows."""
         if known is None:
             return self._predicting(np.asarray(self.embedding_), self._rows_fitted())
         return self._predicting(self._fold_in(known), known.table)
 
     def _predicting(self, mixtures: Array, known: CSR | None) -> Predictor:
-        """What is predicted of rows of these mixtures, (n, K), of which this is known, (n, M)."""
+        """Return predictions for rows of mixtures (n, K) with known counts (n, M)."""
         return smoothed(Factors(mixtures, self.components_.T), self.unigram_, self.smoothing_)
 
     def _rows_fitted(self) -> CSR | None:
-        """What is known of the rows fitted, where predictions need it."""
+        """Return the training table where predictions need it."""
         return None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -470,13 +462,13 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Parameters
         ----------
         input_features : None
-            Ignored, as by scikit-learn's own decompositions.
+            Ignored.
 
         Returns
         -------
         names : (K,) array of str
-            The class and the number of each component, such as "aspectmodel0"; a name in its place
-            where :func:`skcooc.inspection.set_names` has set one.
+            Class name and number, such as "aspectmodel0", or the name that
+            :func:`skcooc.inspection.set_names` has set.
         """
         check_is_fitted(self)
         names: Array = super().get_feature_names_out(input_features)

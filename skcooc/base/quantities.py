@@ -1,7 +1,4 @@
-"""Quantities of a fitted model that follow from P(x) and the factors of P(y given x).
-
-See the methods and properties of estimators that have the names of these functions.
-"""
+"""Quantities of a fitted model; documented as methods of the estimators."""
 
 from __future__ import annotations
 
@@ -23,14 +20,14 @@ PAIRS = 2**20  # numbers of a factor that are gathered at a time
 
 
 class NoRowsError(ValueError, AttributeError):
-    """Of a table that was read in blocks no rows are kept, and what they give is not there."""
+    """Raised where training rows are needed, but the table was read in blocks."""
 
     def __init__(self) -> None:
         super().__init__("There are no rows fitted: of a table in blocks none are kept.")
 
 
 class FittedModel(Protocol):
-    """Attributes and methods of a fitted estimator that quantities are made of."""
+    """Attributes and methods of a fitted estimator that quantities need."""
 
     components_: Array  # (K, M): P(y given z)
     embedding_: Array  # (N, K): P(z given x)
@@ -99,7 +96,7 @@ def row_log_likelihood(model: FittedModel, X: TableLike) -> Array:
 
 
 def _masses(model: FittedModel) -> Array:
-    """P(x_i), (N,)."""
+    """Return P(x_i), (N,); NoRowsError where rows are not kept."""
     check_is_fitted(model)
     if not len(model.embedding_):
         raise NoRowsError
@@ -111,7 +108,7 @@ def _marginal(model: FittedModel) -> Array:
 
 
 def positions(index: ArrayLike, size: int, name: str) -> Array:
-    """Indices from zero, of any shape; IndexError as NumPy would raise it."""
+    """Return non-negative positions; IndexError as from NumPy."""
     index = np.asarray(index)
     if not (index.size == 0 or np.issubdtype(index.dtype, np.integer)):
         raise IndexError(f"{name} indices must be of integer type. Got {index.dtype}.")
@@ -124,7 +121,7 @@ def positions(index: ArrayLike, size: int, name: str) -> Array:
 
 
 class Evidence(NamedTuple):
-    """Likelihood of some tokens, and the size of the model."""
+    """Likelihood of tokens, and the size of the model."""
 
     log_likelihood: float  # sum of log P(x, y), nats
     n_observations: float
@@ -167,11 +164,11 @@ def _evidence(model: FittedModel, X: TableLike) -> Evidence:
 
 
 def _of_rows(shares: Array, total: float) -> float:
-    """Sum of log P(x_i) over the observations, at the shares of the rows, nats."""
+    """Return the sum of log P(x_i) over the tokens, in nats, at the shares of rows."""
     return total * float(np.sum(shares * log(shares)))
 
 
 def _free(model: FittedModel, n_rows: int) -> int:
-    """Those of P(y given x), which the equations count, and those of P(x)."""
+    """Return the number of free parameters of P(y given x) and P(x)."""
     free: int = model._fitted_model.free_parameters(model._state.params, n_rows)
     return free + n_rows - 1

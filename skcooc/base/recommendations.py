@@ -1,4 +1,4 @@
-"""What a row has not, and is likely to have next: items for users."""
+"""Recommendations of columns for rows, such as items for users."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ CELLS = 2**20  # probabilities that are in memory at a time
 
 
 class Recommendations(NamedTuple):
-    """Columns for rows, the most probable first."""
+    """Columns recommended for rows, the most probable first."""
 
     items: Array
-    """(n_rows, n): names of columns, as objects, where these are known; positions otherwise."""
+    """Names of columns, (n_rows, n), as objects; positions where there are no names."""
 
     scores: Array
-    """(n_rows, n): P(y given x) of each, float64."""
+    """P(y given x), (n_rows, n), float64."""
 
 
 class Recommender(FittedModel, Protocol):
@@ -38,7 +38,7 @@ class Recommender(FittedModel, Protocol):
 
 
 class Asked(NamedTuple):
-    """Rows for which something is recommended."""
+    """Rows to recommend columns for."""
 
     mixtures: Array  # (n, K)
     known: CSR | None  # (n, M): what predictions need to know of them
@@ -66,13 +66,12 @@ def recommend(
 
 
 def _new(model: Recommender, rows: TableLike) -> Asked:
-    """New rows, of which these are the counts."""
     X = model._checked(rows)
     return Asked(model._fold_in(X), X.table, cells_of(X.table), np.arange(X.shape[0]))
 
 
 def _fitted(model: Recommender, rows: ArrayLike, exclude_seen: bool) -> Asked:
-    """Rows fitted, by positions or names."""
+    """Return training rows, given by positions or names."""
     if not len(model.embedding_):
         raise NoRowsError
     frame = model._frame
@@ -88,7 +87,7 @@ def _fitted(model: Recommender, rows: ArrayLike, exclude_seen: bool) -> Asked:
 
 
 def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
-    """Positions of rows that were asked for by position or by name."""
+    """Return the positions of training rows, given by position or by name."""
     if names is None and rows.dtype.kind in "UO":
         raise ValueError(
             "The rows fitted have no names: give positions, or fit Dyads with row_names, or a data "
@@ -108,7 +107,7 @@ def _chosen(names: Array | None, rows: Array, n_rows: int) -> Array:
 
 
 def _predicted(model: Recommender, asked: Asked) -> Iterator[tuple[slice, Array]]:
-    """P(y given x), (n, M), of some rows after the others; -inf in columns that are left out."""
+    """Yield slices of rows and their P(y given x); -inf in excluded columns."""
     n_columns = model.components_.shape[1]
     for first in range(0, len(asked.rows), step := max(1, CELLS // n_columns)):
         some = slice(first, first + step)
@@ -122,7 +121,7 @@ def _predicted(model: Recommender, asked: Asked) -> Iterator[tuple[slice, Array]
 
 
 def _named(names: Array | None, columns: Array) -> Array:
-    """Names of columns, as objects, and None for -1; the columns where there are no names."""
+    """Return names of columns, None for -1; the positions where there are no names."""
     if names is None:
         return columns
     return np.append(names.astype(object), [None])[columns]

@@ -1,4 +1,4 @@
-"""Estimators that follow a stream of rows, batch by batch, and tables in blocks, pass by pass."""
+"""Stepwise EM: ``partial_fit``, and passes over tables in blocks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AUTO = "it needs numbers of components, got 'auto'"
 
 
 def _follows_streams(self: Streams) -> bool:
-    """True where an estimator can follow a stream; else AttributeError says why it cannot."""
+    """Return True; AttributeError, with the reason, where partial_fit is unavailable."""
     try:
         reason = AUTO if self.has_auto_size() else attributes.lacking(self.recipe())
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
@@ -40,7 +40,7 @@ def _follows_streams(self: Streams) -> bool:
 
 
 class Streams(Predictions):
-    """Stepwise EM for estimators whose statistics are sums over exchangeable rows."""
+    """Stepwise EM for models whose statistics are sums over exchangeable rows."""
 
     beta: float | Literal["auto"]
     smoothing: float | Literal["auto"]
@@ -55,37 +55,33 @@ class Streams(Predictions):
     def partial_fit(
         self, X: TableLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Go on with a batch of further rows.
+        """Update the model with a mini-batch of new rows.
 
-        The first call is ``fit``: it starts the model. Later calls, also after ``fit``, are steps
-        of stepwise EM: the rows are folded in by ten E-steps, what is expected of them is blended
-        with what was expected of all batches before, and the M-step works on this mean. The weight
-        of the t-th batch in it is t^-.5; a batch that has more or fewer observations than the
-        others in the mean counts more or less. The second batch alone meets components that are
-        mixed half with the unigram, since those of the start know no other rows than its own.
+        The first call is ``fit``. Later calls, also after ``fit``, are steps of stepwise EM: ten
+        E-steps fold the rows in, their expected counts are averaged with those of earlier batches,
+        and the M-step uses the average. The t-th batch has weight t^-0.5, times its number of
+        tokens relative to the mean batch. The second batch is folded into components mixed half
+        with the unigram, since the first components know no other rows.
 
-        Where ``beta="auto"``, the temperature that the first batch finds follows the stream, since
-        more rows bear a larger beta. ``validation_fraction`` of the observations of every later
-        batch is held out and not learnt, also when the same row comes again. The batch is folded in
-        twice, at the present temperature and at one beside it; the one that predicts better what
-        was held out is taken, 1/25 of the range away, or less where less than 1000 observations are
-        held out. A smoothing that is "auto" follows too. The prior and, where it was grown, the
-        tree stay what they were.
+        Where ``beta="auto"``, beta is adapted: more rows allow a larger one. A share
+        ``validation_fraction`` of each later batch is held out and never learnt, also when a row
+        comes again. The batch is folded in at the current and at one neighbouring beta, and the one
+        with the higher held-out likelihood is kept. Steps are 1/25 of the range, less with fewer
+        than 1000 held-out tokens. ``smoothing="auto"`` is adapted, too; priors and a grown tree are
+        kept.
 
-        As in scikit-learn's MiniBatchKMeans, attributes of rows, such as ``embedding_``, are those
-        of the rows of the last batch, from what was not held out; ``transform`` gives them for
-        others. ``history_`` has one record for each batch after those of the start, with the
-        perplexity of what was held out, before the step.
+        Attributes of rows, such as ``embedding_``, are those of the last batch without its held-out
+        tokens, as in scikit-learn's MiniBatchKMeans. ``history_`` has one record for each batch
+        after the first fit, with the held-out perplexity before the step.
 
         Parameters
         ----------
         X : array-like, sparse array or matrix, DataFrame of shape (n, M), or Dyads
-            Non-negative counts or weights of new rows. Columns that no batch before had are
-            taken up.
+            Non-negative counts or weights of new rows. Columns without counts so far are learnt.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; of each observation where X is Dyads.
+            Weight of each row, or of each token where X is Dyads.
 
         Returns
         -------
@@ -94,7 +90,8 @@ class Streams(Predictions):
         Raises
         ------
         ValueError
-            Where X is negative, not finite, empty or all zero, or has other columns than before.
+            Where X is negative, not finite, empty or all zero, or has other columns; where the last
+            fit was interrupted, or had parameters that cannot follow a stream.
 
         References
         ----------
@@ -124,7 +121,7 @@ class Streams(Predictions):
     def _fit_blocks(
         self, recipe: Recipe, sample: Block, blocks: CheckedBlocks, known: attributes.Attributes
     ) -> None:
-        """Fit a sample, then go through the blocks until that helps no more."""
+        """Fit a sample, then make passes over the blocks until they converge."""
         done = Passes()
         if not (self._goes_on() and self._stream is not None):
             self.__dict__.pop("_state", None)  # also where the fit of a sample was cut short
@@ -140,7 +137,7 @@ class Streams(Predictions):
         self._go_through(recipe, blocks, done)
 
     def _fit_sample(self, recipe: Recipe, sample: Block) -> None:
-        """Fit rows to begin with, less what the passes hold out of them."""
+        """Fit sampled rows, without the tokens that the passes hold out."""
         (seed,), batch = draw_seeds(self.random_state, 1), Batch(sample)
         if self._search(recipe)(sample):
             batch = batch.divided(self.validation_fraction, seed)
@@ -149,7 +146,6 @@ class Streams(Predictions):
 
     @with_callbacks
     def _go_through(self, recipe: Recipe, blocks: CheckedBlocks, done: Passes) -> None:
-        """Passes over the blocks."""
         max_passes, totals = blocks.blocks.max_passes, cast(Array, blocks.column_sums)
         root = self._init_callback_context(max_subtasks=max_passes)
         data = {"estimator": self}
@@ -167,12 +163,11 @@ class Streams(Predictions):
 
     @property
     def _position(self) -> Position:
-        """Where the model is on its way along a stream."""
+        """Current state of stepwise EM."""
         stream = cast(Stream, self._stream).begun
         return Position(*self._state, self.beta_, self.smoothing_, stream)
 
     def _follower(self, recipe: Recipe) -> Follower:
-        """What makes the steps."""
         return Follower(
             self._fitted_model,
             self._search(recipe),
@@ -183,7 +178,7 @@ class Streams(Predictions):
         )
 
     def _search(self, recipe: Recipe) -> Callable[[Block], TemperatureRange | None]:
-        """Where the temperature of a batch is looked for."""
+        """Return a function from a batch to the range of beta to search, if any."""
         if self.beta != "auto":
             return lambda X: None
 
@@ -196,7 +191,7 @@ class Streams(Predictions):
     def _go_on(
         self, now: Position, row_mass: Array, tally: Tally, seconds: float, converged: bool
     ) -> None:
-        """Make attributes of a step, or of a pass, and of rows with so many observations."""
+        """Set the attributes after a step or a pass, with the token counts of its rows."""
         params, rows, beta, smoothing, stream = now
         unigram = add_one_unigram(stream.column_sums, stream.grain)
         state = State(params, rows[: len(row_mass)])
@@ -210,7 +205,7 @@ class Streams(Predictions):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """What fails, or is interrupted, leaves the estimator as it was."""
+        """Restore the estimator where an exception is raised."""
         before = dict(vars(self))
         try:
             yield

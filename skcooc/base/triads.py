@@ -1,4 +1,4 @@
-"""Estimators of observations of three indices: what is theirs in place of tables."""
+"""Base class of estimators of three-way counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from skcooc.tables import Triads, check_same_triads, read_new_triads
 
 
 def _of_two(name: str) -> property:
-    """A method that is not there where there are three ways."""
+    """Return a property that raises AttributeError: a method of two-way counts only."""
 
     def missing(self: TriadEstimator) -> NoReturn:
         raise AttributeError(f"There is no {name} of observations of three indices.")
@@ -31,7 +31,7 @@ def _of_two(name: str) -> property:
 
 
 class TriadEstimator(CooccurrenceEstimator):
-    """Base class of estimators that are fitted to Triads, and predict the third way."""
+    """Base class of estimators that are fitted to Triads and predict the third index."""
 
     aic = _of_two("aic")
     bic = _of_two("bic")
@@ -44,11 +44,11 @@ class TriadEstimator(CooccurrenceEstimator):
         Parameters
         ----------
         X : Triads
-            Observations (x_i, y_j, w_l).
+            Tokens (x_i, y_j, w_l).
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each observation.
+            Weight of each token.
 
         Returns
         -------
@@ -59,33 +59,33 @@ class TriadEstimator(CooccurrenceEstimator):
         TypeError
             Where X is not Triads.
         ValueError
-            Where X is empty, or a parameter has no valid value.
+            Where X is empty, or a parameter is invalid.
         """
         return super().fit(X, y, sample_weight)
 
     def transform(self, X: Triads) -> Array:
-        """Fold rows, the first way, into the fitted model.
+        """Fold rows (values of the first index) into the fitted model.
 
         Parameters
         ----------
         X : Triads
-            Of a table (n, M, L), whose second and third ways are those of the table fitted.
+            Table (n, M, L) with the second and third indices of the training table.
 
         Returns
         -------
         mixtures : (n, K) array
-            P(z_k given x_i); a row without observations gets ``weights_``.
-            ``transform(X) @ components_`` is P(w_l given x_i).
+            P(z_k given x_i); an empty row gets ``weights_``. ``transform(X) @ components_`` is
+            P(w_l given x_i).
         """
         return super().transform(X)
 
     def score_samples(self, X: Triads) -> Array:
-        """Log-likelihood of the third index given the other two, in nats for each observation.
+        """Log-likelihood of the third index given the other two, in nats per token.
 
         Parameters
         ----------
         X : Triads
-            Observations of the table fitted.
+            Tokens of the training table.
 
         Returns
         -------
@@ -94,12 +94,12 @@ class TriadEstimator(CooccurrenceEstimator):
         return super().score_samples(X)
 
     def score(self, X: Triads, y: object = None) -> float:
-        """Mean log P(w_l given x_i, y_j) of held-out observations, in nats; larger is better.
+        """Mean log P(w_l given x_i, y_j) of held-out tokens, in nats; larger is better.
 
         Parameters
         ----------
         X : Triads
-            Observations of the table fitted.
+            Tokens of the training table.
         y : None
             Ignored.
 
@@ -110,12 +110,12 @@ class TriadEstimator(CooccurrenceEstimator):
         return super().score(X, y)
 
     def perplexity(self, X: Triads) -> float:
-        """exp(-score(X)): among how many values of the third index the model seems to guess.
+        """Perplexity exp(-score(X)): the effective number of choices of the third index.
 
         Parameters
         ----------
         X : Triads
-            Observations of the table fitted.
+            Tokens of the training table.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class TriadEstimator(CooccurrenceEstimator):
 
     @validated({"n_samples": [Interval(Integral, 0, None, closed="left")]})
     def sample(self, n_samples: int = 1) -> Triads:  # type: ignore[override]  # no dyads
-        """Draw observations from the fitted model.
+        """Draw tokens from the fitted model.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class TriadEstimator(CooccurrenceEstimator):
         Returns
         -------
         triads : Triads
-            Of the table fitted, in random order.
+            Tokens of the training table, in random order.
         """
         check_is_fitted(self)
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
@@ -152,7 +152,7 @@ class TriadEstimator(CooccurrenceEstimator):
         return components
 
     def _warm_state(self, recipe: Recipe, X: Counts) -> State:
-        """Where a warm start goes on, where it has the values of the second way."""
+        """Return the initial state; ValueError where values of the second index are new."""
         observed = cast(Triples, X).middle_sums
         known: Array = np.asarray(self.middle_components_.any(axis=0))
         if len(observed) != len(known) or ((observed > 0) & ~known).any():

@@ -1,4 +1,4 @@
-"""Whether a further call of fit goes on as the one before it has ended: same table, parameters."""
+"""Checks of warm starts: same table, parameters and shape as the fit before."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Parameters = Mapping[str, object]  # of an estimator when it was fitted
 
 
 class Known(NamedTuple):
-    """What tells a table from others: its type, and the sums of columns and rows."""
+    """Fingerprint of a table: its type, and the shares of columns and rows."""
 
     dtype: np.dtype
     unigram: Array
     row_distribution: Array
 
     def is_of(self, X: Counts) -> bool:
-        """Whether X is this table, as far as it tells."""
+        """Return whether X has this fingerprint."""
         dtype, unigram, shares = known_of(X)
         fitted = self.row_distribution
         same_rows = shares.shape == fitted.shape and bool((shares == fitted).all())
@@ -41,24 +41,23 @@ class Known(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """What a fit began with."""
+    """Parameters and table of a fit at its beginning."""
 
     parameters: Parameters
     table: Known
 
 
 def begun(estimator: BaseEstimator, X: Counts) -> Begun:
-    """What a fit begins with."""
     return Begun(estimator.get_params(deep=False), known_of(X))
 
 
 def known_of(X: Counts) -> Known:
-    """What tells a table from others."""
+    """Return the fingerprint of a table."""
     return Known(X.dtype, add_one_unigram(X.column_sums, X.grain), distributed(X)[1])
 
 
 def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool:
-    """Whether further iterations are those that the last fit, which ended, would have made."""
+    """Return whether EM would continue the last fit exactly."""
     known = Known(estimator.components_.dtype, estimator.unigram_, estimator.row_distribution_)
     return not changed(estimator, fitted, HOW_LONG) and known.is_of(X)
 
@@ -66,14 +65,14 @@ def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool
 def changed(
     estimator: BaseEstimator, fitted: Parameters, free: Set[str] = frozenset()
 ) -> list[str]:
-    """The parameters that are not those of the last fit, beside those that may change."""
+    """Return the names of parameters changed since the last fit, less those free."""
     asked = estimator.get_params(deep=False)
     names = [name for name in asked if name not in FREE | free]
     return [name for name in names if joblib.hash(asked[name]) != joblib.hash(fitted[name])]
 
 
 def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bool) -> None:
-    """Raise ValueError where a fit that was cut short would not go on as it was."""
+    """Raise ValueError where an interrupted fit had another table or parameters."""
     others = changed(estimator, fitted) + ["X"] * (not same_table)
     if others:
         raise ValueError(
@@ -83,7 +82,7 @@ def check_as_before(estimator: BaseEstimator, fitted: Parameters, same_table: bo
 
 
 def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REMEDY) -> None:
-    """Raise ValueError where the model fitted has another shape than that asked for."""
+    """Raise ValueError where the fitted model has another shape than the recipe."""
     shape = {name: fitted[name] for name in recipe.shape}
     if shape != recipe.shape:
         raise ValueError(
@@ -93,7 +92,7 @@ def check_shape(fitted: Parameters, recipe: Recipe, what: str, remedy: str = REM
 
 
 def check_columns(components: Array, X: Counts) -> None:
-    """Raise ValueError where a table has columns that components, (K, M), know nothing of."""
+    """Raise ValueError where X has columns without probability in components (K, M)."""
     n_columns = components.shape[1]
     if n_columns != X.shape[1]:
         raise ValueError(
@@ -109,7 +108,7 @@ def check_columns(components: Array, X: Counts) -> None:
 
 
 def carried_to(X: Counts, state: State) -> State:
-    """A state in the type of a table; rows keep theirs where there are as many as before."""
+    """Return a state in the dtype of X; equally many rows keep their mixtures."""
     params, rows = state
     params = type(params)(*(array.astype(X.dtype) for array in params))
     if len(rows) != X.shape[0]:
