@@ -94,9 +94,9 @@ class ClusterAbstraction(TreeMixin, CooccurrenceEstimator):
         iterations each. "object" predicts best and takes much longer.
 
     tempering : {"path", "joint"}, default="path"
-        What beta is an exponent of: the likelihood of a row, summed over the nodes of the path, or,
-        as in equation (65) of Hofmann & Puzicha (1998), the probability of a column at each node,
-        before the sum.
+        Which probabilities beta is an exponent of. "path": the likelihood of a row, summed over the
+        nodes of the path, as in `AsymmetricClustering`. "joint": the probability of a column at
+        each node, before the sum, as in equation (65) of Hofmann & Puzicha (1998).
 
     proportions : {"uniform", "estimated"}, default="uniform"
         Prior probabilities of the clusters. At small beta, estimated ones starve clusters. Hard

@@ -35,7 +35,8 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
 
     n_clusters : int or None, default=None
         Initial number C of clusters; some may die and stay dead, and a warm start keeps the number.
-        None is one for every row, as Yu et al. predict. Give the number of classes to find classes.
+        None is one for every row, as in the predictions of Yu et al. To find classes of rows, give
+        their number.
 
     cluster_prior : float, default=1.0
         alpha: the cluster weights have the prior Dir(alpha / C, ..., alpha / C). Small values let
