@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
-from skcooc.base.merging import made_of
-from skcooc.em import Split, TemperatureRange, cooled
+from skcooc.base.merging import merged_components
+from skcooc.em import Split, TemperatureRange, annealing_schedule
 from skcooc.em.solvers import SolverName
 from skcooc.equations import aspects as usual_values
 from skcooc.equations.aspects import Aspects, PredictiveAspects
@@ -195,11 +195,11 @@ class AspectModel(CooccurrenceEstimator):
         model = self._fitted_model
         return float(model.row_prior) if isinstance(model, PredictiveAspects) else None
 
-    def _made_of(self, shares: Array) -> CooccurrenceEstimator:
+    def merged(self, shares: Array) -> CooccurrenceEstimator:
         """A fitted model whose aspects are sums of these, where shares (K, L) are one."""
         kept = len(self.embedding_) > 0  # of a table in blocks no rows are
         mass = self.component_distribution_ if kept else self._state.params.weights
-        return made_of(self, shares, mass, "n_components")
+        return merged_components(self, shares, mass, "n_components")
 
     def recipe(self) -> Recipe:
         family = AspectFamily(
@@ -221,8 +221,8 @@ class AspectModel(CooccurrenceEstimator):
             family,
             self._settings(),
             shape={"n_components": self.n_components, "leave_one_out": self.leave_one_out},
-            annealing=cooled(self.annealing, plain.critical_beta),
-            init_from=plain.diluted if self.annealing is None else None,
+            annealing=annealing_schedule(self.annealing, plain.critical_beta),
+            init_from=plain.mix_with if self.annealing is None else None,
             concentration=self._concentration(),
             supports_splitting=not (
                 family.is_leave_one_out({}) or self.annealing or self.burstiness

@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
-from skcooc.base.merging import made_of
-from skcooc.em import Split, cooled
+from skcooc.base.merging import merged_components
+from skcooc.em import Split, annealing_schedule
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.row_clusters import PredictiveClusters, RowClusters
@@ -161,7 +161,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         """Most probable cluster of each training row, or of each column."""
         return first_largest(self.posteriors_)
 
-    def _made_of(self, shares: Array) -> CooccurrenceEstimator:
+    def merged(self, shares: Array) -> CooccurrenceEstimator:
         """Return a fitted model of L clusters, sums of the K fitted ones by shares (K, L)."""
         if not isinstance(self._fitted_model, RowClusters):
             raise TypeError(
@@ -170,7 +170,7 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
         mass = self.component_distribution_
         if self._fitted_model.object_weights == "equal":
             mass = self.embedding_[self.row_distribution_ > 0].sum(axis=0)
-        return made_of(self, shares, mass, "n_clusters")
+        return merged_components(self, shares, mass, "n_clusters")
 
     def recipe(self) -> Recipe:
         of_clusters = self.n_clusters, self.hard, self.object_weights, self.proportions
@@ -182,8 +182,8 @@ class AsymmetricClustering(RowClusterMixin, CooccurrenceEstimator):
             FixedModel(model, no_temperature if self.hard else partial(temperatures, plain)),
             self._settings(),
             shape={name: getattr(self, name) for name in ("n_clusters", "axis", "leave_one_out")},
-            annealing=cooled(self.annealing, plain.critical_beta),
-            init_from=None if self.leave_one_out or self.annealing else plain.diluted,
+            annealing=annealing_schedule(self.annealing, plain.critical_beta),
+            init_from=None if self.leave_one_out or self.annealing else plain.mix_with,
             coarsening=self.coarsening,
         )
 

@@ -16,15 +16,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.clusters import TreeMixin, check_proportions
-from skcooc.em import Run, Split
-from skcooc.em.legs import Observe
+from skcooc.em import EMState, Split
+from skcooc.em.stages import Observe
 from skcooc.equations.growing_trees import KINDS, grow
 from skcooc.equations.memberships import no_temperature, temperatures
 from skcooc.equations.tree_clusters import Abstractions
 from skcooc.fitting import FixedModel, LearnedStructure, Recipe, Settings
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import Tree, binary_tree, explicit_tree
-from skcooc.protocol import Block, Counts, Need
+from skcooc.protocol import Block, Capability, Counts
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TreeLearner:
     grown: list[Split] | None  # splits of the tree that a warm start keeps
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         reason = f"tree={self.kind!r} is grown on all rows; give a tree, or tree='binary'"
         return {"all rows": reason}
 
@@ -48,7 +48,7 @@ class TreeLearner:
         rng: np.random.Generator,
         heldout: HeldOut | None,
         observe: Observe,
-        resume: Run | None,
+        resume: EMState | None,
     ) -> LearnedStructure:
         if self.grown is not None:
             return LearnedStructure(self.model, self.model, self.grown)

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import CONSTRAINTS, FALLING, CooccurrenceEstimator, Size
 from skcooc.base.clusters import ProjectionMixin
-from skcooc.em import TemperatureRange, falling
+from skcooc.em import TemperatureRange, decreasing_beta
 from skcooc.equations.memberships import temperatures
 from skcooc.equations.projections import FactorialProjections, StructuredProjections
 from skcooc.equations.row_clusters import RowClusters
@@ -165,7 +165,7 @@ class ClusteringProjection(ProjectionMixin, CooccurrenceEstimator):
             FixedModel(model, self._temperatures),
             self._settings(),
             shape=shape,
-            annealing=None if self.annealing is None else falling(self.annealing),
+            annealing=None if self.annealing is None else decreasing_beta(self.annealing),
         )
 
     @property

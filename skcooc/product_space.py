@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
-from skcooc.em import TemperatureRange, of_the_start
+from skcooc.em import TemperatureRange, split_start_schedule
 from skcooc.em.solvers import SolverName
 from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
 from skcooc.fitting import FixedModel, Recipe
@@ -131,7 +131,7 @@ class ProductSpaceMixture(CooccurrenceEstimator):
 
     def recipe(self) -> Recipe:
         sizes = self.n_row_components, self.n_column_components
-        of_start, annealing = of_the_start(self.annealing)
+        of_start, annealing = split_start_schedule(self.annealing)
         plain = ProductAspects(*sizes, self.tempering, of_start)
         shaping = "n_row_components", "n_column_components", "leave_one_out"
         model = PredictiveProducts(plain) if self.leave_one_out else plain

@@ -28,7 +28,7 @@ def normalise(P: Array, axis: int, otherwise: Array | float, out: Array | None =
     return result
 
 
-def diluted(P: Array, distribution: Array, share: float) -> Array:
+def mix_with(P: Array, distribution: Array, share: float) -> Array:
     """Mix each column of P (n, k) with a distribution (n,) of weight ``share``."""
     return (1 - share) * P + share * distribution[:, None]
 

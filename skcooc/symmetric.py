@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcooc.base import ANNEALING, CONSTRAINTS, CooccurrenceEstimator, Size
 from skcooc.base.clusters import RowClusterMixin, check_proportions
-from skcooc.em import TemperatureRange, of_the_start
+from skcooc.em import TemperatureRange, split_start_schedule
 from skcooc.equations.coclusters import (
     ClassBigrams,
     CoClusters,
@@ -208,7 +208,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
         sizes = self.n_row_clusters, self.n_column_clusters
         if self.hard and self.annealing is not None:
             raise ValueError("hard=True has no temperature: it needs annealing=None.")
-        of_start, annealing = of_the_start(self.annealing)
+        of_start, annealing = split_start_schedule(self.annealing)
         model = CoClusters(*sizes, self.hard, self.proportions, of_start)
         if self.tied:
             self._check_tied()
@@ -222,7 +222,7 @@ class SymmetricClustering(BiclusterMixin, RowClusterMixin, CooccurrenceEstimator
             self._settings(),
             shape=dict(zip(("n_row_clusters", "n_column_clusters"), sizes, strict=True)),
             annealing=annealing,
-            init_from=model.diluted if self.annealing is None else None,
+            init_from=model.mix_with if self.annealing is None else None,
             check=self._check_square,
             coarsening=self.coarsening,
         )

@@ -22,7 +22,7 @@ from skcooc import (
     SymmetricClustering,
 )
 from skcooc.callbacks import Checkpoint, read_checkpoint, write_checkpoint
-from skcooc.em import OverRelaxation, Run
+from skcooc.em import EMState, OverRelaxation
 from skcooc.image import grid_coarsening
 from tests.cases import ESTIMATORS, VARIANTS
 from tests.contract import X, every_class, every_estimator, fitted, quick
@@ -109,7 +109,9 @@ def test_at_any_iteration(solver, tmp_path, monkeypatch):
         return
     # A broken twin: the parameters are kept, but not the state of the acceleration.
     monkeypatch.setattr(
-        Run, "copy", lambda run: replace(run, solver=OverRelaxation(1.0), history=[*run.history])
+        EMState,
+        "copy",
+        lambda run: replace(run, solver=OverRelaxation(1.0), history=[*run.history]),
     )
     half = interrupted(clone(estimator), X, tmp_path / "model", at=20)
     with pytest.raises(AssertionError):

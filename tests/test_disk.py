@@ -76,7 +76,7 @@ def test_a_saved_table_is_read_in_blocks(tmp_path, dtype, ends, batch_size):
         assert {block.dtype for block in blocks} == {np.dtype(kind)}
         np.testing.assert_array_equal(sp.vstack(blocks).toarray(), X.toarray().astype(kind))
     counts, here = table.counts, CSRCounts(X.astype(kind))
-    for name in ("row_sums", "column_sums", "grain"):
+    for name in ("row_sums", "column_sums", "mean_count_weight"):
         np.testing.assert_allclose(getattr(counts, name), getattr(here, name), rtol=1e-6)
 
 
@@ -172,11 +172,11 @@ def test_products_are_those_of_the_matrix(table):
     counts, rng = table.counts, np.random.default_rng(0)
     assert counts.n_blocks == 4
     B, A = rng.random((X.shape[1], 3)), rng.random((X.shape[0], 3))
-    products = counts.by_row(lambda block, D: block.dot(B), np.empty((X.shape[0], 1)))
+    products = counts.map_blocks(lambda block, D: block.dot(B), np.empty((X.shape[0], 1)))
     np.testing.assert_allclose(products, X @ B)
     np.testing.assert_allclose(counts.total(lambda block: block.row_sums.sum()), X.sum())
     np.testing.assert_allclose(counts.tdot(A), X.T @ A)
-    np.testing.assert_array_equal(counts.over_states(np.add, A, 2 * A), 3 * A)
+    np.testing.assert_array_equal(counts.map_rows(np.add, A, 2 * A), 3 * A)
 
 
 def test_samples_are_of_rows(table):

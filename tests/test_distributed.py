@@ -177,20 +177,20 @@ def persisted_often(monkeypatch):
 
 
 def rows_brought(monkeypatch):
-    def lasting(self, states):
+    def collect_rows(self, states):
         return np.concatenate(counts_on_workers.gather(self.client, states.futures))
 
-    monkeypatch.setattr(counts_on_workers.DaskCounts, "lasting", lasting)
+    monkeypatch.setattr(counts_on_workers.DaskCounts, "collect_rows", collect_rows)
 
 
 def sums_brought(monkeypatch):
-    def lasting(self, states):
+    def collect_rows(self, states):
         if states.empty.ndim == 1:
             counts_on_workers.gather(self.client, states.futures)
         return whole(self, states)
 
-    whole = counts_on_workers.DaskCounts.lasting
-    monkeypatch.setattr(counts_on_workers.DaskCounts, "lasting", lasting)
+    whole = counts_on_workers.DaskCounts.collect_rows
+    monkeypatch.setattr(counts_on_workers.DaskCounts, "collect_rows", collect_rows)
 
 
 @pytest.mark.parametrize("broken", [None, persisted_often, rows_brought, sums_brought])

@@ -17,7 +17,7 @@ from skcooc import (
     delayed_rows,
 )
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, fit, make_solver
+from skcooc.em import EMStage, fit, make_solver
 from skcooc.equations.aspects import Aspects
 from tests.clusters import ASPECTS, At, X, in_blocks, local_cluster, workers_here
 
@@ -85,7 +85,7 @@ def test_weights_scores_and_column_chunks_are_refused(workers):
 def test_states_that_depend_on_the_parameters_alone_would_not_do(workers):
     """Why the states of rows are kept: recomputed from the last parameters, they differ."""
     model, counts = Aspects(3), CSRCounts(X)
-    found = fit([Leg(model, counts, 0.9, 15, 0.0)], np.random.default_rng(0), make_solver(1.0))
+    found = fit([EMStage(model, counts, 0.9, 15, 0.0)], np.random.default_rng(0), make_solver(1.0))
     anew = np.broadcast_to(found.params.weights, found.rows.shape)
     again, _ = model.expect(counts, found.params, anew, 0.9)
     assert np.abs(again - found.rows).max() > 0.01

@@ -86,7 +86,7 @@ def test_weights_of_rows_are_repetitions(estimator):
 @pytest.mark.filterwarnings("ignore")
 def test_a_mean_length_that_forgets_weights_is_found(monkeypatch):
     def forgetful(X):
-        return float(X.row_sums.sum() / X.grain) / np.count_nonzero(X.row_sums)
+        return float(X.row_sums.sum() / X.mean_count_weight) / np.count_nonzero(X.row_sums)
 
     monkeypatch.setattr("skcooc.equations.aspects.mean_length", forgetful)
     assert not weights_are_repetitions(AspectModel())

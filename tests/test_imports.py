@@ -55,9 +55,9 @@ ANYTHING = {"__init__", "__main__", "cli"}
 ALLOWED |= {path.stem: ESTIMATOR for path in ROOT.glob("[a-z]*.py") if path.stem not in ALLOWED}
 
 # What meta-estimators and tests ask of estimators; scikit-learn's and IPython's own names.
-FACE = {"_plan", "_options", "_probes", "_fold_in", "_state", "_judged", "_factorised"}
+FACE = {"_plan", "_options", "_probes", "_fold_in", "_state", "_heldout_predictions", "_factorised"}
 FACE |= {"_unfinished"}  # what a fit that was cut short has found
-FACE |= {"_made_of"}  # what inspection asks
+FACE |= {"merged"}  # what inspection asks
 FOREIGN = {"_validate_params", "_init_callback_context", "_skl_callbacks", "_repr_html_"}
 FOREIGN |= {"_replace", "_asdict", "_fields", "_callback_fit_ctx", "_exit"}
 OWN = {"self", "cls", "new"}  # new is a copy of self
@@ -124,7 +124,7 @@ def test_there_are_no_circles():
 
 def test_a_misplaced_import_is_found():
     assert misplaced_imports("em", "from skcooc.aspect import AspectModel")
-    assert misplaced_imports("counts", "import skcooc.em.legs")
+    assert misplaced_imports("counts", "import skcooc.em.stages")
     assert misplaced_imports("aspect", "from skcooc import tables")
     assert misplaced_imports("em", "def f():\n    from skcooc.counts import CSRCounts")
 
@@ -184,7 +184,7 @@ def foreign_privates(source, face=FACE | FOREIGN):
 def test_what_is_underscored_stays_at_home():
     for path in itertools.chain(FILES, TESTS):
         assert not list(foreign_privates(read(path))), path
-    assert list(foreign_privates("from skcooc.em.legs import _cut_short"))
+    assert list(foreign_privates("from skcooc.em.stages import _cut_short"))
     assert list(foreign_privates("def f(model):\n    return model._chosen"))
 
 

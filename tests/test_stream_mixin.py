@@ -230,11 +230,11 @@ def test_a_stream_that_begins_with_too_few_rows_finds_its_temperature(monkeypatc
     table = make_cooccurrences(1000, 300, 10, n_observations=80_000, random_state=0).X
     estimator = AspectModel(10, max_iter=60, random_state=0)
     blocks = 2 * batches(table[:900], 30)
-    followed = streamed(estimator, blocks)
+    track_beta = streamed(estimator, blocks)
     monkeypatch.setattr("skcooc.em.online.WHOLE", np.inf)
     stayed = streamed(estimator, blocks)
-    assert followed.beta_ > stayed.beta_ + 0.1
-    assert followed.perplexity(table[900:]) < 0.95 * stayed.perplexity(table[900:])
+    assert track_beta.beta_ > stayed.beta_ + 0.1
+    assert track_beta.perplexity(table[900:]) < 0.95 * stayed.perplexity(table[900:])
 
 
 def test_what_is_held_out_does_not_depend_on_the_batch():

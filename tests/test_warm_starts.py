@@ -15,7 +15,7 @@ from skcooc import (
     ProductSpaceMixture,
     SymmetricClustering,
 )
-from skcooc.em import OverRelaxation, Run
+from skcooc.em import EMState, OverRelaxation
 from tests.tables import planted
 
 pytestmark = [
@@ -65,7 +65,7 @@ def test_ten_and_ten_iterations_are_twenty(model):
 
 def forgetful(run, to):
     """A broken twin: it goes on from there, but what makes steps longer begins anew."""
-    return Run(run.state, OverRelaxation(1.8))
+    return EMState(run.state, OverRelaxation(1.8))
 
 
 def settled(model):
@@ -80,7 +80,7 @@ def test_what_is_not_kept_is_found_out(monkeypatch):
     half, whole = fitted(model, 10), fitted(model, 20)
     with pytest.raises(AssertionError):
         assert_same(again(settled(fitted(model, 10))), whole)
-    monkeypatch.setattr(Run, "moved", forgetful)
+    monkeypatch.setattr(EMState, "relocated", forgetful)
     with pytest.raises(AssertionError):
         assert_same(again(half), whole)
 

@@ -81,7 +81,7 @@ def speed(options: argparse.Namespace) -> Iterator[Row]:
         model.maximize(model.expect(counts, params, rows, beta)[1], params, beta)
 
     with threads(1) as one, threads(2) as two:
-        serial, parallel = counts.spread(1, one), counts.spread(2, two)
+        serial, parallel = counts.with_threads(1, one), counts.with_threads(2, two)
         actions: dict[str, Callable[[], Any]] = {
             "scipy.sparse, the two products": lambda: (X @ log_q, X.T @ posteriors),
             "iteration, one thread": lambda: iteration(serial),

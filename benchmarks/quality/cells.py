@@ -35,7 +35,7 @@ from sklearn.preprocessing import normalize
 from benchmarks import reporting
 from skcooc import AspectModel, AsymmetricClustering, AveragedModels, inspection
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, State, fit
+from skcooc.em import EMStage, State, fit
 from skcooc.em.solvers import Momentum
 from skcooc.equations.aspects import Aspects, Params
 
@@ -115,7 +115,7 @@ def from_clusters(X: sp.csr_array, K: int, seed: int) -> Found:
     weights = np.full(K, 1 / K)
     rows = np.full((X.shape[0], K), 1 / K)
     start = State(Params(normalize(components, "l1").T.copy(), weights), rows)
-    leg = Leg(Aspects(K, "joint", 0.0), CSRCounts(X), 1.0, 500, 3e-6)
+    leg = EMStage(Aspects(K, "joint", 0.0), CSRCounts(X), 1.0, 500, 3e-6)
     fitted = fit([leg], np.random.default_rng(seed), Momentum(), start=start)
     return Found(fitted.rows, fitted.params.components.T)
 

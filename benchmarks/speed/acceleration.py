@@ -19,9 +19,9 @@ import numpy as np
 from benchmarks import corpora, reporting
 from skcooc.counts import CSRCounts
 from skcooc.counts.threads import threads
-from skcooc.em import SOLVERS, Leg, State, fit, make_solver
-from skcooc.em.legs import BURN_IN
+from skcooc.em import SOLVERS, EMStage, State, fit, make_solver
 from skcooc.em.solvers import SolverName
+from skcooc.em.stages import WARMUP_ITERATIONS
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.row_clusters import RowClusters
 
@@ -37,9 +37,9 @@ Row = dict[str, Any]
 Run = tuple[np.ndarray, np.ndarray]  # free energies, and seconds since the start
 
 
-def to_the_end(model: Any, X: CSRCounts, beta: float, n_iter: int) -> Leg:
+def to_the_end(model: Any, X: CSRCounts, beta: float, n_iter: int) -> EMStage:
     """So many iterations, whatever the tolerance."""
-    return Leg(model, X, beta, n_iter, tol=-np.inf)
+    return EMStage(model, X, beta, n_iter, tol=-np.inf)
 
 
 def started(case: str, X: CSRCounts, n_components: int, seed: int) -> tuple[Any, State]:
@@ -49,7 +49,7 @@ def started(case: str, X: CSRCounts, n_components: int, seed: int) -> tuple[Any,
         model = RowClusters(n_components)
         return model, State(*model.start(X, rng))
     aspects = Aspects(n_components)
-    begun = fit([to_the_end(aspects, X, 1.0, BURN_IN)], rng, make_solver(1.0))
+    begun = fit([to_the_end(aspects, X, 1.0, WARMUP_ITERATIONS)], rng, make_solver(1.0))
     return aspects, State(begun.params, begun.rows)
 
 
@@ -96,7 +96,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
     for data in options.data:
         table = DATA[data]().X.astype(np.float32)
         with threads(options.jobs) as map:
-            X = CSRCounts(table).spread(options.jobs, map)
+            X = CSRCounts(table).with_threads(options.jobs, map)
             for case, beta in (("aspects", 0.8), ("aspects", 1.0), ("clusters", 0.1)):
                 etas = suited(options.etas, case, beta)
                 results: dict[SolverName, list[dict[str, float]]] = {eta: [] for eta in etas}

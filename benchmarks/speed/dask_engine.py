@@ -24,7 +24,7 @@ from skcooc import delayed_rows
 from skcooc.counts import CSRCounts
 from skcooc.counts.dask import load
 from skcooc.counts.threads import threads
-from skcooc.em import Fit, Leg, fit, make_solver
+from skcooc.em import EMResult, EMStage, fit, make_solver
 from skcooc.equations.aspects import Aspects
 
 BETA = 0.9
@@ -32,9 +32,9 @@ MEAN_LENGTH = 105.0  # observations of a row, nearly all of different columns
 SIZES = {1: 20_000, 5: 50_000, 50: 100_000}  # millions of non-zeros, about, and columns
 
 
-def fitted(counts: Any, n_components: int, n_iter: int) -> Fit:
+def fitted(counts: Any, n_components: int, n_iter: int) -> EMResult:
     """The same iterations for any counts."""
-    leg = Leg(Aspects(n_components), counts, BETA, n_iter, tol=-np.inf)
+    leg = EMStage(Aspects(n_components), counts, BETA, n_iter, tol=-np.inf)
     return fit([leg], np.random.default_rng(0), make_solver("momentum"))
 
 
@@ -54,9 +54,9 @@ def compare(client: Client, millions: int, settings: Any) -> dict[str, Any]:
     seconds: dict[str, list[float]] = {"memory": [], "dask": []}
     energies: dict[str, float] = {}
     with threads(2) as map:
-        near = CSRCounts(table).spread(2, map)
+        near = CSRCounts(table).with_threads(2, map)
         for _ in range(settings.turns):
-            for name, counts in (("memory", near), ("dask", far.spread(2, map))):
+            for name, counts in (("memory", near), ("dask", far.with_threads(2, map))):
                 history = fitted(counts, settings.components, settings.iterations).history
                 seconds[name] += [record.seconds for record in history[1:]]
                 energies[name] = history[-1].free_energy

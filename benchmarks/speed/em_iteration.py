@@ -82,7 +82,7 @@ def ours(X: Any, n_components: int, n_threads: int, repeats: int) -> Seconds:
     """Seconds of an iteration, of its passes over the data, and of gathering alone."""
     model, rng = Aspects(n_components), np.random.default_rng(0)
     with threads(n_threads) as map:
-        counts = CSRCounts(X).spread(n_threads, map)
+        counts = CSRCounts(X).with_threads(n_threads, map)
         params, rows = model.start(counts, rng)
         times: list[tuple[float, float, float]] = []
         for _ in range(WARM_UP + repeats):

@@ -23,7 +23,7 @@ COLLAPSED = 1e-2  # total variation between every component and the distribution
 Attributes = dict[str, object]
 
 
-def usable(
+def prediction_attributes(
     model: Model,
     state: State,
     beta: float,
@@ -54,15 +54,15 @@ def usable(
     }
 
 
-def lacking(recipe: Recipe) -> str | None:
+def streaming_obstacle(recipe: Recipe) -> str | None:
     """Return why a model cannot follow a stream; None where it can."""
-    reason = recipe.unmet_need(CheckedBlocks.offers)
-    if reason is None and not hasattr(recipe.equations, "diluted"):
+    reason = recipe.unmet_need(CheckedBlocks.capabilities)
+    if reason is None and not hasattr(recipe.equations, "mix_with"):
         return "the equations do not say how parameters meet new columns, which diluted would"
     return reason
 
 
-def become(estimator: BaseEstimator, fitted: Attributes) -> None:
+def set_fitted_attributes(estimator: BaseEstimator, fitted: Attributes) -> None:
     """Replace all fitted attributes."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
@@ -94,10 +94,12 @@ def of_fit(fit: Fit) -> Attributes:
     state = State(run.params, run.rows)
     return {
         **splits,
-        **usable(fit.model, state, run.beta, fit.smoothing, fit.unigram, fit.row_distribution),
+        **prediction_attributes(
+            fit.model, state, run.beta, fit.smoothing, fit.unigram, fit.row_distribution
+        ),
         "_unfinished": None,
         "_end": run.end,
-        "_judged": fit.judged,
+        "_heldout_predictions": fit.judged,
         "tuning_": fit.start.trials,
         "n_iter_": len(run.history),
         "converged_": run.converged,
@@ -112,16 +114,16 @@ def at_iteration(X: Counts, smoothing: float | Literal["auto"], known: Attribute
     def attributes(
         model: Model, start: Start, journal: Journal, record: Record, state: State
     ) -> Attributes:
-        state = State(state.params, X.lasting(state.rows))
+        state = State(state.params, X.collect_rows(state.rows))
         splits = start.structure.splits
         s = chosen_smoothing(smoothing, start.validation)
-        unigram = add_one_unigram(X.column_sums, X.grain)
+        unigram = add_one_unigram(X.column_sums, X.mean_count_weight)
         _, row_distribution = distributed(X)
         return {
             **({} if splits is None else {"splits_": splits}),
-            **usable(model, state, record.beta, s, unigram, row_distribution),
+            **prediction_attributes(model, state, record.beta, s, unigram, row_distribution),
             "_unfinished": journal,
-            "_judged": None,
+            "_heldout_predictions": None,
             "tuning_": start.trials,
             **known,
         }

@@ -48,7 +48,7 @@ class RowClusterMixin(ClusterMixin):
     embedding_: Array
     _checked: Callable[[TableLike], Block]
     components_: Array
-    _fold_in: Callable[[Block], Array]
+    fold_in: Callable[[Block], Array]
     _lazily: Callable[[str, TableLike, int], Array]
 
     @property
@@ -87,7 +87,7 @@ class RowClusterMixin(ClusterMixin):
         check_is_fitted(self)
         if is_collection(X):
             return self._lazily("predict_proba", X, len(self.components_))
-        return self._fold_in(self._checked(X))
+        return self.fold_in(self._checked(X))
 
 
 class TreeMixin(ClusterMixin):

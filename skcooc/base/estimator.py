@@ -14,18 +14,18 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags
 
 from skcooc.base import attributes, quantities, warm_start
-from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, completed, meant
+from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, did_you_mean, fill_docstring
 from skcooc.base.streams import Streams
-from skcooc.em import Run, State, TemperatureRange, make_solver
-from skcooc.em.legs import Solver
+from skcooc.em import EMState, State, TemperatureRange, make_solver
 from skcooc.em.solvers import SolverName
+from skcooc.em.stages import Solver
 from skcooc.fitting import Recipe, Settings
 from skcooc.fitting.fit import fit, short_fits
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.progress import Progress
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.short_fits import ShortFits
-from skcooc.fitting.stream import Begun
+from skcooc.fitting.stream import FirstBatch
 from skcooc.protocol import Counts, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.tables import Table, is_out_of_core, read, read_in_memory
@@ -57,8 +57,8 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         defaults = vars(CooccurrenceEstimator) | vars(cls)
-        cls.__doc__ = completed(cls.__doc__, "Parameters", PARAMETERS, defaults)
-        cls.__doc__ = completed(cls.__doc__, "Attributes", ATTRIBUTES, {})
+        cls.__doc__ = fill_docstring(cls.__doc__, "Parameters", PARAMETERS, defaults)
+        cls.__doc__ = fill_docstring(cls.__doc__, "Attributes", ATTRIBUTES, {})
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
         """Create an estimator; TypeError where a parameter is unknown or must be named."""
@@ -76,7 +76,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         for name in parameters.keys() - valid:
             raise TypeError(
                 f"{cls.__name__}() got an unexpected keyword argument {name!r}. "
-                f"{meant(name, valid)}"
+                f"{did_you_mean(name, valid)}"
             )
         return super().__new__(cls)
 
@@ -100,7 +100,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         valid = self._get_param_names()
         for name in params.keys() - valid:
             raise ValueError(
-                f"Invalid parameter {name!r} for estimator {self}. {meant(name, valid)}"
+                f"Invalid parameter {name!r} for estimator {self}. {did_you_mean(name, valid)}"
             )
         return super().set_params(**params)
 
@@ -254,11 +254,11 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         X = table.counts
         recipe = recipe.for_table(X)
         journal = self._journal(X)
-        warm = journal.once(("warm",), self._goes_on)
+        warm = journal.get_or_compute(("warm",), self._goes_on)
         run = self._warm_run(recipe, X) if warm else None
         seeds = draw_seeds(self.random_state, 1 if warm else self.n_init)
         recipe = recipe.with_settings(self._settings(recipe, warm))
-        recipe = recipe.with_seeds(journal.once(("seeds",), lambda: seeds))
+        recipe = recipe.with_seeds(journal.get_or_compute(("seeds",), lambda: seeds))
         known |= {"_fitted_parameters": self.get_params(deep=False)}
         known |= {"_stream": None, "_passes": None}
         if warm and not recipe.settings.tunes:
@@ -267,10 +267,12 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         progress = Progress(self, recipe, data)
         found = fit(recipe, X, table.sample, progress, at_iteration, journal, run)
         progress.end()
-        if attributes.lacking(recipe.with_model(found.model)) is None:
+        if attributes.streaming_obstacle(recipe.with_model(found.model)) is None:
             seed = draw_seeds(self.random_state, 1)[0]
-            known["_stream"] = Begun(found.run.stats, found.mass, X.column_sums, X.grain, seed)
-        attributes.become(self, attributes.of_fit(found) | known)
+            known["_stream"] = FirstBatch(
+                found.run.stats, found.mass, X.column_sums, X.mean_count_weight, seed
+            )
+        attributes.set_fitted_attributes(self, attributes.of_fit(found) | known)
         return found.run.stopped
 
     def _settings(self, recipe: Recipe | None = None, warm: bool = False) -> Settings:
@@ -358,12 +360,12 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """Return whether ``fit`` is a warm start."""
         return self.warm_start and hasattr(self, "_state")
 
-    def _warm_run(self, recipe: Recipe, X: Counts) -> Run:
+    def _warm_run(self, recipe: Recipe, X: Counts) -> EMState:
         """Return the last run where table and parameters are the same, else a new one."""
         end, fitted = self._end, self._fitted_parameters
         if end is not None and warm_start.is_same_run(self, fitted, X):
-            return end.moved(X.array)
-        return Run(self._warm_state(recipe, X), self._make_solver())
+            return end.relocated(X.array)
+        return EMState(self._warm_state(recipe, X), self._make_solver())
 
     def _warm_state(self, recipe: Recipe, X: Counts) -> State:
         """Return the initial state of a new run; equally many rows keep their mixtures."""
@@ -378,7 +380,7 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """
         before = self._unfinished if self.warm_start else None
         journal = Journal(self) if before is None else before.of(self)
-        parameters, table = journal.once(("of",), lambda: warm_start.begun(self, X))
+        parameters, table = journal.get_or_compute(("of",), lambda: warm_start.begun(self, X))
         if before is not None:
             warm_start.check_as_before(self, parameters, table.is_of(X))
         return journal

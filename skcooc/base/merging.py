@@ -13,7 +13,7 @@ from skcooc.protocol import Array
 from skcooc.simplex import normalise
 
 
-def made_of(
+def merged_components(
     self: CooccurrenceEstimator, shares: Array, mass: Array, parameter: str
 ) -> CooccurrenceEstimator:
     """Components that are sums of others by their mass, (K,), where shares (K, L) are one.
@@ -32,9 +32,9 @@ def made_of(
         "_unfinished": None,
         "_stream": None,
         "_passes": None,
-        "_judged": None,
+        "_heldout_predictions": None,
     }
-    found = attributes.usable(
+    found = attributes.prediction_attributes(
         model,
         State(params, rows),
         self.beta_,
@@ -42,5 +42,7 @@ def made_of(
         self.unigram_,
         self.row_distribution_,
     )
-    attributes.become(new, attributes.of_input(self) | attributes.of_sizes(new) | known | found)
+    attributes.set_fitted_attributes(
+        new, attributes.of_input(self) | attributes.of_sizes(new) | known | found
+    )
     return new

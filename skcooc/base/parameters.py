@@ -95,7 +95,7 @@ Hyper-parameter values tried on held-out tokens, in order: each trial has ``stag
 }
 
 
-def meant(name: str, valid: Sequence[str]) -> str:
+def did_you_mean(name: str, valid: Sequence[str]) -> str:
     """Return a hint: similar names, and all valid parameters."""
     near = get_close_matches(name, valid, cutoff=0.7)
     if not near and (name.lower() == "k" or name.startswith(("n_", "num_"))):
@@ -104,7 +104,7 @@ def meant(name: str, valid: Sequence[str]) -> str:
     return f"{hint}Valid parameters are: {valid}."
 
 
-def completed(
+def fill_docstring(
     docstring: str | None,
     section: str,
     paragraphs: Mapping[str, str],
@@ -132,7 +132,7 @@ def completed(
     own, rest = (after[: end.start()], after[end.start() :]) if end else (after, "")
     for name, text in paragraphs.items():
         if not re.search(rf"^    (\w+, )*{name.split(' : ')[0]}(, \w+)* : ", own, flags=re.M):
-            default = defaults.get(name.split(" : ")[0], completed)
-            shown = "" if default is completed else f", default={default!r}".replace("'", '"')
+            default = defaults.get(name.split(" : ")[0], fill_docstring)
+            shown = "" if default is fill_docstring else f", default={default!r}".replace("'", '"')
             own += f"\n    {name}{shown}\n        " + text.replace("\n", "\n        ")
     return f"{before}    {section}\n{own}{rest}"

@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcooc.base import quantities, recommendations
 from skcooc.base.recommendations import Recommendations
-from skcooc.em import Record, Run, State
+from skcooc.em import EMState, Record, State
 from skcooc.fitting.journal import Journal
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.fitting.stream import Begun, Passes, Stream, fold_in, over_rows
+from skcooc.fitting.stream import FirstBatch, Passes, Stream, fold_in, over_rows
 from skcooc.fitting.tuning import Trial
 from skcooc.heldout import scoring
 from skcooc.heldout.predictors import Factors, smoothed
@@ -67,11 +67,11 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _fitted_parameters: dict[str, object]
     _frame: TableSchema
     _unfinished: Journal | None = None
-    _end: Run | None  # kept for a warm start
-    _stream: Begun | Stream | None
+    _end: EMState | None  # kept for a warm start
+    _stream: FirstBatch | Stream | None
     _passes: Passes | None
-    _judged: HeldOutPredictions | None
-    _factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing
+    _heldout_predictions: HeldOutPredictions | None
+    is_factorised: ClassVar[bool] = True  # that is all it predicts, but for smoothing
 
     def transform(self, X: TableLike) -> Array:
         """Fold rows into the fitted model.
@@ -89,7 +89,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if is_collection(X):
             return self._lazily("transform", X, len(self.components_))
-        return self._fold_in(self._checked(X))
+        return self.fold_in(self._checked(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
         """Return the distributions over columns of mixtures.
@@ -380,7 +380,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             meta=np.empty((0, 0), dtype=dtype),
         )
 
-    def _fold_in(self, X: Block) -> Array:
+    def fold_in(self, X: Block) -> Array:
         """Return P(k given x) of checked rows."""
         model, params = self._folding()
         return model.factors(params, self._row_states(X))[0]
@@ -391,11 +391,11 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _folding(self) -> tuple[FoldIn[Params, Statistics], Params]:
         """Return the equations for fold-in, and their parameters."""
-        return self._fitted_model.folding(self._state.params)
+        return self._fitted_model.fold_in_equations(self._state.params)
 
     def _mixing(self) -> tuple[Array, Array]:
         """Return weights and mixtures of the prior of a new row."""
-        prior = self._fitted_model.mixing(self._state.params)
+        prior = self._fitted_model.mixture_prior(self._state.params)
         if prior is None:
             return np.asarray(self.row_distribution_), np.asarray(self.embedding_)
         return prior
@@ -437,7 +437,7 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Return predictions for rows with these known counts; None is the training rows."""
         if known is None:
             return self._predicting(np.asarray(self.embedding_), self._rows_fitted())
-        return self._predicting(self._fold_in(known), known.table)
+        return self._predicting(self.fold_in(known), known.table)
 
     def _predicting(self, mixtures: Array, known: CSR | None) -> Predictor:
         """Return predictions for rows of mixtures (n, K) with known counts (n, M)."""

@@ -32,7 +32,7 @@ class Recommendations(NamedTuple):
 class Recommender(FittedModel, Protocol):
     """A fitted estimator that recommends columns."""
 
-    _fold_in: Callable[[Block], Array]
+    fold_in: Callable[[Block], Array]
     _predicting: Callable[[Array, CSR | None], Predictor]
     _rows_fitted: Callable[[], CSR | None]
 
@@ -67,7 +67,7 @@ def recommend(
 
 def _new(model: Recommender, rows: TableLike) -> Asked:
     X = model._checked(rows)
-    return Asked(model._fold_in(X), X.table, cells_of(X.table), np.arange(X.shape[0]))
+    return Asked(model.fold_in(X), X.table, cells_of(X.table), np.arange(X.shape[0]))
 
 
 def _fitted(model: Recommender, rows: ArrayLike, exclude_seen: bool) -> Asked:

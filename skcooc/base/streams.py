@@ -19,7 +19,15 @@ from skcooc.em import Record, State, TemperatureRange
 from skcooc.fitting import Recipe
 from skcooc.fitting.progress import BlockTasks
 from skcooc.fitting.recipe import draw_seeds
-from skcooc.fitting.stream import Batch, Begun, Follower, Passes, Position, Stream, Tally
+from skcooc.fitting.stream import (
+    Batch,
+    FirstBatch,
+    Passes,
+    Position,
+    ProgressiveLoss,
+    Stream,
+    StreamTrainer,
+)
 from skcooc.heldout.validation import add_one_unigram
 from skcooc.protocol import Array, Block, TableLike
 from skcooc.protocol.decorators import available_if, with_callbacks
@@ -31,7 +39,7 @@ AUTO = "it needs numbers of components, got 'auto'"
 def _follows_streams(self: Streams) -> bool:
     """Return True; AttributeError, with the reason, where partial_fit is unavailable."""
     try:
-        reason = AUTO if self.has_auto_size() else attributes.lacking(self.recipe())
+        reason = AUTO if self.has_auto_size() else attributes.streaming_obstacle(self.recipe())
     except (TypeError, ValueError):  # fit says what is wrong with the parameters
         return True
     if reason is not None:
@@ -102,7 +110,7 @@ class Streams(Predictions):
         """
         if not hasattr(self, "_state"):
             return self.fit(X, y, sample_weight)
-        recipe, start, tally = self.recipe(), perf_counter(), Tally()
+        recipe, start, tally = self.recipe(), perf_counter(), ProgressiveLoss()
         check_shape(self._fitted_parameters, recipe, "partial_fit", "Fit anew.")
         if self._stream is None:
             raise ValueError(
@@ -115,7 +123,7 @@ class Streams(Predictions):
         after = self._follower(recipe).step(now, batch, totals, tally)
         mass = batch.row_sums * batch.row_weights
         self._go_on(after, mass, tally, perf_counter() - start, converged=False)
-        self._frame, self._passes, self._judged = table.frame, None, None
+        self._frame, self._passes, self._heldout_predictions = table.frame, None, None
         return self
 
     def _fit_blocks(
@@ -142,7 +150,7 @@ class Streams(Predictions):
         if self._search(recipe)(sample):
             batch = batch.divided(self.validation_fraction, seed)
         self.fit(batch.X.table, sample_weight=batch.X.weights)
-        self._stream = cast(Begun, self._stream)._replace(seed=seed)
+        self._stream = cast(FirstBatch, self._stream)._replace(seed=seed)
 
     @with_callbacks
     def _go_through(self, recipe: Recipe, blocks: CheckedBlocks, done: Passes) -> None:
@@ -167,8 +175,8 @@ class Streams(Predictions):
         stream = cast(Stream, self._stream).begun
         return Position(*self._state, self.beta_, self.smoothing_, stream)
 
-    def _follower(self, recipe: Recipe) -> Follower:
-        return Follower(
+    def _follower(self, recipe: Recipe) -> StreamTrainer:
+        return StreamTrainer(
             self._fitted_model,
             self._search(recipe),
             self.validation_fraction,
@@ -189,15 +197,20 @@ class Streams(Predictions):
         return search
 
     def _go_on(
-        self, now: Position, row_mass: Array, tally: Tally, seconds: float, converged: bool
+        self,
+        now: Position,
+        row_mass: Array,
+        tally: ProgressiveLoss,
+        seconds: float,
+        converged: bool,
     ) -> None:
         """Set the attributes after a step or a pass, with the token counts of its rows."""
         params, rows, beta, smoothing, stream = now
-        unigram = add_one_unigram(stream.column_sums, stream.grain)
+        unigram = add_one_unigram(stream.column_sums, stream.mean_count_weight)
         state = State(params, rows[: len(row_mass)])
         model = self._fitted_model
         shares = row_mass / row_mass.sum()
-        usable = attributes.usable(model, state, beta, smoothing, unigram, shares)
+        usable = attributes.prediction_attributes(model, state, beta, smoothing, unigram, shares)
         objective = tally.free_energy - model.log_prior(params, beta)
         record = Record(beta, objective, tally.perplexity, seconds)
         self.__dict__.update(usable, _stream=stream, converged_=converged, objective_=objective)

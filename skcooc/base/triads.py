@@ -170,7 +170,7 @@ class TriadEstimator(CooccurrenceEstimator):
         check_is_fitted(self)
         triads = check_same_triads(self, self._frame, X)
         counts, order = triads.listed(self.embedding_.dtype)
-        factors = Factors(*self._fitted_model.predicting(*self._state))
+        factors = Factors(*self._fitted_model.prediction_factors(*self._state))
         predictor = smoothed(factors, self.unigram_, self.smoothing_)
         weights = np.ones(len(triads)) if triads.weights is None else triads.weights
         return scoring.score_pairs(counts, order, predictor), weights

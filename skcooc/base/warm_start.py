@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skcooc.em import State
-from skcooc.em.legs import unknown_rows
+from skcooc.em.stages import unknown_rows
 from skcooc.fitting import Recipe
 from skcooc.fitting.fit import distributed
 from skcooc.heldout.validation import add_one_unigram
@@ -53,7 +53,7 @@ def begun(estimator: BaseEstimator, X: Counts) -> Begun:
 
 def known_of(X: Counts) -> Known:
     """Return the fingerprint of a table."""
-    return Known(X.dtype, add_one_unigram(X.column_sums, X.grain), distributed(X)[1])
+    return Known(X.dtype, add_one_unigram(X.column_sums, X.mean_count_weight), distributed(X)[1])
 
 
 def is_same_run(estimator: BaseEstimator, fitted: Parameters, X: Counts) -> bool:

@@ -24,10 +24,10 @@ from skcooc.protocol import (
     CSR,
     EVERYTHING,
     Array,
+    Capability,
     Drawn,
     FoldIn,
     Map,
-    Need,
     P,
     Rows,
     S,
@@ -160,14 +160,14 @@ class CSRCounts(
         self.map_ranges = map
         self.views = Views(self)  # shared by copies
 
-    offers: frozenset[Need] = EVERYTHING - {"triples"}
+    capabilities: frozenset[Capability] = EVERYTHING - {"triples"}
 
     @cached_property
     def row_sums(self) -> Array:
         return self.summed(self.data)
 
     @cached_property
-    def grain(self) -> float:
+    def mean_count_weight(self) -> float:
         return mean_weight(float(np.sum(self.row_sums * self.row_weights)), self.n_observations)
 
     @property
@@ -207,7 +207,7 @@ class CSRCounts(
     def array(self, values: Array) -> Array:
         return np.asarray(values)
 
-    def rowwise(
+    def map_row_ranges(
         self, function: Callable[..., object], *arrays: Array, out: Array | None = None
     ) -> Array:
         """Fill ``out``, (m, k), with function(*arrays, out), ranges of rows side by side.
@@ -222,7 +222,7 @@ class CSRCounts(
         self._run_each(function, ranges, out.size)
         return out
 
-    def over_states(
+    def map_rows(
         self, function: Callable[..., Rows], *states: Rows, out: Rows | None = None
     ) -> Rows:
 
@@ -230,25 +230,25 @@ class CSRCounts(
             *these, out = arrays
             out[:] = function(*these)
 
-        return self.rowwise(fill, *states, out=out)
+        return self.map_row_ranges(fill, *states, out=out)
 
-    def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+    def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         return function(self, *states)
 
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
         return function(self, *states)
 
-    def lasting(self, states: Rows) -> Array:
+    def collect_rows(self, states: Rows) -> Array:
         return states
 
     def power(self, P: Array, exponent: float) -> Array:
-        return self.rowwise(lambda some, out: power(some, exponent, out), P)
+        return self.map_row_ranges(lambda some, out: power(some, exponent, out), P)
 
     def parts(self, function: Callable[[int, int], T]) -> list[T]:
         ends = np.linspace(0, self.shape[0], min(N_PARTS, self.shape[0]) + 1).astype(int)
         return list(self.map_ranges(lambda part: function(*part), pairwise(ends.tolist())))
 
-    def spread(self, n_threads: int, map: Map) -> Self:
+    def with_threads(self, n_threads: int, map: Map) -> Self:
         new = copy.copy(self)
         new.n_threads, new.map_ranges = n_threads, map
         return new
@@ -260,7 +260,7 @@ class CSRCounts(
 
     n_blocks = 1
 
-    def watched(self, after_block: Callable[[], None]) -> Self:
+    def with_progress(self, after_block: Callable[[], None]) -> Self:
         return self
 
     def replaced(self, counts: Array) -> Self:

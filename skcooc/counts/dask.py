@@ -33,7 +33,7 @@ from skcooc.counts.csr import (
 )
 from skcooc.counts.thinning import merge_draws
 from skcooc.counts.threads import threads
-from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, Need, P, Rows, S, T, TableLike
+from skcooc.protocol import CSR, Array, Capability, Drawn, FoldIn, Map, P, Rows, S, T, TableLike
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
 PERSIST_EVERY = 10  # E-steps at least, after which states are given to the scheduler
@@ -180,13 +180,13 @@ class DaskCounts:
         self.client, self.blocks = client, blocks
         self.sizes = [fact.n_rows for fact in facts]
         n_observations = sum(fact.n_observations for fact in facts)
-        self.grain = mean_weight(sum(fact.total for fact in facts), n_observations)
+        self.mean_count_weight = mean_weight(sum(fact.total for fact in facts), n_observations)
         self.column_sums, self.dtype = column_sums, facts[0].dtype
         self.shape = sum(self.sizes), len(column_sums)
         self.kept_states: WeakSet[States] = WeakSet()
         self.n_steps, self.persist_every = 0, max(PERSIST_EVERY, math.ceil(np.divide(*self.shape)))
 
-    offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
+    capabilities: frozenset[Capability] = frozenset(("mixture", "paths", "each step", "row states"))
 
     @property
     def indices(self) -> Array:
@@ -207,12 +207,12 @@ class DaskCounts:
         stats, empty = gather(self.client, [total, empty])
         return cast(Rows, States(self, futures, empty)), stats
 
-    def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+    def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         blocks = zip(*map(self._pieces, states), strict=True)
         futures = submit(self.client, [task(function)(*these) for these in blocks])
         return cast(Rows, States(self, futures, np.empty((0, *states[0].shape[1:]), self.dtype)))
 
-    def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+    def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         step = shared_value(function)
         parts = [task(_with_one_thread)(step, *these) for these in self._zip_blocks(*states)]
         *futures, empty = submit(self.client, [*parts, task(_no_rows)(parts[0])])
@@ -224,7 +224,7 @@ class DaskCounts:
         total: Array = self._results([tree_sum(task(operator.add), parts)])[0]
         return total
 
-    def lasting(self, states: Rows) -> Array:
+    def collect_rows(self, states: Rows) -> Array:
         there = cast(States, states)
         return cast(Array, dask_rows(self.client, there.futures, self.sizes, there.empty))
 
@@ -247,10 +247,10 @@ class DaskCounts:
 
     n_blocks = 1  # an E-step is one round of tasks
 
-    def watched(self, after_block: Callable[[], None]) -> Self:
+    def with_progress(self, after_block: Callable[[], None]) -> Self:
         return self
 
-    def spread(self, n_threads: int, map: Map) -> Self:
+    def with_threads(self, n_threads: int, map: Map) -> Self:
         new = copy.copy(self)
         new.kept_states, new.n_steps = WeakSet(), 0
         return new
@@ -302,7 +302,7 @@ class States:
         return np.concatenate, (gather(self._counts.client, self.futures),)
 
     def __matmul__(self, D: Array) -> Rows:
-        of_blocks = self._counts.over_states(partial(product, by=D), cast(Rows, self))
+        of_blocks = self._counts.map_rows(partial(product, by=D), cast(Rows, self))
         return cast(Rows, States(self._counts, cast(States, of_blocks).futures, self.empty @ D))
 
 

@@ -18,7 +18,7 @@ from skcooc.counts.csr import CSRCounts, add_statistics, mean_weight
 from skcooc.counts.lanes import aligned_array
 from skcooc.counts.products import ColumnView, Views
 from skcooc.counts.thinning import merge_draws
-from skcooc.protocol import CSR, Array, Drawn, FoldIn, Map, Need, P, Rows, S, T
+from skcooc.protocol import CSR, Array, Capability, Drawn, FoldIn, Map, P, Rows, S, T
 
 BLOCK = 2 * 10**7  # non-zeros that are worked on at a time
 
@@ -77,7 +77,7 @@ class DiskCounts:
     do not depend on the number of threads.
     """
 
-    offers: frozenset[Need] = frozenset(("mixture", "paths", "each step", "row states"))
+    capabilities: frozenset[Capability] = frozenset(("mixture", "paths", "each step", "row states"))
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class DiskCounts:
     ) -> None:
         self.bands, self.shape = bands, bands.shape
         self.row_sums, self.column_sums = row_sums, column_sums
-        self.grain = mean_weight(float(row_sums.sum()), n_observations)
+        self.mean_count_weight = mean_weight(float(row_sums.sum()), n_observations)
         self.n_threads, self.map_ranges = n_threads, map
         self._after_block: Callable[[], None] = lambda: None
         starts = bands.limits[:-1, 1] // BLOCK
@@ -131,13 +131,13 @@ class DiskCounts:
             self._after_block()
         return cast(Rows, out), cast(S, total)
 
-    def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+    def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         out = aligned_array(states[0].shape, states[0].dtype)
         for mine, block in self.blocks():
-            block.over_states(function, *(these[mine] for these in states), out=out[mine])
+            block.map_rows(function, *(these[mine] for these in states), out=out[mine])
         return out
 
-    def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+    def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         return np.concatenate(list(self._of_blocks(function, *states)))
 
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
@@ -147,7 +147,7 @@ class DiskCounts:
         for mine, block in self.blocks():
             yield function(block, *(these[mine] for these in states))
 
-    def lasting(self, states: Rows) -> Array:
+    def collect_rows(self, states: Rows) -> Array:
         return states
 
     def tdot(self, D: Array) -> Array:
@@ -169,12 +169,12 @@ class DiskCounts:
         blocks = (block for _, block in self.blocks())
         return merge_draws([block.draw(n_rows, seed) for block in blocks], n_rows, seed)
 
-    def spread(self, n_threads: int, map: Map) -> Self:
+    def with_threads(self, n_threads: int, map: Map) -> Self:
         new = copy.copy(self)
         new.n_threads, new.map_ranges = n_threads, map
         return new
 
-    def watched(self, after_block: Callable[[], None]) -> Self:
+    def with_progress(self, after_block: Callable[[], None]) -> Self:
         new = copy.copy(self)
         new._after_block = after_block
         return new

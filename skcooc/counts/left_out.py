@@ -141,10 +141,10 @@ class LeaveOneOutMixture(NonZeros):
         of_row, of_column = (F.astype(self.dtype) for F in per_total)
         weights, half = self.row_weights.astype(self.dtype), self.dtype.type(beta / 2)
         shares = weights / np.maximum(np.ceil(weights), 1)
-        A_most = self.rowwise(
+        A_most = self.map_row_ranges(
             _largest_share, A, of_row[:, None] * pseudo_counts[0].astype(self.dtype)
         )
-        B_most = self.rowwise(
+        B_most = self.map_row_ranges(
             _largest_share, B, np.broadcast_to(of_column * pseudo_counts[1], B.shape)
         )
         of_columns = B, powers[1], B_most, of_column[None, :], np.ones_like(B[:1])

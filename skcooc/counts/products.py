@@ -93,7 +93,7 @@ class NonZeros:
     views: Views
     map_ranges: Map
     n_ranges_for: Callable[[int], int]
-    rowwise: Callable[..., Array]
+    map_row_ranges: Callable[..., Array]
 
     @property
     def dtype(self) -> np.dtype[np.floating]:

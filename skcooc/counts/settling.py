@@ -173,7 +173,7 @@ def padded_to_lines(table: Array, dtype: np.dtype[np.floating]) -> Array:
 class RowMixtures(NonZeros):
     """Mixtures of new rows at fixed components."""
 
-    def settle(self, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int) -> Rows:
+    def solve_mixtures(self, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int) -> Rows:
         """Mixtures of the rows after EM has converged, (n, k), from initial ones.
 
         EM goes on until no number changes by more than ``tol``, nor did by more than four times

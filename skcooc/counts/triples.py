@@ -32,7 +32,7 @@ from skcooc.counts.lanes import (
 from skcooc.counts.products import SHIFT, ColumnView, Mixture, Views, zeros_view
 from skcooc.counts.thinning import thin
 from skcooc.counts.threads import pipelined
-from skcooc.protocol import CSR, Array, Map, Need
+from skcooc.protocol import CSR, Array, Capability, Map
 
 PREFETCH = U(8)  # non-zeros before its own, at which a column's factor is fetched
 
@@ -193,7 +193,7 @@ class TripleCounts(CSRCounts):
     observations and predictions need not know of the third index.
     """
 
-    offers: frozenset[Need] = frozenset(
+    capabilities: frozenset[Capability] = frozenset(
         ("divide", "triples", "all rows", "each step", "row states")
     )
 

@@ -2,42 +2,42 @@
 
 from skcooc.em.annealing import (
     Annealing,
-    Falling,
-    Growing,
-    Splitting,
-    Widening,
-    cooled,
-    falling,
-    narrowed,
-    of_the_start,
-    rising,
+    DecreasingBeta,
+    GrowClusters,
+    SplitClusters,
+    SplitComponents,
+    annealing_schedule,
+    decreasing_beta,
+    increasing_beta,
+    merge_components,
+    split_start_schedule,
 )
-from skcooc.em.bursts import Bursts
-from skcooc.em.legs import Fit, Leg, Record, Run, Split, State, fit
+from skcooc.em.burstiness import BurstinessRounds
 from skcooc.em.search import TemperatureRange
 from skcooc.em.solvers import SOLVERS, OverRelaxation, make_solver
+from skcooc.em.stages import EMResult, EMStage, EMState, Record, Split, State, fit
 
 __all__ = [
     "SOLVERS",
     "Annealing",
-    "Bursts",
-    "Falling",
-    "Fit",
-    "Growing",
-    "Leg",
+    "BurstinessRounds",
+    "DecreasingBeta",
+    "EMResult",
+    "EMStage",
+    "EMState",
+    "GrowClusters",
     "OverRelaxation",
     "Record",
-    "Run",
     "Split",
-    "Splitting",
+    "SplitClusters",
+    "SplitComponents",
     "State",
     "TemperatureRange",
-    "Widening",
-    "cooled",
-    "falling",
+    "annealing_schedule",
+    "decreasing_beta",
     "fit",
+    "increasing_beta",
     "make_solver",
-    "narrowed",
-    "of_the_start",
-    "rising",
+    "merge_components",
+    "split_start_schedule",
 ]

@@ -8,22 +8,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skcooc.em.legs import BURN_IN, Leg, Part, Run, Split, State
+from skcooc.em.stages import WARMUP_ITERATIONS, EMStage, EMState, Split, StageSchedule, State
 from skcooc.heldout import HeldOut
-from skcooc.protocol import Annealable, Array, Counts, Params, Statistics
+from skcooc.protocol import Array, Counts, Params, Splittable, Statistics
 
 PERTURBATION = 1e-2  # relative size of the noise that tells two copies apart
 SLOW = 1e-2  # of the tolerance: small differences, from which splits grow, hardly move it
 DISTINCT = 5e-2  # total variation between copies from which they are clusters of their own
 PATIENCE = 10  # legs that do not predict better, once there are clusters: a factor 2.5 in beta
 COLDEST = 1.0  # inverse temperature at which a fall begins: maximum likelihood
-BIRTH = 15  # iterations in which two copies drift apart
+SPLIT_ITERATIONS = 15  # iterations in which two copies drift apart
 
-Annealing = Callable[[Leg], list[Part]]  # a leg that does not begin at its own temperature
+Annealing = Callable[
+    [EMStage], list[StageSchedule]
+]  # a leg that does not begin at its own temperature
 
 
 @dataclass(frozen=True)
-class Splitting(Part):
+class SplitClusters(StageSchedule):
     """EM at a rising sequence of inverse temperatures, beginning with a single cluster.
 
     At every temperature each cluster is replaced by two copies, which are pulled apart a little.
@@ -38,68 +40,70 @@ class Splitting(Part):
     splits earlier, but not better ones: where clusters hardly differ, the wrong ones part.
     """
 
-    leg: Leg  # at every temperature, of an Annealable model; more patient where there are copies
+    stage: (
+        EMStage  # at every temperature, of an Annealable model; more patient where there are copies
+    )
     betas: Sequence[float]  # rising; the last is repeated until no more clusters come apart
 
     @property
-    def model(self) -> Annealable[Params, Statistics]:
+    def model(self) -> Splittable[Params, Statistics]:
         """The model that is annealed."""
-        model: Annealable[Params, Statistics] = self.leg.model  # type: ignore[assignment]
+        model: Splittable[Params, Statistics] = self.stage.model  # type: ignore[assignment]
         return model
 
     def begin(self, rng: np.random.Generator) -> State:
         """Where a fit begins, unless it is told: with a single cluster."""
-        return single(self.model, self.leg.X, rng)
+        return single(self.model, self.stage.X, rng)
 
-    def at(self, run: Run) -> Leg:
+    def at(self, run: EMState) -> EMStage:
         """The leg under way."""
         beta = self.betas[min(run.number, len(self.betas) - 1)]
-        tol = self.leg.tol if run.n_clusters == self.model.n_clusters else SLOW * self.leg.tol
-        return replace(self.leg, beta=beta, tol=tol)
+        tol = self.stage.tol if run.n_clusters == self.model.n_clusters else SLOW * self.stage.tol
+        return replace(self.stage, beta=beta, tol=tol)
 
-    def enter(self, run: Run, rng: np.random.Generator) -> None:
+    def enter(self, run: EMState, rng: np.random.Generator) -> None:
         """Copies, where clusters are still missing."""
         run.n_clusters = run.state.rows.shape[1]
         if run.n_clusters < self.model.n_clusters:
-            run.state = doubled(self.model, run.state, rng)
+            run.state = duplicate_components(self.model, run.state, rng)
 
-    def leave(self, run: Run) -> None:
+    def leave(self, run: EMState) -> None:
         """Clusters that have come apart stay apart; the next temperature, or the next part."""
         n_before = run.n_clusters
         self._part(run)
         run.number += 1
         if run.number >= len(self.betas) and run.state.rows.shape[1] == n_before:
-            self._fill(run)
+            self._pad_with_duplicates(run)
             run.part, run.number = run.part + 1, 0
 
-    def finish(self, run: Run) -> None:
+    def finish(self, run: EMState) -> None:
         """What has come apart when it was stopped."""
         self._part(run)
-        self._fill(run)
+        self._pad_with_duplicates(run)
 
-    def _part(self, run: Run) -> None:
+    def _part(self, run: EMState) -> None:
         """Join copies, but for those which have drifted apart."""
         k, beta, splits = run.n_clusters, self.at(run).beta, run.splits or []
         apart: list[int] = []
         if run.state.rows.shape[1] > k:
             components = self.model.factors(*run.state)[1]
-            apart = drifted(components[:, :k], components[:, k:])[: self.model.n_clusters - k]
+            apart = separated(components[:, :k], components[:, k:])[: self.model.n_clusters - k]
             parts = [(c,) if c in apart else (c, k + c) for c in range(k)]
             run.state = mixed(self.model, run.state, parts + [(k + c,) for c in apart])
         for new, c in enumerate(apart, start=k):
-            splits = [*joined_by(splits, c, new), Split(beta, ((c,), (new,)))]
+            splits = [*relabel_splits(splits, c, new), Split(beta, ((c,), (new,)))]
         run.splits = splits
 
-    def _fill(self, run: Run) -> None:
+    def _pad_with_duplicates(self, run: EMState) -> None:
         """Where fewer clusters have come apart, some of them are there repeatedly."""
         k, n_clusters = run.state.rows.shape[1], self.model.n_clusters
         run.state = mixed(self.model, run.state, [(c % k,) for c in range(n_clusters)])
         for twin in range(k, n_clusters):
-            run.splits = joined_by(run.splits or [], twin % k, twin)
+            run.splits = relabel_splits(run.splits or [], twin % k, twin)
 
 
 @dataclass(frozen=True)
-class Growing(Splitting):
+class GrowClusters(SplitClusters):
     """Splitting that ends with as many clusters as there are good reasons for.
 
     It ends where all are there, or where they no longer predict held-out observations better, with
@@ -108,23 +112,23 @@ class Growing(Splitting):
 
     judge: HeldOut | None = None  # None knows no reason against more clusters
 
-    def leave(self, run: Run) -> None:
+    def leave(self, run: EMState) -> None:
         """Keep the best; the next temperature, or the end."""
         n_before = run.n_clusters
         self._part(run)
         run.number += 1
-        k, judged = run.state.rows.shape[1], self._judged(run)
+        k, judged = run.state.rows.shape[1], self._heldout_predictions(run)
         spent = run.number >= len(self.betas) and k == n_before
         if k == self.model.n_clusters or judged == PATIENCE or spent:
             run.part, run.splits = run.part + 1, run.best_splits
 
-    def finish(self, run: Run) -> None:
+    def finish(self, run: EMState) -> None:
         """What was best when it was stopped."""
         self._part(run)
-        self._judged(run)
+        self._heldout_predictions(run)
         run.splits = run.best_splits
 
-    def _judged(self, run: Run) -> int:
+    def _heldout_predictions(self, run: EMState) -> int:
         """Number of legs since the best."""
         if self.judge is not None:
             if not run.splits:
@@ -135,21 +139,23 @@ class Growing(Splitting):
         return run.since_best
 
 
-def doubled(model: Annealable[Params, Statistics], state: State, rng: np.random.Generator) -> State:
+def duplicate_components(
+    model: Splittable[Params, Statistics], state: State, rng: np.random.Generator
+) -> State:
     """Two copies of every cluster, c and K + c, a little apart."""
     k = state.rows.shape[1]
     pairs = mixed(model, state, [(c % k,) for c in range(2 * k)])
     return pairs._replace(params=model.perturb(pairs.params, rng, PERTURBATION))
 
 
-def single(model: Annealable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
+def single(model: Splittable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
     """One cluster, or component, made of all random ones."""
     state = State(*model.random(X, rng))
     return mixed(model, state, [tuple(range(state.rows.shape[1]))])
 
 
 def mixed(
-    model: Annealable[Params, Statistics], state: State, parts: Sequence[tuple[int, ...]]
+    model: Splittable[Params, Statistics], state: State, parts: Sequence[tuple[int, ...]]
 ) -> State:
     """Clusters that join these parts; what is in several parts is divided evenly among them."""
     shares = np.zeros((state.rows.shape[1], len(parts)))
@@ -160,14 +166,14 @@ def mixed(
     return State(model.mixed(state.params, shares), state.rows @ shares)
 
 
-def drifted(components: Array, copies: Array) -> list[int]:
+def separated(components: Array, copies: Array) -> list[int]:
     """The clusters that differ from their copies, both (M, K), those that differ most first."""
     distances = np.abs(components - copies).sum(axis=0) / 2
     order = np.argsort(-distances, kind="stable")
     return order[distances[order] > DISTINCT].tolist()
 
 
-def joined_by(splits: Sequence[Split], companion: int, new: int) -> list[Split]:
+def relabel_splits(splits: Sequence[Split], companion: int, new: int) -> list[Split]:
     """The same splits, with a new cluster wherever its companion is.
 
     >>> joined_by([Split(0.1, ((0,), (1,)))], 1, 2)
@@ -198,7 +204,7 @@ def path(first: float, last: float, factor: float) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Falling(Part):
+class DecreasingBeta(StageSchedule):
     """EM at a falling sequence of inverse temperatures, each from where the one before has ended.
 
     Where nothing is held out, the temperatures on the way have a few iterations each, the last as
@@ -209,24 +215,24 @@ class Falling(Part):
     42, 177-196, 2001.
     """
 
-    leg: Leg  # at the last temperature
+    stage: EMStage  # at the last temperature
     betas: Sequence[float]  # falling
 
-    def at(self, run: Run) -> Leg:
+    def at(self, run: EMState) -> EMStage:
         """The leg under way."""
         number, last = run.number, len(self.betas) - 1
         if number >= last:
-            return self.leg
-        on_the_way = replace(self.leg, beta=self.betas[number])
-        if self.leg.heldout is not None:
+            return self.stage
+        on_the_way = replace(self.stage, beta=self.betas[number])
+        if self.stage.heldout is not None:
             return on_the_way
-        return replace(on_the_way, max_iter=min(BURN_IN, self.leg.max_iter))
+        return replace(on_the_way, max_iter=min(WARMUP_ITERATIONS, self.stage.max_iter))
 
-    def enter(self, run: Run, rng: np.random.Generator) -> None:
+    def enter(self, run: EMState, rng: np.random.Generator) -> None:
         """From what predicted best, with new patience."""
         run.state, run.since_best = run.best or run.state, 0
 
-    def leave(self, run: Run) -> None:
+    def leave(self, run: EMState) -> None:
         """The next temperature, unless it has come to nothing."""
         in_vain = run.best is not None and run.since_best == run.n_iter
         run.number += 1
@@ -234,40 +240,42 @@ class Falling(Part):
             run.part, run.number = run.part + 1, 0
 
 
-def falling(factor: float) -> Annealing:
+def decreasing_beta(factor: float) -> Annealing:
     """From beta = 1, each temperature this times the one before."""
-    return lambda leg: [Falling(leg, path(max(COLDEST, leg.beta), leg.beta, factor))]
+    return lambda stage: [DecreasingBeta(stage, path(max(COLDEST, stage.beta), stage.beta, factor))]
 
 
-def rising(factor: float, critical_beta: Callable[[Counts], float]) -> Annealing:
+def increasing_beta(factor: float, critical_beta: Callable[[Counts], float]) -> Annealing:
     """From the critical temperature of the table, where there is one cluster, which splits."""
 
-    def rise(leg: Leg) -> list[Part]:
-        betas = path(critical_beta(leg.X), leg.beta, factor)
-        return [Splitting(replace(leg, heldout=None), betas), leg]
+    def rise(stage: EMStage) -> list[StageSchedule]:
+        betas = path(critical_beta(stage.X), stage.beta, factor)
+        return [SplitClusters(replace(stage, heldout=None), betas), stage]
 
     return rise
 
 
-def cooled(factor: float | None, critical_beta: Callable[[Counts], float]) -> Annealing | None:
+def annealing_schedule(
+    factor: float | None, critical_beta: Callable[[Counts], float]
+) -> Annealing | None:
     """Rising by a factor above 1, falling by one below, or, without any, neither."""
     if factor is None:
         return None
-    return rising(factor, critical_beta) if factor > 1 else falling(factor)
+    return increasing_beta(factor, critical_beta) if factor > 1 else decreasing_beta(factor)
 
 
-def of_the_start(factor: float | None) -> tuple[float | None, Annealing | None]:
+def split_start_schedule(factor: float | None) -> tuple[float | None, Annealing | None]:
     """Split ``annealing`` into the factor of the start and the schedule of the model.
 
     Models without splits anneal only the clusters with which they start.
     """
     if factor is None or factor > 1:
         return factor, None
-    return None, falling(factor)
+    return None, decreasing_beta(factor)
 
 
 @dataclass(frozen=True)
-class Widening(Part):
+class SplitComponents(StageSchedule):
     """EM that begins with fewer components than its model has, and splits some of them.
 
     All are replaced by two copies, which EM drives apart for a few iterations. Then as many as are
@@ -275,34 +283,34 @@ class Widening(Part):
     others are joined again. Where more than twice as many are asked for, this is done repeatedly.
     """
 
-    leg: Leg  # of an Annealable model
+    stage: EMStage  # of an Annealable model
 
     @property
-    def model(self) -> Annealable[Params, Statistics]:
+    def model(self) -> Splittable[Params, Statistics]:
         """The model with all components."""
-        model: Annealable[Params, Statistics] = self.leg.model  # type: ignore[assignment]
+        model: Splittable[Params, Statistics] = self.stage.model  # type: ignore[assignment]
         return model
 
     def begin(self, rng: np.random.Generator) -> State:
         """Where a fit begins, unless it is told: with a single component."""
-        return single(self.model, self.leg.X, rng)
+        return single(self.model, self.stage.X, rng)
 
-    def at(self, run: Run) -> Leg:
+    def at(self, run: EMState) -> EMStage:
         """The leg under way."""
-        return replace(self.leg, max_iter=min(BIRTH, self.leg.max_iter), tol=0.0)
+        return replace(self.stage, max_iter=min(SPLIT_ITERATIONS, self.stage.max_iter), tol=0.0)
 
-    def enter(self, run: Run, rng: np.random.Generator) -> None:
+    def enter(self, run: EMState, rng: np.random.Generator) -> None:
         """Two copies of each."""
         run.n_clusters = run.state.rows.shape[1]
-        run.state = doubled(self.model, run.state, rng)
+        run.state = duplicate_components(self.model, run.state, rng)
 
-    def leave(self, run: Run) -> None:
+    def leave(self, run: EMState) -> None:
         """As many as are missing are split; the next part, once all are there."""
         self.finish(run)
         if run.state.rows.shape[1] == self.model.n_clusters:
             run.part += 1
 
-    def finish(self, run: Run) -> None:
+    def finish(self, run: EMState) -> None:
         """Join the copies of all but the most different ones."""
         k = run.n_clusters
         n_missing = self.model.n_clusters - k
@@ -324,7 +332,7 @@ def farthest(components: Array, weights: Array, n: int) -> list[int]:
     return np.argsort(-distances * first * second / both, kind="stable")[:n].tolist()
 
 
-def narrowed(model: Annealable[Params, Statistics], state: State, n: int) -> State:
+def merge_components(model: Splittable[Params, Statistics], state: State, n: int) -> State:
     """Fewer components: those that are most alike are joined."""
     return mixed(model, state, joined(model.factors(*state)[1], state.params.weights, n))
 

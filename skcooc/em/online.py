@@ -94,7 +94,9 @@ def step(
     return Step(params, rows, kept, float(stats.free_energy))
 
 
-def opened(model: OnlineModel, params: Any, kept: Averages, totals: Array, batch: Array) -> Any:
+def smooth_for_new_columns(
+    model: OnlineModel, params: Any, kept: Averages, totals: Array, batch: Array
+) -> Any:
     """Parameters with which a batch can meet what it is the first to have.
 
     Under EM a probability of zero stays zero, and one next to zero stays small for long. So all
@@ -107,10 +109,10 @@ def opened(model: OnlineModel, params: Any, kept: Averages, totals: Array, batch
     components = model.factors(params, params.weights[None])[1]
     new = batch * ~components.any(axis=1)
     if kept.n_batches == 1:
-        params = model.diluted(params, _distribution(totals, components), UNDECIDED)
+        params = model.mix_with(params, _distribution(totals, components), UNDECIDED)
     if new.any():
         share = float(new.sum() / (kept.observations + batch.sum()))
-        params = model.diluted(params, _distribution(new, components), share)
+        params = model.mix_with(params, _distribution(new, components), share)
     return params
 
 
@@ -141,7 +143,7 @@ class Tried(Protocol):
 T = TypeVar("T", bound=Tried)
 
 
-def followed(
+def track_beta(
     now: Temperature, within: TemperatureRange, observations: float, fold_in: Callable[[float], T]
 ) -> tuple[Temperature, T]:
     """Try the next temperature beside the present one, and go there if it predicts better.

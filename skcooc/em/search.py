@@ -35,7 +35,7 @@ class TemperatureRange(NamedTuple):
         low, high = self.scaled(self.low), self.scaled(self.high)
         if self.guess is None:
             return golden_section(low, high)
-        return around(self.scaled(self.guess), self.step, low, high)
+        return expanding_bracket(self.scaled(self.guess), self.step, low, high)
 
     def scaled(self, value: float) -> float:
         """Return the point of a value on the scale."""
@@ -66,7 +66,7 @@ def golden_section(low: float, high: float) -> Points:
             low = left
 
 
-def around(guess: float, step: float, low: float, high: float) -> Points:
+def expanding_bracket(guess: float, step: float, low: float, high: float) -> Points:
     """Try a guess, then points to both sides, further out while the minimum is at an end.
 
     Among equal values it goes towards larger points.

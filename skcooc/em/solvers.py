@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, Self, cast
 
 import numpy as np
 
-from skcooc.em.legs import Leg, Solver, State
+from skcooc.em.stages import EMStage, Solver, State
 from skcooc.protocol import Alternating as AlternatingModel
-from skcooc.protocol import Array, Block, Counts, Need, Params, Rows, Statistics
+from skcooc.protocol import Array, Block, Capability, Counts, Params, Rows, Statistics
 from skcooc.simplex import sums
 
 CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
@@ -33,16 +33,16 @@ class Sweep(NamedTuple):
     objective: float  # free energy less log prior, nats
 
 
-def moved(step: Sweep | None, to: Callable[[Rows], Rows]) -> Sweep | None:
+def relocated(step: Sweep | None, to: Callable[[Rows], Rows]) -> Sweep | None:
     """The same, with states of rows elsewhere."""
     return None if step is None else step._replace(rows=to(step.rows))
 
 
-def sweep(leg: Leg, state: State) -> Sweep:
+def sweep(stage: EMStage, state: State) -> Sweep:
     """The E-step, where the counts are."""
-    rows, stats = leg.X.expect(leg.model, *state, leg.beta)
+    rows, stats = stage.X.expect(stage.model, *state, stage.beta)
     return Sweep(
-        rows, stats, float(stats.free_energy) - leg.model.log_prior(state.params, leg.beta)
+        rows, stats, float(stats.free_energy) - stage.model.log_prior(state.params, stage.beta)
     )
 
 
@@ -53,38 +53,38 @@ class Accelerated:
     """
 
     pace: float
-    needs: Mapping[Need, str] = MappingProxyType({})
+    needs: Mapping[Capability, str] = MappingProxyType({})
 
     def __init__(self) -> None:
         self._plain: Sweep | None = None  # the last plain sweep
 
-    def moved(self, to: Callable[[Rows], Rows]) -> Self:
+    def relocated(self, to: Callable[[Rows], Rows]) -> Self:
         """The same, with the states of rows that it keeps elsewhere."""
         new = copy(self)
-        new._plain = moved(self._plain, to)
+        new._plain = relocated(self._plain, to)
         return new
 
-    def step(self, leg: Leg, state: State) -> tuple[State, float]:
+    def step(self, stage: EMStage, state: State) -> tuple[State, float]:
         """An E-step and an M-step; the objective at the E-step."""
 
         def maximized(step: Sweep) -> State:
-            return State(leg.model.maximize(step.stats, state.params, leg.beta), step.rows)
+            return State(stage.model.maximize(step.stats, state.params, stage.beta), step.rows)
 
-        step = self.sweep(leg, state)
-        if (plain := self.undo(step)) is not None:
+        step = self.sweep(stage, state)
+        if (plain := self.rollback(step)) is not None:
             state = maximized(plain)
-            step = self.sweep(leg, state)
-        return maximized(self.take(step, leg.X)), step.objective
+            step = self.sweep(stage, state)
+        return maximized(self.extrapolate(step, stage.X)), step.objective
 
-    def sweep(self, leg: Leg, state: State) -> Sweep:
+    def sweep(self, stage: EMStage, state: State) -> Sweep:
         """What a step begins with: the E-step."""
-        return sweep(leg, state)
+        return sweep(stage, state)
 
-    def undo(self, step: Sweep) -> Sweep | None:
+    def rollback(self, step: Sweep) -> Sweep | None:
         """The plain sweep to go back to, if the step that led to this one raised the objective."""
         raise NotImplementedError
 
-    def take(self, step: Sweep, X: Counts) -> Sweep:
+    def extrapolate(self, step: Sweep, X: Counts) -> Sweep:
         """The sweep of these counts on which the M-step is to work instead of a plain one."""
         raise NotImplementedError
 
@@ -97,21 +97,21 @@ class OverRelaxation(Accelerated):
         self.eta = self.pace = eta  # with 1, the plain step, nothing is kept
         self._taken: Sweep | None = None  # what was made of the last plain sweep
 
-    def moved(self, to: Callable[[Rows], Rows]) -> Self:
+    def relocated(self, to: Callable[[Rows], Rows]) -> Self:
         """Also: where the plain step was taken, it still is."""
-        new = super().moved(to)
+        new = super().relocated(to)
         plain = self._taken is self._plain
-        new._taken = new._plain if plain else moved(self._taken, to)
+        new._taken = new._plain if plain else relocated(self._taken, to)
         return new
 
-    def undo(self, step: Sweep) -> Sweep | None:
+    def rollback(self, step: Sweep) -> Sweep | None:
         plain, relaxed = self._plain, self._taken is not self._plain
         if plain is None or not relaxed or step.objective <= plain.objective:
             return None
         self._taken = plain
         return plain
 
-    def take(self, step: Sweep, X: Counts) -> Sweep:
+    def extrapolate(self, step: Sweep, X: Counts) -> Sweep:
         if self.eta == 1.0:
             return step
         self._plain = step  # first, so that the plain sweep before it is free when memory is short
@@ -145,7 +145,7 @@ class Momentum(Accelerated):
         self._age = 0  # steps since the restart
         self._extrapolated = False
 
-    def undo(self, step: Sweep) -> Sweep | None:
+    def rollback(self, step: Sweep) -> Sweep | None:
         plain = self._plain
         if plain is None or not self._extrapolated:
             return None
@@ -154,7 +154,7 @@ class Momentum(Accelerated):
         self._age, self._extrapolated = 0, False
         return plain
 
-    def take(self, step: Sweep, X: Counts) -> Sweep:
+    def extrapolate(self, step: Sweep, X: Counts) -> Sweep:
         previous, self._plain = self._plain, step
         weight = self.weight(self._age)
         self._age += 1
@@ -180,7 +180,7 @@ class Alternating(Momentum):
     """
 
     pace = 9.8
-    needs: Mapping[Need, str] = MappingProxyType(
+    needs: Mapping[Capability, str] = MappingProxyType(
         {"alternation": 'solver="alternating" needs all counts in memory; set "momentum"'}
     )
 
@@ -188,20 +188,20 @@ class Alternating(Momentum):
         super().__init__()
         self._n_plain = N_PLAIN  # steps of EM that are left
 
-    def sweep(self, leg: Leg, state: State) -> Sweep:
+    def sweep(self, stage: EMStage, state: State) -> Sweep:
         """A step of the rows, and then of the columns, in place of the E-step."""
         if self._n_plain:
             self._n_plain -= 1
-            return super().sweep(leg, state)
-        model = cast(AlternatingModel[Params, Statistics], leg.model)
-        rows, stats = model.alternate(cast(Block, leg.X), *state)
+            return super().sweep(stage, state)
+        model = cast(AlternatingModel[Params, Statistics], stage.model)
+        rows, stats = model.alternate(cast(Block, stage.X), *state)
         return Sweep(rows, stats, float(stats.free_energy))
 
-    def take(self, step: Sweep, X: Counts) -> Sweep:
+    def extrapolate(self, step: Sweep, X: Counts) -> Sweep:
         """Also: the next step is to go down by a share of what this one did."""
         fall = 0.0 if self._plain is None else self._plain.objective - step.objective
         self.least_fall = OVERSHOT * max(fall, 0.0)
-        return super().take(step, X)
+        return super().extrapolate(step, X)
 
     def weight(self, age: int) -> float:
         """That of EM at first; then 5 per cent more with each step, from .7 to 1.2."""
@@ -233,7 +233,7 @@ def relax(previous: Sweep, step: Sweep, X: Counts, eta: float, floor: float = FL
     pairs = zip(previous.stats, step.stats, strict=True)
     stats = type(step.stats)(*(_beyond(*pair, eta, floor) for pair in pairs))
     further = partial(_further, eta=eta, floor=floor)
-    return step._replace(stats=stats, rows=X.over_states(further, previous.rows, step.rows))
+    return step._replace(stats=stats, rows=X.map_rows(further, previous.rows, step.rows))
 
 
 def _further(old: Rows, new: Rows, eta: float, floor: float) -> Rows:

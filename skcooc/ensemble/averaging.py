@@ -202,7 +202,7 @@ class AveragedModels(MetaModel):
         table = read_in_memory(new, X, sample_weight)  # a fit that fails leaves self as it was
         counts, recipe = table.sample, member.recipe().for_table(table.sample)
         with self._journal(counts) as journal:
-            seeds = journal.once(
+            seeds = journal.get_or_compute(
                 ("seeds",), lambda: draw_seeds(self.random_state, self.n_estimators)
             )
             recipe = recipe.with_seeds(seeds)
@@ -211,18 +211,19 @@ class AveragedModels(MetaModel):
             values, trials, best = fits.choose(recipe, counts, journal)
             members = fits.fit(counts, journal, **values)
         factors = mean_of(members)
-        attributes.become(
+        attributes.set_fitted_attributes(
             self,
             attributes.of_input(new)
             | {
                 "_frame": table.frame,
-                "_judged": best and HeldOutPredictions(settings.division, best.predicted),
+                "_heldout_predictions": best
+                and HeldOutPredictions(settings.division, best.predicted),
                 "estimators_": members,
                 "components_": factors.B.T,
                 "weights_": np.hstack([member.weights_ for member in members]) / len(members),
                 "embedding_": factors.A,
                 "row_distribution_": members[0].row_distribution_,
-                "unigram_": add_one_unigram(counts.column_sums, counts.grain),
+                "unigram_": add_one_unigram(counts.column_sums, counts.mean_count_weight),
                 "beta_": values["beta"],
                 "smoothing_": chosen_smoothing(settings.smoothing, best and best.validation),
                 "tuning_": trials if settings.tunes else [],
@@ -232,11 +233,11 @@ class AveragedModels(MetaModel):
         )
         return self
 
-    def _fold_in(self, X: Block) -> Array:
+    def fold_in(self, X: Block) -> Array:
         """P(k given x) of checked rows under every member, divided by their number."""
         n_outer, _ = shares(self.n_jobs, len(self.estimators_))
         members = [(member,) for member in self.estimators_]
-        folded = in_threads(lambda member: member._fold_in(X), members, n_outer)
+        folded = in_threads(lambda member: member.fold_in(X), members, n_outer)
         return weighted(folded, equal_weights(len(folded)))
 
 
@@ -263,7 +264,7 @@ class MemberFits:
         def fit(number: int, seed: int) -> CooccurrenceEstimator:
             member = clone(self.estimator).set_params(random_state=seed, **shared, **parameters)
             find = partial(member.fit, X.table, sample_weight=X.weights)
-            return journal.once(("member", number), find, tells=True)
+            return journal.get_or_compute(("member", number), find, tells=True)
 
         return in_threads(fit, list(enumerate(self.seeds)), n_outer)
 
@@ -274,7 +275,10 @@ class MemberFits:
         settings = recipe.settings
         if not settings.holds_out:
             return {"beta": settings.beta}, [], None
-        record, tunables = journal.once(("tries",), Record[MeanPrediction]), _tunables(recipe, X)
+        record, tunables = (
+            journal.get_or_compute(("tries",), Record[MeanPrediction]),
+            _tunables(recipe, X),
+        )
         plain = {} if recipe.concentration is None else {"burstiness": None}
         predict = self._short_fits(X, settings)
 
@@ -292,7 +296,7 @@ class MemberFits:
         values |= chosen.values
         best = record.best
         if plain:
-            best = journal.once(("bursty",), lambda: predict(values))
+            best = journal.get_or_compute(("bursty",), lambda: predict(values))
         return values, record.trials, best
 
     def _short_fits(self, X: Block, settings: Settings) -> Callable[[Values], MeanPrediction]:

@@ -122,7 +122,7 @@ class MixtureFeatures(
         warm = copy.copy(fitted)
         warm.beta_ = self.beta
         found = {"estimator_": fitted, "_warm": warm}
-        attributes.become(self, attributes.of_input(fitted) | found)
+        attributes.set_fitted_attributes(self, attributes.of_input(fitted) | found)
         return self
 
     def transform(self, X: TableLike) -> Array:

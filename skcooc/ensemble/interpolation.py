@@ -227,13 +227,13 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         factors = side_by_side([member.fitted for member in members], mean.weights)
         mass = counts.row_sums * counts.row_weights
         estimators = [member.estimator for member in members]
-        attributes.become(
+        attributes.set_fitted_attributes(
             self,
             attributes.of_input(new)
             | {
                 "_members": members,
                 "_frame": table.frame,
-                "_judged": mean.judged,
+                "_heldout_predictions": mean.judged,
                 "estimators_": estimators,
                 "named_estimators_": Bunch(**dict(zip(names, estimators, strict=True))),
                 "interpolation_weights_": np.array(mean.weights),
@@ -241,7 +241,7 @@ class InterpolatedModels(MetaModel, _BaseComposition):
                 "components_": factors.B.T,
                 "embedding_": factors.A,
                 "row_distribution_": mass / mass.sum(),
-                "unigram_": add_one_unigram(counts.column_sums, counts.grain),
+                "unigram_": add_one_unigram(counts.column_sums, counts.mean_count_weight),
             },
         )
         return self
@@ -259,7 +259,7 @@ class InterpolatedModels(MetaModel, _BaseComposition):
 
         def fit(number: int) -> Member:
             find = partial(members[number].fit, X, counts, sample_weight)
-            return journal.once((name, number), find, tells=True)
+            return journal.get_or_compute((name, number), find, tells=True)
 
         return self._each(fit, range(len(members)))
 
@@ -267,7 +267,7 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         self, members: Sequence[Member], X: Block, journal: Journal
     ) -> Interpolation:
         """The weights that maximise the likelihood of observations held out from the models."""
-        (seed,) = journal.once(("seeds",), lambda: draw_seeds(self.random_state, 1))
+        (seed,) = journal.get_or_compute(("seeds",), lambda: draw_seeds(self.random_state, 1))
         division = HoldOutOptions(self.validation_fraction, seed, "auto")
         rest, heldout = hold_out(
             X, *division, purpose="to estimate the weights. Change validation_fraction."
@@ -281,7 +281,7 @@ class InterpolatedModels(MetaModel, _BaseComposition):
         mean = CachedPredictions(Interpolated(predicted, weights).cells(heldout.X))
         return Interpolation(weights, smoothing, HeldOutPredictions(division, mean))
 
-    def _fold_in(self, X: Block) -> Array:
+    def fold_in(self, X: Block) -> Array:
         """P(k given x) of checked rows under each model, times its weight."""
         mixtures = self._each(lambda member: member.fold_in(X), self._members)
         return weighted(mixtures, self.interpolation_weights_.tolist())

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 
 from skcooc.base import attributes
 from skcooc.base.predictions import Predictions
-from skcooc.fitting.journal import Journal, taken_up
+from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.heldout import Factors
 from skcooc.heldout.memory import rows_with
 from skcooc.heldout.validation import HeldOutPredictions, add_one_unigram
@@ -40,7 +40,7 @@ class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstim
     def _journal(self, X: Block) -> Iterator[Journal]:
         """The journal of a fit, which may resume an interrupted one, as a callback task."""
         root = self._init_callback_context().call_on_fit_task_begin(estimator=self)
-        yield taken_up(self, X.table, X.weights)
+        yield resume_or_new(self, X.table, X.weights)
         del self._unfinished
         root.call_on_fit_task_end(estimator=self)
 
@@ -81,7 +81,7 @@ class NativeMember:
 
     @property
     def judged(self) -> HeldOutPredictions | None:
-        return self.estimator._judged
+        return self.estimator._heldout_predictions
 
     @property
     def fitted(self) -> Factors:
@@ -98,7 +98,7 @@ class NativeMember:
         )
 
     def fold_in(self, X: Block) -> Array:
-        return self.estimator._fold_in(X)
+        return self.estimator.fold_in(X)
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def member_of(estimator: BaseEstimator | None) -> Member:
         return TopicFreeMember()
     if not isinstance(estimator, Predictions):
         return TransformerMember(estimator)
-    if not estimator._factorised:
+    if not estimator.is_factorised:
         raise ValueError(
             f"{type(estimator).__name__} predicts more than the product of its mixtures and "
             "components, and a meta-estimator uses only that product: make it the outermost."

@@ -125,7 +125,7 @@ class RowMemory(MetaModel):
     concentration_: float
     discount_: float
     n_jobs = None
-    _factorised = False  # the cache is no component
+    is_factorised = False  # the cache is no component
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [*MEMBER_TYPES, None],
@@ -181,7 +181,7 @@ class RowMemory(MetaModel):
         known, sample = attributes.of_input(new), table.sample
         with self._journal(sample) as journal:
             fit = partial(member_of(self.estimator).fit, X, sample, sample_weight)
-            member = journal.once(("all",), fit, tells=True)
+            member = journal.get_or_compute(("all",), fit, tells=True)
             self._set_fitted(member, table, rows_with(sample), known, table.in_memory, journal)
         return self
 
@@ -236,7 +236,7 @@ class RowMemory(MetaModel):
         memory = self._estimate(member, X, keeps, journal)
         rows = X if keeps else X.take(np.empty(0, dtype=np.intp))
         mass = rows.row_sums * rows.row_weights
-        attributes.become(
+        attributes.set_fitted_attributes(
             self,
             known
             | {
@@ -262,7 +262,7 @@ class RowMemory(MetaModel):
         if a is not None and d is not None and s is not None:
             return Memory(a, d, s)
         judged = member.judged if keeps else None
-        (seed,) = journal.once(("seeds",), lambda: draw_seeds(self.random_state, 1))
+        (seed,) = journal.get_or_compute(("seeds",), lambda: draw_seeds(self.random_state, 1))
         division = (
             judged.division if judged else HoldOutOptions(self.validation_fraction, seed, "auto")
         )
@@ -272,13 +272,13 @@ class RowMemory(MetaModel):
             predictor = judged.predicted
         elif keeps:
             fit = partial(member.fit, rest.table, rest, rest.weights)
-            predictor = journal.once(("rest",), fit, tells=True).fitted
+            predictor = journal.get_or_compute(("rest",), fit, tells=True).fitted
         else:
             predictor = Factors(member.fold_in(rest.as_new()), member.fitted.B)
         background = add_one_unigram(rows_with(rest), 1)
         return best_memory(cells_of(rest.table, heldout.X, predictor, background), (a, d, s))
 
-    def _fold_in(self, X: Block) -> Array:
+    def fold_in(self, X: Block) -> Array:
         return self._member.fold_in(X)
 
     def _predicting(self, mixtures: Array, known: CSR | None) -> Predictor:

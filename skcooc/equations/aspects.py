@@ -15,14 +15,14 @@ from skcooc.protocol import (
     Alternating,
     Array,
     Block,
+    Capability,
     Counts,
     FixedComponents,
     FoldIn,
-    Need,
     OnlineModel,
     Rows,
 )
-from skcooc.simplex import diluted, normalise, sums
+from skcooc.simplex import mix_with, normalise, sums
 
 # Perturbation of split aspects, relative to that of clusters. Clusters differ by a product over all
 # tokens of a row and need less noise; with as little, EM on aspects would seem to have converged.
@@ -65,7 +65,7 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float = 0.0
 
-    needs: ClassVar[Mapping[Need, str]] = {}
+    needs: ClassVar[Mapping[Capability, str]] = {}
 
     @property
     def supports_alternating(self) -> bool:
@@ -77,7 +77,7 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         clusters = short_start(RowClusters(self.n_components), X, rng).params.components
         expected = X.column_sums + NEVER * X.column_sums.mean()
         unigram = (expected / expected.sum()).astype(X.dtype)
-        return self._alike(X, diluted(clusters, unigram, SHARED))
+        return self._alike(X, mix_with(clusters, unigram, SHARED))
 
     def random(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         noise = rng.uniform(0.5, 1.5, (X.shape[1], self.n_components)).astype(X.dtype)
@@ -117,7 +117,7 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
             A *= params.weights ** (1 - beta)
         mixture = X.mixture(A, B)
         mixtures = new_mixtures(X, A, mixture.rows, params.weights)
-        expected = X.rowwise(np.multiply, B, mixture.columns, out=B)
+        expected = X.map_row_ranges(np.multiply, B, mixture.columns, out=B)
         return mixtures, Statistics(expected, -mixture.log_likelihood / beta)
 
     def alternate(self, X: Block, params: Params, rows: Rows) -> tuple[Rows, Statistics]:
@@ -146,8 +146,8 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
             logs = np.log(params.components)
         return self.component_prior * float(logs.sum(dtype=np.float64))
 
-    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        return params._replace(components=diluted(params.components, distribution, share))
+    def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
+        return params._replace(components=mix_with(params.components, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         M, K = params.components.shape
@@ -184,7 +184,7 @@ class Aspects(OnlineModel[Params, Statistics], Alternating[Params, Statistics]):
         """
         m = X.column_sums.astype(np.float64)
         of_columns = np.sqrt(reciprocals(m))
-        squared = 1 / critical_beta(X, X.by_row(_factors_and_sums), of_columns, m / m.sum())
+        squared = 1 / critical_beta(X, X.map_blocks(_factors_and_sums), of_columns, m / m.sum())
         return float(1 / (1 + np.sqrt(squared)))
 
 
@@ -195,7 +195,7 @@ def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array
         np.multiply(A, products, out=out)
         normalise(out, axis=1, otherwise=otherwise, out=out)
 
-    return X.rowwise(mix, A, products, out=A)
+    return X.map_row_ranges(mix, A, products, out=A)
 
 
 def _factors_and_sums(X: Block) -> Array:
@@ -244,7 +244,7 @@ class PredictiveAspects(OnlineModel[Params, Statistics]):
     aspects: Aspects
     row_prior: float = 1.0  # alpha: pseudo-counts of a row in all
 
-    needs: ClassVar[Mapping[Need, str]] = {}
+    needs: ClassVar[Mapping[Capability, str]] = {}
 
     @property
     def patience(self) -> int:
@@ -255,10 +255,10 @@ class PredictiveAspects(OnlineModel[Params, Statistics]):
         """Pseudo-counts of a column in every component."""
         return self.aspects.component_prior
 
-    def folding(self, params: Params) -> tuple[AspectsWithPrior, Params]:
-        return self.joining(), params
+    def fold_in_equations(self, params: Params) -> tuple[AspectsWithPrior, Params]:
+        return self.batch_equations(), params
 
-    def joining(self) -> AspectsWithPrior:
+    def batch_equations(self) -> AspectsWithPrior:
         return AspectsWithPrior(self.aspects, self.row_prior)
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
@@ -293,8 +293,8 @@ class PredictiveAspects(OnlineModel[Params, Statistics]):
         aspects, params = self.aspects.joined(params, mass, shares)
         return replace(self, aspects=aspects), params
 
-    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        return self.aspects.diluted(params, distribution, share)
+    def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
+        return self.aspects.mix_with(params, distribution, share)
 
     def log_prior(self, params: Params, beta: float) -> float:
         return 0.0
@@ -341,7 +341,7 @@ def with_prior(X: Block, expected: Array, row_prior: float, weights: Array) -> A
         np.add(expected, prior, out=out)
         normalise(out, axis=1, otherwise=weights, out=out)
 
-    return X.rowwise(mix, expected, out=expected)
+    return X.map_row_ranges(mix, expected, out=expected)
 
 
 LEAST_ASPECTS = 32  # of a pilot search for the temperature
@@ -393,4 +393,4 @@ def usual_predictive_beta(X: Block, n_components: int) -> float:
 def mean_length(X: Block) -> float:
     """Mean number of tokens of the non-empty rows, counted by their weights."""
     n_rows = np.sum(X.row_weights * (X.row_sums > 0))
-    return float(np.sum(X.row_sums * X.row_weights) / X.grain) / n_rows
+    return float(np.sum(X.row_sums * X.row_weights) / X.mean_count_weight) / n_rows

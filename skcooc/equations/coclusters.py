@@ -19,7 +19,7 @@ from skcooc.equations.memberships import (
     worst_explained,
 )
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.protocol import Array, Block, Clustering, Counts, Equations, Need, Rows
+from skcooc.protocol import Array, Block, Capability, Clustering, Counts, Equations, Rows
 from skcooc.simplex import LEAST, log, normalise, sums
 
 
@@ -64,7 +64,7 @@ class CoClusters(Clustering[Params, Statistics]):
     annealing: float | None = None
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         return {"each step": "columns are clustered by all of their rows; it needs them in memory"}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
@@ -123,7 +123,7 @@ class CoClusters(Clustering[Params, Statistics]):
         J, weights = params.memberships, params.column_weights
         return 0.0 if self.hard else column_prior(J, weights, beta)
 
-    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+    def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         of_columns = sums(params.joint, axis=0)
         J = (1 - share) * params.memberships + share * of_columns
         independent = sums(params.joint, axis=1)[:, None] * of_columns
@@ -150,7 +150,7 @@ class CoClusters(Clustering[Params, Statistics]):
         blocks = normalise(params.joint, axis=1, otherwise=of_columns)
         return rows, normalise(columns @ blocks.T, axis=0, otherwise=params.shares[:, None])
 
-    def mixing(self, params: Params) -> tuple[Array, Array]:
+    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
         return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
 
     def object_size(self, X: Counts) -> float:
@@ -218,7 +218,7 @@ class ClassBigrams(Equations[Params, BigramStatistics]):
     n_clusters: int
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         return {"exchange": "tied=True moves one object at a time; it needs False"}
 
     @property
@@ -226,7 +226,7 @@ class ClassBigrams(Equations[Params, BigramStatistics]):
         """The model with two clusterings, with which predictions are made."""
         return CoClusters(self.n_clusters, self.n_clusters, hard=True)
 
-    def folding(self, params: Params) -> tuple[CoClusters, Params]:
+    def fold_in_equations(self, params: Params) -> tuple[CoClusters, Params]:
         return self.untied, params
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
@@ -260,8 +260,8 @@ class ClassBigrams(Equations[Params, BigramStatistics]):
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         return self.untied.factors(params, rows)
 
-    def mixing(self, params: Params) -> tuple[Array, Array]:
-        return self.untied.mixing(params)
+    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
+        return self.untied.mixture_prior(params)
 
     def _params(self, profiles: Array, memberships: Array) -> Params:
         joint, totals = profiles.T @ memberships, profiles.sum(axis=1)

@@ -18,7 +18,7 @@ from skcooc.equations.memberships import (
     reciprocals,
     soft_start,
 )
-from skcooc.protocol import Array, Block, Counts, Joinable, Need, Rows
+from skcooc.protocol import Array, Block, Capability, Counts, MergeableClusters, Rows
 from skcooc.simplex import log, normalise, sums
 
 
@@ -41,7 +41,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ColumnClusters(Joinable[Params, Statistics]):
+class ColumnClusters(MergeableClusters[Params, Statistics]):
     """Equations of the asymmetric clustering model, for columns.
 
     Hofmann & Puzicha (1998), section 3.1. All tokens of a column come from one cluster. At inverse
@@ -60,7 +60,7 @@ class ColumnClusters(Joinable[Params, Statistics]):
     proportions: Literal["uniform", "estimated"] = "uniform"
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         reason = "columns are clustered by all of their rows; it needs axis='rows'"
         return {"each step": reason}
 
@@ -102,7 +102,7 @@ class ColumnClusters(Joinable[Params, Statistics]):
         counted = X.dot(J)
         objects = counted if self.object_weights == "counts" else X.dot(J * factors)
         mass = sums(J * factors * params.totals[:, None], axis=0)
-        log_p = X.rowwise(log, objects * reciprocals(mass))
+        log_p = X.map_row_ranges(log, objects * reciprocals(mass))
         likelihood = np.sum(X.row_weights * sums(objects * log_p, axis=1), dtype=np.float64)
         rows = normalise(counted, axis=1, otherwise=params.weights)
         own = np.zeros(X.shape[1])
@@ -131,7 +131,7 @@ class ColumnClusters(Joinable[Params, Statistics]):
         J, weights = params.memberships, params.proportions
         return 0.0 if self.hard else column_prior(J, weights, beta)
 
-    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
+    def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         J = (1 - share) * params.memberships + share * params.weights
         return params._replace(memberships=J.astype(params.memberships.dtype))
 
@@ -168,7 +168,7 @@ class ColumnClusters(Joinable[Params, Statistics]):
         totals = X.column_sums
         factors = self._factors(totals)
         mass = float(X.total(partial(_mass, factors=factors)))
-        rows = X.by_row(partial(_factors_and_shares, factors=factors, mass=mass))
+        rows = X.map_blocks(partial(_factors_and_shares, factors=factors, mass=mass))
         return critical_beta(X, rows, factors[:, 0], totals)
 
     def _factors(self, totals: Array) -> Array:

@@ -8,15 +8,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from skcooc.em import Growing, Leg, Split, fit
+from skcooc.em import EMStage, GrowClusters, Split, fit
 from skcooc.em.annealing import path
-from skcooc.em.legs import Observe, Run, Solver
+from skcooc.em.stages import EMState, Observe, Solver
 from skcooc.equations.memberships import log_ratios, posteriors, temperatures
 from skcooc.equations.row_clusters import Params as ClusterParams
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import HeldOut
 from skcooc.hierarchy import SplitTree, Tree, division
-from skcooc.protocol import Annealable, Array, Block, Clustering, Counts, Need, Rows
+from skcooc.protocol import Array, Block, Capability, Clustering, Counts, Rows, Splittable
 from skcooc.simplex import LEAST, log, normalise, sums
 
 
@@ -37,7 +37,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SplittingTrees(Clustering[Params, Statistics], Annealable[Params, Statistics]):
+class SplittingTrees(Clustering[Params, Statistics], Splittable[Params, Statistics]):
     """Equations of a growing abstraction tree.
 
     Hofmann & Puzicha (1998), eqs. (51)-(57). At inverse temperature beta P(c given x_i) ~ P(c)
@@ -48,7 +48,7 @@ class SplittingTrees(Clustering[Params, Statistics], Annealable[Params, Statisti
 
     n_clusters: int
 
-    needs: ClassVar[Mapping[Need, str]] = {}
+    needs: ClassVar[Mapping[Capability, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         unigram = (X.column_sums / X.column_sums.sum())[:, None].astype(X.dtype)
@@ -82,7 +82,7 @@ class SplittingTrees(Clustering[Params, Statistics], Annealable[Params, Statisti
         P = q @ paths.T
         # Relative to a single cluster, to keep rounding errors small.
         shared = log(P @ params.weights)[:, None]
-        scores = X.dot(X.rowwise(log_ratios, P, shared))
+        scores = X.dot(X.map_row_ranges(log_ratios, P, shared))
         factors = np.full((X.shape[0], 1), beta, dtype=X.dtype)
         I, evidence = posteriors(X, scores, factors, params.weights, hard=False)
         energy = np.sum(X.row_weights * evidence) / beta + np.sum(X.column_sums * shared[:, 0])
@@ -163,7 +163,7 @@ def grow(
     rng: np.random.Generator,
     heldout: HeldOut | None,
     observe: Observe,
-    resume: Run | None = None,
+    resume: EMState | None = None,
 ) -> Growth:
     """Anneal a model from the critical temperature on, and make a tree of its splits.
 
@@ -173,8 +173,8 @@ def grow(
     """
     model = kind.model(n_clusters)
     betas = path(model.critical_beta(X), temperatures(model, X).high, ANNEALING)
-    leg = Leg(model, X, betas[-1], max_iter, tol)
-    found = fit([Growing(leg, betas, heldout)], rng, solver, observe, resume=resume)
+    stage = EMStage(model, X, betas[-1], max_iter, tol)
+    found = fit([GrowClusters(stage, betas, heldout)], rng, solver, observe, resume=resume)
     splits = found.splits or []
     whole = division(splits)
     order = [whole.groups[leaf][0] for leaf in whole.tree.leaves] if splits else [0]

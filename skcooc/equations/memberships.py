@@ -9,16 +9,24 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.em import Fit, Leg, OverRelaxation, State, TemperatureRange, fit, rising
+from skcooc.em import (
+    EMResult,
+    EMStage,
+    OverRelaxation,
+    State,
+    TemperatureRange,
+    fit,
+    increasing_beta,
+)
 from skcooc.em.annealing import mixed
-from skcooc.em.legs import Part
+from skcooc.em.stages import StageSchedule
 from skcooc.protocol import (
     CSR,
     Array,
     Block,
     Clustering,
     Counts,
-    Joinable,
+    MergeableClusters,
     Params,
     Rows,
     Statistics,
@@ -66,12 +74,12 @@ def posteriors(
         choose(out, evidence)
 
     evidence = np.empty((len(scores), 1), dtype=scores.dtype)
-    X.rowwise(fill, factors, evidence, out=scores)
+    X.map_row_ranges(fill, factors, evidence, out=scores)
     return scores, evidence[:, 0].astype(np.float64)
 
 
 def log_ratios(components: Array, shared: Array, out: Array) -> None:
-    """log(components) - shared, (M, K) and (M, 1); for Counts.rowwise."""
+    """log(components) - shared, (M, K) and (M, 1); for Counts.map_row_ranges."""
     log(components, out=out)
     out -= shared
 
@@ -97,7 +105,7 @@ def marginal_posteriors(
     log_P -= shared[:, None]  # smaller numbers have less rounding error
     psi = X.dot(log_P)
     evidence = np.empty((len(psi), 1), dtype=psi.dtype)
-    X.rowwise(fill, evidence, out=psi)
+    X.map_row_ranges(fill, evidence, out=psi)
     return psi, evidence[:, 0].astype(np.float64), P, shared
 
 
@@ -257,7 +265,9 @@ def seed_gains(objects: CSR, overall: Array, sizes: Array) -> Array:
     return gains
 
 
-def best_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
+def best_start(
+    model: MergeableClusters[Params, Statistics], X: Counts, rng: np.random.Generator
+) -> State:
     """The best of several short runs at the usual temperature, by successive halving.
 
     From random clusters EM often ends where two share one true cluster and another covers two. So
@@ -266,16 +276,18 @@ def best_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Ge
     """
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
-    leg = _first_leg(model, X, FIRST_ITERATIONS)
+    stage = _first_leg(model, X, FIRST_ITERATIONS)
     n_runs = min(MOST, max(FEWEST, CLUSTERS // model.n_clusters))
-    states = [_merged_start(model, leg, rng) for _ in range(n_runs)]
+    states = [_merged_start(model, stage, rng) for _ in range(n_runs)]
     for n_iter in ROUNDS:
-        ended = best_first([_run(replace(leg, max_iter=n_iter), rng, state) for state in states])
+        ended = best_first([_run(replace(stage, max_iter=n_iter), rng, state) for state in states])
         states = ended[: (len(ended) + 1) // 2]
     return states[0]
 
 
-def short_start(model: Joinable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
+def short_start(
+    model: MergeableClusters[Params, Statistics], X: Counts, rng: np.random.Generator
+) -> State:
     """A single run of `best_start`."""
     return _merged_start(model, _first_leg(model, X, ONLY_ITERATIONS), rng)
 
@@ -285,20 +297,20 @@ def soft_start(
     X: Counts,
     rng: np.random.Generator,
     annealing: float | None = None,
-) -> Fit:
+) -> EMResult:
     """Short fit of a soft model at the usual temperature, to start hard models.
 
     A hard model keeps most of a random initialisation. With a number for ``annealing`` the fit is
     annealed: clusters split on the way.
     """
-    leg = Leg(soft, X, usual_beta(soft, X), START_ITERATIONS, START_TOL)
-    legs: Sequence[Part] = [leg]
+    stage = EMStage(soft, X, usual_beta(soft, X), START_ITERATIONS, START_TOL)
+    stages: Sequence[StageSchedule] = [stage]
     if annealing is not None:
-        legs = rising(annealing, soft.critical_beta)(leg)
-    return fit(legs, rng, OverRelaxation(1.0))
+        stages = increasing_beta(annealing, soft.critical_beta)(stage)
+    return fit(stages, rng, OverRelaxation(1.0))
 
 
-def best_first(runs: Sequence[Fit]) -> list[State]:
+def best_first(runs: Sequence[EMResult]) -> list[State]:
     """Final states of runs, the best first; a stable order of equal ones."""
     least = min(run.objective for run in runs)
     unit = START_TOL * (abs(least) or 1.0)  # zero for a table of one column
@@ -338,18 +350,20 @@ def _ward(overlaps: Array) -> Array:
     return cost
 
 
-def _first_leg(model: Joinable[Params, Statistics], X: Counts, n_iter: int) -> Leg:
-    return Leg(model, X, usual_beta(model, X), n_iter, 0.1 * START_TOL)
+def _first_leg(model: MergeableClusters[Params, Statistics], X: Counts, n_iter: int) -> EMStage:
+    return EMStage(model, X, usual_beta(model, X), n_iter, 0.1 * START_TOL)
 
 
-def _merged_start(model: Joinable[Params, Statistics], leg: Leg, rng: np.random.Generator) -> State:
+def _merged_start(
+    model: MergeableClusters[Params, Statistics], stage: EMStage, rng: np.random.Generator
+) -> State:
     """A short run with spare clusters, merged to the number asked for."""
     n_clusters = model.n_clusters + model.n_clusters // SPARE
     more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
-    found = _run(replace(leg, model=more), rng, State(*more.seeded(leg.X, rng)))
+    found = _run(replace(stage, model=more), rng, State(*more.seeded(stage.X, rng)))
     state = State(found.params, found.rows)
-    return mixed(model, state, ward_groups(model.overlaps(leg.X, *state), model.n_clusters))
+    return mixed(model, state, ward_groups(model.overlaps(stage.X, *state), model.n_clusters))
 
 
-def _run(leg: Leg, rng: np.random.Generator, start: State) -> Fit:
-    return fit([leg], rng, OverRelaxation(START_RELAXATION), start=start)
+def _run(stage: EMStage, rng: np.random.Generator, start: State) -> EMResult:
+    return fit([stage], rng, OverRelaxation(START_RELAXATION), start=start)

@@ -9,22 +9,22 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from skcooc.em import Leg, OverRelaxation, fit, rising
-from skcooc.em.legs import Part
+from skcooc.em import EMStage, OverRelaxation, fit, increasing_beta
+from skcooc.em.stages import StageSchedule
 from skcooc.equations.aspects import Aspects, new_mixtures, with_prior
 from skcooc.equations.memberships import reciprocals
 from skcooc.protocol import (
     Array,
     Block,
+    Capability,
     Counts,
     Equations,
     FixedComponents,
     FoldIn,
-    Need,
     OnlineModel,
     Rows,
 )
-from skcooc.simplex import LEAST, diluted, normalise, sums
+from skcooc.simplex import LEAST, mix_with, normalise, sums
 
 # Of the aspect model from which the fit starts, not run to convergence.
 START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
@@ -71,7 +71,7 @@ class ProductAspects(OnlineModel[Params, Statistics]):
     tempering: Literal["joint", "likelihood"] = "likelihood"
     annealing: float | None = None
 
-    needs: ClassVar[Mapping[Need, str]] = {}
+    needs: ClassVar[Mapping[Capability, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """An aspect model, with aspects merged on the side with fewer; see `annealing`.
@@ -83,11 +83,11 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         Joint tempering levels out even such a P(c, d), by taking it to the power beta.
         """
         aspects = Aspects(max(self.n_row_components, self.n_column_components))
-        leg = Leg(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
-        legs: Sequence[Part] = leg.burned_in()
+        stage = EMStage(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
+        stages: Sequence[StageSchedule] = stage.with_warmup()
         if self.annealing is not None:
-            legs = rising(self.annealing, aspects.critical_beta)(leg)
-        found = fit(legs, rng, OverRelaxation(START_RELAXATION))
+            stages = increasing_beta(self.annealing, aspects.critical_beta)(stage)
+        found = fit(stages, rng, OverRelaxation(START_RELAXATION))
         B, weights = found.params
         into_rows = _merged(B, self.n_row_components)
         into_columns = _merged(B, self.n_column_components)
@@ -107,7 +107,7 @@ class ProductAspects(OnlineModel[Params, Statistics]):
         weights = X.row_weights[:, None].astype(X.dtype)
         joint = T * ((A * weights).T @ mixture.rows)
         mixtures = new_mixtures(X, A, mixture.rows @ T.T, params.weights)
-        expected = X.rowwise(np.multiply, B, mixture.columns, out=B)
+        expected = X.map_row_ranges(np.multiply, B, mixture.columns, out=B)
         return mixtures, Statistics(expected, joint, -mixture.log_likelihood / beta)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
@@ -119,8 +119,8 @@ class ProductAspects(OnlineModel[Params, Statistics]):
     def log_prior(self, params: Params, beta: float) -> float:
         return 0.0
 
-    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        return params._replace(components=diluted(params.components, distribution, share))
+    def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
+        return params._replace(components=mix_with(params.components, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         # With P(x), eq. (17)
@@ -185,7 +185,7 @@ class PredictiveProducts(Equations[Params, Statistics]):
     component_prior: float = COMPONENT_PRIOR  # eta: of a column in every aspect
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         reason = "leave_one_out=True needs all observations of a column at once; it needs False"
         return {"left_out": reason}
 
@@ -216,7 +216,7 @@ class PredictiveProducts(Equations[Params, Statistics]):
         ratios = np.zeros_like(mixtures)
         np.divide(left_out.rows, mixtures, out=ratios, where=mixtures > LEAST)
         joint = T * ((A * X.row_weights[:, None].astype(X.dtype)).T @ ratios)
-        expected = X.rowwise(np.multiply, A, ratios @ T.T, out=A)
+        expected = X.map_row_ranges(np.multiply, A, ratios @ T.T, out=A)
         mixtures = with_prior(X, expected, self.row_prior, params.weights)
         return mixtures, Statistics(left_out.columns, joint, -left_out.log_likelihood / beta)
 
@@ -231,7 +231,7 @@ class PredictiveProducts(Equations[Params, Statistics]):
     def free_parameters(self, params: Params, n_rows: int) -> int:
         return self.products.free_parameters(params, n_rows)
 
-    def folding(self, params: Params) -> tuple[FoldIn[Params, Statistics], Params]:
+    def fold_in_equations(self, params: Params) -> tuple[FoldIn[Params, Statistics], Params]:
         return self.products, params
 
     def restrict(self, params: Params, columns: Array) -> Params:

@@ -8,13 +8,13 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from skcooc.em import Leg, OverRelaxation, State, fit
+from skcooc.em import EMStage, OverRelaxation, State, fit
 from skcooc.equations.aspects import Aspects
 from skcooc.equations.dirichlet import best_prior, best_total, divergence, expected_log
 from skcooc.equations.memberships import marginal_posteriors, soft_start
 from skcooc.equations.row_clusters import RowClusters
-from skcooc.protocol import Array, Block, Counts, FoldIn, Need, OnlineModel, Rows
-from skcooc.simplex import LEAST, diluted, log, normalise, softmax, sums
+from skcooc.protocol import Array, Block, Capability, Counts, FoldIn, OnlineModel, Rows
+from skcooc.simplex import LEAST, log, mix_with, normalise, softmax, sums
 
 # Of the initial aspect model, and the rounds in which every row is a cluster of its own.
 START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
@@ -85,7 +85,7 @@ class Projections(OnlineModel[Params, Statistics]):
     update_priors: bool = False
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         all_rows = "the clusters of ClusteringProjection begin with all rows"
         if self.n_clusters is not None:
             return {"all rows": all_rows}
@@ -101,9 +101,9 @@ class Projections(OnlineModel[Params, Statistics]):
         aspect, and rows so dissimilar never share a cluster.
         """
         aspects = Aspects(self.n_topics)
-        leg = Leg(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
+        stage = EMStage(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
         start = State(*aspects.random(X, rng))
-        found = fit(leg.burned_in(), rng, OverRelaxation(START_RELAXATION), start=start)
+        found = fit(stage.with_warmup(), rng, OverRelaxation(START_RELAXATION), start=start)
         topics, dtype = found.params.components, X.dtype
         block = cast(Block, X)
         S = found.rows * block.row_sums[:, None].astype(dtype)
@@ -143,10 +143,10 @@ class Projections(OnlineModel[Params, Statistics]):
         seen = params.topics[params.topics.any(axis=1)]
         return self.topic_prior * float(np.sum(log(seen), dtype=np.float64)) - far / beta
 
-    def folding(self, params: Params) -> tuple[Collapsed, FoldInParams]:
+    def fold_in_equations(self, params: Params) -> tuple[Collapsed, FoldInParams]:
         return Collapsed(), FoldInParams(params.topics, *clusters_of(params)[1:])
 
-    def mixing(self, params: Params) -> tuple[Array, Array]:
+    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
         clusters = clusters_of(params)
         return clusters.weights, clusters.centers
 
@@ -154,8 +154,8 @@ class Projections(OnlineModel[Params, Statistics]):
         """Ranges of rows, and their P(c given x) over the clusters that have rows."""
         raise NotImplementedError
 
-    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        return params._replace(topics=diluted(params.topics, distribution, share))
+    def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
+        return params._replace(topics=mix_with(params.topics, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         (M, K), C = params.topics.shape, int(np.count_nonzero(params.sizes))
@@ -266,7 +266,7 @@ class FactorialProjections(Projections):
     """
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         end_badly = "rows would start anew, and end badly; it needs posterior='structured'"
         return {"row states": end_badly, **super().needs}
 

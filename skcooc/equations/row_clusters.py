@@ -24,15 +24,15 @@ from skcooc.equations.memberships import (
 from skcooc.protocol import (
     Array,
     Block,
+    Capability,
     Clustering,
     Counts,
     FoldIn,
-    Joinable,
-    Need,
+    MergeableClusters,
     OnlineModel,
     Rows,
 )
-from skcooc.simplex import diluted, log, normalise, sums
+from skcooc.simplex import log, mix_with, normalise, sums
 
 # Of leave-one-out clusters.
 COMPONENT_PRIOR = 0.02  # pseudo-counts of a column in a cluster
@@ -59,7 +59,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics]):
+class RowClusters(OnlineModel[Params, Statistics], MergeableClusters[Params, Statistics]):
     """Equations of the asymmetric clustering model, for rows.
 
     Hofmann & Puzicha (1998), eqs. (20)-(31). All tokens of a row come from one cluster. At inverse
@@ -78,7 +78,7 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
     object_weights: Literal["counts", "equal"] = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
 
-    needs: ClassVar[Mapping[Need, str]] = {}
+    needs: ClassVar[Mapping[Capability, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         if self.hard:
@@ -101,7 +101,7 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
         if self.object_weights == "equal":
             sizes = objects.sum(axis=1, dtype=np.float64)
             numbers = numbers * float(params.unit) * reciprocals(sizes)
-            factors = X.by_row(partial(self._factors_and_sums, unit=params.unit))
+            factors = X.map_blocks(partial(self._factors_and_sums, unit=params.unit))
             totals = X.total(_weighted, factors)[:, 0]
         if not np.isfinite(totals).all():  # float32 overflow: the fit will be refused
             return params, rows
@@ -125,7 +125,7 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
         return new, params._replace(components=components, weights=weights / weights.sum())
 
     def overlaps(self, X: Counts, params: Params, rows: Rows) -> Array:
-        counted = X.by_row(partial(self._counting, unit=params.unit), rows)
+        counted = X.map_blocks(partial(self._counting, unit=params.unit), rows)
         roots = np.sqrt(X.tdot(counted))
         return roots.T @ roots
 
@@ -143,7 +143,7 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
 
         The difference keeps rounding errors small.
         """
-        return X.dot(X.rowwise(log_ratios, params.components, _shared(params)))
+        return X.dot(X.map_row_ranges(log_ratios, params.components, _shared(params)))
 
     def expect_from_scores(
         self, X: Block, params: Params, scores: Array, beta: float
@@ -181,8 +181,8 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
     def log_prior(self, params: Params, beta: float) -> float:
         return 0.0
 
-    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        return params._replace(components=diluted(params.components, distribution, share))
+    def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
+        return params._replace(components=mix_with(params.components, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         M, K = params.components.shape
@@ -194,7 +194,7 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         return rows, params.components
 
-    def mixing(self, params: Params) -> tuple[Array, Array]:
+    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
         return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
 
     def posteriors(self, params: Params, rows: Rows) -> Array:
@@ -211,7 +211,7 @@ class RowClusters(OnlineModel[Params, Statistics], Joinable[Params, Statistics])
 
     def critical_beta(self, X: Counts) -> float:
         unit = np.array(self.object_size(X), dtype=X.dtype)
-        rows = X.by_row(partial(self._factors_and_sums, unit=unit))
+        rows = X.map_blocks(partial(self._factors_and_sums, unit=unit))
         totals = X.total(_weighted, rows)[:, 0].astype(np.float64)
         return critical_beta(X, rows, np.sqrt(reciprocals(totals)), totals / totals.sum())
 
@@ -296,7 +296,7 @@ class PredictiveClusters(Clustering[PredictiveParams, Statistics]):
     component_prior: float = COMPONENT_PRIOR
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         reason = "leave_one_out=True takes out what a row has put in before; it needs False"
         return {"left_out": reason}
 
@@ -329,7 +329,9 @@ class PredictiveClusters(Clustering[PredictiveParams, Statistics]):
     def free_parameters(self, params: PredictiveParams, n_rows: int) -> int:
         return self.clusters.free_parameters(params.plain, n_rows)
 
-    def folding(self, params: PredictiveParams) -> tuple[FoldIn[Params, Statistics], Params]:
+    def fold_in_equations(
+        self, params: PredictiveParams
+    ) -> tuple[FoldIn[Params, Statistics], Params]:
         return self.clusters, params.plain
 
     def restrict(self, params: PredictiveParams, columns: Array) -> PredictiveParams:
@@ -338,8 +340,8 @@ class PredictiveClusters(Clustering[PredictiveParams, Statistics]):
     def factors(self, params: PredictiveParams, rows: Rows) -> tuple[Array, Array]:
         return rows, params.components
 
-    def mixing(self, params: PredictiveParams) -> tuple[Array, Array]:
-        return self.clusters.mixing(params.plain)
+    def mixture_prior(self, params: PredictiveParams) -> tuple[Array, Array]:
+        return self.clusters.mixture_prior(params.plain)
 
     def posteriors(self, params: PredictiveParams, rows: Rows) -> Array:
         """P(c given object) of the rows, (N, K)."""

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from skcooc.equations.memberships import log_ratios, posteriors, soft_start, ward_groups
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.hierarchy import Tree
-from skcooc.protocol import Array, Block, Clustering, Counts, Need, OnlineModel, Rows
-from skcooc.simplex import LEAST, diluted, log, normalise, sums
+from skcooc.protocol import Array, Block, Capability, Clustering, Counts, OnlineModel, Rows
+from skcooc.simplex import LEAST, log, mix_with, normalise, sums
 
 Abstraction = Literal["constant", "cluster", "object"]
 
@@ -67,7 +67,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     hard: bool = False
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         if self.abstraction != "object":
             return {}
         reason = "rows have weights of their own; it needs abstraction='cluster'"
@@ -125,7 +125,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         P = q @ paths.T
         # Relative to a single cluster, to keep rounding errors small.
         shared = log(P @ params.proportions)[:, None]
-        scores = X.dot(X.rowwise(log_ratios, P, shared))
+        scores = X.dot(X.map_row_ranges(log_ratios, P, shared))
         I, energy = self._leaves(X, scores, params, beta)
         energy -= self._power(beta) / beta * float(np.sum(X.column_sums * shared[:, 0]))
         ratio = X.tdot(I) / np.maximum(P, LEAST)
@@ -150,8 +150,8 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
     def log_prior(self, params: Params, beta: float) -> float:
         return 0.0
 
-    def diluted(self, params: Params, distribution: Array, share: float) -> Params:
-        return params._replace(nodes=diluted(params.nodes, distribution, share))
+    def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
+        return params._replace(nodes=mix_with(params.nodes, distribution, share))
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         (M, V), S, K = params.nodes.shape, len(params.abstraction), len(params.proportions)
@@ -168,7 +168,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         merge = (np.ones(S, dtype=rows.dtype), (np.arange(S), self.tree.slots.nodes))
         return rows @ sp.csr_array(merge, shape=(S, self.tree.n_nodes)), params.nodes
 
-    def mixing(self, params: Params) -> tuple[Array, Array]:
+    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
         return params.proportions, self._paths(params.abstraction).toarray()
 
     def leaves(self, rows: Rows) -> Array:

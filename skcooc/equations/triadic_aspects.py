@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, cast
 import numpy as np
 
 from skcooc.equations.aspects import new_mixtures
-from skcooc.protocol import Array, Block, Counts, Equations, Need, Rows, Triples
+from skcooc.protocol import Array, Block, Capability, Counts, Equations, Rows, Triples
 from skcooc.simplex import normalise, sums
 
 
@@ -48,7 +48,7 @@ class TriadicAspects(Equations[Params, Statistics]):
     component_prior: float = 0.0
     exponents: tuple[float, float] = (1.0, 1.0)
 
-    needs: ClassVar[Mapping[Need, str]] = {
+    needs: ClassVar[Mapping[Capability, str]] = {
         "triples": "the model takes observations of three indices, Triads",
         "each step": "every step sees all rows",
     }
@@ -67,9 +67,9 @@ class TriadicAspects(Equations[Params, Statistics]):
         A = self._given(X, params, rows, beta)
         B = X.power(params.components * params.weights, beta)
         mixture = X.mixture(A, B)
-        middle = X.rowwise(np.multiply, A[n_rows:], mixture.rows[n_rows:])
+        middle = X.map_row_ranges(np.multiply, A[n_rows:], mixture.rows[n_rows:])
         mixtures = new_mixtures(X, A[:n_rows], mixture.rows[:n_rows], params.weights)
-        components = X.rowwise(np.multiply, B, mixture.columns, out=B)
+        components = X.map_row_ranges(np.multiply, B, mixture.columns, out=B)
         return mixtures, Statistics(components, middle, -mixture.log_likelihood / beta)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
@@ -100,7 +100,7 @@ class TriadicAspects(Equations[Params, Statistics]):
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         return rows, params.components
 
-    def predicting(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+    def prediction_factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         # Of x and y, (N + M, K), and of w, (L, K): see `TripleCounts`.
         given = self._relative(params, rows) ** self.exponents[0] * params.weights
         between = params.middle ** self.exponents[1]

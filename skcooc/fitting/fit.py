@@ -11,10 +11,9 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from skcooc.counts.threads import n_threads, threads
-from skcooc.em import Fit as EMFit
-from skcooc.em import Record, Run, State
+from skcooc.em import EMResult, EMState, Record, State
 from skcooc.em import fit as run_em
-from skcooc.em.legs import Part, ignore, unknown_rows
+from skcooc.em.stages import StageSchedule, ignore, unknown_rows
 from skcooc.fitting.journal import Journal, JournalListener, Name
 from skcooc.fitting.progress import Listeners, Progress
 from skcooc.fitting.recipe import LearnedStructure, Recipe
@@ -54,7 +53,7 @@ class Fit(NamedTuple):
     """A finished fit."""
 
     start: Start
-    run: EMFit  # the best one
+    run: EMResult  # the best one
     smoothing: float
     unigram: Array  # (M,): add-one, of the tokens fitted
     mass: float  # number of tokens, weights of rows included
@@ -78,7 +77,7 @@ def fit(
     progress: Progress,
     attributes: AttributesAt,
     journal: Journal,
-    warm_run: Run | None = None,
+    warm_run: EMState | None = None,
 ) -> Fit:
     """Fit a model to counts.
 
@@ -104,9 +103,9 @@ def fit(
     mass, row_distribution = distributed(X)
     return Fit(
         start,
-        run._replace(rows=X.lasting(run.rows)),
+        run._replace(rows=X.collect_rows(run.rows)),
         chosen_smoothing(settings.smoothing, run.validation or start.validation),
-        add_one_unigram(X.column_sums, X.grain),
+        add_one_unigram(X.column_sums, X.mean_count_weight),
         mass,
         row_distribution,
         None if predicted is None else HeldOutPredictions(settings.division, predicted),
@@ -116,7 +115,7 @@ def fit(
 def distributed(X: Counts) -> tuple[float, Array]:
     """Return the number of tokens, weights included, and the share of each row, (N,)."""
     mass = float(X.total(_mass))
-    return mass, X.lasting(X.by_row(partial(_shares, mass=mass)))
+    return mass, X.collect_rows(X.map_blocks(partial(_shares, mass=mass)))
 
 
 def _mass(X: Block) -> Array:
@@ -133,7 +132,7 @@ def short_fits(recipe: Recipe, X: Block) -> ShortFits:
     structure = _structure(recipe, rest, heldout, None, Journal())
     if recipe.structure is not None:
         recipe = recipe.with_model(structure.initial)
-    return ShortFits(recipe.without_burstiness, rest.spread(1, map), heldout)
+    return ShortFits(recipe.without_burstiness, rest.with_threads(1, map), heldout)
 
 
 def _start(
@@ -145,7 +144,7 @@ def _start(
     journal: Journal,
 ) -> Start:
     """Learn the structure, then tune hyper-parameters, where there are any."""
-    structure = journal.once(
+    structure = journal.get_or_compute(
         STRUCTURE,
         lambda: _structure(recipe, train, heldout, progress, journal),
         tells=recipe.structure is not None,
@@ -155,15 +154,17 @@ def _start(
         return Start(structure, [], float(settings.beta))
     if recipe.structure is not None:
         recipe = recipe.with_model(structure.initial)
-    record = journal.once(TRIALS, TrialRecord[ShortFit])
+    record = journal.get_or_compute(TRIALS, TrialRecord[ShortFit])
     with threads(settings.n_threads) as map, progress.search(tunables) as listener:
-        X = train.spread(settings.n_threads, map)
+        X = train.with_threads(settings.n_threads, map)
         fits = ShortFits(recipe.without_burstiness, X, heldout)
         heard = Listeners(JournalListener(journal), listener)
         chosen = tune(tunables, settings.names, fits, record, heard.trial)
         best = record.best
         if recipe.concentration is not None:  # predictions should be as bursty as the final fit
-            bursty = journal.once(BURSTY, lambda: ShortFits(recipe, X, heldout)(chosen.values))
+            bursty = journal.get_or_compute(
+                BURSTY, lambda: ShortFits(recipe, X, heldout)(chosen.values)
+            )
             best = bursty._replace(params=best.params)
     if recipe.structure is None:
         model = recipe.with_values(chosen.values).equations
@@ -190,7 +191,7 @@ def _structure(
         heard = Listeners(
             JournalListener(journal, name, rng, tells=True), *filter(None, [listener])
         )
-        X = train.spread(settings.n_threads, map)
+        X = train.with_threads(settings.n_threads, map)
         return recipe.structure.learn(X, settings, rng, heldout, heard.iteration, resume)
 
 
@@ -202,8 +203,8 @@ def _best_run(
     heldout: HeldOut | None,
     progress: Progress,
     attributes: AttributesAt,
-    warm_run: Run | None,
-) -> EMFit:
+    warm_run: EMState | None,
+) -> EMResult:
     """Return the best of several random starts, run side by side where there are threads.
 
     The result has statistics at its parameters.
@@ -214,7 +215,7 @@ def _best_run(
     def attributes_at(record: Record, state: State) -> dict[str, object]:
         return attributes(model, start, journal.of(None), record, state)
 
-    def run(number: int) -> EMFit:
+    def run(number: int) -> EMResult:
         rng, name = np.random.default_rng(settings.seeds[number]), (*STARTS, number, "run")
         resume = journal.resumed(name, rng) or warm_run
         listener = listeners[number]
@@ -222,9 +223,9 @@ def _best_run(
         if progress.has_callbacks or settings.resumable:
             observe = Listeners(JournalListener(journal, name, rng), listener).iteration
         with threads(n_inner) as map:
-            X = train.spread(n_inner, map)
+            X = train.with_threads(n_inner, map)
             if progress.has_callbacks:
-                X = X.watched(listener.block)
+                X = X.with_progress(listener.block)
             params = None if number else start.params  # other runs start at random
             if warm_run is not None:
                 parts, initial = recipe.warm_start_schedule(X, start.beta, heldout), None
@@ -232,7 +233,7 @@ def _best_run(
                 parts, initial = _random_or_tuned_start(recipe, X, start.beta, heldout, params)
             found = run_em(parts, rng, settings.solver, observe, initial, resume)
             # Rows are what transform would make of them; these E-steps are no iterations.
-            last = (X if found.X is None else found.X).watched(lambda: None)
+            last = (X if found.X is None else found.X).with_progress(lambda: None)
             rows, stats = last.expect(model, found.params, found.rows, found.beta)
             found = found._replace(rows=rows, stats=stats, X=None)
             end = _end(journal.noted(name).run, found, X) if settings.resumable else None
@@ -241,7 +242,9 @@ def _best_run(
     listeners = [progress.restart(train.n_blocks, attributes_at) for _ in settings.seeds]
     tasks = [(number,) for number in range(len(settings.seeds))]
     found = in_threads(
-        lambda number: journal.once((*STARTS, number), lambda: run(number)), tasks, n_outer
+        lambda number: journal.get_or_compute((*STARTS, number), lambda: run(number)),
+        tasks,
+        n_outer,
     )
     return min(
         found, key=lambda run: run.validation.perplexity if run.validation else run.objective
@@ -250,7 +253,7 @@ def _best_run(
 
 def _random_or_tuned_start(
     recipe: Recipe, X: Counts, beta: float, heldout: HeldOut | None, params: Params | None
-) -> tuple[list[Part], State | None]:
+) -> tuple[list[StageSchedule], State | None]:
     """Return the stages of a run, and its initial state: None starts at random.
 
     Parameters of a short fit, which saw fewer tokens, are mixed with the unigram, so that they can
@@ -264,14 +267,14 @@ def _random_or_tuned_start(
     return parts, State(mixed, unknown_rows(params, X))
 
 
-def _end(last: Run, found: EMFit, X: Counts) -> Run | None:
+def _end(last: EMState, found: EMResult, X: Counts) -> EMState | None:
     """Return where a warm start on the same table goes on; None where it must begin anew.
 
     That is so where an earlier iteration was the best, or the table of a burstiness round differs.
     """
     if found.stopped or last.best is not None or last.anchor is not None:
         return None
-    return last.moved(X.lasting)
+    return last.relocated(X.collect_rows)
 
 
 def shares(n_jobs: int | None, n_tasks: int) -> tuple[int, int]:

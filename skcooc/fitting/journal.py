@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skcooc.callbacks import keep
-from skcooc.em import Record, Run, State
+from skcooc.em import EMState, Record, State
 from skcooc.fitting.progress import Listener
 from skcooc.fitting.tuning import Trial
 from skcooc.protocol import T
@@ -19,10 +19,10 @@ from skcooc.protocol import T
 Name = tuple[str | int | float, ...]  # of a part: that of the whole, and more
 
 
-class Underway(NamedTuple):
+class InterruptedRun(NamedTuple):
     """Legs of EM that have not ended."""
 
-    run: Run
+    run: EMState
     random: Mapping[str, Any]  # state of the generator of random numbers
 
 
@@ -38,7 +38,7 @@ class Journal:
         self._estimator, self.key = estimator, key
         self._found: dict[Name, Any] = {}
 
-    def once(self, name: Name, find: Callable[[], T], *, tells: bool = False) -> T:
+    def get_or_compute(self, name: Name, find: Callable[[], T], *, tells: bool = False) -> T:
         """Return what has this name; compute it first if it is not there.
 
         Threads may ask side by side. ``tells`` is whether checkpoints are written then.
@@ -46,7 +46,7 @@ class Journal:
         if name not in self._found:
             self.add(name, find())
             if tells:
-                self.tell()
+                self.checkpoint()
         return cast(T, self._found[name])
 
     def add(self, name: Name, value: object) -> None:
@@ -64,7 +64,7 @@ class Journal:
         """What was kept; None where nothing was."""
         return self._found.get(name)
 
-    def tell(self, *, ended: bool = True) -> None:
+    def checkpoint(self, *, ended: bool = True) -> None:
         """Tell the checkpoints; ``ended`` is whether it was more than an iteration of EM."""
         if self._estimator is not None:
             keep(self._estimator, lambda: {"_unfinished": self.of(None)}, ended=ended)
@@ -75,12 +75,12 @@ class Journal:
         new._found = dict(self._found)
         return new
 
-    def resumed(self, name: Name, rng: np.random.Generator) -> Run | None:
+    def resumed(self, name: Name, rng: np.random.Generator) -> EMState | None:
         """Where legs of EM are that have not ended, with their random numbers; None at first."""
         if (before := self.noted(name)) is None:
             return None
         rng.bit_generator.state = before.random
-        return cast(Run, before.run)
+        return cast(EMState, before.run)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_estimator": None, "key": self.key, "_found": dict(self._found)}
@@ -103,18 +103,18 @@ class JournalListener(Listener):
         self._journal, self._name, self._rng, self._tells = journal, name, rng, tells
 
     def trial(self, trial: Trial) -> bool:
-        self._journal.tell()
+        self._journal.checkpoint()
         return False
 
-    def iteration(self, record: Record, state: State, run: Run) -> bool:
+    def iteration(self, record: Record, state: State, run: EMState) -> bool:
         rng = cast(np.random.Generator, self._rng)
-        self._journal.note(self._name, Underway(run, rng.bit_generator.state))
+        self._journal.note(self._name, InterruptedRun(run, rng.bit_generator.state))
         if self._tells:
-            self._journal.tell(ended=False)
+            self._journal.checkpoint(ended=False)
         return False
 
 
-def taken_up(estimator: BaseEstimator, *data: object) -> Journal:
+def resume_or_new(estimator: BaseEstimator, *data: object) -> Journal:
     """The journal of an interrupted fit of the same data and parameters, or one that begins.
 
     It stays with the estimator until ``del estimator._unfinished``. A generator of random numbers

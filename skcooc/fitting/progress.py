@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sklearn.callback import CallbackContext, CallbackSupportMixin
 
-from skcooc.em import Record, Run, State
+from skcooc.em import EMState, Record, State
 from skcooc.fitting.recipe import Recipe
 from skcooc.fitting.tuning import Trial, Tunable
 
@@ -19,7 +19,7 @@ class Listener:
         """Hyper-parameters were tried; True ends the search of the current one."""
         return False
 
-    def iteration(self, record: Record, state: State, run: Run) -> bool:
+    def iteration(self, record: Record, state: State, run: EMState) -> bool:
         """EM has made an iteration, and can go on from ``run``; True stops the fit."""
         return False
 
@@ -37,7 +37,7 @@ class Listeners(Listener):
         answers = [listener.trial(trial) for listener in self._listeners]  # all of them hear it
         return any(answers)
 
-    def iteration(self, record: Record, state: State, run: Run) -> bool:
+    def iteration(self, record: Record, state: State, run: EMState) -> bool:
         answers = [listener.iteration(record, state, run) for listener in self._listeners]
         return any(answers)
 
@@ -86,7 +86,7 @@ class TaskListener(Listener):
     def trial(self, trial: Trial) -> bool:
         return self._sub_task(str(trial))
 
-    def iteration(self, record: Record, state: State, run: Run) -> bool:
+    def iteration(self, record: Record, state: State, run: EMState) -> bool:
         return self._sub_task(f"beta = {record.beta:.3g}")
 
     def _sub_task(self, name: str) -> bool:
@@ -105,7 +105,7 @@ class RestartListener(Listener):
     ) -> None:
         self._iterations, self._attributes = iterations, attributes
 
-    def iteration(self, record: Record, state: State, run: Run) -> bool:
+    def iteration(self, record: Record, state: State, run: EMState) -> bool:
         return self._iterations.end(
             reconstruction_attributes=lambda: self._attributes(record, state)
         )

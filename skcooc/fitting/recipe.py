@@ -11,12 +11,20 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from skcooc.counts.threads import n_threads
-from skcooc.em import Annealing, Bursts, Leg, Run, Split, TemperatureRange
-from skcooc.em.legs import BURN_IN, Observe, Part, Scale, Solver, check_coarsening, scales
+from skcooc.em import Annealing, BurstinessRounds, EMStage, EMState, Split, TemperatureRange
+from skcooc.em.stages import (
+    WARMUP_ITERATIONS,
+    Observe,
+    Scale,
+    Solver,
+    StageSchedule,
+    check_coarsening,
+    scales,
+)
 from skcooc.fitting.tuning import Temperature, Tunable, Values
 from skcooc.heldout import HeldOut
 from skcooc.heldout.validation import HoldOutOptions
-from skcooc.protocol import Array, Block, Counts, Model, Need, Params, RandomState
+from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, RandomState
 
 SHORT_ITERATIONS = 60  # plain EM steps of a short fit; fewer would favour too large a beta
 
@@ -119,7 +127,7 @@ class StructureLearner(Protocol):
     """Learns the structure of a model before EM begins."""
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         """What it needs of a table, and which parameter asks for it."""
 
     def learn(
@@ -129,7 +137,7 @@ class StructureLearner(Protocol):
         rng: np.random.Generator,
         heldout: HeldOut | None,
         observe: Observe,
-        resume: Run | None,
+        resume: EMState | None,
     ) -> LearnedStructure:
         """Learn from the tokens that are fitted; ``resume`` is an interrupted run of EM."""
 
@@ -196,7 +204,7 @@ class Recipe:
         return replace(self, concentration=None)
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         """What is needed of a table, and which parameter asks for it."""
         needs = {**self.equations.needs, **(self.structure.needs if self.structure else {})}
         if self.coarsening is not None:
@@ -207,9 +215,11 @@ class Recipe:
             )
         return needs
 
-    def unmet_need(self, offers: frozenset[Need]) -> str | None:
+    def unmet_need(self, capabilities: frozenset[Capability]) -> str | None:
         """Return why a table with these offers cannot be fitted; None where it can."""
-        return next((reason for need, reason in self.needs.items() if need not in offers), None)
+        return next(
+            (reason for need, reason in self.needs.items() if need not in capabilities), None
+        )
 
     def for_table(self, X: Counts) -> Recipe:
         """Return the recipe, checked for a table; ValueError where it does not suit."""
@@ -237,7 +247,7 @@ class Recipe:
         *,
         annealed: bool = True,
         warmup: bool = True,
-    ) -> list[Part]:
+    ) -> list[StageSchedule]:
         """Return the stages of a run of EM, the coarsest table first.
 
         Held-out tokens are of the finest table and validate the last stage. ``annealed`` and
@@ -249,35 +259,37 @@ class Recipe:
         if annealed and self.annealing is not None:
             return [*self.annealing(first), *others]
         if warmup and self.family.has_warmup:
-            return [*first.burned_in(BURN_IN, self.warmup_model), *others]
+            return [*first.with_warmup(WARMUP_ITERATIONS, self.warmup_model), *others]
         return [first, *others]
 
-    def warm_start_schedule(self, X: Counts, beta: float, heldout: HeldOut | None) -> list[Part]:
+    def warm_start_schedule(
+        self, X: Counts, beta: float, heldout: HeldOut | None
+    ) -> list[StageSchedule]:
         """Return the stages with which a warm start goes on."""
         last = self._plain_stages([Scale(X, None, None)], beta, heldout)[-1]
-        return self._burstiness_rounds(last) or [replace(last, enough=False)]
+        return self._burstiness_rounds(last) or [replace(last, stop_is_convergence=False)]
 
-    def _burstiness_rounds(self, stage: Leg) -> list[Part]:
+    def _burstiness_rounds(self, stage: EMStage) -> list[StageSchedule]:
         if self.concentration is None:
             return []
-        return [Bursts(replace(stage, members=None), self.concentration)]
+        return [BurstinessRounds(replace(stage, members=None), self.concentration)]
 
     def _plain_stages(
         self, tables: Sequence[Scale], beta: float, heldout: HeldOut | None
-    ) -> list[Leg]:
+    ) -> list[EMStage]:
         """Return a stage for each coarse table, and for each stage of the model on the finest."""
         of_model = self.equations.stages
         *coarse, finest = tables
         places = [(table, of_model[0]) for table in coarse]
         places += [(finest, stage) for stage in of_model]
         stages = [
-            Leg(
+            EMStage(
                 model,
                 table.X,
                 beta,
                 self.settings.max_iter if limit is None else min(limit, self.settings.max_iter),
                 self.settings.tol,
-                enough=limit is not None,
+                stop_is_convergence=limit is not None,
                 members=table.members if number <= len(coarse) else None,
                 groups=table.groups,
             )

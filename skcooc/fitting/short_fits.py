@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcooc.em import State, fit
-from skcooc.em.legs import Part
+from skcooc.em.stages import StageSchedule
 from skcooc.fitting.recipe import Recipe
 from skcooc.fitting.tuning import Values
 from skcooc.heldout import HeldOut, Validation
@@ -51,7 +51,7 @@ class ShortFits:
         predicted = self._heldout.predicted(recipe.equations, found.params, found.rows)
         return ShortFit(self._heldout.score(predicted), predicted, found.params)
 
-    def _start(self, shared: Sequence[Part], first: Part, warmup: Model) -> State:
+    def _start(self, shared: Sequence[StageSchedule], first: StageSchedule, warmup: Model) -> State:
         """Return the state after the stages that all fits share, from the same random start."""
         with self._lock:
             if (key := (len(shared), warmup)) not in self._starts:

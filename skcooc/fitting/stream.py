@@ -10,8 +10,8 @@ import numpy as np
 
 from skcooc.counts.threads import n_threads, threads
 from skcooc.em import TemperatureRange, online
-from skcooc.em.legs import unknown_rows
-from skcooc.em.online import Temperature, followed
+from skcooc.em.online import Temperature, track_beta
+from skcooc.em.stages import unknown_rows
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.validation import validation_smoothing
 from skcooc.protocol import Array, Block, FoldIn, OnlineModel, P, Params, Rows, S, Statistics
@@ -43,10 +43,10 @@ def fold_in(
     params = model.restrict(params, columns)
     n = n_threads(n_jobs)
     with threads(n) as map:
-        X = X.spread(n, map)
+        X = X.with_threads(n, map)
         fixed = model.fixed(X, params, beta)
         if fixed is not None:
-            return X.settle(fixed, rows, FOLD_IN_TOL, max_iter)
+            return X.solve_mixtures(fixed, rows, FOLD_IN_TOL, max_iter)
         return _settled(model, params, beta, X, rows, max_iter)
 
 
@@ -71,7 +71,7 @@ def over_rows(function: Callable[[Block], Rows], X: Block, n_jobs: int | None) -
     """function(X), where the passes over these rows use threads."""
     n = n_threads(n_jobs)
     with threads(n) as map:
-        return function(X.spread(n, map))
+        return function(X.with_threads(n, map))
 
 
 class Stream(NamedTuple):
@@ -79,7 +79,7 @@ class Stream(NamedTuple):
 
     averages: online.Averages
     column_sums: Array  # (M,): observations of each column
-    grain: float  # what one of them weighs, in the first batch
+    mean_count_weight: float  # what one of them weighs, in the first batch
     seed: int  # of the observations held out of its batches
     direction: int = 1  # in which the next temperature is tried
 
@@ -89,20 +89,20 @@ class Stream(NamedTuple):
         return self
 
 
-class Begun(NamedTuple):
+class FirstBatch(NamedTuple):
     """What a fit leaves to begin a stream with: it is the first batch."""
 
     stats: Statistics
     observations: float
     column_sums: Array  # (M,)
-    grain: float
+    mean_count_weight: float
     seed: int
 
     @property
     def begun(self) -> Stream:
         """The stream after one batch."""
         averages = online.averages(self.stats, self.observations)
-        return Stream(averages, self.column_sums, self.grain, self.seed)
+        return Stream(averages, self.column_sums, self.mean_count_weight, self.seed)
 
 
 class Passes(NamedTuple):
@@ -162,14 +162,16 @@ class Batch:
     ) -> Folded:
         """Fold the rows in, by a few E-steps, and predict what is held out."""
         new = self.X.as_new()
-        rows = fold_in(model.joining(), params, beta, new, n_jobs, max_iter=INNER_ITERATIONS)
+        rows = fold_in(
+            model.batch_equations(), params, beta, new, n_jobs, max_iter=INNER_ITERATIONS
+        )
         if self.heldout is None:
             return Folded(rows, None)
         return Folded(rows, judge(self.heldout)(model, params, rows))
 
 
 @dataclass
-class Tally:
+class ProgressiveLoss:
     """How well a model knew some batches before it learnt from them."""
 
     free_energy: float = 0.0  # nats
@@ -195,7 +197,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Follower:
+class StreamTrainer:
     """What makes a step of stepwise EM with a batch."""
 
     model: Online
@@ -205,7 +207,7 @@ class Follower:
     background: Array  # (M,): the unigram of the batches before
     n_jobs: int | None
 
-    def step(self, now: Position, X: Block, totals: Array, tally: Tally) -> Position:
+    def step(self, now: Position, X: Block, totals: Array, tally: ProgressiveLoss) -> Position:
         """One step, after which the mean of all batches stands for these totals of columns, (M,).
 
         The batch is added to the tally.
@@ -216,9 +218,11 @@ class Follower:
             batch = batch.divided(self.validation_fraction, stream.seed)
         n = n_threads(self.n_jobs)
         with threads(n) as map:
-            learnt = batch.X.spread(n, map)
-            params = online.opened(self.model, now.params, kept, totals, learnt.column_sums)
-            temperature, folded = followed(
+            learnt = batch.X.with_threads(n, map)
+            params = online.smooth_for_new_columns(
+                self.model, now.params, kept, totals, learnt.column_sums
+            )
+            temperature, folded = track_beta(
                 Temperature(now.beta, stream.direction),
                 within or TemperatureRange(now.beta, now.beta),
                 batch.observations,
@@ -231,7 +235,9 @@ class Follower:
         if folded.validation is not None and self.smoothing == "auto":
             weight = online.step_size(kept, float(learnt.column_sums.sum()))
             smoothing += weight * (folded.validation.smoothing - smoothing)
-        stream = Stream(step.averages, totals, stream.grain, stream.seed, temperature.direction)
+        stream = Stream(
+            step.averages, totals, stream.mean_count_weight, stream.seed, temperature.direction
+        )
         return Position(step.params, step.rows, beta, smoothing, stream)
 
     def go_through(
@@ -241,9 +247,9 @@ class Follower:
         totals: Array,
         done: Passes,
         after_block: Callable[[], None],
-    ) -> tuple[Position, Passes, Tally]:
+    ) -> tuple[Position, Passes, ProgressiveLoss]:
         """A pass over blocks, a step for each, that are observed so often in all, (M,)."""
-        tally = Tally()
+        tally = ProgressiveLoss()
         for X in blocks:
             if X.column_sums.any():
                 now = self.step(now, X, totals, tally)

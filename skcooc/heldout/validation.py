@@ -54,7 +54,7 @@ class HeldOut:
         return self.score(self.predicted(model, params, rows))
 
     def predicted(self, model: Model, params: Params, rows: Rows) -> CachedPredictions:
-        return CachedPredictions(Factors(*model.predicting(params, rows)).cells(self.X))
+        return CachedPredictions(Factors(*model.prediction_factors(params, rows)).cells(self.X))
 
     def score(self, predictor: Predictor) -> Validation:
         """Perplexity of a predictor; ValueError if it is NaN."""
@@ -95,7 +95,9 @@ def hold_out(
             f"few to hold out validation_fraction={fraction} of them {purpose}"
         )
     return rest, HeldOut(
-        drawn, add_one_unigram(rest.column_sums, rest.grain), validation_smoothing(smoothing)
+        drawn,
+        add_one_unigram(rest.column_sums, rest.mean_count_weight),
+        validation_smoothing(smoothing),
     )
 
 
@@ -114,9 +116,11 @@ def chosen_smoothing(asked: float | Literal["auto"], validation: Validation | No
     return DEFAULT_SMOOTHING if validation is None else validation.smoothing
 
 
-def add_one_unigram(column_sums: Array, grain: float) -> Array:
+def add_one_unigram(column_sums: Array, mean_count_weight: float) -> Array:
     """Unigram with one more token per column: (m_j + g) / (L + M g), (M,).
 
     g is the weight of a token: 1 for counts, less for rows that were normalised.
     """
-    return (column_sums + grain) / (column_sums.sum() + grain * len(column_sums))
+    return (column_sums + mean_count_weight) / (
+        column_sums.sum() + mean_count_weight * len(column_sums)
+    )

@@ -111,7 +111,7 @@ def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
 def _inner(model: Any) -> Any:
     """The model inside; TypeError if its topics cannot be merged."""
     inner = unwrap(model, "components_").model
-    if not hasattr(inner, "_made_of"):
+    if not hasattr(inner, "merged"):
         raise TypeError(
             f"The components of {type(inner).__name__} cannot be merged or left out: those of "
             "AspectModel can, and of AsymmetricClustering with axis='rows'."
@@ -131,7 +131,7 @@ def _with_components(inner: Any, members: Sequence[Sequence[int]]) -> FactorMode
     shares: Array = np.zeros((len(inner.components_), len(members)))
     for number, group in enumerate(members):
         shares[group, number] = 1
-    new: Any = inner._made_of(shares)
+    new: Any = inner.merged(shares)
     names = user_names(inner)
     kept = {g: names[k] for g, (k, *others) in enumerate(members) if k in names and not others}
     if kept:

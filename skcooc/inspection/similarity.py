@@ -144,7 +144,7 @@ class TopicStability:
         return np.flatnonzero((self._share < OFTEN) & (self.n_found > 1))
 
     @property
-    def once(self) -> Array:
+    def get_or_compute(self) -> Array:
         """Topics found in no other run."""
         return np.flatnonzero(self.n_found == 1)
 

@@ -47,7 +47,7 @@ def unigram(X: TableLike) -> Array:
     array([0.8, 0.2])
     """
     counts = as_counts(check_counts(X))
-    return add_one_unigram(counts.column_sums, counts.grain)
+    return add_one_unigram(counts.column_sums, counts.mean_count_weight)
 
 
 def perplexity(

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skcooc.counts.threads import threads
-from skcooc.fitting.journal import Journal, taken_up
+from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.model_selection.candidates import (
     Sizes,
     Visit,
@@ -274,8 +274,10 @@ class ComponentSearchCV(Search):
     ) -> Survey:
         """The survey of an interrupted fit of the same data, or a new one."""
         options = self.cv, split_params, self.n_runs, self.random_state
-        journal = taken_up(self, data, dict(split_params))
-        return journal.once(("survey",), lambda: Survey(self.estimator, names, data, *options))
+        journal = resume_or_new(self, data, dict(split_params))
+        return journal.get_or_compute(
+            ("survey",), lambda: Survey(self.estimator, names, data, *options)
+        )
 
     def _visit(
         self, survey: Survey, criterion: Criterion, task: CallbackContext, hooks: HookArguments
@@ -287,7 +289,7 @@ class ComponentSearchCV(Search):
                 name = f"K = {' x '.join(map(str, sizes))}"
                 step = task.subcontext(task_name=name).call_on_fit_task_begin(**hooks)
                 survey.visit(sizes, self._run_parallel)
-                self._unfinished.tell()
+                self._unfinished.checkpoint()
                 step.call_on_fit_task_end(**hooks)
             measures = survey.measures[sizes]
             return np.atleast_1d(measures["icl" if criterion == "icl" else "test_score"])

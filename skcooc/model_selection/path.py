@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from skcooc.em import Leg, State, TemperatureRange, Widening, narrowed
+from skcooc.em import EMStage, SplitComponents, State, TemperatureRange, merge_components
 from skcooc.em import fit as fit_legs
-from skcooc.em.legs import Part
+from skcooc.em.stages import StageSchedule
 from skcooc.fitting import Recipe
 from skcooc.fitting.recipe import draw_seeds
 from skcooc.heldout import Factors, HeldOut
@@ -102,7 +102,7 @@ class ComponentPath:
         """A fit that starts from one with another number of components, if there is any."""
         settings, within = recipe.settings, recipe.beta_range(X)
         train, heldout = hold_out(X, *settings.division) if settings.tunes else (X, None)
-        path = WarmStartedPath(recipe, train.spread(1, map), heldout, self._seed + n)
+        path = WarmStartedPath(recipe, train.with_threads(1, map), heldout, self._seed + n)
         point = path.descend(self._initial_point(path, within, n), within)
         self._points[n] = point = point.or_better(self._points.get(n))
         factors = Factors(*recipe.equations.factors(*point.state))
@@ -110,7 +110,7 @@ class ComponentPath:
         return PathFit(
             factors,
             (shares / shares.sum()) @ factors.A,
-            add_one_unigram(train.column_sums, train.grain),
+            add_one_unigram(train.column_sums, train.mean_count_weight),
             chosen_smoothing(settings.smoothing, None) if heldout is None else point.smoothing,
             point.beta,
             float(n * point.n_iter),
@@ -140,13 +140,13 @@ class WarmStartedPath(NamedTuple):
 
     def widen(self, before: PathPoint) -> PathPoint:
         """From fewer components, at their beta."""
-        leg = self._leg(before.beta, N_FIRST)
-        return self._fit_from([Widening(leg), leg], before.state, before.beta, 0)
+        stage = self._leg(before.beta, N_FIRST)
+        return self._fit_from([SplitComponents(stage), stage], before.state, before.beta, 0)
 
     def narrow(self, before: PathPoint, beta: float, n: int) -> PathPoint:
         """From more components."""
-        leg = self._leg(beta, N_FIRST)
-        return self._fit_from([leg], narrowed(leg.model, before.state, n), beta, 0)  # type: ignore[arg-type]
+        stage = self._leg(beta, N_FIRST)
+        return self._fit_from([stage], merge_components(stage.model, before.state, n), beta, 0)  # type: ignore[arg-type]
 
     def descend(self, point: PathPoint, within: TemperatureRange) -> PathPoint:
         """Lower beta as long as validation perplexity falls; then fit to convergence."""
@@ -159,12 +159,12 @@ class WarmStartedPath(NamedTuple):
         last = self._leg(point.beta, self.recipe.settings.max_iter)
         return self._fit_from([last], point.state, point.beta, point.n_iter)
 
-    def _leg(self, beta: float, n_iter: int) -> Leg:
-        leg: Leg = self.recipe.warm_start_schedule(self.X, beta, None)[0]  # type: ignore[assignment]
-        return replace(leg, max_iter=min(n_iter, leg.max_iter))
+    def _leg(self, beta: float, n_iter: int) -> EMStage:
+        stage: EMStage = self.recipe.warm_start_schedule(self.X, beta, None)[0]  # type: ignore[assignment]
+        return replace(stage, max_iter=min(n_iter, stage.max_iter))
 
     def _fit_from(
-        self, parts: list[Part], start: State | None, beta: float, n_iter: int
+        self, parts: list[StageSchedule], start: State | None, beta: float, n_iter: int
     ) -> PathPoint:
         rng = np.random.default_rng(self.seed)
         found = fit_legs(parts, rng, self.recipe.settings.solver, start=start)

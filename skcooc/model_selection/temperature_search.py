@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from skcooc.counts.threads import threads
 from skcooc.em import TemperatureRange
-from skcooc.fitting.journal import Journal, taken_up
+from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.fitting.short_fits import ShortFits
 from skcooc.heldout import Validation
 from skcooc.model_selection.folds import (
@@ -206,7 +206,7 @@ class TemperatureSearchCV(Search):
         grid = self._checked_grid(target, betas)
         data, split_params = self._route_params(X, y, params)
         folds = make_folds(self.split, self.estimator, target, data, self.cv, split_params)
-        journal = taken_up(self, data, dict(split_params))
+        journal = resume_or_new(self, data, dict(split_params))
         hooks = HookArguments(estimator=self, X=data.X, y=data.y, metadata=data.params)
         root = self._init_callback_context(max_subtasks=1 + self.refit)
         root.call_on_fit_task_begin(**hooks)
@@ -338,9 +338,11 @@ class JournalKey(NamedTuple):
     journal: Journal
     number: int
 
-    def once(self, kind: str, candidate: int, fold: int, compute: Callable[[], T]) -> T:
+    def get_or_compute(self, kind: str, candidate: int, fold: int, compute: Callable[[], T]) -> T:
         """The journal's entry for a temperature and a fold, computed if it is missing."""
-        return self.journal.once((self.number, kind, candidate, fold), compute, tells=True)
+        return self.journal.get_or_compute(
+            (self.number, kind, candidate, fold), compute, tells=True
+        )
 
 
 class GridPoint:
@@ -402,7 +404,7 @@ class GridPoint:
         def short_fit() -> Validation:
             return self._short_fits[fold]({"beta": self.betas[candidate]}).validation
 
-        return self._key.once("probe", candidate, fold, short_fit)
+        return self._key.get_or_compute("probe", candidate, fold, short_fit)
 
     def _fit(self, pairs: Sequence[tuple[int, int]]) -> list[float]:
         """Test log perplexity of full fits of (temperature, fold)."""
@@ -414,7 +416,7 @@ class GridPoint:
 
     def _once(self, candidate: int, fold: int, task: FitTask) -> FoldResult:
         compute = partial(self._fit_and_score, candidate, fold, task)
-        return self._key.once("trial", candidate, fold, compute)
+        return self._key.get_or_compute("trial", candidate, fold, compute)
 
     def _fit_and_score(self, candidate: int, fold: int, task: FitTask) -> FoldResult:
         """A fit as ``estimator.fit`` makes it, but with the smoothing of the short fit."""

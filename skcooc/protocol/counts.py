@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from skcooc.protocol.types import CSR, A, Array, Need, P, Rows, S, S_co, T
+from skcooc.protocol.types import CSR, A, Array, Capability, P, Rows, S, S_co, T
 
 
 class Map(Protocol):
@@ -69,11 +69,11 @@ class Counts(Protocol):
         """Observations of each column, rows by their weights, (M,)."""
 
     @property
-    def grain(self) -> float:
+    def mean_count_weight(self) -> float:
         """What an observation weighs on average, if n_ij stands for ceil(n_ij); 1 of counts."""
 
     @property
-    def offers(self) -> frozenset[Need]:
+    def capabilities(self) -> frozenset[Capability]:
         """What models may ask of it."""
 
     def tdot(self, D: Rows) -> Array:
@@ -82,10 +82,10 @@ class Counts(Protocol):
     def expect(self, model: FoldIn[P, S], params: P, rows: Rows, beta: float) -> tuple[Rows, S]:
         """The E-step of a model, where the counts are: row states and statistics."""
 
-    def over_states(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+    def map_rows(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         """function(*states), which makes states of these rows of others, where they are."""
 
-    def by_row(self, function: Callable[..., Rows], *states: Rows) -> Rows:
+    def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
         """function(block, *states) of all blocks, which has something for each row, where it is."""
 
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
@@ -94,17 +94,17 @@ class Counts(Protocol):
     def draw(self, n_rows: int, seed: int) -> Drawn:
         """Different rows drawn without replacement; all if there are fewer."""
 
-    def lasting(self, states: Rows) -> Array:
+    def collect_rows(self, states: Rows) -> Array:
         """States of these rows as an array for users, which outlives the counts."""
 
-    def spread(self, n_threads: int, map: Map) -> Self:
+    def with_threads(self, n_threads: int, map: Map) -> Self:
         """The same counts, whose passes use these threads."""
 
     @property
     def n_blocks(self) -> int:
         """How many blocks an E-step goes through; 1 where it can tell nothing before it ends."""
 
-    def watched(self, after_block: Callable[[], None]) -> Self:
+    def with_progress(self, after_block: Callable[[], None]) -> Self:
         """The same counts, which say when an E-step has gone through a block, if there are many."""
 
     def array(self, values: Array) -> Array:
@@ -152,7 +152,7 @@ class Block(Counts, Protocol):
     def cells(self, A: Array, B: Array) -> Array:
         """A[i] @ B[j] at the non-zeros, (nnz,)."""
 
-    def rowwise(
+    def map_row_ranges(
         self, function: Callable[..., object], *arrays: Array, out: Array | None = None
     ) -> Array:
         """Fill an array with function(*arrays, out), range of rows by range of rows."""
@@ -195,7 +195,7 @@ class Block(Counts, Protocol):
     def as_new(self) -> Block:
         """The same rows, to be folded into a fitted model."""
 
-    def settle(self, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int) -> Rows:
+    def solve_mixtures(self, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int) -> Rows:
         """The mixtures at which EM settles, (n, k), each row by itself, from those given."""
 
     def divide(self, fraction: float, seed: int, *, occupied: bool = False) -> tuple[Self, Self]:

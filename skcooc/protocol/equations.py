@@ -8,14 +8,14 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from skcooc.protocol.counts import Block, Counts, FoldIn
-from skcooc.protocol.types import Array, Need, P, Params, Rows, S, TableLike
+from skcooc.protocol.types import Array, Capability, P, Params, Rows, S, TableLike
 
 
 class Equations(FoldIn[P, S], Protocol[P, S]):
     """A mixture model: its equations, as pure functions of a frozen object."""
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         """What it needs of a table: which parameter asks for it, and what to set instead."""
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:
@@ -54,21 +54,21 @@ class Equations(FoldIn[P, S], Protocol[P, S]):
         """Whether rows and columns can be fitted in turn at beta = 1; see Alternating."""
         return False
 
-    def folding(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
+    def fold_in_equations(self, params: P) -> tuple[FoldIn[Any, Any], Params]:
         """What new rows are folded in by: equations, and the parameters that they need.
 
         These, unless a model says otherwise.
         """
         return self, params
 
-    def predicting(self, params: P, rows: Rows) -> tuple[Array, Array]:
+    def prediction_factors(self, params: P, rows: Rows) -> tuple[Array, Array]:
         """What ``cells`` of these rows predicts observations from.
 
         The factors, unless a model says otherwise.
         """
         return self.factors(params, rows)
 
-    def mixing(self, params: P) -> tuple[Array, Array] | None:
+    def mixture_prior(self, params: P) -> tuple[Array, Array] | None:
         """The prior of the mixture of a row: weights (a,) and A (a, k); see ``factors``.
 
         None where there is none: a mixture is then a parameter of its row.
@@ -82,10 +82,10 @@ Model: TypeAlias = Equations[Any, Any]
 class OnlineModel(Equations[P, S], Protocol[P, S]):
     """A model whose parameters can follow a stream of rows."""
 
-    def diluted(self, params: P, distribution: Array, share: float) -> P:
+    def mix_with(self, params: P, distribution: Array, share: float) -> P:
         """Parameters of which every component is, in this share, the distribution (M,)."""
 
-    def joining(self) -> FoldIn[P, Any]:
+    def batch_equations(self) -> FoldIn[P, Any]:
         """What folds rows of a batch in, before the E-step of these equations: these themselves."""
         return self
 
@@ -108,7 +108,7 @@ class Clustering(Equations[P, S], Protocol[P, S]):
         """The inverse temperature below which all clusters are the same."""
 
 
-class Annealable(Equations[P, S], Protocol[P, S]):
+class Splittable(Equations[P, S], Protocol[P, S]):
     """A model of clusters, or of aspects, that split while the temperature falls.
 
     The states of its rows are their posterior distributions over the clusters.
@@ -127,7 +127,7 @@ class Annealable(Equations[P, S], Protocol[P, S]):
         """Parameters with noise of this relative size."""
 
 
-class Joinable(Clustering[P, S], Annealable[P, S], Protocol[P, S]):
+class MergeableClusters(Clustering[P, S], Splittable[P, S], Protocol[P, S]):
     """Clusters of the objects of one side, which begin with more, of which some are joined."""
 
     def seeded(self, X: Counts, rng: np.random.Generator) -> tuple[P, Rows]:

@@ -24,7 +24,7 @@ S_co = TypeVar("S_co", covariant=True)
 A = TypeVar("A")
 
 # What equations or parameters may ask of a table, and a table may have on offer:
-Need = Literal[
+Capability = Literal[
     "divide",  # observations that are held out, of all rows
     "coarsen",  # rows that are tied in groups
     "exchange",  # moves of objects that are rows and columns at once
@@ -39,7 +39,7 @@ Need = Literal[
     "triples",  # a third index of every observation
     "weights",  # of the rows
 ]
-EVERYTHING: frozenset[Need] = frozenset(get_args(Need))
+EVERYTHING: frozenset[Capability] = frozenset(get_args(Capability))
 
 
 def refuse_anndata(given: object, name: str, instead: str) -> None:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
 from skcooc.counts import CSRCounts
-from skcooc.protocol import CSR, Array, Need, TableLike
+from skcooc.protocol import CSR, Array, Capability, TableLike
 from skcooc.protocol.decorators import validated
 
 MAX_PASSES = 10
@@ -119,7 +119,9 @@ class RowBlocks:
 class CheckedBlocks:
     """The blocks of a table, each checked when it is read."""
 
-    offers: ClassVar[frozenset[Need]] = frozenset(("mixture", "paths", "all rows", "weights"))
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(
+        ("mixture", "paths", "all rows", "weights")
+    )
 
     blocks: RowBlocks
     check: Callable[[TableLike, bool], CSR]  # of a block, and whether to reset

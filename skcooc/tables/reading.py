@@ -23,7 +23,7 @@ from skcooc.counts import (
     check_total,
     sum_duplicates,
 )
-from skcooc.protocol import CSR, Array, Block, Counts, Need, RandomState, TableLike
+from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
 from skcooc.tables.blocks import CheckedBlocks, RowBlocks
 from skcooc.tables.dask import check_row_blocks, load_on_workers
 from skcooc.tables.disk import DiskTable
@@ -140,7 +140,7 @@ def read(
     X: TableLike,
     sample_weight: ArrayLike | None = None,
     *,
-    needs: Mapping[Need, str] | None = None,
+    needs: Mapping[Capability, str] | None = None,
     continues: bool = False,
     searches: bool = True,
     random_state: RandomState = None,
@@ -162,7 +162,7 @@ def read(
         sample = CSRCounts(counts.sample(n_rows, seeded(random_state)))
         return Table(counts, sample, TableSchema(counts.shape))
     if isinstance(X, RowBlocks):
-        check_needs(needs or {}, CheckedBlocks.offers, "X cannot be read in blocks")
+        check_needs(needs or {}, CheckedBlocks.capabilities, "X cannot be read in blocks")
         return _read_blocks(estimator, X, sample_weight, not continues, random_state)
     return read_in_memory(estimator, X, sample_weight)
 
@@ -269,7 +269,7 @@ def read_in_memory(
 def _counts_of(
     estimator: BaseEstimator,
     X: TableLike,
-    needs: Mapping[Need, str],
+    needs: Mapping[Capability, str],
     sample_weight: ArrayLike | None,
 ) -> DaskCounts | DiskCounts:
     """Counts of a dask array or of a table on disk; sets the features of the estimator."""
@@ -277,13 +277,15 @@ def _counts_of(
         needs = {**needs, "weights": "sample_weight is not supported; it needs None"}
     counts: DaskCounts | DiskCounts
     if isinstance(X, DiskTable):
-        check_needs(needs, DiskCounts.offers, "X cannot be fitted as a DiskTable")
+        check_needs(needs, DiskCounts.capabilities, "X cannot be fitted as a DiskTable")
         counts = X.counts
     else:
         from skcooc.counts.dask import DaskCounts  # imports dask
 
         check_row_blocks(X)
-        check_needs(needs, DaskCounts.offers, "X cannot be fitted where it is, on the workers")
+        check_needs(
+            needs, DaskCounts.capabilities, "X cannot be fitted where it is, on the workers"
+        )
         counts = load_on_workers(X, type(estimator).__name__)
     estimator.n_features_in_ = counts.shape[1]
     vars(estimator).pop("feature_names_in_", None)
@@ -291,10 +293,12 @@ def _counts_of(
     return counts
 
 
-def check_needs(needs: Mapping[Need, str], offers: frozenset[Need], otherwise: str) -> None:
+def check_needs(
+    needs: Mapping[Capability, str], capabilities: frozenset[Capability], otherwise: str
+) -> None:
     """Raise ValueError, with the reason, if something is needed that is not on offer."""
     for need, reason in needs.items():
-        if need not in offers:
+        if need not in capabilities:
             raise ValueError(f"{otherwise}: {reason}.")
 
 

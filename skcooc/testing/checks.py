@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, State, fit, make_solver
+from skcooc.em import EMStage, State, fit, make_solver
 from skcooc.em.solvers import sweep
 from skcooc.protocol import CSR, Array, Model, P, Params, Rows, Statistics
 from skcooc.testing.device import DeviceArray, DeviceCounts, to_device, to_host
@@ -63,7 +63,7 @@ class Case:
     ) -> tuple[State, Statistics, float]:
         """The next state, the statistics, and the objective of the given state."""
         X = self.X if X is None else X
-        rows, stats, objective = sweep(Leg(model, X, self.beta, 1, 0.0), state)
+        rows, stats, objective = sweep(EMStage(model, X, self.beta, 1, 0.0), state)
         return State(model.maximize(stats, state.params, self.beta), rows), stats, objective
 
     def run(self, model: Model, state: State, n_steps: int, X: CSRCounts | None = None) -> State:
@@ -75,8 +75,8 @@ class Case:
     @cached_property
     def end(self) -> State:
         """The state at which EM converges."""
-        leg = Leg(self.model, self.X, self.beta, END, CONVERGED)
-        found = fit([leg], np.random.default_rng(), make_solver("momentum"), start=self.states[1])
+        stage = EMStage(self.model, self.X, self.beta, END, CONVERGED)
+        found = fit([stage], np.random.default_rng(), make_solver("momentum"), start=self.states[1])
         return State(found.params, found.rows)
 
 
@@ -340,14 +340,14 @@ def restrict(case: Case, model: Model) -> None:
     some = CSRCounts(sp.csr_array(half)).as_new()
     narrow, columns = some.occupied()
     for state in case.states:
-        equations, params = model.folding(state.params)
+        equations, params = model.fold_in_equations(state.params)
         rows = np.tile(params.weights, (len(half), 1))
         one = equations.expect(some, params, rows, case.beta)[0]
         two = equations.expect(narrow, equations.restrict(params, columns), rows, case.beta)[0]
         _equal("new rows", one, two)
         fixed = equations.fixed(some, params, case.beta)
         if fixed is not None:
-            _equal("fixed components", some.settle(fixed, rows, tol=0.0, max_iter=1), one)
+            _equal("fixed components", some.solve_mixtures(fixed, rows, tol=0.0, max_iter=1), one)
 
 
 def arguments(case: Case, model: Model) -> None:

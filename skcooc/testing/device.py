@@ -73,24 +73,24 @@ class DeviceCounts(OnDevice):
     def array(self, values: Array) -> DeviceArray:
         return DeviceArray(values)
 
-    def rowwise(self, function: Callable[..., object], *arrays: Any, out: Any = None) -> Any:
+    def map_row_ranges(self, function: Callable[..., object], *arrays: Any, out: Any = None) -> Any:
         def on_device(*parts: Array) -> None:
             function(*map(DeviceArray, parts))
 
-        filled = self._host.rowwise(on_device, *to_host(arrays), out=to_host(out))
+        filled = self._host.map_row_ranges(on_device, *to_host(arrays), out=to_host(out))
         return DeviceArray(filled) if out is None else out
 
     def parts(self, function: Callable[[int, int], Any]) -> list[Any]:
         return self._host.parts(function)
 
-    def by_row(self, function: Callable[..., Any], *states: Any) -> Any:
+    def map_blocks(self, function: Callable[..., Any], *states: Any) -> Any:
         return function(self, *states)
 
     def total(self, function: Callable[..., Any], *states: Any) -> Any:
         return function(self, *states)
 
-    def over_states(self, *arguments: Any) -> Any:
-        raise TypeError("over_states is for the driver of EM; equations use rowwise")
+    def map_rows(self, *arguments: Any) -> Any:
+        raise TypeError("map_rows is for the driver of EM; equations use map_row_ranges")
 
 
 def to_host(value: Any) -> Any:

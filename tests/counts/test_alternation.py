@@ -183,7 +183,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     serial = CSRCounts(X).alternate(A, B)
     with ThreadPoolExecutor(3) as pool:
         for n_threads in (2, 3, 7):
-            threaded = CSRCounts(X).spread(n_threads, pool.map).alternate(A, B)
+            threaded = CSRCounts(X).with_threads(n_threads, pool.map).alternate(A, B)
             for mine, its in zip(serial, threaded, strict=True):
                 np.testing.assert_array_equal(mine, its)
 

@@ -48,10 +48,10 @@ def test_products_equal_dense_arithmetic(dtype, index_type, container):
 def test_an_observation_weighs_one_unless_entries_are_no_counts():
     X, weights = random_table(), np.random.default_rng(0).random(12)
     for counts in (CSRCounts(X), CSRCounts(X, weights), CSRCounts(X * 1e9), CSRCounts(X[:0])):
-        assert counts.grain == 1.0
+        assert counts.mean_count_weight == 1.0
     fractions = 0.37 * X.toarray()
     literal = (fractions.T @ weights).sum() / (np.ceil(fractions).T @ weights).sum()
-    assert CSRCounts(sp.csr_array(fractions), weights).grain == pytest.approx(literal)
+    assert CSRCounts(sp.csr_array(fractions), weights).mean_count_weight == pytest.approx(literal)
 
 
 def test_unsorted_duplicate_and_zero_entries_count_as_they_are():
@@ -77,9 +77,9 @@ def test_threads_give_bitwise_the_same(n_threads, monkeypatch):
     A, B = factors(X)
     alone = CSRCounts(X).mixture(A, B)
     with ThreadPoolExecutor(n_threads) as pool:
-        counts = CSRCounts(X).spread(n_threads, pool.map)
+        counts = CSRCounts(X).with_threads(n_threads, pool.map)
         together = counts.mixture(A, B)
-        squares = counts.rowwise(np.multiply, A, A)
+        squares = counts.map_row_ranges(np.multiply, A, A)
     for mine, its in zip(alone, together, strict=True):
         np.testing.assert_array_equal(mine, its)
     np.testing.assert_array_equal(squares, A * A)
@@ -101,7 +101,7 @@ def test_little_work_is_not_divided_and_input_is_neither_copied_nor_changed():
 
     X = random_table(dtype=np.float32)
     before = X.copy()
-    counts = CSRCounts(X).spread(2, fail)
+    counts = CSRCounts(X).with_threads(2, fail)
     counts.mixture(*factors(X))
     assert np.shares_memory(counts.data, X.data)
     np.testing.assert_array_equal(X.toarray(), before.toarray())
@@ -125,10 +125,10 @@ def test_threads_share_views_made_by_the_first(monkeypatch):
     counts = CSRCounts(random_table(30, 20))
     assert not made
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda n: counts.spread(n, map).views.bands, range(1, 9)))
+        found = list(pool.map(lambda n: counts.with_threads(n, map).views.bands, range(1, 9)))
     assert made == ["bands"]
     assert len(set(found)) == 1
-    assert counts.spread(2, map).views.columns is counts.views.columns
+    assert counts.with_threads(2, map).views.columns is counts.views.columns
     assert made == ["bands", "columns"]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, State, fit, make_solver
+from skcooc.em import EMStage, State, fit, make_solver
 from skcooc.equations.aspects import Aspects
 from tests.clusters import X, blocks_of, in_blocks, workers_here
 
@@ -37,7 +37,7 @@ class Blocks:
         stats = counts_on_workers.tree_sum(counts_on_workers.add_statistics, [s for _, s in steps])
         return np.concatenate([own for own, _ in steps]), stats
 
-    def over_states(self, function, *states):
+    def map_rows(self, function, *states):
         return np.concatenate(self._over(lambda X, *own: function(*own), *states))
 
 
@@ -47,12 +47,12 @@ def test_equal_blocks_are_the_same_bit_by_bit(workers):
     rng = np.random.default_rng(0)
     start = State(*model.random(far, rng))
     one, two = (
-        fit([Leg(model, counts, 0.9, 12, 0.0)], rng, make_solver("momentum"), start=start)
+        fit([EMStage(model, counts, 0.9, 12, 0.0)], rng, make_solver("momentum"), start=start)
         for counts in (far, Blocks(blocks_of(X, *ends)))
     )
     assert [record.free_energy for record in one.history] == [r.free_energy for r in two.history]
     np.testing.assert_array_equal(one.params.components, two.params.components)
-    np.testing.assert_array_equal(far.lasting(one.rows), two.rows)
+    np.testing.assert_array_equal(far.collect_rows(one.rows), two.rows)
 
 
 def weighed(block, rows):
@@ -64,11 +64,11 @@ def test_products_are_those_of_the_table(workers):
     far = counts_on_workers.load(workers, in_blocks(X, 7, 100), "AspectModel")
     rng = np.random.default_rng(0)
     wide = rng.random((X.shape[1], 3))
-    states = far.by_row(partial(CSRCounts.dot, D=wide))
-    for long in (states, far.lasting(states), X @ wide):
+    states = far.map_blocks(partial(CSRCounts.dot, D=wide))
+    for long in (states, far.collect_rows(states), X @ wide):
         np.testing.assert_allclose(far.tdot(long), X.T @ (X @ wide))
         np.testing.assert_allclose(far.total(weighed, long), X.sum(axis=1) @ (X @ wide))
-    np.testing.assert_allclose(far.lasting(states @ wide.T), X @ wide @ wide.T)
+    np.testing.assert_allclose(far.collect_rows(states @ wide.T), X @ wide @ wide.T)
     rows = far.sample(40, np.random.default_rng(1)).toarray()
     places = [np.flatnonzero((X.toarray() == row).all(axis=1))[0] for row in rows]
     assert len(set(places)) == 40

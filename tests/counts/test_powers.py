@@ -79,6 +79,6 @@ def test_threads_give_bitwise_the_same(monkeypatch):
     before = P.copy()
     for n_threads in (2, 7):
         with ThreadPoolExecutor(n_threads) as pool:
-            together = counts.spread(n_threads, pool.map).power(P, 0.8)
+            together = counts.with_threads(n_threads, pool.map).power(P, 0.8)
         np.testing.assert_array_equal(together, counts.power(P, 0.8))
     np.testing.assert_array_equal(P, before)

@@ -45,8 +45,8 @@ def test_row_weights_leave_the_rows_alone_multiply_observations_and_travel_along
     np.testing.assert_array_equal(counts.observations, dense[X.toarray() > 0])
     np.testing.assert_array_equal(plain.observations, X.data)
     np.testing.assert_array_equal(counts.take(np.array([5, 0])).row_weights, weights[[5, 0]])
-    np.testing.assert_array_equal(counts.spread(2, map).row_weights, weights)
-    np.testing.assert_array_equal(counts.spread(2, map).tdot(A), counts.tdot(A))
+    np.testing.assert_array_equal(counts.with_threads(2, map).row_weights, weights)
+    np.testing.assert_array_equal(counts.with_threads(2, map).tdot(A), counts.tdot(A))
 
 
 def test_weights_that_are_all_zero_leave_nothing():

@@ -24,7 +24,7 @@ def starts(X, fixed):
 
 
 def settled(counts, fixed, tol=TOL, max_iter=STEPS):
-    return counts.settle(fixed, starts(counts, fixed), tol, max_iter)
+    return counts.solve_mixtures(fixed, starts(counts, fixed), tol, max_iter)
 
 
 def plain_em(X, fixed, n_steps=4000):
@@ -84,7 +84,7 @@ def test_one_step_is_that_of_em_and_nothing_is_changed():
     fixed = fixed_components(X)
     rows = starts(X, fixed)
     given = rows.copy(), fixed.components.copy()
-    found = NewRows(X).settle(fixed, rows, 0.0, 1)
+    found = NewRows(X).solve_mixtures(fixed, rows, 0.0, 1)
     np.testing.assert_allclose(found, plain_em(X, fixed, 1), rtol=1e-12)
     np.testing.assert_array_equal(given[0], rows)
     np.testing.assert_array_equal(given[1], fixed.components)
@@ -97,7 +97,7 @@ def test_a_row_depends_on_no_other_and_on_no_thread(dtype, monkeypatch):
     fixed, order = fixed_components(X, 5), np.random.default_rng(0).permutation(40)
     whole = settled(NewRows(X), fixed)
     with ThreadPoolExecutor(3) as pool:
-        np.testing.assert_array_equal(settled(NewRows(X).spread(3, pool.map), fixed), whole)
+        np.testing.assert_array_equal(settled(NewRows(X).with_threads(3, pool.map), fixed), whole)
     np.testing.assert_array_equal(settled(NewRows(X[order]), fixed), whole[order])
     np.testing.assert_array_equal(settled(CSRCounts(X, np.arange(40.0)), fixed), whole)
     for some in (slice(0, 1), slice(1, 4), slice(4, 40)):

@@ -36,7 +36,7 @@ def literal(some=slice(None)):
 def test_sums_are_those_of_the_observations(n_threads, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
     with threads(n_threads) as map:
-        found = COUNTS.spread(n_threads, map).mixture(A, B)
+        found = COUNTS.with_threads(n_threads, map).mixture(A, B)
     expected = A * found.rows, B * found.columns, found.log_likelihood  # as models use them
     for mine, its in zip(expected, literal(), strict=True):
         np.testing.assert_allclose(mine, its, rtol=1e-10, atol=1e-10)

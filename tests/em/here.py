@@ -7,7 +7,7 @@ class Here:
     def expect(self, model, params, rows, beta):
         return model.expect(self, params, rows, beta)
 
-    def over_states(self, function, *states):
+    def map_rows(self, function, *states):
         return function(*states)
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from skcooc.em import TemperatureRange
-from skcooc.em.online import N_STEPS, WHOLE, Temperature, followed
+from skcooc.em.online import N_STEPS, WHOLE, Temperature, track_beta
 from skcooc.heldout import Validation
 
 LINEAR, LOG = TemperatureRange(0.5, 1.0), TemperatureRange(0.01, 1.0, "log")
@@ -23,7 +23,7 @@ def well(best):
 
 def follow(now, n_batches, best, within=LINEAR, observations=WHOLE):
     for _ in range(n_batches):
-        now, batch = followed(now, within, observations, well(best))
+        now, batch = track_beta(now, within, observations, well(best))
         assert batch.beta == now.beta
     return now
 
@@ -59,5 +59,5 @@ def test_where_nothing_is_held_out_nothing_is_tried():
         tried.append(beta)
         return Batch(None, beta)
 
-    now, batch = followed(Temperature(0.8), LINEAR, 0.0, fold_in)
+    now, batch = track_beta(Temperature(0.8), LINEAR, 0.0, fold_in)
     assert (now, batch.beta, tried) == (Temperature(0.8), 0.8, [0.8])

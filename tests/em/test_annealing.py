@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from skcooc.em import Falling, Leg, OverRelaxation, fit, of_the_start
-from skcooc.em.annealing import cooled, falling, path
-from skcooc.em.legs import BURN_IN
+from skcooc.em import DecreasingBeta, EMStage, OverRelaxation, fit, split_start_schedule
+from skcooc.em.annealing import annealing_schedule, decreasing_beta, path
+from skcooc.em.stages import WARMUP_ITERATIONS
 from skcooc.heldout import Validation
 from tests.em.here import HERE
 from tests.em.test_legs import Halving
@@ -15,9 +15,9 @@ from tests.em.test_legs import Halving
 BETAS = path(1.0, 0.25, 0.8)
 
 
-def fallen(beta=0.25, n_iter=30, kind=Falling, **options):
-    leg = Leg(Halving(), HERE, beta, n_iter, options.pop("tol", 1e-9), **options)
-    return fit([kind(leg, path(1.0, beta, 0.8))], np.random.default_rng(0), OverRelaxation(1.0))
+def fallen(beta=0.25, n_iter=30, kind=DecreasingBeta, **options):
+    stage = EMStage(Halving(), HERE, beta, n_iter, options.pop("tol", 1e-9), **options)
+    return fit([kind(stage, path(1.0, beta, 0.8))], np.random.default_rng(0), OverRelaxation(1.0))
 
 
 def betas_of(found):
@@ -37,8 +37,8 @@ def test_it_goes_on_and_ends_where_it_converges_at_the_temperature():
     found = fallen()
     betas, scores = betas_of(found)
     assert betas == pytest.approx(BETAS)
-    assert [len(leg) for leg in scores[:-1]] == [BURN_IN] * (len(BETAS) - 1)
-    assert BURN_IN < len(scores[-1]) < 30
+    assert [len(stage) for stage in scores[:-1]] == [WARMUP_ITERATIONS] * (len(BETAS) - 1)
+    assert WARMUP_ITERATIONS < len(scores[-1]) < 30
     assert found.params.x == pytest.approx(1 / 0.25, rel=1e-3)
     assert found.beta == 0.25
     assert found.converged
@@ -48,7 +48,7 @@ def test_it_goes_on_and_ends_where_it_converges_at_the_temperature():
 
 
 @dataclass(frozen=True)
-class Anew(Falling):
+class Anew(DecreasingBeta):
     """A broken twin, which begins every temperature at the start."""
 
     def enter(self, run, rng):
@@ -63,7 +63,7 @@ def test_a_twin_that_begins_anew_is_found():
 def check_tempered(found):
     """Hofmann's rule, from the records alone."""
     betas, scores = betas_of(found)
-    best = [leg.min() for leg in scores]
+    best = [stage.min() for stage in scores]
     assert betas == pytest.approx(BETAS[: len(betas)])
     assert (np.diff(best[:-1]) < 0).all()
     assert best[-1] >= best[-2]
@@ -80,7 +80,7 @@ def test_it_ends_where_what_is_held_out_is_no_longer_predicted_better():
 
 
 @dataclass(frozen=True)
-class Stubborn(Falling):
+class Stubborn(DecreasingBeta):
     """A broken twin, which falls to the end, whatever is held out."""
 
     def leave(self, run):
@@ -95,16 +95,19 @@ def test_a_twin_that_falls_in_any_case_is_found():
 
 def test_a_fall_that_has_no_way_to_go_is_one_temperature():
     assert betas_of(fallen(beta=1.0))[0] == [1.0]
-    leg = Leg(Halving(), HERE, 3.0, 5, 0.0)
-    assert falling(0.8)(leg)[0].betas == [3.0]  # the exponent of a divergence
+    stage = EMStage(Halving(), HERE, 3.0, 5, 0.0)
+    assert decreasing_beta(0.8)(stage)[0].betas == [3.0]  # the exponent of a divergence
 
 
 def test_the_factor_says_which_way():
-    leg, critical = Leg(Halving(), HERE, 0.5, 5, 0.0), lambda X: 0.25
-    assert cooled(None, critical) is None
-    assert [type(part).__name__ for part in cooled(2.0, critical)(leg)] == ["Splitting", "Leg"]
-    assert cooled(2.0, critical)(leg)[0].betas == [0.25, 0.5]
-    assert cooled(0.5, critical)(leg)[0].betas == [1.0, 0.5]
-    assert of_the_start(1.5) == (1.5, None)
-    assert of_the_start(None) == (None, None)
-    assert of_the_start(0.5)[1](leg)[0].betas == [1.0, 0.5]
+    stage, critical = EMStage(Halving(), HERE, 0.5, 5, 0.0), lambda X: 0.25
+    assert annealing_schedule(None, critical) is None
+    assert [type(part).__name__ for part in annealing_schedule(2.0, critical)(stage)] == [
+        "SplitClusters",
+        "EMStage",
+    ]
+    assert annealing_schedule(2.0, critical)(stage)[0].betas == [0.25, 0.5]
+    assert annealing_schedule(0.5, critical)(stage)[0].betas == [1.0, 0.5]
+    assert split_start_schedule(1.5) == (1.5, None)
+    assert split_start_schedule(None) == (None, None)
+    assert split_start_schedule(0.5)[1](stage)[0].betas == [1.0, 0.5]

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from skcooc import AspectModel, AveragedModels, Dyads, RowBlocks, RowMemory
 from skcooc.counts import CSRCounts
-from skcooc.em import Bursts, Leg, OverRelaxation, Run, State, fit
-from skcooc.em.bursts import FAR, bound, rise, slope
+from skcooc.em import BurstinessRounds, EMStage, EMState, OverRelaxation, State, fit
+from skcooc.em.burstiness import FAR, bound, rise, slope
 from skcooc.equations.aspects import Aspects, PredictiveAspects
 from skcooc.model_selection import split_observations
 from tests.cases import FAST
@@ -55,13 +55,13 @@ def somewhere(table, K=3):
     )
 
 
-def fitted(table, a, beta=1.0, part=Bursts, n_plain=10, n_iter=15, tol=-np.inf):
+def fitted(table, a, beta=1.0, part=BurstinessRounds, n_plain=10, n_iter=15, tol=-np.inf):
     """Plain legs and rounds, by plain EM; all states on the way."""
-    leg = Leg(Aspects(3), CSRCounts(table), beta, n_plain, tol)
-    rounds = part(Leg(Aspects(3), leg.X, beta, n_iter, tol), a)
+    stage = EMStage(Aspects(3), CSRCounts(table), beta, n_plain, tol)
+    rounds = part(EMStage(Aspects(3), stage.X, beta, n_iter, tol), a)
     states = []
     found = fit(
-        [leg, rounds],
+        [stage, rounds],
         np.random.default_rng(0),
         PLAIN,
         lambda record, state, run: states.append(state) or False,
@@ -94,13 +94,13 @@ def test_tables_are_the_literal_ones(scale):
 def test_tables_leave_themselves_out_as_the_literal_ones_do(beta):
     table, a, model = random_table(), 5.0, PredictiveAspects(Aspects(3, component_prior=0.1), 2.0)
     state, n = somewhere(table), table.toarray()
-    run = Run(state, PLAIN)
-    rounds = Bursts(Leg(model, CSRCounts(table), beta, 1, 0.0), a)
+    run = EMState(state, PLAIN)
+    rounds = BurstinessRounds(EMStage(model, CSRCounts(table), beta, 1, 0.0), a)
     rounds.enter(run, np.random.default_rng(0))
-    leg = rounds.at(run)
-    rows, stats = leg.X.expect(model, *state, beta)
+    stage = rounds.at(run)
+    rows, stats = stage.X.expect(model, *state, beta)
     B = state.params.components
-    C = np.maximum(B / model.per_totals(leg.X, state.params) - 0.1, 0)
+    C = np.maximum(B / model.per_totals(stage.X, state.params) - 0.1, 0)
     T = literal_tables(n, predicted(state), a)
     found = literal_left_out(T, state.rows, C, beta, 2.0, 0.1)[:2]
     whole = literal_left_out(n, state.rows, C, beta, 2.0, 0.1)[:2]
@@ -110,7 +110,7 @@ def test_tables_leave_themselves_out_as_the_literal_ones_do(beta):
 
 
 def test_a_swapped_slope_is_found(monkeypatch):
-    monkeypatch.setattr("skcooc.em.bursts.slope", lambda x, c: digamma(x) - digamma(x + c))
+    monkeypatch.setattr("skcooc.em.burstiness.slope", lambda x, c: digamma(x) - digamma(x + c))
     with pytest.raises(AssertionError):
         test_tables_are_the_literal_ones(1)
 
@@ -126,8 +126,8 @@ def test_near_and_far_formulas_meet():
 def test_a_step_is_the_literal_one_on_the_tables(beta):
     table, a = random_table(), 5.0
     state, n = somewhere(table), random_table().toarray()
-    run = Run(state, PLAIN)
-    rounds = Bursts(Leg(Aspects(3), CSRCounts(table), beta, 1, 0.0), a)
+    run = EMState(state, PLAIN)
+    rounds = BurstinessRounds(EMStage(Aspects(3), CSRCounts(table), beta, 1, 0.0), a)
     rounds.enter(run, np.random.default_rng(0))
     (params, rows), _ = OverRelaxation(1.0).step(rounds.at(run), state)
     T = literal_tables(n, predicted(state), a)
@@ -139,7 +139,7 @@ def test_a_step_is_the_literal_one_on_the_tables(beta):
 
 
 @dataclass(frozen=True)
-class Stale(Bursts):
+class Stale(BurstinessRounds):
     """Broken: tables are those of the first round throughout."""
 
     def enter(self, run, rng):
@@ -168,25 +168,25 @@ def test_the_likelihood_of_the_dcm_never_falls(monkeypatch):
         assert found.history[first].free_energy == pytest.approx(ordered - at, rel=1e-9)
     stale = falls(*fitted(X, A_ROW, part=Stale))[1]
     assert stale[-1] < values[-1] - 0.1
-    monkeypatch.setattr("skcooc.em.bursts.slope", lambda x, c: digamma(x + 1) - digamma(x + c))
+    monkeypatch.setattr("skcooc.em.burstiness.slope", lambda x, c: digamma(x + 1) - digamma(x + c))
     assert falls(*fitted(X, A_ROW))[0] > 1
 
 
 @pytest.mark.parametrize("beta", [1.0, 0.9])
 def test_limits_are_plain_and_binary_counts(beta):
     never, _ = fitted(X, 1e12, beta, n_iter=5)
-    plain, _ = fitted(X, 1e12, beta, n_iter=5, part=lambda leg, a: replace_X(leg, X))
+    plain, _ = fitted(X, 1e12, beta, n_iter=5, part=lambda stage, a: replace_X(stage, X))
     np.testing.assert_allclose(never.params.components, plain.params.components, rtol=1e-6)
     assert never.objective == pytest.approx(plain.objective, rel=1e-7)
     always, _ = fitted(X, 1e-9, beta, n_iter=5)
-    binary, _ = fitted(X, 1e-9, beta, n_iter=5, part=lambda leg, a: replace_X(leg, X > 0))
+    binary, _ = fitted(X, 1e-9, beta, n_iter=5, part=lambda stage, a: replace_X(stage, X > 0))
     np.testing.assert_allclose(always.params.components, binary.params.components, rtol=1e-6)
 
 
-def replace_X(leg, table):
+def replace_X(stage, table):
     """As many plain steps as the rounds take, on another table."""
     table = sp.csr_array(table.astype(float))
-    return Leg(leg.model, CSRCounts(table), leg.beta, 3 * leg.max_iter, leg.tol)
+    return EMStage(stage.model, CSRCounts(table), stage.beta, 3 * stage.max_iter, stage.tol)
 
 
 def test_with_memory_it_predicts_better_from_what_a_bursty_fit_predicts():
@@ -194,7 +194,7 @@ def test_with_memory_it_predicts_better_from_what_a_bursty_fit_predicts():
     assert bursty.perplexity(Dyads(TEST)) < plain.perplexity(Dyads(TEST))
     one, two = plain.estimator_, bursty.estimator_
     assert two.tuning_ == one.tuning_  # which ignores bursts
-    judged = [model._judged.predicted.values for model in (one, two)]
+    judged = [model._heldout_predictions.predicted.values for model in (one, two)]
     assert np.abs(judged[0] - judged[1]).max() > 1e-3
 
 
@@ -244,7 +244,10 @@ def test_averages_are_of_bursty_members():
     plain = AveragedModels(AspectModel(3, **FAST), 2, random_state=0).fit(TRAIN)
     assert model.tuning_ == plain.tuning_
     assert all(member.burstiness == A_ROW for member in model.estimators_)
-    judged = (model._judged.predicted.values, plain._judged.predicted.values)
+    judged = (
+        model._heldout_predictions.predicted.values,
+        plain._heldout_predictions.predicted.values,
+    )
     assert np.abs(judged[0] - judged[1]).max() > 1e-3
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, OverRelaxation, State, fit
+from skcooc.em import EMStage, OverRelaxation, State, fit
 from skcooc.equations.aspects import Aspects
 from skcooc.heldout.validation import hold_out
 from tests.em.here import HERE
@@ -53,8 +53,8 @@ PLAIN = OverRelaxation(1.0)
 
 def halved(*stages, tol=0.0, **options):
     """Legs at these temperatures, each with so many iterations at most."""
-    legs = [Leg(Halving(), HERE, beta, n_iter, tol) for beta, n_iter in stages]
-    return fit(legs, np.random.default_rng(0), PLAIN, **options)
+    stages = [EMStage(Halving(), HERE, beta, n_iter, tol) for beta, n_iter in stages]
+    return fit(stages, np.random.default_rng(0), PLAIN, **options)
 
 
 def test_steps_follow_the_legs():
@@ -99,15 +99,15 @@ def test_observers_see_every_iteration_and_can_stop():
 
 def test_burn_in_takes_its_steps_from_the_leg():
     for n_iter, steps in ((100, [(1.0, 8), (0.8, 92)]), (5, [(1.0, 4), (0.8, 1)])):
-        parts = Leg(Halving(), HERE, 0.8, n_iter, 0.0).burned_in()
+        parts = EMStage(Halving(), HERE, 0.8, n_iter, 0.0).with_warmup()
         assert [(part.beta, part.max_iter) for part in parts] == steps
-    hot = Leg(Halving(), HERE, 1.0, 9, 0.0)
-    assert hot.burned_in() == [hot]
+    hot = EMStage(Halving(), HERE, 1.0, 9, 0.0)
+    assert hot.with_warmup() == [hot]
 
 
 def aspects_fit(X, solver=1.0, heldout=None, max_iter=60, tol=0.0, beta=0.9):
-    leg = Leg(Aspects(4), CSRCounts(X), beta, max_iter, tol, heldout)
-    return fit(leg.burned_in(), np.random.default_rng(0), OverRelaxation(solver))
+    stage = EMStage(Aspects(4), CSRCounts(X), beta, max_iter, tol, heldout)
+    return fit(stage.with_warmup(), np.random.default_rng(0), OverRelaxation(solver))
 
 
 @pytest.mark.parametrize("solver", [1.0, 1.5, 1.9])
@@ -123,8 +123,8 @@ def test_over_relaxation_reaches_the_same_energy_in_fewer_steps():
     start = State(burnt.params, burnt.rows)
 
     def energies(solver):
-        leg = Leg(Aspects(4), CSRCounts(X), 0.9, 40, 0.0)
-        history = fit([leg], None, OverRelaxation(solver), start=start).history
+        stage = EMStage(Aspects(4), CSRCounts(X), 0.9, 40, 0.0)
+        history = fit([stage], None, OverRelaxation(solver), start=start).history
         return [record.free_energy for record in history]
 
     goal = energies(1.0)[-1]
@@ -139,7 +139,7 @@ def test_a_relaxed_step_that_rises_is_undone():
             rows, stats = super().expect(X, params, rows, beta)
             return rows, stats._replace(free_energy=stats.free_energy + 100 * (params.x > 1.2))
 
-    result = fit([Leg(Cliff(), HERE, 1.0, 12, 0.0)], None, OverRelaxation(3.0))
+    result = fit([EMStage(Cliff(), HERE, 1.0, 12, 0.0)], None, OverRelaxation(3.0))
     assert max(record.free_energy for record in result.history) < 100
 
 
@@ -163,7 +163,7 @@ class Scripted:
     objectives: Iterator[float]
     pace: float = 1.0
 
-    def step(self, leg, state):
+    def step(self, stage, state):
         return state, next(self.objectives)
 
 
@@ -178,7 +178,7 @@ class Model(NamedTuple):
     [(1, (9, 5, 5.5)), (2, (9, 5, 5.5, 4, 4.5, 4)), (1, (9, 5, 4, 4)), (1, (np.inf, 5, 4, 4))],
 )
 def test_a_rise_is_no_end_where_a_model_is_patient(patience, values):
-    leg = Leg(Model(patience), None, 1.0, 50, 1e-6)
-    run = fit([leg], np.random.default_rng(0), Scripted(iter(values)), start=State(None, None))
+    stage = EMStage(Model(patience), None, 1.0, 50, 1e-6)
+    run = fit([stage], np.random.default_rng(0), Scripted(iter(values)), start=State(None, None))
     assert run.converged
     assert [record.free_energy for record in run.history] == list(values)

@@ -114,9 +114,9 @@ def test_columns_that_are_new_become_possible(model):
     kept = kept._replace(n_batches=2)
     batch = table.sum(axis=0)
     step = model.maximize(online.scaled(kept.stats, 1.0), params, BETA)  # column 4 is empty
-    assert online.opened(model, step, kept, batch, batch) is step
+    assert online.smooth_for_new_columns(model, step, kept, batch, batch) is step
     batch[4] = batch.sum() / 9
-    opened = online.opened(model, step, kept, batch, batch)
+    opened = online.smooth_for_new_columns(model, step, kept, batch, batch)
     before, after = (model.factors(p, p.weights[None])[1] for p in (step, opened))
     share = batch[4] / (kept.observations + batch.sum())
     np.testing.assert_allclose(before[4], 0)
@@ -128,8 +128,8 @@ def test_only_the_start_is_mixed_with_the_unigram():
     model = Aspects(3)
     params, _, kept = started(model)
     totals = X.sum(axis=0)
-    opened = online.opened(model, params, kept, totals, totals)
+    opened = online.smooth_for_new_columns(model, params, kept, totals, totals)
     expected = 0.5 * params.components + 0.5 * (totals / totals.sum())[:, None]
     np.testing.assert_allclose(opened.components, expected)
     later = kept._replace(n_batches=2)
-    assert online.opened(model, params, later, totals, totals) is params
+    assert online.smooth_for_new_columns(model, params, later, totals, totals) is params

@@ -9,8 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import AsymmetricClustering
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, OverRelaxation, fit
-from skcooc.em.legs import scales
+from skcooc.em import EMStage, OverRelaxation, fit
+from skcooc.em.stages import scales
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout.validation import hold_out
 from skcooc.image import grid_coarsening
@@ -32,11 +32,11 @@ def image(seed=0):
 
 def fitted(X, coarsening, model=None, seed=0, heldout=None):
     *coarse, finest = (
-        Leg(model or RowClusters(K), table, BETA, 300, 1e-9, members=members, groups=groups)
+        EMStage(model or RowClusters(K), table, BETA, 300, 1e-9, members=members, groups=groups)
         for table, members, groups in scales(X, coarsening)
     )
-    legs = [*coarse, replace(finest, heldout=heldout)]
-    return fit(legs, np.random.default_rng(seed), OverRelaxation(1.0))
+    stages = [*coarse, replace(finest, heldout=heldout)]
+    return fit(stages, np.random.default_rng(seed), OverRelaxation(1.0))
 
 
 def test_levels_of_nested_labels_and_of_none():

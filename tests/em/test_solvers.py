@@ -5,7 +5,7 @@ import pytest
 
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.em import Leg, OverRelaxation, State, fit, make_solver, solvers
+from skcooc.em import EMStage, OverRelaxation, State, fit, make_solver, solvers
 from skcooc.em.solvers import FLOOR, Alternating, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
 from skcooc.equations.row_clusters import RowClusters
@@ -41,13 +41,13 @@ def test_one_is_the_plain_step_and_more_goes_beyond_it_and_stays_positive():
 class Unguarded(Momentum):
     """Broken: goes on where the objective rises."""
 
-    def undo(self, step):
+    def rollback(self, step):
         return None
 
 
 def energies(solver, model, beta, n_iter, start=None):
-    leg = Leg(model, X, beta, n_iter, -np.inf)
-    found = fit([leg], np.random.default_rng(0), solver, start=start)
+    stage = EMStage(model, X, beta, n_iter, -np.inf)
+    found = fit([stage], np.random.default_rng(0), solver, start=start)
     values = np.array([record.free_energy for record in found.history])
     return values, State(found.params, found.rows)
 
@@ -88,7 +88,7 @@ class Eager(Alternating):
 class Reckless(Eager):
     """Broken: goes on where the objective rises."""
 
-    undo = Unguarded.undo
+    undo = Unguarded.rollback
 
 
 @pytest.mark.parametrize("kind", [Alternating, Eager, Reckless])
@@ -107,12 +107,12 @@ def test_alternation_gets_below_em_in_a_fraction_of_its_steps():
 
 def test_alternation_does_not_end_where_momentum_has_gone_too_far(monkeypatch):
     table = CSRCounts(make_cooccurrences(30, 10, 3, random_state=0).X.astype(float))
-    legs = [Leg(Aspects(8), table, 1.0, 300, tol) for tol in (3e-6, -np.inf)]
+    stages = [EMStage(Aspects(8), table, 1.0, 300, tol) for tol in (3e-6, -np.inf)]
 
     def excess(seed):
         rng = np.random.default_rng(seed)
         start = State(*Aspects(8).random(table, rng))
-        ended, after = (fit([leg], rng, Alternating(), start=start).objective for leg in legs)
+        ended, after = (fit([stage], rng, Alternating(), start=start).objective for stage in stages)
         return ended / after - 1
 
     assert max(map(excess, range(12, 20))) < 1e-3

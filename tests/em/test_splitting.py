@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Growing, Leg, OverRelaxation, Split, Splitting, State, fit
+from skcooc.em import EMStage, GrowClusters, OverRelaxation, Split, SplitClusters, State, fit
 from skcooc.em.annealing import DISTINCT, PERTURBATION, drifted, path
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import Validation
@@ -74,8 +74,8 @@ BETAS = [0.2, 0.25, 0.35, 0.4, 0.55, 0.7, 1.0]
 
 def ends(model, X, betas, n_iter=40, tol=-np.inf, **options):
     """A fit that ends with all clusters, at the last temperature."""
-    leg = Leg(model, X, betas[-1], n_iter, tol)
-    return [Splitting(leg, betas), replace(leg, **options)]
+    stage = EMStage(model, X, betas[-1], n_iter, tol)
+    return [SplitClusters(stage, betas), replace(stage, **options)]
 
 
 def annealed(betas=BETAS, n_iter=40, n_clusters=4, observe=None, **options):
@@ -188,12 +188,12 @@ def test_growth_ends_with_what_predicts_best():
         judged.append(len(params.position))
         return Validation(abs(len(params.position) - 2) + 1e-3 * len(judged), 0.0)
 
-    leg, betas = Leg(Forks(4), HERE, 1.0, 40, -np.inf), path(0.2, 1.0, 1.05)
-    found = fit([Growing(leg, betas, judge)], np.random.default_rng(0), OverRelaxation(1.0))
+    stage, betas = EMStage(Forks(4), HERE, 1.0, 40, -np.inf), path(0.2, 1.0, 1.05)
+    found = fit([GrowClusters(stage, betas, judge)], np.random.default_rng(0), OverRelaxation(1.0))
     assert found.rows.shape == (1, 2)
     assert [split.parts for split in found.splits] == [((0,), (1,))]
     assert set(judged) >= {1, 2}
-    freely = fit([Growing(leg, betas)], np.random.default_rng(0), OverRelaxation(1.0))
+    freely = fit([GrowClusters(stage, betas)], np.random.default_rng(0), OverRelaxation(1.0))
     assert freely.rows.shape == (1, 4)
     assert freely.history[-1].beta < 1.0  # where all are there
 

@@ -3,7 +3,15 @@
 import numpy as np
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, OverRelaxation, State, Widening, annealing, fit, narrowed
+from skcooc.em import (
+    EMStage,
+    OverRelaxation,
+    SplitComponents,
+    State,
+    annealing,
+    fit,
+    merge_components,
+)
 from skcooc.em.annealing import farthest
 from skcooc.em.annealing import joined as joined_of
 from skcooc.equations.aspects import Aspects, Params
@@ -28,8 +36,8 @@ def joined(pairs=((0,), (1,), (2, 3))):
 
 def found(k, state):
     """How well the planted aspects are found again, after some iterations of EM."""
-    leg = Leg(Aspects(k), X, 1.0, 60, 1e-6)
-    end = fit([Widening(leg), leg], np.random.default_rng(0), SOLVER, start=state)
+    stage = EMStage(Aspects(k), X, 1.0, 60, 1e-6)
+    end = fit([SplitComponents(stage), stage], np.random.default_rng(0), SOLVER, start=state)
     assert end.rows.shape == (80, k)
     np.testing.assert_allclose(end.params.components.sum(axis=0), 1)
     return match_rows(DATA.components[: min(4, k)], end.params.components.T)[1].min()
@@ -42,8 +50,10 @@ def test_what_was_joined_comes_apart_and_with_a_wrong_choice_it_does_not(monkeyp
 
 
 def test_many_more_are_reached_by_doubling():
-    leg = Leg(Aspects(6), X, 1.0, 3, 0.0)
-    end = fit([Widening(leg)], np.random.default_rng(0), SOLVER, start=joined(((0, 1, 2, 3),)))
+    stage = EMStage(Aspects(6), X, 1.0, 3, 0.0)
+    end = fit(
+        [SplitComponents(stage)], np.random.default_rng(0), SOLVER, start=joined(((0, 1, 2, 3),))
+    )
     assert end.rows.shape == (80, 6)
     np.testing.assert_allclose(end.rows.sum(axis=1), 1)
 
@@ -82,7 +92,7 @@ def test_what_was_split_is_joined_again_and_nothing_else():
         Params(np.tile(whole.params.components, 2), np.tile(whole.params.weights / 2, 2)),
         np.tile(whole.rows / 2, 2),
     )
-    again = narrowed(Aspects(4), halved, 4)
+    again = merge_components(Aspects(4), halved, 4)
     np.testing.assert_allclose(again.rows, whole.rows)
     np.testing.assert_allclose(again.params.components, whole.params.components)
     np.testing.assert_allclose(again.params.weights, whole.params.weights)

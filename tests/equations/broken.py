@@ -164,8 +164,8 @@ class Leaky(Twin):
 class Misplaced(Twin):
     """Parameters for other columns than those asked for."""
 
-    def folding(self, params):
-        right, folded = self.right.folding(params)
+    def fold_in_equations(self, params):
+        right, folded = self.right.fold_in_equations(params)
         return Rolled(right), folded
 
 
@@ -219,7 +219,7 @@ class ForgottenPowerOfMixtures(Twin):
 
     of = Aspects, ProductAspects
 
-    def folding(self, params):
+    def fold_in_equations(self, params):
         return ForgottenPowerOfMixtures(self.right), params
 
     def fixed(self, X, params, beta):
@@ -373,7 +373,7 @@ class NothingLeftOut(Twin):
     """Plain EM: no token is left out of its own posterior."""
 
     def expect(self, X, params, rows, beta):
-        plain, parameters = self.right.folding(params)
+        plain, parameters = self.right.fold_in_equations(params)
         return plain.expect(X, parameters, rows, beta)
 
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from skcooc.equations.aspects import Aspects, PredictiveAspects
 from skcooc.equations.coclusters import ClassBigrams, CoClusters
-from skcooc.equations.growing_trees import Params as Splitting
+from skcooc.equations.growing_trees import Params as SplitClusters
 from skcooc.equations.growing_trees import SplittingTrees
 from skcooc.equations.product_aspects import PredictiveProducts, ProductAspects
 from skcooc.equations.projections import FactorialProjections, StructuredProjections
@@ -149,7 +149,7 @@ def splitting():
         state = of_trees.random_state(X, "cluster")
         paths = np.zeros(of_trees.TREE.above.shape)
         paths[of_trees.TREE.above] = state.params.abstraction
-        params = Splitting(state.params.nodes, paths, state.params.weights)
+        params = SplitClusters(state.params.nodes, paths, state.params.weights)
         return params, state.rows
 
     skip = TREES | {"order of components": "clusters and nodes are in the same order"}

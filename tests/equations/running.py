@@ -3,15 +3,15 @@
 import numpy as np
 
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, State, fit
-from skcooc.em.legs import ignore
+from skcooc.em import EMStage, State, fit
 from skcooc.em.solvers import make_solver
+from skcooc.em.stages import ignore
 
 
 def run(model, X, start=None, beta=1.0, n_iter=20, tol=-np.inf, weights=None, observe=ignore):
     """Plain EM on a table, at most ``n_iter`` iterations."""
-    leg = Leg(model, counts_of(X, weights), beta, n_iter, tol)
-    return fit([leg], np.random.default_rng(0), make_solver(1.0), observe, start)
+    stage = EMStage(model, counts_of(X, weights), beta, n_iter, tol)
+    return fit([stage], np.random.default_rng(0), make_solver(1.0), observe, start)
 
 
 def step(model, X, state, beta=1.0, weights=None):

@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 
 from skcooc import AspectModel, AsymmetricClustering, Dyads, ProductSpaceMixture, RowBlocks
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, fit, make_solver
+from skcooc.em import EMStage, fit, make_solver
 from skcooc.equations.aspects import Aspects
 from skcooc.fitting.tuning import LARGER_BETA, N_PRIORS
 from skcooc.model_selection import TemperatureSearchCV, split_observations
@@ -106,9 +106,9 @@ def test_the_prior_is_that_of_the_best_probe():
     b = (rest.sum(axis=0) + 1) / (rest.sum() + X.shape[1])
     for probe in tried:
         counts = CSRCounts(sp.csr_array(rest))
-        burn_in = Leg(Aspects(6), counts, 1.0, 8, 3e-6)
-        leg = Leg(Aspects(6, component_prior=probe.prior), counts, probe.beta, 17, 3e-6)
-        found = fit([burn_in, leg], np.random.default_rng(seed), make_solver("momentum"))
+        burn_in = EMStage(Aspects(6), counts, 1.0, 8, 3e-6)
+        stage = EMStage(Aspects(6, component_prior=probe.prior), counts, probe.beta, 17, 3e-6)
+        found = fit([burn_in, stage], np.random.default_rng(seed), make_solver("momentum"))
         s = probe.validation.smoothing
         P = (1 - s) * found.rows @ found.params.components.T + s * b
         expected = np.exp(-(held * np.log(P)).sum() / held.sum())

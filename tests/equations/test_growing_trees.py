@@ -8,9 +8,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
-from skcooc.em import Growing, Leg, OverRelaxation, State, fit, make_solver
-from skcooc.em.annealing import doubled, mixed
-from skcooc.em.legs import ignore
+from skcooc.em import EMStage, GrowClusters, OverRelaxation, State, fit, make_solver
+from skcooc.em.annealing import duplicate_components, mixed
+from skcooc.em.stages import ignore
 from skcooc.equations.growing_trees import KINDS, SplittingTrees, grow, means_below, own_nodes
 from skcooc.heldout import HeldOut, Validation
 from skcooc.hierarchy import division
@@ -72,7 +72,7 @@ def test_splits_are_those_of_the_tree_and_nodes_are_means_of_what_is_below():
         assert weights.sum() == pytest.approx(1, abs=1e-4)
 
 
-class Falling(HeldOut):
+class DecreasingBeta(HeldOut):
     """Perplexities that are told, one for each call."""
 
     def __init__(self, perplexities):
@@ -84,7 +84,7 @@ class Falling(HeldOut):
 
 def n_leaves(X, n_falling):
     """Number of clusters if perplexity falls so many times and then rises."""
-    heldout = Falling(-np.arange(float(n_falling)))
+    heldout = DecreasingBeta(-np.arange(float(n_falling)))
     return len(grown(X, heldout).tree.leaves)
 
 
@@ -178,7 +178,7 @@ def prediction(state):
 
 def test_two_copies_predict_the_same_and_become_one_again(state):
     state, rng = State(*state), np.random.default_rng(0)
-    pairs = doubled(MODEL, state, rng)
+    pairs = duplicate_components(MODEL, state, rng)
     params = pairs.params
     assert params.paths.shape == (6, TREE.n_nodes + 6)
     np.testing.assert_allclose(params.paths.sum(axis=1), 1)
@@ -191,7 +191,7 @@ def test_two_copies_predict_the_same_and_become_one_again(state):
 
 
 def test_parts_of_a_leaf_keep_it_as_their_parent(state):
-    pairs = doubled(MODEL, State(*state), np.random.default_rng(0))
+    pairs = duplicate_components(MODEL, State(*state), np.random.default_rng(0))
     split = mixed(MODEL, pairs, [(0, 3), (1, 4), (2,), (5,)])
     groups = {tuple(np.flatnonzero(row)) for row in (split.params.paths > 0).T}
     assert len(groups) == TREE.n_nodes + 2
@@ -203,8 +203,8 @@ def annealed(kind):
     X = CSRCounts(planted(4, 30_000, kind="hierarchy", n_rows=120, n_columns=600).X.astype(float))
     model = KINDS[kind].model(4)
     low = model.critical_beta(X)
-    leg = Leg(model, X, 4 * low, 100, 1e-6)
-    found = fit([Growing(leg, [low * 1.2**step for step in range(8)])],
+    stage = EMStage(model, X, 4 * low, 100, 1e-6)
+    found = fit([GrowClusters(stage, [low * 1.2**step for step in range(8)])],
                 np.random.default_rng(0), make_solver(1.8))  # fmt: skip
     whole = division(found.splits)
     order = [whole.groups[leaf][0] for leaf in whole.tree.leaves]

@@ -163,7 +163,7 @@ def test_threads_change_nothing(monkeypatch):
     weights = np.arange(2500) % 3 / 2
     params, rows = model.start(CSRCounts(X, weights), np.random.default_rng(0))
     one, three = (
-        model.expect(CSRCounts(X, weights).spread(n, map), params, rows, 0.8) for n in (1, 3)
+        model.expect(CSRCounts(X, weights).with_threads(n, map), params, rows, 0.8) for n in (1, 3)
     )
     np.testing.assert_array_equal(one[0], three[0])
     np.testing.assert_array_equal(one[1].components, three[1].components)

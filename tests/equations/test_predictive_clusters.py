@@ -65,7 +65,7 @@ def test_threads_change_nothing(monkeypatch):
     monkeypatch.setattr(csr, "WORTH_A_THREAD", 1)
     X, model = CSRCounts(random_table(2500, 9), np.arange(2500) % 3 / 2), clusters_of(3)
     params, rows = model.start(X, np.random.default_rng(0))
-    one, three = (model.expect(X.spread(n, map), params, rows, 0.3) for n in (1, 3))
+    one, three = (model.expect(X.with_threads(n, map), params, rows, 0.3) for n in (1, 3))
     np.testing.assert_array_equal(one[0], three[0])
     np.testing.assert_array_equal(one[1].components, three[1].components)
     assert one[1].free_energy == three[1].free_energy
@@ -132,8 +132,8 @@ def test_goes_on_where_it_was_and_falls_in_temperature():
     model = AsymmetricClustering(3, beta=0.3, warm_start=True, **options).fit(TABLE.X)
     before = model.objective_
     assert model.fit(TABLE.X).objective_ < before * 1.001
-    falling = AsymmetricClustering(3, beta=0.5, annealing=0.5, **options).fit(TABLE.X)
-    assert falling.beta_ == 0.5
+    decreasing_beta = AsymmetricClustering(3, beta=0.5, annealing=0.5, **options).fit(TABLE.X)
+    assert decreasing_beta.beta_ == 0.5
 
 
 def test_state_is_that_of_the_literal_equations_after_several_steps():

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusteringProjection
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, fit, make_solver
+from skcooc.em import EMStage, fit, make_solver
 from skcooc.equations.projections import (
     FactorialProjections,
     MeanField,
@@ -29,8 +29,8 @@ every_posterior = pytest.mark.parametrize("posterior", MODELS)
 def bounds(model, beta, solver=1.0, n_iter=25, X=None):
     """-bound / beta at every E-step."""
     X = planted(4, 2000, kind="clusters", n_rows=30, n_columns=25).X if X is None else X
-    leg = Leg(model, CSRCounts(X.astype(float)), beta, n_iter, -np.inf)
-    return energies(fit([leg], np.random.default_rng(0), make_solver(solver)))
+    stage = EMStage(model, CSRCounts(X.astype(float)), beta, n_iter, -np.inf)
+    return energies(fit([stage], np.random.default_rng(0), make_solver(solver)))
 
 
 def largest_rise(values):
@@ -156,7 +156,7 @@ def test_the_bound_of_new_rows():
 
 def test_mean_field_locks_in_when_started_from_the_prior():
     model, new = fitted(inference="variational")
-    _, params = StructuredProjections(4).folding(model._state.params)
+    _, params = StructuredProjections(4).fold_in_equations(model._state.params)
     n = new.toarray()
 
     def bound(psi):

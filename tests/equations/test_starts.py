@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from skcooc import AsymmetricClustering, ClusterAbstraction, SymmetricClustering
 from skcooc.counts.csr import CSRCounts
 from skcooc.datasets import make_cooccurrences
-from skcooc.em import Fit, Leg, OverRelaxation, State, fit
+from skcooc.em import EMResult, EMStage, OverRelaxation, State, fit
 from skcooc.equations import memberships as starts
 from skcooc.equations.column_clusters import ColumnClusters
 from skcooc.equations.memberships import (
@@ -96,7 +96,9 @@ def test_overlaps_are_those_of_the_expected_counts(object_weights):
 
 
 def test_of_equal_runs_the_first_is_best():
-    runs = [Fit(n, None, 1.0, F, [], True, None) for n, F in enumerate((5.0, 3.0 + 1e-7, 3.0, 4.0))]
+    runs = [
+        EMResult(n, None, 1.0, F, [], True, None) for n, F in enumerate((5.0, 3.0 + 1e-7, 3.0, 4.0))
+    ]
     assert [state.params for state in best_first(runs)] == [1, 2, 3, 0]
 
 
@@ -115,8 +117,8 @@ def test_the_best_of_the_runs_goes_on(kind, monkeypatch):
     assert [len(runs) for runs in seen] == [8, 4, 2]
     for before, after in pairwise(seen):
         assert max(after) <= sorted(before)[len(after) - 1] * (1 + 1e-5)
-    leg = Leg(model, counts, usual_beta(model, counts), 1, 0.0)
-    once = fit([leg], np.random.default_rng(0), OverRelaxation(1.0), start=State(*state))
+    stage = EMStage(model, counts, usual_beta(model, counts), 1, 0.0)
+    once = fit([stage], np.random.default_rng(0), OverRelaxation(1.0), start=State(*state))
     assert once.objective <= min(seen[-1]) * (1 + 1e-9)
 
 
@@ -129,7 +131,7 @@ def test_more_clusters_have_fewer_runs(monkeypatch):
 
     monkeypatch.setattr(RowClusters, "seeded", counted)
     monkeypatch.setattr(
-        starts, "_run", lambda leg, rng, start: Fit(*start, 1.0, 0.0, [], True, None)
+        starts, "_run", lambda stage, rng, start: EMResult(*start, 1.0, 0.0, [], True, None)
     )
     counts = CSRCounts(PLANTED.X.astype(float))
     for n_clusters, n_runs in ((2, 8), (10, 6), (20, 4)):

@@ -8,8 +8,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from skcooc import ClusterAbstraction
 from skcooc.counts import CSRCounts
-from skcooc.em import Leg, fit, make_solver
-from skcooc.em.legs import ignore
+from skcooc.em import EMStage, fit, make_solver
+from skcooc.em.stages import ignore
 from skcooc.equations.tree_clusters import Abstractions, Params
 from skcooc.hierarchy import explicit_tree
 from tests.equations.broken import TemperedLevels
@@ -68,7 +68,7 @@ def equal_nodes_are_one(level, kind):
 def staged(model, n_iter=30, observe=ignore):
     X = CSRCounts(planted().X.astype(float))
     stages = ((stage, min(limit or n_iter, n_iter)) for stage, limit in model.stages)
-    legs = [Leg(stage, X, 0.5, most, -np.inf) for stage, most in stages]
+    legs = [EMStage(stage, X, 0.5, most, -np.inf) for stage, most in stages]
     return fit(legs, np.random.default_rng(0), make_solver(1.0), observe)
 
 

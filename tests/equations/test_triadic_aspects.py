@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from skcooc import AspectModel, Dyads, TriadicAspectModel, Triads
 from skcooc.counts import CSRCounts, NewTriples
 from skcooc.counts.threads import threads
-from skcooc.em import Leg, State, fit, make_solver
+from skcooc.em import EMStage, State, fit, make_solver
 from skcooc.equations import aspects
 from skcooc.equations.triadic_aspects import Params, TriadicAspects
 from skcooc.heldout.predictors import Factors
@@ -117,8 +117,8 @@ def test_a_first_way_that_says_nothing_leaves_two():
 def test_the_bound_falls():
     model = TriadicAspects(K, 0.05, UNEQUAL)
     for solver in (1.0, "momentum"):
-        leg = Leg(model, X, 0.8, 30, 0.0)
-        found = fit([leg], np.random.default_rng(0), make_solver(solver), start=some_state())
+        stage = EMStage(model, X, 0.8, 30, 0.0)
+        found = fit([stage], np.random.default_rng(0), make_solver(solver), start=some_state())
         energies = [record.free_energy for record in found.history]
         assert energies[-1] < energies[0]
         if solver == 1.0:
@@ -155,7 +155,7 @@ def test_a_prediction_is_a_conditional_distribution():
         given = (rows / params.weights) ** a * params.weights
         P = np.einsum("ik,jk,lk->ijl", given, params.middle**b, params.components)
         P /= P.sum(axis=2, keepdims=True)
-        factors = TriadicAspects(K, exponents=(a, b)).predicting(params, rows)
+        factors = TriadicAspects(K, exponents=(a, b)).prediction_factors(params, rows)
         cells = Factors(*factors).cells(X)
         i = np.repeat(np.arange(SHAPE[0]), np.diff(X.indptr))
         np.testing.assert_allclose(cells, P[i, X.middle, X.indices], rtol=1e-12)
@@ -233,7 +233,9 @@ def test_single_precision_stays_and_any_number_of_threads_gives_the_same_bits(mo
     found = []
     for n_threads in (1, 3):
         with threads(n_threads) as map:
-            found.append(step(TriadicAspects(K), X.spread(n_threads, map), some_state(), 0.9)[0])
+            found.append(
+                step(TriadicAspects(K), X.with_threads(n_threads, map), some_state(), 0.9)[0]
+            )
     assert off(*found) == 0
 
 

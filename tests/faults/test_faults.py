@@ -42,13 +42,13 @@ class Interruption(Watcher):
 
 def found(monkeypatch, model):
     """Number of computed entries of the journal, and the outcome of a fit."""
-    asked, once = [], Journal.once
+    asked, once = [], Journal.get_or_compute
 
     def counted(self, name, find, **options):
         return once(self, name, lambda: asked.append(name) or find(), **options)
 
     with monkeypatch.context() as watched:
-        watched.setattr(Journal, "once", counted)
+        watched.setattr(Journal, "get_or_compute", counted)
         result = outcome(fitted(model))
     return len(asked), result
 

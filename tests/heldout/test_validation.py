@@ -41,7 +41,7 @@ def test_one_observation_more_weighs_what_others_do():
     for n, observations in ((X, X.sum()), (shares, X.nnz), (1e-6 * shares, X.nnz)):
         counts, one = CSRCounts(sp.csr_array(n)), n.sum() / observations
         literal = [(column + one) / (n.sum() + one * 9) for column in n.sum(axis=0)]
-        found = add_one_unigram(counts.column_sums, counts.grain)
+        found = add_one_unigram(counts.column_sums, counts.mean_count_weight)
         np.testing.assert_allclose(found, literal)
     flat = add_one_unigram(counts.column_sums, 1.0)  # adds whole observations to tiny shares
     assert np.abs(flat - found).sum() > 0.1

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcooc.heldout import HeldOut, Validation
-from skcooc.protocol import Array, Block, Counts, Model, Need, Params, Rows, Statistics
+from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, Rows, Statistics
 
-BURN_IN = 8  # iterations at beta = 1: enough to break the symmetry, too few to overfit
+WARMUP_ITERATIONS = 8  # iterations at beta = 1: enough to break the symmetry, too few to overfit
 
 
 class Record(NamedTuple):
@@ -41,7 +41,7 @@ class Split(NamedTuple):
     parts: tuple[tuple[int, ...], ...]  # the components of each part; together those of the whole
 
 
-class Fit(NamedTuple):
+class EMResult(NamedTuple):
     """The outcome of all legs."""
 
     params: Params
@@ -54,44 +54,46 @@ class Fit(NamedTuple):
     stopped: bool = False  # by the observer
     splits: list[Split] | None = None  # of an annealed run
     stats: Statistics = None  # at the parameters returned; None where nobody asked
-    end: Run | None = None  # what another fit goes on from; None where nobody asked, or none can
+    end: EMState | None = (
+        None  # what another fit goes on from; None where nobody asked, or none can
+    )
     X: Counts | None = None  # what they were fitted to in the end
 
 
-class Part:
+class StageSchedule:
     """Stages of EM that follow each other; a subclass writes only what differs from a single one.
 
     The methods change the run that they are given, between its iterations.
     """
 
-    leg: Leg  # the stage, or that to which a schedule comes in the end
+    stage: EMStage  # the stage, or that to which a schedule comes in the end
 
     def begin(self, rng: np.random.Generator) -> State:
         """Return the initial state of a fit without a start."""
-        return State(*self.leg.model.start(self.leg.X, rng))
+        return State(*self.stage.model.start(self.stage.X, rng))
 
-    def at(self, run: Run) -> Leg:
+    def at(self, run: EMState) -> EMStage:
         """Return the current stage."""
-        return self.leg
+        return self.stage
 
-    def enter(self, run: Run, rng: np.random.Generator) -> None:
+    def enter(self, run: EMState, rng: np.random.Generator) -> None:
         """Prepare the run for the first iteration of a stage."""
 
-    def leave(self, run: Run) -> None:
+    def leave(self, run: EMState) -> None:
         """Go on to the next stage after the last iteration of one."""
         run.part += 1
 
-    def finish(self, run: Run) -> None:
+    def finish(self, run: EMState) -> None:
         """Tidy up after the observer has stopped the fit."""
 
-    def seen(self, state: State) -> State:
+    def expand_rows(self, state: State) -> State:
         """Return the state with a row for each row of the finest table."""
-        groups = self.leg.groups
+        groups = self.stage.groups
         return state if groups is None else state._replace(rows=state.rows[groups])
 
 
 @dataclass(frozen=True)
-class Leg(Part):
+class EMStage(StageSchedule):
     """EM with one model on one table at one inverse temperature, until it converges."""
 
     model: Model
@@ -101,20 +103,22 @@ class Leg(Part):
     tol: float  # it has converged where the objective falls by no more than this share of it
     heldout: HeldOut | None = None  # validates every iteration; the best parameters are returned
     patience: int = 10  # iterations without a better held-out perplexity after which it ends
-    enough: bool = False  # whether to reach max_iter is to converge
+    stop_is_convergence: bool = False  # whether to reach max_iter is to converge
     members: Array | None = None  # (n,): for each row, its row in the leg before; None: the same
     groups: Array | None = None  # (N,): for each of the finest table, its row here; None: the same
     offset: float = 0.0  # nats: a constant of the objective, so that it goes on from other tables
 
     @property
-    def leg(self) -> Leg:  # type: ignore[override]  # a schedule of one stage
+    def stage(self) -> EMStage:  # type: ignore[override]  # a schedule of one stage
         return self
 
-    def enter(self, run: Run, rng: np.random.Generator) -> None:
+    def enter(self, run: EMState, rng: np.random.Generator) -> None:
         if self.members is not None:
             run.state = run.state._replace(rows=run.state.rows[self.members])
 
-    def burned_in(self, n_burn_in: int = BURN_IN, by: Model | None = None) -> list[Leg]:
+    def with_warmup(
+        self, n_burn_in: int = WARMUP_ITERATIONS, by: Model | None = None
+    ) -> list[EMStage]:
         """A few steps at beta = 1, then this leg; ``max_iter`` steps in all.
 
         ``by`` is a model with the same parameters that makes those steps, if it is another.
@@ -137,18 +141,18 @@ class Solver(Protocol):
         """Plain steps that one of its is worth in the mean: how long short fits have to be."""
 
     @property
-    def needs(self) -> Mapping[Need, str]:
+    def needs(self) -> Mapping[Capability, str]:
         """What it needs of a table, and what to set instead; "alternation" of a model, too."""
 
-    def moved(self, to: Callable[[Rows], Rows]) -> Self:
+    def relocated(self, to: Callable[[Rows], Rows]) -> Self:
         """The same, with the states of rows that it keeps elsewhere."""
 
-    def step(self, leg: Leg, state: State) -> tuple[State, float]:
+    def step(self, stage: EMStage, state: State) -> tuple[State, float]:
         """The next state, and the objective of this one, in nats."""
 
 
 @dataclass
-class Run:
+class EMState:
     """A fit between two iterations: all that it needs to go on."""
 
     state: State
@@ -173,9 +177,9 @@ class Run:
         """The same, which stays as it is when this one goes on."""
         return replace(self, solver=copy(self.solver), history=list(self.history))
 
-    def moved(self, to: Callable[[Rows], Rows]) -> Run:
+    def relocated(self, to: Callable[[Rows], Rows]) -> EMState:
         """Another one, which goes on from here, with states of rows elsewhere."""
-        return Run(self.state._replace(rows=to(self.state.rows)), self.solver.moved(to))
+        return EMState(self.state._replace(rows=to(self.state.rows)), self.solver.relocated(to))
 
     def judge(self, validation: Validation, beta: float) -> None:
         """Keep the state if it is the best."""
@@ -185,22 +189,24 @@ class Run:
             self.best_beta = beta
 
 
-Observe = Callable[[Record, State, Run], bool]  # True stops; the Run is that from which it goes on
+Observe = Callable[
+    [Record, State, EMState], bool
+]  # True stops; the Run is that from which it goes on
 
 
-def ignore(record: Record, state: State, run: Run) -> bool:
+def ignore(record: Record, state: State, run: EMState) -> bool:
     """Observe nothing, never stop."""
     return False
 
 
 def fit(
-    parts: Sequence[Part],
+    parts: Sequence[StageSchedule],
     rng: np.random.Generator,
     solver: Solver,
     observe: Observe = ignore,
     start: State | None = None,
-    resume: Run | None = None,
-) -> Fit:
+    resume: EMState | None = None,
+) -> EMResult:
     """Go through the legs.
 
     The generator is for starts and splits alone. ``observe`` is called after every iteration with
@@ -208,7 +214,7 @@ def fit(
     was observed of a fit that was cut short, which goes on as if nothing had happened, or a run
     without iterations: its solver makes those of the first leg.
     """
-    run = resume.copy() if resume else Run(start or parts[0].begin(rng), copy(solver))
+    run = resume.copy() if resume else EMState(start or parts[0].begin(rng), copy(solver))
     stopped = False
     while run.part < len(parts) and not stopped:
         part = parts[run.part]
@@ -217,49 +223,58 @@ def fit(
             if run.history:  # of the legs before
                 run.solver, run.settled = copy(solver), False
                 run.objective, run.since_least = np.inf, 0
-        leg = part.at(run)
-        while not (run.settled or run.n_iter >= leg.max_iter or stopped):
-            iterate(run, leg)
-            stopped = bool(observe(run.history[-1], part.seen(run.state), run.copy()))
+        stage = part.at(run)
+        while not (run.settled or run.n_iter >= stage.max_iter or stopped):
+            iterate(run, stage)
+            stopped = bool(observe(run.history[-1], part.expand_rows(run.state), run.copy()))
         if not stopped:
             part.leave(run)
             run.n_iter = 0
     if stopped:
         part.finish(run)
-        return _cut_short(run, part.seen(run.best or run.state), leg, parts[-1].at(run), solver)
+        return _cut_short(
+            run, part.expand_rows(run.best or run.state), stage, parts[-1].at(run), solver
+        )
     state, (last_beta, objective, *_) = run.best or run.state, run.history[-1]
-    beta, converged = run.best_beta if run.best else last_beta, run.settled or leg.enough
-    found = Fit(*state, beta, objective, run.history, converged, run.validation, splits=run.splits)
-    return found._replace(X=leg.X)
+    beta, converged = (
+        run.best_beta if run.best else last_beta,
+        run.settled or stage.stop_is_convergence,
+    )
+    found = EMResult(
+        *state, beta, objective, run.history, converged, run.validation, splits=run.splits
+    )
+    return found._replace(X=stage.X)
 
 
-def _cut_short(run: Run, state: State, leg: Leg, last: Leg, solver: Solver) -> Fit:
+def _cut_short(
+    run: EMState, state: State, stage: EMStage, last: EMStage, solver: Solver
+) -> EMResult:
     """What a fit that was stopped has found so far, as parameters of the model asked for."""
     validation = run.validation
-    if last.model != leg.model:
+    if last.model != stage.model:
         rng = np.random.default_rng()  # not used: it does not begin at random
         once = fit([replace(last, max_iter=1)], rng, solver, start=run.state)
         state, validation = State(once.params, once.rows), once.validation
     beta, objective = run.best_beta if run.best else last.beta, run.history[-1].free_energy
-    found = Fit(*state, beta, objective, run.history, False, validation, True, run.splits)
+    found = EMResult(*state, beta, objective, run.history, False, validation, True, run.splits)
     return found._replace(X=last.X)
 
 
-def iterate(run: Run, leg: Leg) -> None:
+def iterate(run: EMState, stage: EMStage) -> None:
     """A step of the solver, and a look at what is held out."""
     began, perplexity = perf_counter(), float("nan")
-    run.state, objective = run.solver.step(leg, run.state)
-    objective += leg.offset
-    if leg.heldout is not None:
-        validation = leg.heldout(leg.model, *run.state)
-        run.judge(validation, leg.beta)
+    run.state, objective = run.solver.step(stage, run.state)
+    objective += stage.offset
+    if stage.heldout is not None:
+        validation = stage.heldout(stage.model, *run.state)
+        run.judge(validation, stage.beta)
         perplexity = validation.perplexity
-    run.history.append(Record(leg.beta, objective, perplexity, perf_counter() - began))
-    impatient = leg.heldout is not None and run.since_best >= leg.patience
+    run.history.append(Record(stage.beta, objective, perplexity, perf_counter() - began))
+    impatient = stage.heldout is not None and run.since_best >= stage.patience
     # Not so where both are infinite, as with a prior and components that begin with zeros.
-    stalls = run.objective - objective <= leg.tol * abs(objective)
+    stalls = run.objective - objective <= stage.tol * abs(objective)
     run.since_least = run.since_least + 1 if stalls else 0
-    run.settled = impatient or run.since_least >= leg.model.patience
+    run.settled = impatient or run.since_least >= stage.model.patience
     run.objective, run.n_iter = min(run.objective, objective), run.n_iter + 1
 
 

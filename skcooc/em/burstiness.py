@@ -39,7 +39,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from skcooc.em.legs import Leg, Part, Run
+from skcooc.em.stages import EMStage, EMState, StageSchedule
 from skcooc.protocol import Array, Block
 
 N_ROUNDS = 3
@@ -55,29 +55,29 @@ class Bound(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bursts(Part):
+class BurstinessRounds(StageSchedule):
     """Rounds of EM, each on the tables that its beginning expects.
 
     The objective is that of the DCM, less what does not depend on the model: the sum over l < n_ij
     of -log(P_ij + l / a), which is -n_ij log P_ij if a grows without end.
     """
 
-    leg: Leg  # a round, on the counts
+    stage: EMStage  # a round, on the counts
     concentration: float  # a, observations
 
-    def at(self, run: Run) -> Leg:
+    def at(self, run: EMState) -> EMStage:
         """The round under way."""
         if run.anchor is None:
-            return self.leg
-        X = cast(Block, self.leg.X)
-        tables, constant = bound(X, *self.leg.model.factors(*run.anchor), self.concentration)
-        return replace(self.leg, X=X.replaced(tables), offset=constant)
+            return self.stage
+        X = cast(Block, self.stage.X)
+        tables, constant = bound(X, *self.stage.model.factors(*run.anchor), self.concentration)
+        return replace(self.stage, X=X.replaced(tables), offset=constant)
 
-    def enter(self, run: Run, rng: np.random.Generator) -> None:
+    def enter(self, run: EMState, rng: np.random.Generator) -> None:
         """Tables are those of the state in which a round begins."""
         run.anchor = run.state
 
-    def leave(self, run: Run) -> None:
+    def leave(self, run: EMState) -> None:
         """The next round, or the end."""
         run.number += 1
         if run.number == N_ROUNDS:
