@@ -26,7 +26,7 @@ from skcooc import (
 from skcooc.aspect import AspectFamily
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.aspects import Aspects
-from skcooc.fitting.tuning import OneOf, Record, tune
+from skcooc.fitting.tuning import OneOf, TrialRecord, tune
 from skcooc.heldout import Validation
 from skcooc.model_selection import TemperatureSearchCV
 
@@ -165,7 +165,7 @@ def test_one_of_a_few_values_is_chosen_where_it_is_worth_it():
 
     for others, best in ((["likelihood"], "joint"), (["likelihood", "none"], "none")):
         tunables = [OneOf("beta", [0.9]), OneOf("tempering", others)]
-        record = Record()
+        record = TrialRecord()
         chosen = tune(tunables, {"beta", "tempering"}, fit, record)
         assert (chosen.values.get("tempering", "joint"), len(record.trials)) == (
             best,

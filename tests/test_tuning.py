@@ -15,9 +15,9 @@ from skcooc.fitting.tuning import (
     ComponentPrior,
     Exponents,
     Pilot,
-    Record,
     SmallerPseudoCounts,
     Temperature,
+    TrialRecord,
     tune,
 )
 from skcooc.heldout import Validation
@@ -36,7 +36,7 @@ class Found:
 
 def tried(tunables, loss, observe=lambda trial: False, record=None):
     """All trials, and the chosen one; a loss takes values by their names."""
-    record = record or Record()
+    record = record or TrialRecord()
     chosen = tune(tunables, NAMES, lambda values: Found(loss(**values)), record, observe)
     assert [trial for trial in record.trials if trial.chosen] == [chosen]
     return record.trials, chosen
@@ -123,7 +123,7 @@ def test_a_prior_must_be_worth_it_at_the_second_try(loss, n, has_prior):
 def test_a_prior_is_looked_for_where_data_are_thin():
     tunables = [Temperature(TemperatureRange(0.7, 0.7)), ComponentPrior(PRIORS)]
     for smoothing, n in ((0.009, 1), (0.02, 3)):
-        record = Record()
+        record = TrialRecord()
         tune(
             tunables,
             NAMES,
@@ -175,7 +175,7 @@ def test_a_search_that_was_cut_short_goes_on():
     tunables = [Temperature(RANGE), ComponentPrior(PRIORS)]
     whole, best = tried(tunables, loss)
     for stop in range(1, len(whole)):
-        record, made = Record(), []
+        record, made = TrialRecord(), []
 
         def cut(stop=stop, made=made, **values):
             made.append(values)

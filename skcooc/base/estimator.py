@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils import Tags
 
-from skcooc.base import attributes, quantities, warm_start
+from skcooc.base import attributes, quantities
 from skcooc.base.parameters import ATTRIBUTES, CONSTRAINTS, PARAMETERS, did_you_mean, fill_docstring
 from skcooc.base.streams import Streams
 from skcooc.em import EMState, State, TemperatureRange, make_solver
@@ -363,15 +362,15 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
     def _warm_run(self, recipe: Recipe, X: Counts) -> EMState:
         """Return the last run where table and parameters are the same, else a new one."""
         end, fitted = self._end, self._fitted_parameters
-        if end is not None and warm_start.is_same_run(self, fitted, X):
+        if end is not None and attributes.is_same_run(self, fitted, X):
             return end.relocated(X.array)
         return EMState(self._warm_state(recipe, X), self._make_solver())
 
     def _warm_state(self, recipe: Recipe, X: Counts) -> State:
         """Return the initial state of a new run; equally many rows keep their mixtures."""
-        warm_start.check_shape(self._fitted_parameters, recipe, "warm_start=True")
-        warm_start.check_columns(self.components_, X)
-        return warm_start.carried_to(X, self._state)
+        attributes.check_shape(self._fitted_parameters, recipe, "warm_start=True")
+        attributes.check_columns(self.components_, X)
+        return attributes.carried_to(X, self._state)
 
     def _journal(self, X: Counts) -> Journal:
         """Return the journal of the interrupted fit to resume, or an empty one.
@@ -380,16 +379,10 @@ class CooccurrenceEstimator(Streams, CallbackSupportMixin, BaseEstimator):
         """
         before = self._unfinished if self.warm_start else None
         journal = Journal(self) if before is None else before.of(self)
-        parameters, table = journal.get_or_compute(("of",), lambda: warm_start.begun(self, X))
+        parameters, table = journal.get_or_compute(("of",), lambda: attributes.fingerprint(self, X))
         if before is not None:
-            warm_start.check_as_before(self, parameters, table.is_of(X))
+            attributes.check_as_before(self, parameters, table.is_of(X))
         return journal
-
-    def __sklearn_tags__(self) -> Tags:
-        return attributes.tagged(super().__sklearn_tags__())
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
 
 
 def _fit_with_searched_size(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
+from sklearn.utils import Tags, check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -446,6 +446,21 @@ class Predictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _rows_fitted(self) -> CSR | None:
         """Return the training table where predictions need it."""
         return None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "row_distribution_")
+
+    def __copy__(self) -> Self:
+        new = object.__new__(type(self))  # in one process there is no version to be checked
+        new.__dict__.update(self.__dict__)
+        return new
 
     def __getstate__(self) -> dict[str, Any]:
         # As scikit-learn does for its own estimators.

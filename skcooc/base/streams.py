@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.callback import CallbackContext
 
 from skcooc.base import attributes
+from skcooc.base.attributes import check_as_before, check_shape
 from skcooc.base.predictions import Predictions
-from skcooc.base.warm_start import check_as_before, check_shape
 from skcooc.callbacks import PASS
 from skcooc.em import Record, State, TemperatureRange
 from skcooc.fitting import Recipe

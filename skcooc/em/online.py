@@ -125,7 +125,7 @@ def scaled(stats: Any, factor: float) -> Any:
     return type(stats)(*(field * factor for field in stats))
 
 
-class Temperature(NamedTuple):
+class StreamTemperature(NamedTuple):
     """Where a stream is, and which way it tries next."""
 
     beta: float
@@ -144,8 +144,11 @@ T = TypeVar("T", bound=Tried)
 
 
 def track_beta(
-    now: Temperature, within: TemperatureRange, observations: float, fold_in: Callable[[float], T]
-) -> tuple[Temperature, T]:
+    now: StreamTemperature,
+    within: TemperatureRange,
+    observations: float,
+    fold_in: Callable[[float], T],
+) -> tuple[StreamTemperature, T]:
     """Try the next temperature beside the present one, and go there if it predicts better.
 
     ``fold_in(beta)`` is the batch at a temperature. Where the present one stays, the other
@@ -155,7 +158,7 @@ def track_beta(
     ...     validation: Validation
     >>> def fold_in(beta):
     ...     return Batch(Validation((beta - 0.8) ** 2, 0.0))
-    >>> now = Temperature(0.7)
+    >>> now = StreamTemperature(0.7)
     >>> for batch in range(9):
     ...     now, _ = followed(now, TemperatureRange(0.5, 1.0), 1000.0, fold_in)
     >>> round(now.beta, 2)
@@ -166,11 +169,11 @@ def track_beta(
     if stay.validation is None or go.validation is None:
         return now, stay
     if go.validation.perplexity < stay.validation.perplexity:
-        return Temperature(beta, now.direction), go
-    return Temperature(now.beta, -now.direction), stay
+        return StreamTemperature(beta, now.direction), go
+    return StreamTemperature(now.beta, -now.direction), stay
 
 
-def _neighbour(now: Temperature, within: TemperatureRange, observations: float) -> float:
+def _neighbour(now: StreamTemperature, within: TemperatureRange, observations: float) -> float:
     """The temperature beside the present one, in its direction."""
     to_scale, to_beta = (np.log, np.exp) if within.scale == "log" else (float, float)
     low, high = min(within.low, now.beta), max(within.high, now.beta)

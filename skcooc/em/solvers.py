@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple, Self, cast
 import numpy as np
 
 from skcooc.em.stages import EMStage, Solver, State
-from skcooc.protocol import Alternating as AlternatingModel
-from skcooc.protocol import Array, Block, Capability, Counts, Params, Rows, Statistics
+from skcooc.protocol import Alternating, Array, Block, Capability, Counts, Params, Rows, Statistics
 from skcooc.simplex import sums
 
 CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
@@ -36,14 +35,6 @@ class Sweep(NamedTuple):
 def relocated(step: Sweep | None, to: Callable[[Rows], Rows]) -> Sweep | None:
     """The same, with states of rows elsewhere."""
     return None if step is None else step._replace(rows=to(step.rows))
-
-
-def sweep(stage: EMStage, state: State) -> Sweep:
-    """The E-step, where the counts are."""
-    rows, stats = stage.X.expect(stage.model, *state, stage.beta)
-    return Sweep(
-        rows, stats, float(stats.free_energy) - stage.model.log_prior(state.params, stage.beta)
-    )
 
 
 class Accelerated:
@@ -77,8 +68,10 @@ class Accelerated:
         return maximized(self.extrapolate(step, stage.X)), step.objective
 
     def sweep(self, stage: EMStage, state: State) -> Sweep:
-        """What a step begins with: the E-step."""
-        return sweep(stage, state)
+        """Make the E-step through the counts; objective = free energy - log prior."""
+        rows, stats = stage.X.expect(stage.model, *state, stage.beta)
+        prior = stage.model.log_prior(state.params, stage.beta)
+        return Sweep(rows, stats, float(stats.free_energy) - prior)
 
     def rollback(self, step: Sweep) -> Sweep | None:
         """The plain sweep to go back to, if the step that led to this one raised the objective."""
@@ -168,7 +161,7 @@ class Momentum(Accelerated):
         return age / (age + 3)
 
 
-class Alternating(Momentum):
+class AlternatingNewton(Momentum):
     """Newton's steps of rows and columns in turn, with momentum; for `AspectModel` at beta=1 alone.
 
     EM multiplies every number, so that one near zero takes long to come back, and one near an
@@ -193,7 +186,7 @@ class Alternating(Momentum):
         if self._n_plain:
             self._n_plain -= 1
             return super().sweep(stage, state)
-        model = cast(AlternatingModel[Params, Statistics], stage.model)
+        model = cast(Alternating[Params, Statistics], stage.model)
         rows, stats = model.alternate(cast(Block, stage.X), *state)
         return Sweep(rows, stats, float(stats.free_energy))
 
@@ -214,7 +207,7 @@ class Alternating(Momentum):
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "em": PlainEM,
     "momentum": Momentum,
-    "alternating": Alternating,
+    "alternating": AlternatingNewton,
 }
 
 

@@ -26,9 +26,9 @@ from skcooc.fitting.recipe import draw_seeds
 from skcooc.fitting.tuning import (
     ComponentPrior,
     LeaveOneOut,
-    Record,
     Temperature,
     Trial,
+    TrialRecord,
     Tunable,
     Values,
     tune,
@@ -276,7 +276,7 @@ class MemberFits:
         if not settings.holds_out:
             return {"beta": settings.beta}, [], None
         record, tunables = (
-            journal.get_or_compute(("tries",), Record[MeanPrediction]),
+            journal.get_or_compute(("tries",), TrialRecord[MeanPrediction]),
             _tunables(recipe, X),
         )
         plain = {} if recipe.concentration is None else {"burstiness": None}

@@ -146,4 +146,7 @@ class MixtureFeatures(
         return len(self.estimator_.components_)
 
     def __sklearn_tags__(self) -> Tags:
-        return attributes.tagged(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

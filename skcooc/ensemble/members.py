@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from skcooc.base import attributes
 from skcooc.base.predictions import Predictions
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.heldout import Factors
@@ -43,9 +41,6 @@ class MetaModel(Predictions, MetaEstimatorMixin, CallbackSupportMixin, BaseEstim
         yield resume_or_new(self, X.table, X.weights)
         del self._unfinished
         root.call_on_fit_task_end(estimator=self)
-
-    def __sklearn_tags__(self) -> Tags:
-        return attributes.tagged(super().__sklearn_tags__())
 
 
 class Member(Protocol):

@@ -18,8 +18,7 @@ from skcooc.fitting.journal import Journal, JournalListener, Name
 from skcooc.fitting.progress import Listeners, Progress
 from skcooc.fitting.recipe import LearnedStructure, Recipe
 from skcooc.fitting.short_fits import ShortFit, ShortFits
-from skcooc.fitting.tuning import Record as TrialRecord
-from skcooc.fitting.tuning import Trial, Tunable, tune
+from skcooc.fitting.tuning import Trial, TrialRecord, Tunable, tune
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.predictors import CachedPredictions
 from skcooc.heldout.validation import (
@@ -216,6 +215,9 @@ def _best_run(
         return attributes(model, start, journal.of(None), record, state)
 
     def run(number: int) -> EMResult:
+        known: EMResult | None = journal.noted((*STARTS, number))
+        if known is not None:
+            return known
         rng, name = np.random.default_rng(settings.seeds[number]), (*STARTS, number, "run")
         resume = journal.resumed(name, rng) or warm_run
         listener = listeners[number]
@@ -235,20 +237,14 @@ def _best_run(
             # Rows are what transform would make of them; these E-steps are no iterations.
             last = (X if found.X is None else found.X).with_progress(lambda: None)
             rows, stats = last.expect(model, found.params, found.rows, found.beta)
-            found = found._replace(rows=rows, stats=stats, X=None)
             end = _end(journal.noted(name).run, found, X) if settings.resumable else None
-        return found._replace(end=end)
+        found = found._replace(rows=rows, stats=stats, X=None, end=end)
+        journal.add((*STARTS, number), found)
+        return found
 
     listeners = [progress.restart(train.n_blocks, attributes_at) for _ in settings.seeds]
-    tasks = [(number,) for number in range(len(settings.seeds))]
-    found = in_threads(
-        lambda number: journal.get_or_compute((*STARTS, number), lambda: run(number)),
-        tasks,
-        n_outer,
-    )
-    return min(
-        found, key=lambda run: run.validation.perplexity if run.validation else run.objective
-    )
+    runs = in_threads(run, [(number,) for number in range(len(settings.seeds))], n_outer)
+    return min(runs, key=lambda run: run.validation.perplexity if run.validation else run.objective)
 
 
 def _random_or_tuned_start(

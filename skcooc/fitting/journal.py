@@ -65,8 +65,8 @@ class Journal:
         return self._found.get(name)
 
     def checkpoint(self, *, ended: bool = True) -> None:
-        """Tell the checkpoints; ``ended`` is whether it was more than an iteration of EM."""
-        if self._estimator is not None:
+        """Let checkpoints be written; ``ended`` is whether it was more than an EM iteration."""
+        if hasattr(self._estimator, "_skl_callbacks"):
             keep(self._estimator, lambda: {"_unfinished": self.of(None)}, ended=ended)
 
     def of(self, estimator: BaseEstimator | None) -> Journal:

@@ -10,7 +10,7 @@ import numpy as np
 
 from skcooc.counts.threads import n_threads, threads
 from skcooc.em import TemperatureRange, online
-from skcooc.em.online import Temperature, track_beta
+from skcooc.em.online import StreamTemperature, track_beta
 from skcooc.em.stages import unknown_rows
 from skcooc.heldout import HeldOut, Validation
 from skcooc.heldout.validation import validation_smoothing
@@ -223,7 +223,7 @@ class StreamTrainer:
                 self.model, now.params, kept, totals, learnt.column_sums
             )
             temperature, folded = track_beta(
-                Temperature(now.beta, stream.direction),
+                StreamTemperature(now.beta, stream.direction),
                 within or TemperatureRange(now.beta, now.beta),
                 batch.observations,
                 lambda beta: batch.folded(self.model, params, beta, self.n_jobs, self._judge),

@@ -109,7 +109,7 @@ class Validated(Protocol):
 F = TypeVar("F", bound=Validated)
 
 
-class Record(Generic[F]):
+class TrialRecord(Generic[F]):
     """Trials of a search in order, and the fit of the best: all that a resumed search needs."""
 
     def __init__(self) -> None:
@@ -143,7 +143,7 @@ def tune(
     tunables: Sequence[Tunable],
     names: Collection[str],
     fit: Callable[[Values], F],
-    record: Record[F],
+    record: TrialRecord[F],
     observe: Callable[[Trial], bool] = lambda trial: False,
 ) -> Trial:
     """Choose hyper-parameters in turn, each at the best values of those before it.
@@ -155,7 +155,7 @@ def tune(
         Tunables may propose values of these alone.
     fit : callable
         Fits with some values.
-    record : Record
+    record : TrialRecord
         Its trials, of a search that was interrupted, are not fitted again. New ones are appended.
     observe : callable
         Called with every trial; True ends the search of the current tunable.

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, State, fit, make_solver
-from skcooc.em.solvers import sweep
+from skcooc.em.solvers import PlainEM
 from skcooc.protocol import CSR, Array, Model, P, Params, Rows, Statistics
 from skcooc.testing.device import DeviceArray, DeviceCounts, to_device, to_host
 
@@ -63,7 +63,7 @@ class Case:
     ) -> tuple[State, Statistics, float]:
         """The next state, the statistics, and the objective of the given state."""
         X = self.X if X is None else X
-        rows, stats, objective = sweep(EMStage(model, X, self.beta, 1, 0.0), state)
+        rows, stats, objective = PlainEM().sweep(EMStage(model, X, self.beta, 1, 0.0), state)
         return State(model.maximize(stats, state.params, self.beta), rows), stats, objective
 
     def run(self, model: Model, state: State, n_steps: int, X: CSRCounts | None = None) -> State:

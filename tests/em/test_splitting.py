@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, GrowClusters, OverRelaxation, Split, SplitClusters, State, fit
-from skcooc.em.annealing import DISTINCT, PERTURBATION, drifted, path
+from skcooc.em.annealing import DISTINCT, PERTURBATION, path, separated
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.heldout import Validation
 from tests.em.here import HERE
@@ -201,4 +201,4 @@ def test_growth_ends_with_what_predicts_best():
 def test_clusters_have_drifted_where_they_differ_enough_most_first():
     ones = np.array([[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]])
     change = np.array([1.1, 0.9, 2.0]) * DISTINCT
-    assert drifted(ones, ones + np.array([change, -change])) == [2, 0]
+    assert separated(ones, ones + np.array([change, -change])) == [2, 0]
