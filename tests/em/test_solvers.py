@@ -6,7 +6,7 @@ import pytest
 from skcooc.counts import CSRCounts
 from skcooc.datasets import make_cooccurrences
 from skcooc.em import EMStage, OverRelaxation, State, fit, make_solver, solvers
-from skcooc.em.solvers import FLOOR, Alternating, Momentum, Sweep, relax
+from skcooc.em.solvers import FLOOR, AlternatingNewton, Momentum, Sweep, relax
 from skcooc.equations.aspects import Aspects, Statistics
 from skcooc.equations.row_clusters import RowClusters
 from tests.em.here import HERE
@@ -54,7 +54,7 @@ def energies(solver, model, beta, n_iter, start=None):
 
 def test_solvers_by_their_names():
     assert type(make_solver("momentum")) is Momentum
-    assert type(make_solver("alternating")) is Alternating
+    assert type(make_solver("alternating")) is AlternatingNewton
     assert make_solver(1.8).eta == make_solver(1.8).pace == 1.8
 
 
@@ -78,7 +78,7 @@ def test_reaches_the_same_energy_in_fewer_steps():
     assert 0 < steps("momentum") < 0.6 * steps(1.0)
 
 
-class Eager(Alternating):
+class Eager(AlternatingNewton):
     """With more momentum than it can use."""
 
     def weight(self, age):
@@ -91,7 +91,7 @@ class Reckless(Eager):
     undo = Unguarded.rollback
 
 
-@pytest.mark.parametrize("kind", [Alternating, Eager, Reckless])
+@pytest.mark.parametrize("kind", [AlternatingNewton, Eager, Reckless])
 def test_alternation_never_lets_the_free_energy_rise_but_without_the_guard(kind):
     values = energies(kind(), Aspects(8), 1.0, 80)[0]
     assert (np.diff(values).max() <= 1e-9 * abs(values[0])) == (kind is not Reckless)
@@ -100,7 +100,7 @@ def test_alternation_never_lets_the_free_energy_rise_but_without_the_guard(kind)
 def test_alternation_gets_below_em_in_a_fraction_of_its_steps():
     start = State(*Aspects(8).random(X, np.random.default_rng(0)))
     plain = energies(OverRelaxation(1.0), Aspects(8), 1.0, 400, start)[0]
-    values = energies(Alternating(), Aspects(8), 1.0, 60, start)[0]
+    values = energies(AlternatingNewton(), Aspects(8), 1.0, 60, start)[0]
     assert 0 < (values <= plain[-1]).argmax() < 40
     assert values[-1] < plain[-1] - 1
 
@@ -112,7 +112,9 @@ def test_alternation_does_not_end_where_momentum_has_gone_too_far(monkeypatch):
     def excess(seed):
         rng = np.random.default_rng(seed)
         start = State(*Aspects(8).random(table, rng))
-        ended, after = (fit([stage], rng, Alternating(), start=start).objective for stage in stages)
+        ended, after = (
+            fit([stage], rng, AlternatingNewton(), start=start).objective for stage in stages
+        )
         return ended / after - 1
 
     assert max(map(excess, range(12, 20))) < 1e-3
@@ -121,8 +123,8 @@ def test_alternation_does_not_end_where_momentum_has_gone_too_far(monkeypatch):
 
 
 def test_alternation_tells_the_free_energy_of_the_model():
-    values = energies(Alternating(), Aspects(8), 1.0, 13)[0]
-    state = energies(Alternating(), Aspects(8), 1.0, 12)[1]
+    values = energies(AlternatingNewton(), Aspects(8), 1.0, 13)[0]
+    state = energies(AlternatingNewton(), Aspects(8), 1.0, 12)[1]
     np.testing.assert_allclose(
         energies(OverRelaxation(1.0), Aspects(8), 1.0, 1, state)[0][0], values[12]
     )
