@@ -30,7 +30,7 @@ from skcooc.protocol import Array, Block
 
 BURSTINESS = 100.0  # observations: "auto"
 TEMPERATURES = TemperatureRange(0.5, 1.0)
-PREDICTIVE_STEP = 0.04  # between temperatures tried where observations leave themselves out
+PREDICTIVE_STEP = 0.04  # between temperatures of leave-one-out models
 
 
 @dataclass(eq=False, repr=False)
@@ -186,7 +186,7 @@ class AspectModel(CooccurrenceEstimator):
 
     @property
     def leave_one_out_(self) -> bool:
-        """Whether observations were left out."""
+        """True where leave-one-out responsibilities were used."""
         return isinstance(self._fitted_model, PredictiveAspects)
 
     @property
@@ -237,7 +237,7 @@ class AspectModel(CooccurrenceEstimator):
         return {name: getattr(self, f"{name}_") for name in names}
 
     def _concentration(self) -> float | None:
-        """That of bursty rows; ValueError where it does not go with other parameters."""
+        """Return the concentration; ValueError where parameters do not go together."""
         if self.burstiness is None:
             return None
         if self.early_stopping:

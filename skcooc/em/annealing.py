@@ -15,60 +15,47 @@ from skcooc.protocol import Array, Counts, Params, Splittable, Statistics
 PERTURBATION = 1e-2  # relative size of the noise that tells two copies apart
 SLOW = 1e-2  # of the tolerance: small differences, from which splits grow, hardly move it
 DISTINCT = 5e-2  # total variation between copies from which they are clusters of their own
-PATIENCE = 10  # legs that do not predict better, once there are clusters: a factor 2.5 in beta
+PATIENCE = 10  # stages that do not predict better, once there are clusters: a factor 2.5 in beta
 COLDEST = 1.0  # inverse temperature at which a fall begins: maximum likelihood
 SPLIT_ITERATIONS = 15  # iterations in which two copies drift apart
 
-Annealing = Callable[
-    [EMStage], list[StageSchedule]
-]  # a leg that does not begin at its own temperature
+# Makes schedules of a stage that is not to begin at its own temperature.
+Annealing = Callable[[EMStage], list[StageSchedule]]
 
 
 @dataclass(frozen=True)
 class SplitClusters(StageSchedule):
-    """EM at a rising sequence of inverse temperatures, beginning with a single cluster.
+    """EM at rising inverse temperatures, beginning with a single cluster.
 
-    At every temperature each cluster is replaced by two copies, which are pulled apart a little.
-    Above the critical temperature of the cluster they come together again. Below it they drift
-    apart: the cluster splits. Its parts may do so at the next temperature, but not before: small
-    clusters are easily told apart by chance, and the slower they come the better they are. See
-    Rose, Gurewitz and Fox, Phys. Rev. Lett. 65, 1990; Pereira, Tishby and Lee, ACL 1993; memo,
-    section 5.1.
-
-    Copies must get apart within one leg, which they do some way above the inverse temperature at
-    which the cluster becomes unstable, at 1.3 to 2.4 times it on planted data. To wait longer finds
-    splits earlier, but not better ones: where clusters hardly differ, the wrong ones part.
+    At every temperature each cluster is replaced by two copies with a little noise. Above the
+    critical temperature of the cluster they come together again; below it they drift apart, and
+    the cluster splits. Its parts may split at the next temperature. See Rose, Gurewitz and Fox,
+    Phys. Rev. Lett. 65, 1990; Pereira, Tishby and Lee, ACL 1993; Hofmann & Puzicha (1998), section
+    5.1. Copies must separate within one stage: to wait longer finds splits earlier, but wrong ones.
     """
 
-    stage: (
-        EMStage  # at every temperature, of an Annealable model; more patient where there are copies
-    )
+    stage: EMStage  # at every temperature, of a Splittable model; more patient with copies
     betas: Sequence[float]  # rising; the last is repeated until no more clusters come apart
 
     @property
     def model(self) -> Splittable[Params, Statistics]:
-        """The model that is annealed."""
         model: Splittable[Params, Statistics] = self.stage.model  # type: ignore[assignment]
         return model
 
     def begin(self, rng: np.random.Generator) -> State:
-        """Where a fit begins, unless it is told: with a single cluster."""
         return single(self.model, self.stage.X, rng)
 
     def at(self, run: EMState) -> EMStage:
-        """The leg under way."""
         beta = self.betas[min(run.number, len(self.betas) - 1)]
         tol = self.stage.tol if run.n_clusters == self.model.n_clusters else SLOW * self.stage.tol
         return replace(self.stage, beta=beta, tol=tol)
 
     def enter(self, run: EMState, rng: np.random.Generator) -> None:
-        """Copies, where clusters are still missing."""
         run.n_clusters = run.state.rows.shape[1]
         if run.n_clusters < self.model.n_clusters:
             run.state = duplicate_components(self.model, run.state, rng)
 
     def leave(self, run: EMState) -> None:
-        """Clusters that have come apart stay apart; the next temperature, or the next part."""
         n_before = run.n_clusters
         self._part(run)
         run.number += 1
@@ -77,12 +64,11 @@ class SplitClusters(StageSchedule):
             run.part, run.number = run.part + 1, 0
 
     def finish(self, run: EMState) -> None:
-        """What has come apart when it was stopped."""
         self._part(run)
         self._pad_with_duplicates(run)
 
     def _part(self, run: EMState) -> None:
-        """Join copies, but for those which have drifted apart."""
+        """Merge copies, except those which have separated."""
         k, beta, splits = run.n_clusters, self.at(run).beta, run.splits or []
         apart: list[int] = []
         if run.state.rows.shape[1] > k:
@@ -95,7 +81,7 @@ class SplitClusters(StageSchedule):
         run.splits = splits
 
     def _pad_with_duplicates(self, run: EMState) -> None:
-        """Where fewer clusters have come apart, some of them are there repeatedly."""
+        """Pad to ``n_clusters`` with duplicates."""
         k, n_clusters = run.state.rows.shape[1], self.model.n_clusters
         run.state = mixed(self.model, run.state, [(c % k,) for c in range(n_clusters)])
         for twin in range(k, n_clusters):
@@ -104,32 +90,29 @@ class SplitClusters(StageSchedule):
 
 @dataclass(frozen=True)
 class GrowClusters(SplitClusters):
-    """Splitting that ends with as many clusters as there are good reasons for.
+    """Splits that end where more clusters no longer predict held-out tokens better.
 
-    It ends where all are there, or where they no longer predict held-out observations better, with
-    what predicted best.
+    The result is what predicted best.
     """
 
-    judge: HeldOut | None = None  # None knows no reason against more clusters
+    judge: HeldOut | None = None  # None: no reason against more clusters
 
     def leave(self, run: EMState) -> None:
-        """Keep the best; the next temperature, or the end."""
         n_before = run.n_clusters
         self._part(run)
         run.number += 1
-        k, judged = run.state.rows.shape[1], self._heldout_predictions(run)
+        k, judged = run.state.rows.shape[1], self._validate(run)
         spent = run.number >= len(self.betas) and k == n_before
         if k == self.model.n_clusters or judged == PATIENCE or spent:
             run.part, run.splits = run.part + 1, run.best_splits
 
     def finish(self, run: EMState) -> None:
-        """What was best when it was stopped."""
         self._part(run)
-        self._heldout_predictions(run)
+        self._validate(run)
         run.splits = run.best_splits
 
-    def _heldout_predictions(self, run: EMState) -> int:
-        """Number of legs since the best."""
+    def _validate(self, run: EMState) -> int:
+        """Keep the best state; return the number of stages since."""
         if self.judge is not None:
             if not run.splits:
                 run.validation = None  # one cluster is no rival
@@ -142,14 +125,14 @@ class GrowClusters(SplitClusters):
 def duplicate_components(
     model: Splittable[Params, Statistics], state: State, rng: np.random.Generator
 ) -> State:
-    """Two copies of every cluster, c and K + c, a little apart."""
+    """Return two copies of every cluster, c and K + c, with a little noise."""
     k = state.rows.shape[1]
     pairs = mixed(model, state, [(c % k,) for c in range(2 * k)])
     return pairs._replace(params=model.perturb(pairs.params, rng, PERTURBATION))
 
 
 def single(model: Splittable[Params, Statistics], X: Counts, rng: np.random.Generator) -> State:
-    """One cluster, or component, made of all random ones."""
+    """Return one cluster, made of all random ones."""
     state = State(*model.random(X, rng))
     return mixed(model, state, [tuple(range(state.rows.shape[1]))])
 
@@ -157,7 +140,7 @@ def single(model: Splittable[Params, Statistics], X: Counts, rng: np.random.Gene
 def mixed(
     model: Splittable[Params, Statistics], state: State, parts: Sequence[tuple[int, ...]]
 ) -> State:
-    """Clusters that join these parts; what is in several parts is divided evenly among them."""
+    """Return clusters that merge these parts; what is in several parts is divided evenly."""
     shares = np.zeros((state.rows.shape[1], len(parts)))
     for new, part in enumerate(parts):
         shares[list(part), new] = 1
@@ -167,16 +150,16 @@ def mixed(
 
 
 def separated(components: Array, copies: Array) -> list[int]:
-    """The clusters that differ from their copies, both (M, K), those that differ most first."""
+    """Return the clusters that differ from their copies, both (M, K), most different first."""
     distances = np.abs(components - copies).sum(axis=0) / 2
     order = np.argsort(-distances, kind="stable")
     return order[distances[order] > DISTINCT].tolist()
 
 
 def relabel_splits(splits: Sequence[Split], companion: int, new: int) -> list[Split]:
-    """The same splits, with a new cluster wherever its companion is.
+    """Return the splits with a new cluster wherever its companion is.
 
-    >>> joined_by([Split(0.1, ((0,), (1,)))], 1, 2)
+    >>> relabel_splits([Split(0.1, ((0,), (1,)))], 1, 2)
     [Split(beta=0.1, parts=((0,), (1, 2)))]
     """
     return [
@@ -188,7 +171,7 @@ def relabel_splits(splits: Sequence[Split], companion: int, new: int) -> list[Sp
 def path(first: float, last: float, factor: float) -> list[float]:
     """Inverse temperatures from first to last, in equal steps of at most this factor.
 
-    The last alone where the factor leads away from it.
+    Only the last where the factor leads away from it.
 
     >>> [round(beta, 3) for beta in path(0.1, 0.4, 2.0)]
     [0.1, 0.2, 0.4]
@@ -205,21 +188,18 @@ def path(first: float, last: float, factor: float) -> list[float]:
 
 @dataclass(frozen=True)
 class DecreasingBeta(StageSchedule):
-    """EM at a falling sequence of inverse temperatures, each from where the one before has ended.
+    """EM at falling inverse temperatures, each from where the one before has ended.
 
-    Where nothing is held out, the temperatures on the way have a few iterations each, the last as
-    many as it needs: what has become zero near beta = 1 stays so, and in single precision most
-    probabilities do if EM goes on until it converges there. Where something is held out, a
-    temperature ends where it is no longer predicted better, the next goes on from what predicted
-    best, and one that does not improve on it is the last: tempered EM, T. Hofmann, Machine Learning
-    42, 177-196, 2001.
+    Where nothing is held out, the temperatures on the way have a few iterations each: what becomes
+    zero near beta = 1 stays zero. Where tokens are held out, a temperature ends when they are no
+    longer predicted better, the next starts from the best state, and one without any gain is the
+    last: tempered EM, T. Hofmann, Machine Learning 42, 177-196, 2001.
     """
 
     stage: EMStage  # at the last temperature
     betas: Sequence[float]  # falling
 
     def at(self, run: EMState) -> EMStage:
-        """The leg under way."""
         number, last = run.number, len(self.betas) - 1
         if number >= last:
             return self.stage
@@ -229,11 +209,9 @@ class DecreasingBeta(StageSchedule):
         return replace(on_the_way, max_iter=min(WARMUP_ITERATIONS, self.stage.max_iter))
 
     def enter(self, run: EMState, rng: np.random.Generator) -> None:
-        """From what predicted best, with new patience."""
         run.state, run.since_best = run.best or run.state, 0
 
     def leave(self, run: EMState) -> None:
-        """The next temperature, unless it has come to nothing."""
         in_vain = run.best is not None and run.since_best == run.n_iter
         run.number += 1
         if in_vain or run.number == len(self.betas):
@@ -241,12 +219,12 @@ class DecreasingBeta(StageSchedule):
 
 
 def decreasing_beta(factor: float) -> Annealing:
-    """From beta = 1, each temperature this times the one before."""
+    """Anneal from beta = 1, each temperature this times the one before."""
     return lambda stage: [DecreasingBeta(stage, path(max(COLDEST, stage.beta), stage.beta, factor))]
 
 
 def increasing_beta(factor: float, critical_beta: Callable[[Counts], float]) -> Annealing:
-    """From the critical temperature of the table, where there is one cluster, which splits."""
+    """Anneal from the critical temperature of the table, with one cluster, which splits."""
 
     def rise(stage: EMStage) -> list[StageSchedule]:
         betas = path(critical_beta(stage.X), stage.beta, factor)
@@ -258,7 +236,7 @@ def increasing_beta(factor: float, critical_beta: Callable[[Counts], float]) -> 
 def annealing_schedule(
     factor: float | None, critical_beta: Callable[[Counts], float]
 ) -> Annealing | None:
-    """Rising by a factor above 1, falling by one below, or, without any, neither."""
+    """Return the annealing of a factor: rising above 1, falling below, None without any."""
     if factor is None:
         return None
     return increasing_beta(factor, critical_beta) if factor > 1 else decreasing_beta(factor)
@@ -278,40 +256,34 @@ def split_start_schedule(factor: float | None) -> tuple[float | None, Annealing 
 class SplitComponents(StageSchedule):
     """EM that begins with fewer components than its model has, and splits some of them.
 
-    All are replaced by two copies, which EM drives apart for a few iterations. Then as many as are
-    missing stay two, those first whose copies are large and far from each other; the copies of all
-    others are joined again. Where more than twice as many are asked for, this is done repeatedly.
+    All are duplicated, and EM separates the copies for a few iterations. The copies of as many as
+    are missing are kept, large and different ones first; others are merged again. This is repeated
+    where more than twice as many components are wanted.
     """
 
-    stage: EMStage  # of an Annealable model
+    stage: EMStage  # of a Splittable model
 
     @property
     def model(self) -> Splittable[Params, Statistics]:
-        """The model with all components."""
         model: Splittable[Params, Statistics] = self.stage.model  # type: ignore[assignment]
         return model
 
     def begin(self, rng: np.random.Generator) -> State:
-        """Where a fit begins, unless it is told: with a single component."""
         return single(self.model, self.stage.X, rng)
 
     def at(self, run: EMState) -> EMStage:
-        """The leg under way."""
         return replace(self.stage, max_iter=min(SPLIT_ITERATIONS, self.stage.max_iter), tol=0.0)
 
     def enter(self, run: EMState, rng: np.random.Generator) -> None:
-        """Two copies of each."""
         run.n_clusters = run.state.rows.shape[1]
         run.state = duplicate_components(self.model, run.state, rng)
 
     def leave(self, run: EMState) -> None:
-        """As many as are missing are split; the next part, once all are there."""
         self.finish(run)
         if run.state.rows.shape[1] == self.model.n_clusters:
             run.part += 1
 
     def finish(self, run: EMState) -> None:
-        """Join the copies of all but the most different ones."""
         k = run.n_clusters
         n_missing = self.model.n_clusters - k
         components = self.model.factors(*run.state)[1]
@@ -321,9 +293,9 @@ class SplitComponents(StageSchedule):
 
 
 def farthest(components: Array, weights: Array, n: int) -> list[int]:
-    """The n components c of k that have become most unlike their copies k + c.
+    """Return the n components c of k that differ most from their copies k + c.
 
-    By total variation, times the harmonic sum of the weights of the two: columns of (M, 2 k).
+    By total variation of columns of (M, 2 k), times the harmonic sum of the two weights.
     """
     k = len(weights) // 2
     distances = np.abs(components[:, :k] - components[:, k:]).sum(axis=0) / 2
@@ -333,14 +305,14 @@ def farthest(components: Array, weights: Array, n: int) -> list[int]:
 
 
 def merge_components(model: Splittable[Params, Statistics], state: State, n: int) -> State:
-    """Fewer components: those that are most alike are joined."""
+    """Return n components: the most similar ones are merged."""
     return mixed(model, state, joined(model.factors(*state)[1], state.params.weights, n))
 
 
 def joined(components: Array, weights: Array, n: int) -> list[tuple[int, ...]]:
-    """Which components, (M, K), make n new ones: pairs that cost the least are joined in turn.
+    """Return groups of components, (M, K), that make n new ones: the cheapest pairs merge in turn.
 
-    The cost is the squared Hellinger distance, times the harmonic sum of the weights of the two.
+    The cost is the squared Hellinger distance, times the harmonic sum of the two weights.
     """
     groups: list[tuple[int, ...]] = [(c,) for c in range(len(weights))]
     shares = weights.astype(np.float64)

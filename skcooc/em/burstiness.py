@@ -1,4 +1,4 @@
-"""Bursts: what comes again in a row counts for less than what comes for the first time.
+"""Burstiness: a repetition of a column in a row counts less than its first occurrence.
 
 A row is taken as drawn from a Dirichlet compound multinomial (DCM; Madsen, Kauchak and Elkan,
 ICML 2005), whose mean is what the model predicts of it, P_ij, and whose concentration is a:
@@ -12,11 +12,11 @@ the column drawn from P_ij, and T_ij of them are expected to have done the latte
     T_ij = sum_{l < n_ij} al_ij / (al_ij + l) = al_ij [psi(al_ij + n_ij) - psi(al_ij)].
 
 log (e^u + l) is convex in u and so is the sum over l < n_ij, which is log G(al + n_ij) / G(al) as a
-function of u = log al; its slope is T_ij. A tangent lies below:
+function of u = log al with slope T_ij. A tangent lies below:
 
     sum_ij log G(al_ij + n_ij) / G(al_ij) >= sum_ij T_ij log P_ij + constant,
 
-with equality at the P of which the T are made. The right hand side is the log-likelihood of the
+with equality at the P that the T are made of. The right hand side is the log-likelihood of the
 model where T takes the place of the counts. EM at beta = 1 raises it, and hence what is on the
 left: with every new T the likelihood of the DCM rises again, or stays (Elkan, ICML 2006; Doyle and
 Elkan, ICML 2009, who do the same inside the E-step of a mixture of clusters, and of LDA).
@@ -48,7 +48,7 @@ FAR = 1e5  # from where asymptotic differences have ten digits, and exact ones b
 
 
 class Bound(NamedTuple):
-    """The tangent to the log-likelihood of the DCM: sum T log P and a constant."""
+    """Tangent to the log-likelihood of the DCM: sum T log P and a constant."""
 
     tables: Array  # (nnz,): T
     constant: float  # nats; at the P in question it makes up for sum T log P - log-likelihood
@@ -56,17 +56,16 @@ class Bound(NamedTuple):
 
 @dataclass(frozen=True)
 class BurstinessRounds(StageSchedule):
-    """Rounds of EM, each on the tables that its beginning expects.
+    """Rounds of EM, each on the tables T of the state in which it begins.
 
-    The objective is that of the DCM, less what does not depend on the model: the sum over l < n_ij
-    of -log(P_ij + l / a), which is -n_ij log P_ij if a grows without end.
+    The objective is that of the DCM without what does not depend on the model: the sum over
+    l < n_ij of -log(P_ij + l / a), which tends to -n_ij log P_ij as a grows.
     """
 
     stage: EMStage  # a round, on the counts
     concentration: float  # a, observations
 
     def at(self, run: EMState) -> EMStage:
-        """The round under way."""
         if run.anchor is None:
             return self.stage
         X = cast(Block, self.stage.X)
@@ -74,18 +73,16 @@ class BurstinessRounds(StageSchedule):
         return replace(self.stage, X=X.replaced(tables), offset=constant)
 
     def enter(self, run: EMState, rng: np.random.Generator) -> None:
-        """Tables are those of the state in which a round begins."""
         run.anchor = run.state
 
     def leave(self, run: EMState) -> None:
-        """The next round, or the end."""
         run.number += 1
         if run.number == N_ROUNDS:
             run.part, run.number = run.part + 1, 0
 
 
 def bound(X: Block, A: Array, B: Array, a: float) -> Bound:
-    """The tangent at what factors predict, (n, k) and (M, k); a is the concentration of a row."""
+    """Return the tangent at the predictions of factors, (n, k) and (M, k), with concentration a."""
     counts = X.table.data
     several = np.flatnonzero(counts > 1)  # a single observation has its table
     n, P = counts[several].astype(np.float64), X.cells(A, B)[several].astype(np.float64)

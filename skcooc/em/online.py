@@ -22,7 +22,7 @@ WHOLE = 1000.0  # held-out observations that are worth a step; with fewer it is 
 
 
 class Averages(NamedTuple):
-    """Expected statistics for each observation: a mean in which later batches count more."""
+    """Expected statistics per token: a mean in which later batches count more."""
 
     stats: Any
     observations: float  # of all batches
@@ -30,7 +30,7 @@ class Averages(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one batch makes of a model."""
+    """Result of one batch."""
 
     params: Any
     rows: Rows  # of the batch
@@ -39,15 +39,15 @@ class Step(NamedTuple):
 
 
 def averages(stats: Any, observations: float) -> Averages:
-    """The statistics of a first batch, for each of its observations."""
+    """Return the statistics of a first batch, per token."""
     return Averages(scaled(stats, 1 / observations), observations, 1)
 
 
 def step_size(kept: Averages, observations: float) -> float:
     """Weight of a batch in the mean: (t + 1)^-DECAY for the batch after t others.
 
-    It is in proportion to the observations of the batch, over those of a batch in the mean, so that
-    a small one at the end of a table does not count like the others.
+    Proportional to the tokens of the batch over those of a mean batch, so that a small batch at the
+    end of a table counts less.
 
     >>> round(step_size(Averages(None, observations=300.0, n_batches=3), 100.0), 3)
     0.5
@@ -60,7 +60,7 @@ def step_size(kept: Averages, observations: float) -> float:
 
 
 def blended(kept: Averages, stats: Any, observations: float) -> Averages:
-    """The mean after one more batch of so many observations."""
+    """Return the mean after one more batch."""
     weight = step_size(kept, observations)
     batch = scaled(stats, weight / observations)
     mean = type(stats)(
@@ -78,11 +78,11 @@ def step(
     kept: Averages,
     total: float,
 ) -> Step:
-    """E-step on a batch, and M-step on the mean of what all batches expect.
+    """Make an E-step on a batch, and an M-step on the mean of all batches.
 
-    The rows (n, k) are folded into the parameters given. In the M-step, beside a prior of the
-    model, the mean stands for ``total`` observations. To the E-step the batch is part of a table
-    without end, of which no single observation matters to what is expected of a column.
+    The rows (n, k) are folded into the given parameters. In the M-step the mean stands for
+    ``total`` tokens, beside a prior of the model. In the E-step the batch is part of an infinite
+    table, whose columns depend on no single token.
 
     O. Cappé and E. Moulines, On-line expectation-maximization algorithm for latent data models,
     Journal of the Royal Statistical Society B 71, 2009; P. Liang and D. Klein, Online EM for
@@ -97,14 +97,11 @@ def step(
 def smooth_for_new_columns(
     model: OnlineModel, params: Any, kept: Averages, totals: Array, batch: Array
 ) -> Any:
-    """Parameters with which a batch can meet what it is the first to have.
+    """Return parameters that can meet the columns which a batch is the first to have.
 
-    Under EM a probability of zero stays zero, and one next to zero stays small for long. So all
-    components give new columns what is their share of the observations: which component they belong
-    to, is then for EM to say. After the start alone, which knows no more than a single batch and
-    was fitted to it until convergence, components are a little mixed with the unigram.
-
-    ``totals`` and ``batch`` count the observations of each column, (M,), in all and in the batch.
+    Under EM a probability of zero stays zero. So all components give new columns their share of the
+    tokens. After the first batch, to which components were fitted until convergence, they are also
+    mixed with the unigram. ``totals`` and ``batch`` are token counts of the columns, (M,).
     """
     components = model.factors(params, params.weights[None])[1]
     new = batch * ~components.any(axis=1)
@@ -121,23 +118,22 @@ def _distribution(column_sums: Array, components: Array) -> Array:
 
 
 def scaled(stats: Any, factor: float) -> Any:
-    """Statistics times a factor, field by field."""
     return type(stats)(*(field * factor for field in stats))
 
 
 class StreamTemperature(NamedTuple):
-    """Where a stream is, and which way it tries next."""
+    """Inverse temperature of a stream, and the direction in which the next one is tried."""
 
     beta: float
     direction: int = 1  # 1 towards larger beta, -1 towards smaller
 
 
 class Tried(Protocol):
-    """What came of a temperature."""
+    """Outcome of a temperature."""
 
     @property
     def validation(self) -> Validation | None:
-        """On the held-out observations of a batch; None where there are none."""
+        """On the held-out tokens of a batch; None where there are none."""
 
 
 T = TypeVar("T", bound=Tried)
@@ -149,10 +145,10 @@ def track_beta(
     observations: float,
     fold_in: Callable[[float], T],
 ) -> tuple[StreamTemperature, T]:
-    """Try the next temperature beside the present one, and go there if it predicts better.
+    """Try the next temperature beside the present one, and keep it if it predicts better.
 
-    ``fold_in(beta)`` is the batch at a temperature. Where the present one stays, the other
-    direction is next. Nothing is tried without observations held out, which decide.
+    ``fold_in(beta)`` folds in the batch at a temperature. Where the present one stays, the other
+    direction is next. Without held-out tokens nothing is tried.
 
     >>> class Batch(NamedTuple):
     ...     validation: Validation
@@ -174,7 +170,7 @@ def track_beta(
 
 
 def _neighbour(now: StreamTemperature, within: TemperatureRange, observations: float) -> float:
-    """The temperature beside the present one, in its direction."""
+    """Return the temperature beside the present one, in its direction."""
     to_scale, to_beta = (np.log, np.exp) if within.scale == "log" else (float, float)
     low, high = min(within.low, now.beta), max(within.high, now.beta)
     step = (to_scale(within.high) - to_scale(within.low)) / N_STEPS

@@ -15,17 +15,16 @@ from skcooc.protocol import Alternating, Array, Block, Capability, Counts, Param
 from skcooc.simplex import sums
 
 CHUNK = 2**14  # numbers that are worked on at a time: they stay in the cache
-# Least share of the plain step in an expected count. A probability that reached zero could never
-# come back; with momentum, nor could one that falls too fast.
+# Least share of the plain step in an expected count: a probability of zero could never come back.
 FLOOR, MOMENTUM_FLOOR = 1e-3, 0.5
-OVERSHOT = 0.1  # of the fall before: with less, momentum has gone too far, and EM is not at an end
+OVERSHOT = 0.1  # share of the fall before, below which momentum has overshot
 N_PLAIN = 4  # steps of EM with which alternation begins: components that hardly differ yet
 
 SolverName = float | Literal["em", "momentum", "alternating"]
 
 
 class Sweep(NamedTuple):
-    """The result of an E-step, at the parameters that went into it."""
+    """Result of an E-step, at the parameters that went into it."""
 
     rows: Rows
     stats: Statistics
@@ -33,14 +32,14 @@ class Sweep(NamedTuple):
 
 
 def relocated(step: Sweep | None, to: Callable[[Rows], Rows]) -> Sweep | None:
-    """The same, with states of rows elsewhere."""
     return None if step is None else step._replace(rows=to(step.rows))
 
 
 class Accelerated:
-    """Makes plain steps longer, and knows the way back where the objective rises.
+    """Makes plain steps longer, and goes back where the objective rises.
 
-    A subclass says how much longer, in ``take``, and which step it regrets, in ``undo``.
+    A subclass says how much longer in ``extrapolate``, and which step it takes back in
+    ``rollback``.
     """
 
     pace: float
@@ -50,13 +49,11 @@ class Accelerated:
         self._plain: Sweep | None = None  # the last plain sweep
 
     def relocated(self, to: Callable[[Rows], Rows]) -> Self:
-        """The same, with the states of rows that it keeps elsewhere."""
         new = copy(self)
         new._plain = relocated(self._plain, to)
         return new
 
     def step(self, stage: EMStage, state: State) -> tuple[State, float]:
-        """An E-step and an M-step; the objective at the E-step."""
 
         def maximized(step: Sweep) -> State:
             return State(stage.model.maximize(step.stats, state.params, stage.beta), step.rows)
@@ -74,16 +71,16 @@ class Accelerated:
         return Sweep(rows, stats, float(stats.free_energy) - prior)
 
     def rollback(self, step: Sweep) -> Sweep | None:
-        """The plain sweep to go back to, if the step that led to this one raised the objective."""
+        """Return the plain sweep to go back to if the objective rose; else None."""
         raise NotImplementedError
 
     def extrapolate(self, step: Sweep, X: Counts) -> Sweep:
-        """The sweep of these counts on which the M-step is to work instead of a plain one."""
+        """Return the sweep on which the M-step works, in place of a plain one."""
         raise NotImplementedError
 
 
 class OverRelaxation(Accelerated):
-    """Over-relaxed EM: beyond the M-step along the direction it took (memo, eq. 63)."""
+    """Over-relaxed EM: a longer M-step in its direction (Hofmann & Puzicha, 1998, eq. 63)."""
 
     def __init__(self, eta: float) -> None:
         super().__init__()
@@ -91,7 +88,6 @@ class OverRelaxation(Accelerated):
         self._taken: Sweep | None = None  # what was made of the last plain sweep
 
     def relocated(self, to: Callable[[Rows], Rows]) -> Self:
-        """Also: where the plain step was taken, it still is."""
         new = super().relocated(to)
         plain = self._taken is self._plain
         new._taken = new._plain if plain else relocated(self._taken, to)
@@ -115,7 +111,7 @@ class OverRelaxation(Accelerated):
 
 
 class PlainEM(OverRelaxation):
-    """EM as it is, which needs the most iterations, and arrays of one step alone."""
+    """Plain EM, which needs the most iterations and the least memory."""
 
     def __init__(self) -> None:
         super().__init__(1.0)
@@ -126,8 +122,8 @@ class Momentum(Accelerated):
 
     Nesterov's method with the restarts of O'Donoghue and Candès (Adaptive restart for accelerated
     gradient schemes, Foundations of Computational Mathematics 15, 2015), with EM's step in the
-    expected counts for the gradient's: n steps after a restart it is made 1 + n / (n + 3) times as
-    long, measured from the plain step before.
+    expected counts for the gradient's: n steps after a restart it is 1 + n / (n + 3) times as long,
+    measured from the plain step before.
     """
 
     pace = 2.4
@@ -157,19 +153,17 @@ class Momentum(Accelerated):
         return relax(previous, step, X, 1 + weight, MOMENTUM_FLOOR)
 
     def weight(self, age: int) -> float:
-        """The share of the last change that is added, so many steps after a restart."""
+        """Return the share of the last change that is added."""
         return age / (age + 3)
 
 
 class AlternatingNewton(Momentum):
-    """Newton's steps of rows and columns in turn, with momentum; for `AspectModel` at beta=1 alone.
+    """Newton steps of rows and columns in turn, with momentum; for aspects at beta=1.
 
-    EM multiplies every number, so that one near zero takes long to come back, and one near an
-    optimum of zero never arrives; here either happens in a step. The momentum grows with each step
-    (A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using
-    extrapolation, Neural Computation 31, 2019), up to where it would not settle without restarts.
-    Nor would it end well: where it overshoots the objective hardly falls before it rises, as if
-    there were nothing left to gain. Such a step is undone, too.
+    EM multiplies every number, so that one near zero takes long to come back; here it takes one
+    step. The momentum grows with each step (A. Ang and N. Gillis, Accelerating nonnegative matrix
+    factorization algorithms using extrapolation, Neural Computation 31, 2019), up to a limit.
+    A step after which the objective hardly falls has overshot and is taken back, too.
     """
 
     pace = 9.8
@@ -182,7 +176,6 @@ class AlternatingNewton(Momentum):
         self._n_plain = N_PLAIN  # steps of EM that are left
 
     def sweep(self, stage: EMStage, state: State) -> Sweep:
-        """A step of the rows, and then of the columns, in place of the E-step."""
         if self._n_plain:
             self._n_plain -= 1
             return super().sweep(stage, state)
@@ -191,13 +184,11 @@ class AlternatingNewton(Momentum):
         return Sweep(rows, stats, float(stats.free_energy))
 
     def extrapolate(self, step: Sweep, X: Counts) -> Sweep:
-        """Also: the next step is to go down by a share of what this one did."""
         fall = 0.0 if self._plain is None else self._plain.objective - step.objective
         self.least_fall = OVERSHOT * max(fall, 0.0)
         return super().extrapolate(step, X)
 
     def weight(self, age: int) -> float:
-        """That of EM at first; then 5 per cent more with each step, from .7 to 1.2."""
         if self._n_plain or not age:
             return super().weight(age)
         return min(0.7 * 1.05**age, 1.2)
@@ -212,16 +203,15 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
 
 
 def make_solver(solver: SolverName) -> Solver:
-    """The solver that a parameter ``solver`` asks for."""
+    """Return a solver by its name; a number is the step size of over-relaxed EM."""
     return SOLVERS.get(str(solver), partial(OverRelaxation, cast(float, solver)))()
 
 
 def relax(previous: Sweep, step: Sweep, X: Counts, eta: float, floor: float = FLOOR) -> Sweep:
-    """The step (1 - eta) previous + eta step in the statistics and in the row states.
+    """Return (1 - eta) previous + eta step, in statistics and row states.
 
-    Taking it in the expected counts, of which the M-step is a normalisation, keeps the parameters
-    admissible without a projection of their own. ``previous`` is the sweep, itself relaxed, which
-    led to the parameters of ``step``, or the plain one before.
+    In the expected counts, which the M-step only normalises, the parameters stay admissible.
+    ``previous`` led to the parameters of ``step``, itself relaxed, or is the plain step before.
     """
     pairs = zip(previous.stats, step.stats, strict=True)
     stats = type(step.stats)(*(_beyond(*pair, eta, floor) for pair in pairs))
@@ -230,7 +220,7 @@ def relax(previous: Sweep, step: Sweep, X: Counts, eta: float, floor: float = FL
 
 
 def _further(old: Rows, new: Rows, eta: float, floor: float) -> Rows:
-    """The step in the states of rows, whose sums stay those of the plain step."""
+    """Relax row states; their sums stay those of the plain step."""
     rows = _beyond(old, new, eta, floor)
     total, kept = (sums(P, axis=1)[:, None] for P in (rows, new))
     rows *= np.divide(kept, total, out=np.zeros_like(total), where=total > 0)

@@ -1,4 +1,4 @@
-"""A fit as legs: runs of EM one after the other, each from where the one before has ended."""
+"""EM in stages: each begins where the one before has ended."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from skcooc.heldout import HeldOut, Validation
 from skcooc.protocol import Array, Block, Capability, Counts, Model, Params, Rows, Statistics
 
-WARMUP_ITERATIONS = 8  # iterations at beta = 1: enough to break the symmetry, too few to overfit
+WARMUP_ITERATIONS = 8  # at beta = 1: enough to break the symmetry, too few to overfit
 
 
 class Record(NamedTuple):
-    """What is kept of one iteration."""
+    """Record of one iteration."""
 
     beta: float
     free_energy: float  # nats, less the log prior; at the E-step
@@ -28,36 +28,34 @@ class Record(NamedTuple):
 
 
 class State(NamedTuple):
-    """Parameters, and the states of the rows."""
+    """Parameters and row states."""
 
     params: Params
     rows: Rows
 
 
 class Split(NamedTuple):
-    """A phase transition of an annealed run: one cluster becomes several."""
+    """Phase transition of an annealed run: one cluster becomes several."""
 
-    beta: float  # inverse temperature at which they were found apart
-    parts: tuple[tuple[int, ...], ...]  # the components of each part; together those of the whole
+    beta: float  # inverse temperature at which the clusters were found separated
+    parts: tuple[tuple[int, ...], ...]  # the components of each part
 
 
 class EMResult(NamedTuple):
-    """The outcome of all legs."""
+    """Result of EM after all stages."""
 
     params: Params
     rows: Rows
-    beta: float  # inverse temperature of the parameters returned
+    beta: float  # inverse temperature of the parameters
     objective: float  # nats, at the last E-step
     history: list[Record]
     converged: bool
-    validation: Validation | None  # of the parameters returned; None where nothing is held out
+    validation: Validation | None  # of the parameters; None where nothing is held out
     stopped: bool = False  # by the observer
     splits: list[Split] | None = None  # of an annealed run
-    stats: Statistics = None  # at the parameters returned; None where nobody asked
-    end: EMState | None = (
-        None  # what another fit goes on from; None where nobody asked, or none can
-    )
-    X: Counts | None = None  # what they were fitted to in the end
+    stats: Statistics = None  # at the parameters, where asked for
+    end: EMState | None = None  # state for a warm start, where asked for and possible
+    X: Counts | None = None  # table of the last stage
 
 
 class StageSchedule:
@@ -66,7 +64,7 @@ class StageSchedule:
     The methods change the run that they are given, between its iterations.
     """
 
-    stage: EMStage  # the stage, or that to which a schedule comes in the end
+    stage: EMStage  # the single stage, or a pattern of all
 
     def begin(self, rng: np.random.Generator) -> State:
         """Return the initial state of a fit without a start."""
@@ -100,13 +98,13 @@ class EMStage(StageSchedule):
     X: Counts  # (n, M)
     beta: float
     max_iter: int
-    tol: float  # it has converged where the objective falls by no more than this share of it
+    tol: float  # relative fall of the objective, up to which EM has converged
     heldout: HeldOut | None = None  # validates every iteration; the best parameters are returned
-    patience: int = 10  # iterations without a better held-out perplexity after which it ends
-    stop_is_convergence: bool = False  # whether to reach max_iter is to converge
-    members: Array | None = None  # (n,): for each row, its row in the leg before; None: the same
-    groups: Array | None = None  # (N,): for each of the finest table, its row here; None: the same
-    offset: float = 0.0  # nats: a constant of the objective, so that it goes on from other tables
+    patience: int = 10  # iterations without a better validation perplexity
+    stop_is_convergence: bool = False  # whether EM counts as converged after max_iter
+    members: Array | None = None  # (n,): row of the stage before, for each row; None: the same
+    groups: Array | None = None  # (N,): row of this stage, for each finest row; None: the same
+    offset: float = 0.0  # nats, added to the objective, so that stages compare
 
     @property
     def stage(self) -> EMStage:  # type: ignore[override]  # a schedule of one stage
@@ -117,81 +115,78 @@ class EMStage(StageSchedule):
             run.state = run.state._replace(rows=run.state.rows[self.members])
 
     def with_warmup(
-        self, n_burn_in: int = WARMUP_ITERATIONS, by: Model | None = None
+        self, n_iter: int = WARMUP_ITERATIONS, by: Model | None = None
     ) -> list[EMStage]:
-        """A few steps at beta = 1, then this leg; ``max_iter`` steps in all.
+        """Return a short stage at beta = 1 and this one; ``max_iter`` iterations in all.
 
-        ``by`` is a model with the same parameters that makes those steps, if it is another.
-
-        Close to the critical temperature a random start decays to the unigram before its components
-        have become different; the steps at beta = 1 make them so.
+        Close to the critical temperature a random start would collapse to the unigram before its
+        components differ. ``by`` is the model of the warm-up, if it is another one.
         """
-        n_burn_in = min(n_burn_in, self.max_iter - 1)
-        if self.beta == 1.0 or not n_burn_in:
+        n_iter = min(n_iter, self.max_iter - 1)
+        if self.beta == 1.0 or not n_iter:
             return [self]
-        first = replace(self, model=by or self.model, beta=1.0, max_iter=n_burn_in)
-        return [first, replace(self, max_iter=self.max_iter - n_burn_in, members=None)]
+        first = replace(self, model=by or self.model, beta=1.0, max_iter=n_iter)
+        return [first, replace(self, max_iter=self.max_iter - n_iter, members=None)]
 
 
 class Solver(Protocol):
-    """How one iteration follows the other. It is copied at the beginning of each leg."""
+    """Algorithm of an iteration. It is copied at the beginning of each stage."""
 
     @property
     def pace(self) -> float:
-        """Plain steps that one of its is worth in the mean: how long short fits have to be."""
+        """Mean number of plain EM steps that one step replaces; short fits run 60 / pace steps."""
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        """What it needs of a table, and what to set instead; "alternation" of a model, too."""
+        """Capabilities needed of a table, with what to set instead."""
 
     def relocated(self, to: Callable[[Rows], Rows]) -> Self:
-        """The same, with the states of rows that it keeps elsewhere."""
+        """Return a copy whose row states are moved by a function."""
 
     def step(self, stage: EMStage, state: State) -> tuple[State, float]:
-        """The next state, and the objective of this one, in nats."""
+        """Return the next state, and the objective of the present one in nats."""
 
 
 @dataclass
 class EMState:
-    """A fit between two iterations: all that it needs to go on."""
+    """Everything that EM needs to continue after an iteration."""
 
     state: State
     solver: Solver
-    part: int = 0  # number of the part under way
-    number: int = 0  # of the leg in it
-    n_clusters: int = 0  # where copies were made, of how many
-    n_iter: int = 0  # iterations of this leg
-    anchor: State | None = None  # where this leg began, if its table depends on that
-    objective: float = np.inf  # nats, the least of them
-    since_least: int = 0  # iterations in which it has not fallen
-    settled: bool = False  # whether it has converged
-    best: State | None = None  # kept only where something is held out
-    validation: Validation | None = None  # of the best
-    best_beta: float = np.nan  # its inverse temperature
-    since_best: int = 0  # iterations; legs, where these are judged
+    part: int = 0  # number of the schedule
+    number: int = 0  # number of the stage in it
+    n_clusters: int = 0  # before they were duplicated
+    n_iter: int = 0  # iterations of this stage
+    anchor: State | None = None  # initial state of this stage, if its table depends on that
+    objective: float = np.inf  # nats, the least so far
+    since_least: int = 0  # iterations without a lower objective
+    settled: bool = False  # whether the stage has converged
+    best: State | None = None  # by validation perplexity
+    validation: Validation | None = None  # of the best state
+    best_beta: float = np.nan  # inverse temperature of the best state
+    since_best: int = 0  # iterations, or stages where these are validated
     history: list[Record] = field(default_factory=list)
     splits: list[Split] | None = None
     best_splits: list[Split] | None = None
 
     def copy(self) -> Self:
-        """The same, which stays as it is when this one goes on."""
+        """Return a copy that stays as it is while this one continues."""
         return replace(self, solver=copy(self.solver), history=list(self.history))
 
     def relocated(self, to: Callable[[Rows], Rows]) -> EMState:
-        """Another one, which goes on from here, with states of rows elsewhere."""
+        """Return a new run from this state, whose row states are moved by a function."""
         return EMState(self.state._replace(rows=to(self.state.rows)), self.solver.relocated(to))
 
     def judge(self, validation: Validation, beta: float) -> None:
-        """Keep the state if it is the best."""
+        """Keep the present state if it is the best."""
         self.since_best += 1
         if self.validation is None or validation.perplexity < self.validation.perplexity:
             self.validation, self.best, self.since_best = validation, self.state, 0
             self.best_beta = beta
 
 
-Observe = Callable[
-    [Record, State, EMState], bool
-]  # True stops; the Run is that from which it goes on
+# Called after an iteration, with the state from which EM can continue; True stops.
+Observe = Callable[[Record, State, EMState], bool]
 
 
 def ignore(record: Record, state: State, run: EMState) -> bool:
@@ -207,12 +202,21 @@ def fit(
     start: State | None = None,
     resume: EMState | None = None,
 ) -> EMResult:
-    """Go through the legs.
+    """Run EM through all stages.
 
-    The generator is for starts and splits alone. ``observe`` is called after every iteration with
-    the state of the finest table. ``start`` is where to begin instead of at random; ``resume`` what
-    was observed of a fit that was cut short, which goes on as if nothing had happened, or a run
-    without iterations: its solver makes those of the first leg.
+    Parameters
+    ----------
+    parts : sequence of StageSchedule
+    rng : Generator
+        Used for initial states and splits alone.
+    solver : Solver
+    observe : callable
+        Called after every iteration, with rows of the finest table.
+    start : State, default=None
+        Initial state, instead of a random one.
+    resume : EMState, default=None
+        State of an interrupted run, which continues exactly. Or one without iterations: its solver
+        makes those of the first stage.
     """
     run = resume.copy() if resume else EMState(start or parts[0].begin(rng), copy(solver))
     stopped = False
@@ -220,7 +224,7 @@ def fit(
         part = parts[run.part]
         if run.n_iter == 0:
             part.enter(run, rng)
-            if run.history:  # of the legs before
+            if run.history:  # of earlier stages
                 run.solver, run.settled = copy(solver), False
                 run.objective, run.since_least = np.inf, 0
         stage = part.at(run)
@@ -232,27 +236,26 @@ def fit(
             run.n_iter = 0
     if stopped:
         part.finish(run)
-        return _cut_short(
-            run, part.expand_rows(run.best or run.state), stage, parts[-1].at(run), solver
-        )
-    state, (last_beta, objective, *_) = run.best or run.state, run.history[-1]
-    beta, converged = (
-        run.best_beta if run.best else last_beta,
+        state = part.expand_rows(run.best or run.state)
+        return _stopped(run, state, stage, parts[-1].at(run), solver)
+    beta = run.best_beta if run.best else run.history[-1].beta
+    return EMResult(
+        *(run.best or run.state),
+        beta,
+        run.history[-1].free_energy,
+        run.history,
         run.settled or stage.stop_is_convergence,
+        run.validation,
+        splits=run.splits,
+        X=stage.X,
     )
-    found = EMResult(
-        *state, beta, objective, run.history, converged, run.validation, splits=run.splits
-    )
-    return found._replace(X=stage.X)
 
 
-def _cut_short(
-    run: EMState, state: State, stage: EMStage, last: EMStage, solver: Solver
-) -> EMResult:
-    """What a fit that was stopped has found so far, as parameters of the model asked for."""
+def _stopped(run: EMState, state: State, stage: EMStage, last: EMStage, solver: Solver) -> EMResult:
+    """Return the result of a stopped run, as parameters of the last stage's model."""
     validation = run.validation
     if last.model != stage.model:
-        rng = np.random.default_rng()  # not used: it does not begin at random
+        rng = np.random.default_rng()  # not used: the start is given
         once = fit([replace(last, max_iter=1)], rng, solver, start=run.state)
         state, validation = State(once.params, once.rows), once.validation
     beta, objective = run.best_beta if run.best else last.beta, run.history[-1].free_energy
@@ -261,7 +264,7 @@ def _cut_short(
 
 
 def iterate(run: EMState, stage: EMStage) -> None:
-    """A step of the solver, and a look at what is held out."""
+    """Make one step of the solver, validate it, and find out whether EM has converged."""
     began, perplexity = perf_counter(), float("nan")
     run.state, objective = run.solver.step(stage, run.state)
     objective += stage.offset
@@ -271,7 +274,7 @@ def iterate(run: EMState, stage: EMStage) -> None:
         perplexity = validation.perplexity
     run.history.append(Record(stage.beta, objective, perplexity, perf_counter() - began))
     impatient = stage.heldout is not None and run.since_best >= stage.patience
-    # Not so where both are infinite, as with a prior and components that begin with zeros.
+    # False where both are infinite, as with a prior and components that begin with zeros.
     stalls = run.objective - objective <= stage.tol * abs(objective)
     run.since_least = run.since_least + 1 if stalls else 0
     run.settled = impatient or run.since_least >= stage.model.patience
@@ -285,7 +288,7 @@ def unknown_rows(params: Params, X: Counts) -> Rows:
 
 
 class Scale(NamedTuple):
-    """A table in which rows may be tied."""
+    """Table of multiscale optimisation, in which rows may be tied."""
 
     X: Counts
     members: Array | None  # for each row, its row in the next coarser table
@@ -293,12 +296,11 @@ class Scale(NamedTuple):
 
 
 def scales(X: Block, coarsening: Sequence[Array]) -> list[Scale]:
-    """The tables that nested groupings of rows, (N,), make of one, the coarsest first, X last.
+    """Return a table for each nested grouping of rows, (N,), the coarsest first, and X last.
 
-    Tying the rows of a group in one posterior restricts the free energy to a subspace: a group acts
-    as its mean row, counted as often as it has members. So the objective is the same on all scales,
-    it never rises from one to the next, and one temperature is right for all: memo, section 5.4.
-    The finest grouping comes first; each joins groups of the one before.
+    A group of rows with one posterior acts as its mean row, counted once for each member. So the
+    objective is the same on all scales, it never rises from one to the next, and one temperature
+    suits all: Hofmann & Puzicha (1998), section 5.4. The finest grouping comes first.
     """
     found, groups = [], None
     finer = np.arange(X.shape[0])
@@ -311,7 +313,7 @@ def scales(X: Block, coarsening: Sequence[Array]) -> list[Scale]:
 
 
 def check_coarsening(coarsening: Sequence[ArrayLike], n_rows: int) -> list[Array]:
-    """Labels of nested groups of rows, (n_rows,), finest first; ValueError where they are not."""
+    """Return labels of rows, (n_rows,), finest first; ValueError where they are not nested."""
     groupings: list[Array] = [np.asarray(labels) for labels in coarsening]
     if not all(labels.ndim == 1 and labels.dtype.kind not in "fc" for labels in groupings):
         raise ValueError("coarsening should be a list of 1d arrays of int, finest grouping first.")

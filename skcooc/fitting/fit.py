@@ -38,7 +38,7 @@ UNIGRAM_SHARE = 0.01  # of the unigram in components that go on with more tokens
 
 
 class Start(NamedTuple):
-    """What a fit finds before its random starts: structure and hyper-parameters."""
+    """Structure and hyper-parameters, which are found before the random starts."""
 
     structure: LearnedStructure
     trials: list[Trial]
@@ -126,7 +126,7 @@ def _shares(X: Block, mass: float) -> Array:
 
 
 def short_fits(recipe: Recipe, X: Block) -> ShortFits:
-    """Return short fits to counts, a part of which is held out; with one thread."""
+    """Return short fits to counts, some of them held out; with one thread."""
     rest, heldout = hold_out(X, *recipe.settings.division)
     structure = _structure(recipe, rest, heldout, None, Journal())
     if recipe.structure is not None:

@@ -1,4 +1,4 @@
-"""What a fit has found so far, by which one that was cut short goes on."""
+"""Journal of a fit: what it has computed so far, so that an interrupted fit can go on."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Name = tuple[str | int | float, ...]  # of a part: that of the whole, and more
 
 
 class InterruptedRun(NamedTuple):
-    """Legs of EM that have not ended."""
+    """Run of EM that has not ended."""
 
     run: EMState
     random: Mapping[str, Any]  # state of the generator of random numbers
 
 
 class Journal:
-    """What a fit has found so far, by name: what is there is not computed again.
+    """Everything that a fit has computed so far, by name: it is not computed again.
 
-    A fit asks for the same things, by the same names, whenever it is made with the same data,
-    parameters and seeds. So one that was cut short is made again with its journal, comes at once to
-    where it was, and ends bit by bit as if nothing had happened.
+    A fit asks for the same names whenever it has the same data, parameters and seeds. So an
+    interrupted fit that is made again with its journal comes at once to where it was, and ends bit
+    by bit as if nothing had happened.
     """
 
     def __init__(self, estimator: BaseEstimator | None = None, key: str | None = None) -> None:
@@ -39,7 +39,7 @@ class Journal:
         self._found: dict[Name, Any] = {}
 
     def get_or_compute(self, name: Name, find: Callable[[], T], *, tells: bool = False) -> T:
-        """Return what has this name; compute it first if it is not there.
+        """Return what has this name; compute it first if it is missing.
 
         Threads may ask side by side. ``tells`` is whether checkpoints are written then.
         """
@@ -50,18 +50,18 @@ class Journal:
         return cast(T, self._found[name])
 
     def add(self, name: Name, value: object) -> None:
-        """Keep a finished part, and forget the parts of it."""
+        """Keep a finished part, and forget its own parts."""
         self._found[name] = value
         for other in list(self._found):
             if other[:-1] == name:
                 del self._found[other]
 
     def note(self, name: Name, value: object) -> None:
-        """Keep where something is that is under way."""
+        """Keep the state of a part that has not ended."""
         self._found[name] = value
 
     def noted(self, name: Name) -> Any:
-        """What was kept; None where nothing was."""
+        """Return what was kept by this name, or None."""
         return self._found.get(name)
 
     def checkpoint(self, *, ended: bool = True) -> None:
@@ -70,13 +70,13 @@ class Journal:
             keep(self._estimator, lambda: {"_unfinished": self.of(None)}, ended=ended)
 
     def of(self, estimator: BaseEstimator | None) -> Journal:
-        """A copy, which tells the checkpoints of an estimator."""
+        """Return a copy that lets the checkpoints of an estimator be written."""
         new = Journal(estimator, self.key)
         new._found = dict(self._found)
         return new
 
     def resumed(self, name: Name, rng: np.random.Generator) -> EMState | None:
-        """Where legs of EM are that have not ended, with their random numbers; None at first."""
+        """Return the state of an interrupted run of EM, and restore its random numbers; or None."""
         if (before := self.noted(name)) is None:
             return None
         rng.bit_generator.state = before.random
@@ -115,10 +115,10 @@ class JournalListener(Listener):
 
 
 def resume_or_new(estimator: BaseEstimator, *data: object) -> Journal:
-    """The journal of an interrupted fit of the same data and parameters, or one that begins.
+    """Return the journal of an interrupted fit of the same data and parameters, or a new one.
 
-    It stays with the estimator until ``del estimator._unfinished``. A generator of random numbers
-    is no such parameter, since it changes with use: what it gave has to be in the journal.
+    It stays with the estimator until ``del estimator._unfinished``. Random generators are left out
+    of the comparison, since they change with use: what they gave must be in the journal.
     """
     asked = estimator.get_params(deep=True)
     for name in {"n_jobs", "refit"} & set(asked):
@@ -136,7 +136,7 @@ def resume_or_new(estimator: BaseEstimator, *data: object) -> Journal:
 
 
 def _hashed(asked: object) -> str | None:
-    """None where a part cannot be pickled, such as a lambda: then it is like no other."""
+    """Return a hash, or None where a part cannot be pickled: such a fit is like no other."""
     try:
         return cast(str, joblib.hash(asked))
     except (pickle.PicklingError, AttributeError, TypeError, ValueError):

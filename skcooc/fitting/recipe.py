@@ -56,17 +56,14 @@ class Settings:
 
     @property
     def tunes(self) -> bool:
-        """Whether hyper-parameters are tuned on held-out tokens."""
         return self.beta == "auto"
 
     @property
     def holds_out(self) -> bool:
-        """Whether a part of the tokens is held out."""
         return self.tunes or self.early_stopping
 
     @property
     def division(self) -> HoldOutOptions:
-        """How tokens are held out and validated."""
         return HoldOutOptions(self.validation_fraction, self.seeds[0], self.smoothing)
 
     @property
@@ -128,7 +125,7 @@ class StructureLearner(Protocol):
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        """What it needs of a table, and which parameter asks for it."""
+        """Capabilities needed of a table, and the parameter that asks for them."""
 
     def learn(
         self,
@@ -144,7 +141,7 @@ class StructureLearner(Protocol):
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a model brings to a fit, and the settings of the user."""
+    """Everything that a fit needs of a model, and the settings of the user."""
 
     family: ModelFamily
     settings: Settings
@@ -195,7 +192,6 @@ class Recipe:
 
     @property
     def supports_alternating(self) -> bool:
-        """Whether rows and columns can be fitted in turn, at beta = 1."""
         return self.annealing is None and self.equations.supports_alternating
 
     @property
@@ -205,7 +201,7 @@ class Recipe:
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        """What is needed of a table, and which parameter asks for it."""
+        """Capabilities needed of a table, and the parameter that asks for them."""
         needs = {**self.equations.needs, **(self.structure.needs if self.structure else {})}
         if self.coarsening is not None:
             needs["coarsen"] = "coarsening groups the rows of one table; it needs None"
@@ -235,7 +231,6 @@ class Recipe:
 
     @property
     def is_single_stage(self) -> bool:
-        """Whether ``max_iter`` is the largest number of iterations of a run."""
         plain = self.annealing is None and self.coarsening is None and self.concentration is None
         return plain and len(self.equations.stages) == 1
 

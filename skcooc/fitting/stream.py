@@ -19,7 +19,7 @@ from skcooc.protocol import Array, Block, FoldIn, OnlineModel, P, Params, Rows, 
 FOLD_IN_TOL = 1e-5  # largest change of a mixture proportion
 FOLD_IN_ITERATIONS = 200
 INNER_ITERATIONS = 10  # E-steps in which the rows of a batch are folded in
-PASS_TOL = 1e-3  # relative fall of the loss, with less of which passes end
+PASS_TOL = 1e-3  # relative fall of the loss, below which passes end
 
 Online = OnlineModel[Params, Statistics]
 
@@ -33,11 +33,10 @@ def fold_in(
     start: Rows | None = None,
     max_iter: int = FOLD_IN_ITERATIONS,
 ) -> Rows:
-    """The states of new rows at fixed parameters, (n, k), from those of the whole or from others.
+    """Return the states of new rows at fixed parameters, (n, k), from those given or of empty rows.
 
-    A row is left alone once it has converged, so that it does not depend on the others; where it is
-    a mixture of components, nothing is done for others at the same time. The rows are such as
-    contribute nothing to columns.
+    A row is left alone once it has converged, so that it does not depend on the others. Where rows
+    are mixtures of components, all rows are solved at once.
     """
     rows, (X, columns) = np.array(unknown_rows(params, X)) if start is None else start, X.occupied()
     params = model.restrict(params, columns)
@@ -53,7 +52,7 @@ def fold_in(
 def _settled(
     model: FoldIn[P, S], params: P, beta: float, X: Block, rows: Rows, max_iter: int
 ) -> Rows:
-    """The states at which E-steps settle, of the rows that have not settled in each of them."""
+    """Iterate the E-step on the rows that still move by more than FOLD_IN_TOL."""
     active = np.arange(X.shape[0])
     rows, _ = model.expect(X, params, rows, beta)
     for _ in range(max_iter - 1):
@@ -75,7 +74,7 @@ def over_rows(function: Callable[[Block], Rows], X: Block, n_jobs: int | None) -
 
 
 class Stream(NamedTuple):
-    """What is kept of the batches seen."""
+    """Summary of the batches seen."""
 
     averages: online.Averages
     column_sums: Array  # (M,): observations of each column
@@ -85,12 +84,11 @@ class Stream(NamedTuple):
 
     @property
     def begun(self) -> Stream:
-        """This."""
         return self
 
 
 class FirstBatch(NamedTuple):
-    """What a fit leaves to begin a stream with: it is the first batch."""
+    """Summary of a fit as the first batch of a stream."""
 
     stats: Statistics
     observations: float
@@ -100,13 +98,13 @@ class FirstBatch(NamedTuple):
 
     @property
     def begun(self) -> Stream:
-        """The stream after one batch."""
+        """Stream after one batch."""
         averages = online.averages(self.stats, self.observations)
         return Stream(averages, self.column_sums, self.mean_count_weight, self.seed)
 
 
 class Passes(NamedTuple):
-    """Where a fit over blocks is: what it needs to go on, beside the stream."""
+    """Progress of a fit over blocks, beside the stream."""
 
     number: int = 0  # of those done
     loss: float = np.inf  # of the last
@@ -114,7 +112,7 @@ class Passes(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A model on its way along a stream."""
+    """Model on its way along a stream."""
 
     params: Params
     rows: Rows  # of the last batch
@@ -124,7 +122,7 @@ class Position(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """The rows of a batch, folded in."""
+    """Rows of a batch, folded in."""
 
     rows: Rows
     validation: Validation | None
@@ -139,13 +137,13 @@ class Batch:
 
     @property
     def observations(self) -> float:
-        """Number of those held out."""
+        """Number of held-out tokens."""
         return 0.0 if self.heldout is None else float(self.heldout.observations.sum())
 
     def divided(self, fraction: float, seed: int) -> Batch:
-        """Hold out this share of the observations, unless there are too few.
+        """Return the batch with this share of the tokens held out, unless there are too few.
 
-        It is the same part whenever a row comes by, so that it is never learnt.
+        It is the same part whenever a row comes again, so that it is never learnt.
         """
         rest, drawn = self.X.divide(fraction, seed)
         if not (rest.observations.any() and drawn.observations.any()):
@@ -160,7 +158,7 @@ class Batch:
         n_jobs: int | None,
         judge: Callable[[Block], HeldOut],
     ) -> Folded:
-        """Fold the rows in, by a few E-steps, and predict what is held out."""
+        """Fold the rows in by a few E-steps, and predict the held-out tokens."""
         new = self.X.as_new()
         rows = fold_in(
             model.batch_equations(), params, beta, new, n_jobs, max_iter=INNER_ITERATIONS
@@ -172,14 +170,13 @@ class Batch:
 
 @dataclass
 class ProgressiveLoss:
-    """How well a model knew some batches before it learnt from them."""
+    """Loss on batches before the model learns from them."""
 
     free_energy: float = 0.0  # nats
     log_loss: float = 0.0  # of what was held out, nats
     observations: float = 0.0  # held out
 
     def add(self, free_energy: float, validation: Validation | None, observations: float) -> None:
-        """One more batch."""
         self.free_energy += free_energy
         if validation is not None:
             self.log_loss += observations * float(np.log(validation.perplexity))
@@ -187,18 +184,18 @@ class ProgressiveLoss:
 
     @property
     def perplexity(self) -> float:
-        """Of what was held out; NaN where nothing was."""
+        """Perplexity of the held-out tokens; NaN where there are none."""
         return float(np.exp(self.log_loss / self.observations)) if self.observations else np.nan
 
     @property
     def loss(self) -> float:
-        """What should fall, in nats; free energies at different temperatures do not compare."""
+        """Loss in nats, held-out where possible: free energies at different beta do not compare."""
         return self.log_loss / self.observations if self.observations else self.free_energy
 
 
 @dataclass(frozen=True)
 class StreamTrainer:
-    """What makes a step of stepwise EM with a batch."""
+    """Makes steps of stepwise EM."""
 
     model: Online
     search: Callable[[Block], TemperatureRange | None]  # where the temperature follows the stream
@@ -208,9 +205,9 @@ class StreamTrainer:
     n_jobs: int | None
 
     def step(self, now: Position, X: Block, totals: Array, tally: ProgressiveLoss) -> Position:
-        """One step, after which the mean of all batches stands for these totals of columns, (M,).
+        """Make one step with a batch, and add the batch to the tally.
 
-        The batch is added to the tally.
+        After it the mean of all batches stands for these totals of columns, (M,).
         """
         stream, kept = now.stream, now.stream.averages
         within, batch = self.search(X), Batch(X.astype(now.params.weights.dtype))
@@ -248,7 +245,7 @@ class StreamTrainer:
         done: Passes,
         after_block: Callable[[], None],
     ) -> tuple[Position, Passes, ProgressiveLoss]:
-        """A pass over blocks, a step for each, that are observed so often in all, (M,)."""
+        """Make a pass over blocks, a step for each; (M,) totals of all columns."""
         tally = ProgressiveLoss()
         for X in blocks:
             if X.column_sums.any():

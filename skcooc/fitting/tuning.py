@@ -214,7 +214,7 @@ def line_search(
 ) -> Generator[Values, float, dict[float, float]]:
     """Propose values along a range; return the perplexity of each point.
 
-    It ends after ``patience`` trials if none of them has a perplexity below ``enough``.
+    It ends after ``patience`` trials without a perplexity below ``enough``.
     """
     found: dict[float, float] = {}
     if within.is_point:
@@ -267,7 +267,7 @@ class Temperature:
 
 @dataclass(frozen=True)
 class Exponents:
-    """Exponents of three indices, the last of which is beta.
+    """Exponents of three indices; the last is beta.
 
     From one exponent for all, the first and the second are lowered, then the third is raised.
     """

@@ -15,22 +15,22 @@ T = TypeVar("T")
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
-    """What checks the parameters of an estimator before its fit."""
+    """Check the parameters of an estimator before its fit."""
     decorator = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
     return cast(Callable[[F], F], decorator)
 
 
 def validated(constraints: Mapping[str, Any]) -> Callable[[F], F]:
-    """What checks the arguments of a function or method."""
+    """Check the arguments of a function or method."""
     decorator = validate_params(dict(constraints), prefer_skip_nested_validation=True)
     return cast(Callable[[F], F], decorator)
 
 
 def with_callbacks(method: F) -> F:
-    """What ends the callbacks when a method does."""
+    """End the callbacks when a method does."""
     return cast(F, _with_callbacks(method))
 
 
 def available_if(check: Callable[[Any], bool]) -> Callable[[F], F]:
-    """What hides a method where it has no meaning."""
+    """Hide a method where it has no meaning."""
     return cast(Callable[[F], F], _available_if(check))
