@@ -4,12 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from skcooc import callbacks, heldout
-from skcooc.aspect import AspectModel
-from skcooc.asymmetric import AsymmetricClustering
-from skcooc.cluster_abstraction import ClusterAbstraction
-from skcooc.clustering_projection import ClusteringProjection
-from skcooc.product_space import ProductSpaceMixture
-from skcooc.symmetric import SymmetricClustering
+from skcooc.estimators.aspect import AspectModel
+from skcooc.estimators.asymmetric import AsymmetricClustering
+from skcooc.estimators.cluster_abstraction import ClusterAbstraction
+from skcooc.estimators.clustering_projection import ClusteringProjection
+from skcooc.estimators.product_space import ProductSpaceMixture
+from skcooc.estimators.symmetric import SymmetricClustering
+from skcooc.estimators.triadic import TriadicAspectModel
 from skcooc.tables import (
     DiskTable,
     Dyads,
@@ -19,7 +20,6 @@ from skcooc.tables import (
     open_table,
     save_table,
 )
-from skcooc.triadic import TriadicAspectModel
 from skcooc.version import __version__ as __version__
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from skcooc import (
     ProductSpaceMixture,
     SymmetricClustering,
 )
-from skcooc.aspect import AspectFamily
 from skcooc.datasets import make_cooccurrences
 from skcooc.equations.aspects import Aspects
+from skcooc.estimators.aspect import AspectFamily
 from skcooc.fitting.tuning import OneOf, TrialRecord, tune
 from skcooc.heldout import Validation
 from skcooc.model_selection import TemperatureSearchCV

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc import AspectModel
-from skcooc.aspect import AspectFamily
 from skcooc.equations.aspects import Aspects, Params, Statistics
+from skcooc.estimators.aspect import AspectFamily
 from skcooc.fitting import Recipe
 from skcooc.fitting.tuning import Values
 

@@ -15,18 +15,18 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 
 from skcooc import metrics
-from skcooc.aspect import AspectModel
-from skcooc.asymmetric import AsymmetricClustering
 from skcooc.cli.arguments import Arguments
 from skcooc.cli.terminal import Screen
 from skcooc.cli.texts import NamedCounts
-from skcooc.cluster_abstraction import ClusterAbstraction
-from skcooc.clustering_projection import ClusteringProjection
 from skcooc.ensemble import RowMemory
+from skcooc.estimators.aspect import AspectModel
+from skcooc.estimators.asymmetric import AsymmetricClustering
+from skcooc.estimators.cluster_abstraction import ClusterAbstraction
+from skcooc.estimators.clustering_projection import ClusteringProjection
+from skcooc.estimators.product_space import ProductSpaceMixture
+from skcooc.estimators.symmetric import SymmetricClustering
 from skcooc.model_selection import split_observations
-from skcooc.product_space import ProductSpaceMixture
 from skcooc.protocol import CSR
-from skcooc.symmetric import SymmetricClustering
 from skcooc.tables.dyads import Dyads
 
 # Takes the number of components first, then the parameters that all estimators share, by name.

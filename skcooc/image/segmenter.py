@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.asymmetric import AsymmetricClustering
+from skcooc.estimators.asymmetric import AsymmetricClustering
 from skcooc.image.histograms import GaborHistograms, block_counts, check_image
 from skcooc.image.sites import PottsSites, Segments, grid_coarsening, n_blocks, row_softmax
 from skcooc.protocol import CSR, Array, RandomState

@@ -430,7 +430,7 @@ class Predictor(Protocol):
     """Prediction of further tokens of the rows of one table."""
 
     def cells(self, X: Block) -> Array:
-        """Return Bhattacharyya coefficients of responsibilities, (K, K), in counts."""
+        """Return P(y_j given x_i) at the non-zeros of other counts of these rows, (nnz,)."""
 
 
 class Components(Protocol):

@@ -15,8 +15,8 @@ from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.aspect import AspectModel
 from skcooc.base import CooccurrenceEstimator
+from skcooc.estimators.aspect import AspectModel
 from skcooc.protocol import CSR, Array, RandomState, TableLike
 from skcooc.protocol.decorators import fit_context
 from skcooc.retrieval.index import DocumentIndex, inverse_document_frequency, nearest

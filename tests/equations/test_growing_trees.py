@@ -128,7 +128,7 @@ def test_held_out_observations_do_not_shape_the_tree(monkeypatch):
         tables.append(X)
         return grow(X, *arguments)
 
-    monkeypatch.setattr("skcooc.cluster_abstraction.grow", spied)
+    monkeypatch.setattr("skcooc.estimators.cluster_abstraction.grow", spied)
     ClusterAbstraction(4, tree="annealed", random_state=0).fit(data.X)
     share = tables[0].column_sums.sum() / data.X.sum()
     assert share == pytest.approx(0.9, abs=0.02)

@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc import AspectModel, AveragedModels, Dyads
-from skcooc.aspect import AspectFamily
 from skcooc.counts import CSRCounts, csr
 from skcooc.counts.left_out import power_of_rest
 from skcooc.em.online import averages, step
 from skcooc.equations.aspects import Aspects, Params, PredictiveAspects, Statistics
+from skcooc.estimators.aspect import AspectFamily
 from skcooc.model_selection import split_observations
 from tests.equations import literal_predictive_aspects as literal
 from tests.equations.broken import LeftInColumns, NothingLeftOut

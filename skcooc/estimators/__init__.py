@@ -1,0 +1,1 @@
+"""Estimators: the parameters, docstring and recipe of each model."""
