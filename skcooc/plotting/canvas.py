@@ -66,8 +66,6 @@ def styled(plot: Plot[D, P]) -> Plot[D, P]:
 
 
 class Display:
-    """Base class of displays."""
-
     ax_: Axes
 
     def __repr__(self) -> str:
@@ -76,18 +74,15 @@ class Display:
 
     @property
     def figure_(self) -> Figure | SubFigure:
-        """The figure of ``ax_``."""
         return self.ax_.figure
 
     def save(self, path: str | PathLike[str], **options: Any) -> None:
-        """Write the figure into a file, such as "topics.svg" or "topics.png".
-
-        The background is transparent, text stays text, and pixels are 300 an inch.
+        """Write the figure into a file, with a transparent background and 300 pixels an inch.
 
         Parameters
         ----------
         path : str or path
-            Its ending is the format.
+            Its ending is the format, as in "topics.svg".
         **options
             Of ``matplotlib.figure.Figure.savefig``, such as ``facecolor="white"``.
         """
@@ -114,14 +109,20 @@ def framed_axes(
 
 
 def size_in_points(ax: Axes) -> tuple[float, float]:
-    """Width and height of axes."""
     box = ax.get_window_extent()
     scale = POINTS / ax.figure.dpi
     return box.width * scale, box.height * scale
 
 
+def shrink_to_fit(ax: Axes, width: float, height: float) -> tuple[float, float, float]:
+    """Scale, at most 1, at which so many points fit; width and height of the axes at this scale."""
+    across, down = size_in_points(ax)
+    scale = min(across / width, down / height, 1.0)
+    ax.set_axis_off()
+    return scale, across / scale, down / scale
+
+
 def colours() -> list[str]:
-    """The colours of lines and areas, in order."""
     import matplotlib
 
     return list(matplotlib.rcParams["axes.prop_cycle"].by_key()["color"])
@@ -165,7 +166,7 @@ def text_width(text: str, fontsize: float) -> float:
 
 
 def shorten(text: str, width: float, fontsize: float = FONT) -> str:
-    """The text, with an ellipsis where it is wider than so many points."""
+    """The text; cut, with an ellipsis, if it is wider than so many points."""
     return text if text_width(text, fontsize) <= width else truncate(text, width, fontsize)
 
 

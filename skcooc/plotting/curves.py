@@ -56,8 +56,8 @@ class Curve(NamedTuple):
 class PerplexityDisplay(Display):
     """Held-out perplexity and, where it is known, training perplexity.
 
-    Over the iterations of a fit, over the inverse temperature, or over the number of components.
-    The least held-out perplexity of every curve is marked.
+    The horizontal axis has the iterations of a fit or the values of a parameter. The least held-out
+    perplexity of every curve is marked.
 
     Parameters
     ----------
@@ -68,17 +68,15 @@ class PerplexityDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     lines_ : list of matplotlib Line2D
         One for each curve.
 
     References
     ----------
     T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    figures 7 and 8.
-
-    T. Hofmann, J. Puzicha and M. I. Jordan, Learning from dyadic data, NIPS 11, 1999, figure 5.
+    figures 7 and 8. T. Hofmann, J. Puzicha and M. I. Jordan, Learning from dyadic data, NIPS 11,
+    1999, figure 5.
 
     Examples
     --------
@@ -113,10 +111,6 @@ class PerplexityDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw, such as ``ax_`` of another display. None means a new figure.
 
-        Returns
-        -------
-        display : PerplexityDisplay
-
         Raises
         ------
         ValueError
@@ -136,19 +130,15 @@ class PerplexityDisplay(Display):
         Parameters
         ----------
         search : fitted GridSearchCV or other search
-            Of an estimator or a pipeline, or at the end of one. With ``cv_results_`` whose scores
-            are those of estimators of this package; of several scores, the one that ``refit``
-            names. Training perplexity is drawn, with dashes, if ``return_train_score=True``.
+            With ``cv_results_`` whose scores are those of estimators of this package; of several
+            scores, the one that ``refit`` names. Training perplexity is drawn, with dashes, if
+            ``return_train_score=True``.
         over : str, default=None
             A parameter with numbers. None means beta where it varies, else the first that does.
             There is a curve for each combination of the others. Names may omit the step of a
             pipeline.
         ax : matplotlib Axes, default=None
             Where to draw. None means a new figure.
-
-        Returns
-        -------
-        display : PerplexityDisplay
 
         Raises
         ------
@@ -191,7 +181,6 @@ class PerplexityDisplay(Display):
         return line
 
     def _draw_axes(self) -> None:
-        """Write labels, and choose logarithmic scales for large ratios."""
         from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
         ax = self.ax_
@@ -209,7 +198,6 @@ class PerplexityDisplay(Display):
         remove_box(ax)
 
     def _draw_legend(self, beside: bool) -> None:
-        """Write the names of several curves, and the meaning of dashes."""
         from matplotlib.lines import Line2D
 
         handles, names = self.ax_.get_legend_handles_labels()
@@ -256,9 +244,7 @@ class KSelectionDisplay(Display):
     Attributes
     ----------
     axes_ : (2, 2) array of matplotlib Axes
-    ax_ : matplotlib Axes
-        The first of them.
-    figure_ : matplotlib Figure
+    ax_, figure_ : the first Axes and the matplotlib Figure
 
     Examples
     --------
@@ -287,15 +273,7 @@ class KSelectionDisplay(Display):
         Parameters
         ----------
         search : fitted ComponentSearchCV
-
-        Returns
-        -------
-        display : KSelectionDisplay
-
-        Raises
-        ------
-        ValueError
-            If the search was for pairs of numbers.
+            Of one number; ValueError for a search for pairs of numbers.
         """
         search = unwrap(search, "best_n_components_", "still_falling_").model
         results = search.cv_results_
@@ -325,29 +303,25 @@ class KSelectionDisplay(Display):
         import matplotlib.pyplot as plt
 
         size = SELECTION_WIDTH / POINTS, SELECTION_HEIGHT / POINTS
-        figure, self.axes_ = plt.subplots(
-            2, 2, figsize=size, sharex=True, layout="constrained", squeeze=False
-        )
+        figure, self.axes_ = plt.subplots(2, 2, figsize=size, sharex=True, layout="constrained")
         perplexity, other, distinct, agreement = self.axes_.flat
         self.ax_ = perplexity
-        self._draw_band(perplexity, self.measured.perplexity, self.measured.error)
-        perplexity.set_ylabel("held-out perplexity", fontsize=FONT)
-        self._mark(perplexity)
-        self._draw_band(other, self.measured.other, self.measured.other_error)
-        other.set_ylabel(self.other, fontsize=FONT)
-        self._mark(other)
+        of = self.measured
+        self._draw_band(perplexity, of.perplexity, of.error, "held-out perplexity")
+        self._draw_band(other, of.other, of.other_error, self.other)
         self._draw_distinct(distinct)
-        self._mark(distinct)
         self._draw_agreement(agreement)
-        self._mark(agreement)
+        for ax in self.axes_.flat:
+            self._mark(ax)
         title = f"Chosen: {self.chosen}"
         if self.still_falling:
             title = f"Still falling at {self.chosen}: these data name no number"
         figure.suptitle(title, fontsize=FONT + 1)
         return self
 
-    def _draw_band(self, ax: Axes, values: Array, errors: Array) -> None:
+    def _draw_band(self, ax: Axes, values: Array, errors: Array, label: str) -> None:
         n = self.measured.n_components
+        ax.set_ylabel(label, fontsize=FONT)
         ax.plot(n, values, ".-", color=colours()[0], linewidth=1.2, markersize=4)
         ax.fill_between(n, values - errors, values + errors, color=colours()[0], alpha=0.25, lw=0)
 
@@ -470,7 +444,7 @@ def search_curves(search: GridSearchCV, over: str | None) -> tuple[list[Curve], 
 
 
 def _without_steps(params: Mapping[str, object]) -> Mapping[str, object]:
-    """Parameters without the names of the steps of a pipeline, where that is unambiguous."""
+    """Parameters without the names of the steps of a pipeline, if they stay different."""
     short = {name.rsplit("__", 1)[-1]: value for name, value in params.items()}
     return short if len(short) == len(params) else params
 
