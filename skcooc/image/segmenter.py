@@ -32,9 +32,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
        multiscale optimisation (Hofmann & Puzicha, 1998) and ``n_spare`` additional clusters.
     2. EM without overlapping windows: every response counts once, and a Potts prior couples
        neighbouring sites. Then clusters are removed until ``n_segments`` remain: of the pair whose
-       merging costs least, the one with the smaller core. The core has the sites whose
-       neighbourhood is mostly in the cluster; strips along borders, where filters straddle two
-       textures, have none. The result of the ``n_init`` starts with the least free energy is kept.
+       merging costs least, the one with the smaller core (sites whose neighbourhood is mostly in
+       the cluster). Of ``n_init`` restarts, the one with the least free energy is kept.
     3. The same model on single pixels.
 
     Parameters
@@ -44,11 +43,10 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     features : GaborHistograms, default=None
         Features of textures. None means ``GaborHistograms()``.
     beta : float in (0, 1], default=0.15
-        Inverse temperature of the first step, below 1 because responses of different filters are
-        dependent.
+        Inverse temperature of the first step; responses of different filters are dependent.
     n_spare : int, default=4
-        Number of additional clusters of the first step: for strips along borders, and for parts of
-        uneven textures.
+        Number of additional clusters of the first step: for strips along borders, where filters
+        straddle two textures, and for parts of uneven textures.
     coupling : float, default=20.0
         Weight of the agreement of all neighbours of a pixel, in nats. A pixel has as many
         responses as there are filters. 0 means no coupling.
@@ -97,13 +95,6 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     (64, 64)
     """
 
-    labels_: Array
-    posteriors_: Array
-    components_: Array
-    clustering_: AsymmetricClustering
-    features_: GaborHistograms
-    objective_: float
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_segments": [Interval(Integral, 1, None, closed="left")],
         "features": [HasMethods(["fit_bins", "histograms"]), None],
@@ -150,8 +141,7 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         ImportError
             If scikit-image is not installed.
         ValueError
-            If X is no image or empty, or a parameter is invalid, such as more segments than blocks
-            of pixels.
+            If X is no image, or there are more segments than blocks of pixels.
         """
         image = check_image(X)
         shape = image.shape[:2]
@@ -165,8 +155,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
                 f"blocks of {features.step} x {features.step} pixels that an image of {shape} has."
             )
         rng = check_random_state(self.random_state)
-        seeds = rng.randint(LARGEST_SEED, size=self.n_init)
-        starts = [self._start(counts, sites, int(seed)) for seed in seeds]
+        seeds = rng.randint(LARGEST_SEED, size=self.n_init).tolist()
+        starts = [self._start(counts, sites, seed) for seed in seeds]
         coarse, clustering = min(starts, key=lambda start: start[0].free_energy)
         pixels = self._sites(bins, 1, features.n_features_out_)
         start = expand_blocks(coarse.posteriors, sites.grid, shape, features.step)
@@ -190,13 +180,6 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         -------
         labels : (H, W) array of int
             Most probable segment of each pixel.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
-        ValueError
-            If X is no image or empty, or has another number of colours than the training image.
         """
         return self.predict_proba(X).argmax(axis=2)
 
@@ -230,7 +213,6 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         return sites.drop_spare(segments, self.n_segments, self.max_iter, self.tol), clustering
 
     def _sites(self, bins: Array, step: int, n_columns: int) -> PottsSites:
-        """The Potts model with blocks of step x step pixels as sites."""
         counts, grid = block_counts(bins, step, n_columns), n_blocks(bins.shape[1:], step)
         return PottsSites(counts, grid, self.coupling * step**2, self.reach / step)
 
