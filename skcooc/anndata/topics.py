@@ -82,11 +82,10 @@ def fit_topics(
     Warns
     -----
     UserWarning
-        If most counts are no whole numbers and either none is above 25, as after a logarithm, or
-        all cells have the same total (over all genes, to a thousandth), or counts of each cell are
-        multiples of a number of its own, as after ``scanpy.pp.normalize_total``. Only the first
-        cells of a file are checked, and no dask arrays. Also if steps of a pipeline do not tell
-        which genes they keep: there is no ``varm`` then.
+        If most counts are no whole numbers and either none is above 25, all cells have the same
+        total, or counts of each cell are multiples of a number of its own, as after
+        ``scanpy.pp.normalize_total``. Only the first cells of a file are checked, and no dask
+        arrays. Also if a pipeline does not tell which genes it keeps: there is no ``varm`` then.
 
     See Also
     --------
@@ -140,12 +139,7 @@ def add_topics(
         As returned by ``fit_topics``.
     layer, key_added
         See :func:`fit_topics`. The AnnData gets the same entries, with shares of its own counts and
-        zeros for genes that were not fitted.
-
-    Raises
-    ------
-    KeyError, ValueError, TypeError
-        As for :func:`fit_topics`; also if genes that were fitted are missing.
+        zeros for genes that were not fitted. ValueError if genes that were fitted are missing.
 
     Examples
     --------
@@ -207,7 +201,7 @@ def _components(model: Any) -> Array:
 
 
 def _names(found: Unwrapped) -> list[str]:
-    """Names of the topics, the same as those by `name_topics`."""
+    """Names of the topics, as by `name_topics`."""
     model, components = found.model, _components(found.model)
     kept = hasattr(model, "row_distribution_")  # or else weights are equal
     weights = topic_weights(model) if kept else np.full(len(components), 1 / len(components))

@@ -62,7 +62,7 @@ def fetch_cranfield(
         Data folder, by default that of scikit-learn
         (:func:`sklearn.datasets.get_data_home`); the files lie in its subfolder ``cranfield``.
     download_if_missing : bool, default=True
-        If False, raise an OSError if the data is not there.
+        If False, raise an OSError if there is no data, or with wrong checksums.
     n_retries, delay : int, default=3; float, default=1.0
         Number of retries after HTTP errors, and seconds between them.
 
@@ -79,11 +79,6 @@ def fetch_cranfield(
         relevance : ndarray of shape (1837, 3), int64
             Judgements (query, document, code): see `DESCR` for the codes.
         DESCR : str
-
-    Raises
-    ------
-    OSError
-        If there is no data, or the checksum of a file is wrong.
 
     Examples
     --------

@@ -103,11 +103,6 @@ def load_docstrings(
 
     (data, target) : tuple, only if `return_X_y`
 
-    Raises
-    ------
-    RuntimeError
-        If the corpus has to be built and Python was started with ``-OO``.
-
     Examples
     --------
     >>> from skcooc.datasets import load_docstrings

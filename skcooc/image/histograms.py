@@ -40,10 +40,8 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_scales : int, default=3
-        Number of scales, each an octave below the one before.
-    n_orientations : int, default=4
-        Number of orientations, evenly spaced.
+    n_scales, n_orientations : int, default=3 and 4
+        Number of scales, an octave apart, and of evenly spaced orientations.
     n_bins : int, default=40
         Number of bins of each channel, quantiles of the pixels of the training image.
     window : float, default=4.0
@@ -65,8 +63,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     References
     ----------
     T. Hofmann and J. Puzicha, *Statistical Models for Co-occurrence Data*, AI Memo 1625, MIT, 1998,
-    section 6.3: three scales, four orientations, 40 bins, windows proportional to the scale. The
-    edges of bins, the sizes and weights of windows, the level of grey and colours are additions.
+    section 6.3. Edges of bins, sizes and weights of windows, grey and colours are additions.
 
     Examples
     --------
@@ -117,16 +114,10 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         return self.histograms(self.fit_bins(X))
 
     def transform(self, X: ArrayLike) -> CSR:
-        """Count the responses of an image in the bins of the training image.
+        """Count the responses of an image, (H, W) or (H, W, C), in the bins of the training image.
 
-        Parameters
-        ----------
-        X : array-like of shape (H, W) or (H, W, C)
-            Another image of any size, with grey levels or as many colours.
-
-        Returns
-        -------
-        counts : CSR array of shape (N, M), float32
+        The image may have another size, but not another number of colours. Counts are as those of
+        :meth:`fit_transform`.
         """
         return self.histograms(self.bins(X))
 

@@ -58,10 +58,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         Largest number of EM iterations of each run of steps two and three.
     tol : float, default=1e-5
         EM stops when the free energy falls by less than this, relative to its size.
-    n_jobs : int, default=None
-        Number of threads of the first step, in joblib's conventions.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the starts.
+    n_jobs, random_state
+        As for :class:`~skcooc.AsymmetricClustering`; default=None.
 
     Attributes
     ----------
@@ -138,10 +136,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
 
         Raises
         ------
-        ImportError
-            If scikit-image is not installed.
-        ValueError
-            If X is no image, or there are more segments than blocks of pixels.
+        ImportError, ValueError
+            Without scikit-image; if X is no image, or has fewer blocks of pixels than segments.
         """
         image = check_image(X)
         shape = image.shape[:2]
@@ -169,23 +165,13 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> Array:
-        """Find the segments of the training image in another one.
-
-        Parameters
-        ----------
-        X : array-like of shape (H, W) or (H, W, C)
-            Grey levels or colours, on the scale of the training image; of any size.
-
-        Returns
-        -------
-        labels : (H, W) array of int
-            Most probable segment of each pixel.
-        """
+        """Most probable segment of each pixel of another image, (H, W): see `predict_proba`."""
         return self.predict_proba(X).argmax(axis=2)
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """P(segment given pixel) of another image, (H, W, K).
+        """P(segment given pixel) of another image, (H, W) or (H, W, C), as (H, W, K).
 
+        The image has any size, and grey levels or colours on the scale of the training image.
         Components are fixed; posteriors start from the histograms of blocks, and neighbours are
         coupled as in ``fit``.
         """

@@ -24,8 +24,8 @@ PRIOR = 1e-2  # pseudo-count of a bin
 def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list[Array]:
     """Nested groups of the pixels of an image: blocks of 2 x 2, of 4 x 4, of 8 x 8, ...
 
-    They are the levels of multiscale optimisation, in which the sites of a block share a posterior.
-    Blocks are cut off at the right and the lower edge.
+    In multiscale optimisation (Hofmann & Puzicha, 1998, section 5.4), the sites of a block share a
+    posterior. Blocks are cut off at the right and the lower edge.
 
     Parameters
     ----------
@@ -40,11 +40,6 @@ def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list
     coarsening : list of n_levels (height * width,) arrays of int
         The block of each site, finest level first. Sites and blocks are numbered as in
         ``image.ravel()``.
-
-    References
-    ----------
-    T. Hofmann and J. Puzicha, *Statistical Models for Co-occurrence Data*, AI Memo 1625, MIT, 1998,
-    section 5.4.
 
     Examples
     --------
@@ -157,10 +152,7 @@ class PottsSites:
     def drop_spare(
         self, segments: Segments, n_segments: int, max_iter: int, tol: float
     ) -> Segments:
-        """Remove the smaller core of the pair with the least :meth:`merge_losses`, and run EM.
-
-        This is repeated until n_segments remain.
-        """
+        """Remove the smaller core of the pair of least loss, run EM, until n_segments remain."""
         while segments.posteriors.shape[1] > n_segments:
             losses, sizes = self.merge_losses(segments.posteriors)
             pair = np.unravel_index(losses.argmin(), losses.shape)

@@ -88,12 +88,8 @@ class AssociationDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes, in units of points, and Figure
-    image_ : matplotlib QuadMesh
-        The blocks.
-    dots_ : matplotlib PathCollection or None
-        The pairs.
-    lines_ : matplotlib LineCollection
-        Between the blocks, and from the clusters to their words.
+    image_, dots_, lines_ : matplotlib QuadMesh, PathCollection or None, and LineCollection
+        The blocks, the pairs, and lines between blocks and from clusters to their words.
     row_texts_, column_texts_ : dict of int to matplotlib Text
         The words of each cluster that has members.
     side_texts_ : list of two matplotlib Text
@@ -142,15 +138,13 @@ class AssociationDisplay(Display):
             As for :func:`skcooc.inspection.describe`.
         n_features : int, default=4
             Number of members of each cluster to write, the most frequent first.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure, as large as it needs to be.
+        ax : matplotlib Axes, default=None, for a new figure
         scale : {"observations", "objects"}, default="observations"
             What the size of a row or column is proportional to: its observations, so that dots
             would be spread evenly under independence; or the same for all.
         cmap : str or matplotlib Colormap, default="RdBu_r"
             Colours of associations from 1/8 to 8; the middle is 1.
-        fontsize : float, default=7
-            In points.
+        fontsize : float, default=7, in points
         sides : pair of str, default=("rows", "columns")
             Titles of the rows and the columns, such as ("adjectives", "nouns").
         """

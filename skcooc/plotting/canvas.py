@@ -34,9 +34,8 @@ Plot = Callable[Concatenate[D, P], D]
 def style() -> Iterator[None]:
     """Use the style of all displays: safe for the colour-blind, for light and for dark pages.
 
-    ``with skcooc.plotting.style():`` applies it to other figures as well. Your own changes of
-    ``matplotlib.rcParams`` have precedence. ``matplotlib.style.use("skcooc.plotting.skcooc")``
-    sets all of it for the rest of the session.
+    ``with skcooc.plotting.style():`` applies it to other figures; changes of ``rcParams`` have
+    precedence. ``matplotlib.style.use("skcooc.plotting.skcooc")`` sets it for the whole session.
     """
     import matplotlib
 
@@ -165,13 +164,10 @@ def text_width(text: str, fontsize: float) -> float:
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
-def shorten(text: str, width: float, fontsize: float = FONT) -> str:
-    """The text; cut, with an ellipsis, if it is wider than so many points."""
-    return text if text_width(text, fontsize) <= width else truncate(text, width, fontsize)
-
-
-def truncate(text: str, width: float, fontsize: float) -> str:
-    """As much of a text as fits before an ellipsis."""
+def shorten(text: str, width: float, fontsize: float = FONT, *, cut: bool = False) -> str:
+    """The text; cut, with an ellipsis, if asked or if it is wider than so many points."""
+    if not cut and text_width(text, fontsize) <= width:
+        return text
     while text and text_width(f"{text}…", fontsize) > width:
         text = text[:-1]
     return f"{text.rstrip(' ·')}…"
@@ -198,9 +194,8 @@ def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> l
                 lines[-1] = longer
             else:
                 lines.append(word)
-    kept, rest = lines[:n_lines], lines[n_lines:]
-    if rest or text_width(kept[-1], fontsize) > width:
-        kept[-1] = truncate(kept[-1], width, fontsize)
+    kept = lines[:n_lines]
+    kept[-1] = shorten(kept[-1], width, fontsize, cut=len(lines) > n_lines)
     return kept
 
 

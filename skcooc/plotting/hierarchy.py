@@ -10,14 +10,7 @@ from numpy.typing import ArrayLike
 
 from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import Order, component_features
-from skcooc.inspection.models import (
-    FACTORS,
-    Names,
-    TreeModel,
-    Unwrapped,
-    names_by_number,
-    unwrap,
-)
+from skcooc.inspection.models import FACTORS, Names, TreeModel, Unwrapped, names_by_number, unwrap
 from skcooc.inspection.names import user_names
 from skcooc.plotting.canvas import (
     FONT,
@@ -81,10 +74,8 @@ class HierarchyDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    texts_ : dict of int to matplotlib Text
-        The text of each node that is drawn.
-    lines_ : matplotlib LineCollection
-        Between nodes and their children.
+    texts_, lines_ : dict of int to matplotlib Text, and matplotlib LineCollection
+        The text of each node that is drawn, and lines between nodes and their children.
 
     Examples
     --------
@@ -122,12 +113,10 @@ class HierarchyDisplay(Display):
             Columns of each node; see :func:`skcooc.inspection.export_text`.
         names : sequence of V str, or dict of int to str, default=None
             Names of nodes. None means those of :func:`skcooc.inspection.set_names`, if any.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure, as large as the tree.
+        ax, fontsize : matplotlib Axes, default=None; float, default=8
+            Where to draw; None means a new figure, as large as the tree. Size of texts in points.
         max_depth : int, default=None
             Depth of the lowest nodes to draw; 0 is the root alone. None means all.
-        fontsize : float, default=8
-            In points.
         """
         found = unwrap(model, "tree_", "node_weights_", *FACTORS)
         features = component_features(found, feature_names, n_features, order)
@@ -242,10 +231,8 @@ class AbstractionDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    circles_ : matplotlib PathCollection
-        One for each of the V nodes.
-    lines_ : matplotlib LineCollection
-        Between nodes and their children.
+    circles_, lines_ : matplotlib PathCollection and LineCollection
+        A circle for each of the V nodes, and lines between nodes and their children.
     texts_ : dict of int to matplotlib Text
         The shares of at least ``label_from``.
 
@@ -278,8 +265,7 @@ class AbstractionDisplay(Display):
             Name or position of the column.
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure, as large as the tree.
+        ax : matplotlib Axes, default=None, for a new figure
         label_from : float, default=0.1
             Smallest share to write, in [0, 1].
         cmap : str or matplotlib Colormap, default="YlGnBu"
@@ -364,8 +350,7 @@ class AbstractionDisplay(Display):
 class SplitsDisplay(Display):
     """The dendrogram of an annealed fit: the inverse temperatures at which clusters split.
 
-    The inverse temperature rises to the right, on a logarithmic axis, up to the numbers of the
-    clusters. Clusters that never split share a line.
+    The inverse temperature rises to the right. Clusters that never split share a line.
 
     Parameters
     ----------
@@ -414,8 +399,7 @@ class SplitsDisplay(Display):
         names : sequence of K str, or dict of int to str, default=None
             Texts in the place of columns, for all components (the nodes of a hierarchy) or some.
             None means the names of :func:`skcooc.inspection.set_names`, if any.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure, with room for all clusters.
+        ax : matplotlib Axes, default=None, for a new figure
 
         Raises
         ------
@@ -438,7 +422,11 @@ class SplitsDisplay(Display):
         if not len(self.splits):
             raise ValueError("There are no splits to draw: fit the model with annealing above 1.")
         self.division_ = division(self.splits)
-        names = [self._name(self.division_.groups[leaf]) for leaf in self.division_.tree.leaves]
+        groups = [self.division_.groups[leaf] for leaf in self.division_.tree.leaves]
+        names = [", ".join(map(str, group)) for group in groups]
+        if self.labels is not None:  # of the first cluster of each group
+            own = [self.labels[group[0]] for group in groups]
+            names = [f"{numbers}: {label}" for numbers, label in zip(names, own, strict=True)]
         y = -positions(self.division_.tree)
         if ax is None:
             right = max(text_width(name, FONT) for name in names) * 1.04 + 14
@@ -451,11 +439,6 @@ class SplitsDisplay(Display):
         self._draw_lines(y, first / stretch, end)
         self._draw_axes(y[self.division_.tree.leaves], names, first / stretch, end)
         return self
-
-    def _name(self, group: tuple[int, ...]) -> str:
-        """Numbers of the clusters of a group, and the label of the first of them."""
-        numbers = ", ".join(map(str, group))
-        return numbers if self.labels is None else f"{numbers}: {self.labels[group[0]]}"
 
     def _draw_lines(self, y: Array, start: float, end: float) -> None:
         tree, betas = self.division_.tree, self.division_.betas

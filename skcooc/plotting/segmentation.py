@@ -63,8 +63,7 @@ class SegmentationDisplay(Display):
             With ``labels_`` (H, W) and ``posteriors_`` (H, W, K).
         image : array-like of shape (H, W) or (H, W, 3)
             The image it was fitted to.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure.
+        ax : matplotlib Axes, default=None, for a new figure
         cmap : str or matplotlib Colormap, default=None
             Colours of the segments; of a list of at least K colours, the first K. None means the
             colours of lines, or those of viridis where these are too few.

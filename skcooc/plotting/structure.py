@@ -50,7 +50,8 @@ class StructureDisplay(Display):
     """The mixture of each row as a bar of shares, groups of rows beside each other.
 
     Within a group, rows are sorted by their largest topic, and then by its share. Of many rows,
-    every n-th in this order is drawn. Topics without a colour are grey together.
+    every n-th in this order is drawn. Topics without a colour are grey together. After the plots of
+    populations of Rosenberg et al., Genetic structure of human populations, Science 298, 2002.
 
     Parameters
     ----------
@@ -66,11 +67,6 @@ class StructureDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-
-    References
-    ----------
-    N. A. Rosenberg et al., Genetic structure of human populations, Science 298, 2381-2385, 2002:
-    plots of populations.
 
     Examples
     --------
@@ -110,8 +106,7 @@ class StructureDisplay(Display):
             Approximate number of rows; of each group five at least.
         topics : int or sequence of int, default=14
             Number of topics with a colour, the largest first, or their numbers; 14 at most.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure.
+        ax : matplotlib Axes, default=None, for a new figure
         """
         its = resolve_model(model, feature_names, names)
         one = np.zeros(len(its.mixtures), dtype=int)
@@ -142,7 +137,10 @@ class StructureDisplay(Display):
             layers = np.vstack([layers, np.maximum(1 - layers.sum(axis=0), 0)])
         names = [shorten(name, LONGEST) for name in names]
         right = 30 + max(text_width(name, FONT) for name in names)
-        edges = _bar_edges(self.bars.sizes)
+        sizes = self.bars.sizes
+        unit = (1 - APART * (len(sizes) - 1)) / sum(sizes)
+        begin = np.cumsum([0, *sizes[:-1]]) * unit + APART * np.arange(len(sizes))
+        edges = [first + unit * np.arange(n + 1) for first, n in zip(begin, sizes, strict=True)]
         labels = [shorten(label, LONGEST) for label in self.bars.labels]
         widths = [text_width(label, FONT) for label in labels]
         room = [WIDTH * (own[-1] - own[0]) for own in edges]
@@ -151,7 +149,7 @@ class StructureDisplay(Display):
         self.ax_ = framed_axes(WIDTH, HEIGHT, 44.0, below, right, 8.0) if ax is None else ax
         tops = np.cumsum(layers, axis=0)
         bottoms = np.vstack([np.zeros(layers.shape[1]), tops[:-1]])
-        ends = np.cumsum([0, *self.bars.sizes])
+        ends = np.cumsum([0, *sizes])
         for name, values, bottom, colour in zip(names, layers, bottoms, palette, strict=False):
             for g, (own, a, b) in enumerate(zip(edges, ends[:-1], ends[1:], strict=True)):
                 self.ax_.stairs(
@@ -211,10 +209,3 @@ def sample_rows(mixtures: Array, division: RowGroups, n_rows: int) -> Bars:
         order.append(ranked[((np.arange(n) + 0.5) * len(rows) / n).astype(int)])
     sizes = [len(rows) for rows in order]
     return Bars(mixtures[np.concatenate(order)], sizes, division.labels, total)
-
-
-def _bar_edges(sizes: list[int]) -> list[Array]:
-    """The edges of the bars of each group, from 0 to 1, with gaps between groups."""
-    unit = (1 - APART * (len(sizes) - 1)) / sum(sizes)
-    begin = np.cumsum([0, *sizes[:-1]]) * unit + APART * np.arange(len(sizes))
-    return [first + unit * np.arange(n + 1) for first, n in zip(begin, sizes, strict=True)]

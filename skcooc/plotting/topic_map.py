@@ -60,10 +60,8 @@ class TopicMapDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes, in units of points, and Figure
-    circles_ : matplotlib PathCollection
-        The largest first.
-    texts_ : dict of int to matplotlib Text
-        The names that are written.
+    circles_, texts_ : matplotlib PathCollection and dict of int to matplotlib Text
+        The circles, the largest first, and the names that are written.
 
     Examples
     --------
@@ -93,8 +91,7 @@ class TopicMapDisplay(Display):
             With ``components_``, ``embedding_`` and ``row_distribution_``.
         feature_names, names
             As for :func:`skcooc.inspection.describe`.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure, larger where there are many topics.
+        ax : matplotlib Axes, default=None, for a new figure
         """
         its = resolve_model(model, feature_names, names)
         return cls(map_positions(its.components), its.weights, its.names).plot(ax)

@@ -62,8 +62,7 @@ class TopicsDisplay(Display):
     Parameters
     ----------
     topics : list of Topic
-        Each with ``name``, ``weight``, ``features``, ``probabilities``, ``unigram`` and
-        ``intervals``.
+        Each with ``name``, ``weight``, ``features``, ``probabilities``, ``unigram``, ``intervals``.
 
     Attributes
     ----------

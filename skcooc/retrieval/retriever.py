@@ -58,10 +58,8 @@ class AspectRetriever(BaseEstimator):
     vectorizer : CountVectorizer or the like, default=None
         Counts the words of texts, for `fit`, `kneighbors` and `similarity`; a clone is fitted. None
         means that these take counts.
-    n_jobs : int, default=None
-        Number of threads in fits, in joblib's conventions. Results do not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the models.
+    n_jobs, random_state
+        As for :class:`~skcooc.AspectModel`; default=None.
 
     Attributes
     ----------
@@ -74,10 +72,8 @@ class AspectRetriever(BaseEstimator):
         log((N + 1) / (df_j + 1)) + 1 for a word in df_j documents, as in scikit-learn.
     vectorizer_ : fitted vectorizer
         Only if there is a ``vectorizer``.
-    n_features_in_ : int
-        Number M of words.
-    feature_names_in_ : (M,) array of str
-        Names of the words, if the data has names that are strings.
+    n_features_in_, feature_names_in_ : int, and (M,) array of str
+        Number M of words, and their names, if the data has names that are strings.
 
     Notes
     -----
@@ -156,8 +152,8 @@ class AspectRetriever(BaseEstimator):
         Raises
         ------
         ValueError
-            If counts are negative or not finite, a parameter is invalid, or there are texts without
-            a vectorizer or counts with one. Values that are no whole numbers raise a UserWarning.
+            If counts are negative or not finite, or there are texts without a vectorizer or counts
+            with one. Values that are no whole numbers raise a UserWarning.
         """
         sizes = np.atleast_1d(self.n_components).tolist()
         if not sizes:
