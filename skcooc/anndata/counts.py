@@ -31,8 +31,6 @@ HINT = "Give the layer with raw counts, as in layer='counts'."
 
 @dataclass(frozen=True)
 class _BackedRows:
-    """The cells of a table in a file, in blocks."""
-
     X: Any
     genes: Array
     shape: tuple[int, int]
@@ -46,10 +44,7 @@ class _BackedRows:
 
 
 def read_counts(adata: AnnData, layer: str | None, genes: Array) -> TableLike:
-    """The counts of genes, (N, M), with a warning if they seem to be normalised.
-
-    KeyError if there is no such layer, ValueError if counts are negative.
-    """
+    """The counts of genes, (N, M), with a warning if they seem to be normalised."""
     X = adata.X if layer is None else get_entry(adata.layers, layer, "layer", "adata.layers")
     if X is None:
         raise ValueError(f"adata.X is None. {HINT}")
@@ -71,13 +66,11 @@ def get_entry(of: Mapping[str, Any], key: str, what: str, where: str) -> Any:
 
 
 def row_sums(X: TableLike) -> Array:
-    """Observations of each cell, (N,)."""
     blocks = X if isinstance(X, RowBlocks) else [X]
     return np.concatenate([np.asarray(block.sum(axis=1)).ravel() for block in blocks])
 
 
 def _columns(X: Any, genes: Array) -> Any:
-    """The columns of genes; X itself if these are all, in their order."""
     return X if np.array_equal(genes, np.arange(X.shape[1])) else X[:, genes]
 
 
@@ -115,7 +108,6 @@ def _have_units(X: Any) -> bool:
 
 
 def _are_whole(ratios: Array) -> bool:
-    """True if most of the small ratios are whole numbers."""
     small = ratios[ratios < LARGEST_RATIO]
     return bool(np.mean(np.abs(small - np.rint(small)) < NEARLY) > NEARLY_ALL)
 
@@ -127,7 +119,6 @@ def _warn(looks: str) -> None:
 
 
 def select_genes(adata: AnnData, mask_var: str | ArrayLike | None) -> Array:
-    """Positions of the genes that a model is fitted to."""
     if mask_var is None:
         return np.arange(adata.n_vars)
     if isinstance(mask_var, str):
@@ -154,10 +145,7 @@ def set_gene_names(model: Any, names: Index) -> None:
 
 
 def find_fitted_genes(adata: AnnData, model: Any) -> Array:
-    """Positions of the genes that a model was fitted to, by name if it has names.
-
-    ValueError if some are missing.
-    """
+    """Positions of the genes that a model was fitted to, by name if it has names."""
     names = (getattr(layer.model, "feature_names_in_", None) for layer in layers(model))
     known = next((of for of in names if of is not None), None)
     if known is None and adata.n_vars != model.n_features_in_:
@@ -166,9 +154,7 @@ def find_fitted_genes(adata: AnnData, model: Any) -> Array:
             f"{model.n_features_in_} without their names: give the AnnData of these genes alone, "
             "such as adata[:, genes].copy(), or fit by fit_topics, which keeps names."
         )
-    if known is None:
-        return np.arange(adata.n_vars)
-    if np.array_equal(known, adata.var_names):
+    if known is None or np.array_equal(known, adata.var_names):
         return np.arange(adata.n_vars)
     if not adata.var_names.is_unique or len(set(known)) < len(known):
         raise ValueError(
@@ -178,7 +164,20 @@ def find_fitted_genes(adata: AnnData, model: Any) -> Array:
         )
     places = adata.var_names.get_indexer(known)
     if (places < 0).any():
-        raise ValueError(_missing_genes(model, known, known[places < 0]))
+        missing = known[places < 0]
+        first = ", ".join(map(repr, missing[:3].tolist()))
+        cure = (
+            "Are names of one kind in both, such as symbols or identifiers?"
+            if len(missing) == len(known)
+            else "Fit to the genes that both have; or, where these were looked for and have no "
+            "counts, add them: anndata.concat([adata, cells_fitted[:0]], join='outer', "
+            "fill_value=0)."
+        )
+        raise ValueError(
+            f"The feature names should match those that were passed during fit: adata lacks "
+            f"{len(missing)} of the {len(known)} genes that {type(model).__name__} was fitted to, "
+            f"the first of them {first}. {cure}"
+        )
     return np.asarray(places)
 
 
@@ -190,18 +189,3 @@ def genes_of_columns(found: Unwrapped, names: Index) -> Array | None:
     if not names.is_unique or not np.isin(columns, names).all():
         return None
     return np.asarray(names.get_indexer(columns))
-
-
-def _missing_genes(model: Any, known: Array, missing: Array) -> str:
-    first = ", ".join(map(repr, missing[:3].tolist()))
-    cure = (
-        "Are names of one kind in both, such as symbols or identifiers?"
-        if len(missing) == len(known)
-        else "Fit to the genes that both have; or, where these were looked for and have no counts, "
-        "add them: anndata.concat([adata, cells_fitted[:0]], join='outer', fill_value=0)."
-    )
-    return (
-        f"The feature names should match those that were passed during fit: adata lacks "
-        f"{len(missing)} of the {len(known)} genes that {type(model).__name__} was fitted to, the "
-        f"first of them {first}. {cure}"
-    )

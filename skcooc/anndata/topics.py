@@ -36,26 +36,21 @@ Model = TypeVar("Model", bound=BaseEstimator)
 
 
 def fit_topics(
-    adata: AnnData,
-    model: Model,
-    *,
-    layer: str | None = None,
-    mask_var: str | ArrayLike | None = None,
-    key_added: str | None = None,
+    adata: AnnData, model: Model, *, layer: str | None = None,
+    mask_var: str | ArrayLike | None = None, key_added: str | None = None,
     sample_weight: ArrayLike | None = None,
-) -> Model:
+) -> Model:  # fmt: skip
     """Fit a model to the counts of cells, and add its topics to the AnnData.
 
     Parameters
     ----------
     adata : AnnData of N cells and M genes
         In memory, with dask arrays, or backed by a file. Counts in a file are read in blocks of
-        cells, which need a model with ``partial_fit``. Layers and raw counts that anndata has read
-        are in memory.
+        cells, which need a model with ``partial_fit``.
     model : estimator
-        Any estimator with ``components_`` and ``transform``; or a pipeline, a search or another
-        meta-estimator, whose model inside is shown. It is fitted itself, and no clone. Mixtures
-        and components of other libraries are normalised.
+        Any estimator with ``components_`` and ``transform``, or a meta-estimator with one inside.
+        It is fitted itself, and no clone. Mixtures and components of other libraries are
+        normalised.
     layer : str, default=None
         The layer with raw counts. None means ``adata.X``.
     mask_var : str or array-like of shape (M,), bool, default=None
@@ -81,27 +76,19 @@ def fit_topics(
 
     Raises
     ------
-    KeyError
-        If there is no such layer, or no such column of ``adata.var``.
-    ValueError
-        If counts are negative, as in scaled data, or ``mask_var`` has another shape.
-    TypeError
-        If the estimator has no ``transform``, or cells are in a file and it has no
-        ``partial_fit``.
+    KeyError, ValueError, TypeError
+        If there is no such layer or column, counts are negative, or the estimator lacks a method.
 
     Warns
     -----
     UserWarning
-        If most counts are no whole numbers and either none is above 25, as after a logarithm, or
-        all cells have the same total (over all genes, to a thousandth), or counts of each cell are
-        multiples of a number of its own, as after ``scanpy.pp.normalize_total``. Other fractions,
-        such as corrected counts, are used as they are. Only the first cells of a file are checked,
-        and no dask arrays. Also if steps of a pipeline do not tell which genes they keep: there is
-        no ``varm`` then.
+        If most counts are no whole numbers and either none is above 25, all cells have the same
+        total, or counts of each cell are multiples of a number of its own, as after
+        ``scanpy.pp.normalize_total``. Only the first cells of a file are checked, and no dask
+        arrays. Also if a pipeline does not tell which genes it keeps: there is no ``varm`` then.
 
     See Also
     --------
-    add_topics : Add the mixtures of other cells under a fitted model.
     skcooc.inspection.Mixtures : Show the cells of an AnnData without the model.
     skcooc.inspection.distinguishing_features : Genes that tell topics apart, with intervals.
 
@@ -140,31 +127,19 @@ def fit_topics(
 
 
 def add_topics(
-    adata: AnnData,
-    model: BaseEstimator,
-    *,
-    layer: str | None = None,
-    key_added: str | None = None,
+    adata: AnnData, model: BaseEstimator, *, layer: str | None = None, key_added: str | None = None
 ) -> None:
     """Add the mixtures of further cells under a fitted model.
 
     Parameters
     ----------
     adata : AnnData of n cells
-        With the genes fitted, which are found by their names, in any order and among others. A
-        model without names takes all genes, in their order.
+        With the genes fitted, found by their names; a model without names takes all genes.
     model : fitted estimator
         As returned by ``fit_topics``.
     layer, key_added
         See :func:`fit_topics`. The AnnData gets the same entries, with shares of its own counts and
-        zeros for genes that were not fitted.
-
-    Raises
-    ------
-    KeyError, ValueError
-        As for :func:`fit_topics`; also if genes that were fitted are missing.
-    TypeError
-        If the model has no ``components_``.
+        zeros for genes that were not fitted. ValueError if genes that were fitted are missing.
 
     Examples
     --------
@@ -181,8 +156,7 @@ def add_topics(
     found = unwrap(model, "components_")
     genes = find_fitted_genes(adata, model)
     X = read_counts(adata, layer, genes)
-    mixtures = _folded_in(found, X)
-    _add(adata, found, genes, mixtures, row_sums(X), key_added, {"layer": layer})
+    _add(adata, found, genes, _folded_in(found, X), row_sums(X), key_added, {"layer": layer})
 
 
 def _folded_in(found: Unwrapped, X: TableLike) -> Array:
@@ -222,13 +196,12 @@ def _add(
 
 def _components(model: Any) -> Array:
     """P(gene given topic), (K, M)."""
-    if hasattr(model, "embedding_"):
-        return np.asarray(model.components_)
-    return distributions(model.components_)
+    own = hasattr(model, "embedding_")
+    return np.asarray(model.components_) if own else distributions(model.components_)
 
 
 def _names(found: Unwrapped) -> list[str]:
-    """Names of the topics, the same as those by `name_topics`."""
+    """Names of the topics, as by `name_topics`."""
     model, components = found.model, _components(found.model)
     kept = hasattr(model, "row_distribution_")  # or else weights are equal
     weights = topic_weights(model) if kept else np.full(len(components), 1 / len(components))

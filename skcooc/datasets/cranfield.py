@@ -19,8 +19,7 @@ BASE_URL = (
     "d9d5324f03a128bafb33a9165b1457077284e3f4/src/main/resources/"
 )
 
-# SHA256 checksums of the files.
-CHECKSUMS = {
+CHECKSUMS = {  # SHA256
     "cranfield_data.json": "8cc447e428b09fc6578e0920a2e310be743ce19e0f02bc6e4e44e3ba91de24d2",
     "cran.qry.json": "0d28ea319c0a04fc5e09b6d99b09abd47edb0e17816a4cc2928b206947cc83a2",
     "cranqrel.json": "c551a82fffa85e9d22f400e2f219ea905b14d645a4ffacf0990a2a1a03ea181e",
@@ -63,12 +62,9 @@ def fetch_cranfield(
         Data folder, by default that of scikit-learn
         (:func:`sklearn.datasets.get_data_home`); the files lie in its subfolder ``cranfield``.
     download_if_missing : bool, default=True
-        If False, raise an OSError if the data is not locally available instead of trying to
-        download it.
-    n_retries : int, default=3
-        Number of retries when HTTP errors are encountered.
-    delay : float, default=1.0
-        Seconds between retries.
+        If False, raise an OSError if there is no data, or with wrong checksums.
+    n_retries, delay : int, default=3; float, default=1.0
+        Number of retries after HTTP errors, and seconds between them.
 
     Returns
     -------
@@ -76,33 +72,18 @@ def fetch_cranfield(
         A dictionary with the attributes
 
         data : list of str, length 1400
-            The texts, each beginning with its title; runs of white space are one blank.
-            Documents 471 and 995 are empty.
-        titles : list of str, length 1400
-            The titles.
-        ids : ndarray of shape (1400,), int64
-            Numbers of the documents, 1 to 1400.
-        queries : list of str, length 225
-            The queries.
-        query_ids : ndarray of shape (225,), int64
-            Numbers of the queries, 1 to 225: their positions.
+            The texts, each beginning with its title. Documents 471 and 995 are empty.
+        titles, queries : lists of str, of lengths 1400 and 225
+        ids, query_ids : ndarrays of shape (1400,) and (225,), int64
+            Numbers of the documents and of the queries, from 1, in order.
         relevance : ndarray of shape (1837, 3), int64
-            Judgements (query, document, code) with the code 1, 2, 3 or 4, the smaller the more
-            relevant, or -1 in the last row of each query: see `DESCR`.
+            Judgements (query, document, code): see `DESCR` for the codes.
         DESCR : str
-            Description of the collection.
-
-    Raises
-    ------
-    OSError
-        If the data is not there and `download_if_missing` is False, if it cannot be downloaded,
-        or if the checksum of a file is wrong.
 
     Examples
     --------
     >>> from skcooc.datasets import fetch_cranfield
-    >>> cranfield = fetch_cranfield()  # doctest: +SKIP
-    >>> cranfield.queries[2]  # doctest: +SKIP
+    >>> fetch_cranfield().queries[2]  # doctest: +SKIP
     'what problems of heat conduction in composite slabs have been solved so far .'
     """
     folder = Path(get_data_home(data_home)) / "cranfield"

@@ -54,29 +54,29 @@ Output lines marked "# may vary" are left out. The texts are those of the instal
 they differ between environments. They are under the licences of the packages (BSD 3-Clause)."""
 
 
+Folder = str | PathLike[str] | None
+
+
 @overload
-def load_docstrings(
-    *, return_X_y: Literal[False] = False, data_home: str | PathLike[str] | None = None
-) -> Bunch: ...
+def load_docstrings(*, return_X_y: Literal[False] = False, data_home: Folder = None) -> Bunch: ...
 
 
 @overload
 def load_docstrings(
-    *, return_X_y: Literal[True], data_home: str | PathLike[str] | None = None
+    *, return_X_y: Literal[True], data_home: Folder = None
 ) -> tuple[list[str], np.ndarray]: ...
 
 
 @validated({"return_X_y": ["boolean"], "data_home": [str, PathLike, None]})
 def load_docstrings(
-    *, return_X_y: bool = False, data_home: str | PathLike[str] | None = None
+    *, return_X_y: bool = False, data_home: Folder = None
 ) -> Bunch | tuple[list[str], np.ndarray]:
     """Load the docstrings of NumPy, SciPy and scikit-learn, labelled by module.
 
-    The corpus is read off the installed packages, without a network, by importing their public
-    modules; no example in a docstring is run. Each object counts once, under its shortest public
-    name. Inherited and repeated docstrings and those of less than eight words are left out. The
-    first call takes about a second; the result is kept in the data folder, in one file for each
-    combination of versions. If that folder cannot be written to, each call builds the corpus.
+    The corpus is read off the installed packages by importing their public modules. Each object
+    counts once, under its shortest public name. Inherited and repeated docstrings and those of less
+    than eight words are left out. The result is kept in the data folder, in one file for each
+    combination of versions; if it cannot be written, each call builds the corpus.
 
     Parameters
     ----------
@@ -100,25 +100,16 @@ def load_docstrings(
         names : list of str, length n
             Full names, such as ``"scipy.signal.find_peaks"``, in alphabetical order.
         DESCR : str
-            Description, with the versions of the packages.
 
     (data, target) : tuple, only if `return_X_y`
-        The texts and the labels.
-
-    Raises
-    ------
-    RuntimeError
-        If the corpus has to be built and Python was started with ``-OO``, which strips docstrings.
 
     Examples
     --------
     >>> from skcooc.datasets import load_docstrings
     >>> corpus = load_docstrings()
     >>> i = corpus.names.index("scipy.signal.find_peaks")
-    >>> corpus.target_names[corpus.target[i]]
-    'scipy.signal'
-    >>> print(corpus.data[i].splitlines()[0])
-    Find peaks inside a signal based on peak properties.
+    >>> corpus.target_names[corpus.target[i]], corpus.data[i].splitlines()[0]
+    ('scipy.signal', 'Find peaks inside a signal based on peak properties.')
     """
     path = cache_path(data_home)
     documents = _read(path) if path else None
@@ -129,20 +120,18 @@ def load_docstrings(
     target_names, target = np.unique(documents["modules"], return_inverse=True)
     if return_X_y:
         return documents["data"], target
+    description = DESCR.format(
+        versions=", ".join(f"{p.__name__} {p.__version__}" for p in PACKAGES),
+        min_words=MIN_WORDS, n_documents=len(target), n_modules=len(target_names),
+    )  # fmt: skip
     return Bunch(
-        data=documents["data"],
-        target=target,
-        target_names=target_names.tolist(),
-        names=documents["names"],
-        DESCR=DESCR.format(
-            versions=", ".join(f"{p.__name__} {p.__version__}" for p in PACKAGES),
-            min_words=MIN_WORDS, n_documents=len(target), n_modules=len(target_names),
-        ),
+        data=documents["data"], target=target, target_names=target_names.tolist(),
+        names=documents["names"], DESCR=description,
     )  # fmt: skip
 
 
-def cache_path(data_home: str | PathLike[str] | None) -> Path | None:
-    """Cache file for the installed versions; None if there can be no data folder."""
+def cache_path(data_home: Folder) -> Path | None:
+    """Cache file for the installed versions; None without a data folder."""
     try:
         folder = Path(get_data_home(data_home)) / "skcooc"
         folder.mkdir(exist_ok=True)
@@ -166,7 +155,6 @@ def _read(path: Path) -> dict[str, list[str]] | None:
 
 
 def _write(path: Path, documents: dict[str, list[str]]) -> None:
-    """Write the cache file atomically."""
     content = gzip.compress(json.dumps(documents).encode(), compresslevel=6, mtime=0)
     try:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -178,7 +166,6 @@ def _write(path: Path, documents: dict[str, list[str]]) -> None:
 
 
 def build() -> dict[str, list[str]]:
-    """Collect names, modules and texts, sorted by name."""
     if sys.flags.optimize > 1:
         raise RuntimeError("There are no docstrings to load: Python was started with -OO.")
     with warnings.catch_warnings():

@@ -42,15 +42,12 @@ def make_cooccurrences(
     """Generate a sparse table of co-occurrence counts with known structure.
 
     An observation is a pair of a row x, drawn uniformly, and a column y, drawn from
-    P(y | x) = sum_z P(z | x) P(y | z). The total of a row is thus random, and a row can be empty
-    if there are few observations.
+    P(y | x) = sum_z P(z | x) P(y | z). The total of a row is random, and can be 0.
 
     Parameters
     ----------
-    n_rows : int, default=100
-        Number of rows N.
-    n_columns : int, default=200
-        Number of columns M.
+    n_rows, n_columns : int, default=100 and 200
+        Number of rows N and of columns M.
     n_components : int, default=5
         Number K of aspects or of row clusters. There are as many components P(y | z), but
         V = 2 K - 1 if `kind="hierarchy"`.
@@ -59,31 +56,28 @@ def make_cooccurrences(
     kind : {"aspects", "clusters", "coclusters", "hierarchy"}, default="aspects"
         Kind of the planted structure.
 
-        - "aspects": each observation has an aspect (topic); P(z | x) of each row is drawn from a
-          symmetric Dirichlet distribution, as is P(y | z) of each aspect.
+        - "aspects": each observation has an aspect (topic); P(z | x) of each row and P(y | z) of
+          each aspect are drawn from symmetric Dirichlet distributions.
         - "clusters": each row belongs to one of K clusters of equal size (give or take one), whose
           P(y | z) is drawn from a symmetric Dirichlet distribution.
         - "coclusters": rows and columns both belong to clusters of equal size. The probabilities
           of the column clusters given a row cluster are drawn from a symmetric Dirichlet
-          distribution; the largest one of row cluster k is put at column cluster k modulo their
-          number, so that the row clusters differ. Within a column cluster, the columns have
-          probabilities drawn uniformly from the simplex, the same for all row clusters.
-        - "hierarchy": each row belongs to one of K clusters of equal size, the leaves of a complete
-          binary tree. Each node of the tree has its own P(y | z), drawn from a symmetric Dirichlet
-          distribution; an observation comes with equal probability from each node on the path from
-          the root to the cluster of its row (cluster-abstraction model).
+          distribution; the largest one of row cluster k is put at column cluster k modulo D. Within
+          a column cluster, probabilities of columns are drawn uniformly from the simplex.
+        - "hierarchy": as "clusters", which are the leaves of a complete binary tree. Each node has
+          its own P(y | z); an observation comes with equal probability from each node on the path
+          from the root to the cluster of its row (cluster-abstraction model).
     n_column_clusters : int, default=None
-        Number D of column clusters if `kind="coclusters"`, not used otherwise. None means as many
-        as row clusters.
+        Number D of column clusters if `kind="coclusters"`. None means as many as row clusters.
     concentration : float, default=0.1
-        Parameter of the Dirichlet distributions. Small values give rows of few aspects and
-        components of few columns, large values flat ones.
+        Parameter of the Dirichlet distributions: small values give rows of few aspects and
+        components of few columns.
     burstiness : float or None, default=None
         A number a makes columns repeat within a row, the more so the smaller it is: each row draws
-        its columns not from P(y | x), but from a distribution of its own, which is drawn from the
-        Dirichlet distribution with parameters a P(y | x). None for no burstiness.
+        its columns from a distribution of its own, drawn from the Dirichlet distribution with
+        parameters a P(y | x). None for no burstiness.
     random_state : int, RandomState instance or None, default=None
-        Determines the model and the observations. Pass an int for reproducible output.
+        Determines the model and the observations.
     dtype : dtype, default=numpy.int64
         Type of the counts.
 
@@ -100,18 +94,15 @@ def make_cooccurrences(
             P(y | z).
         labels : ndarray of shape (N,), int64
             Cluster of each row; the most probable aspect if `kind="aspects"`.
-        column_labels : ndarray of shape (M,), int64, or None
-            Cluster of each column if `kind="coclusters"`.
-        blocks : ndarray of shape (K, D) or None
-            P(column cluster | row cluster) if `kind="coclusters"`.
+        column_labels, blocks : ndarrays of shape (M,), int64, and (K, D), or None
+            Cluster of each column and P(column cluster | row cluster), if `kind="coclusters"`.
         tree : Tree or None
             The V nodes if `kind="hierarchy"`; cluster k is the node ``tree.leaves[k]``.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, if there are more clusters than rows or columns to put
-        into them, or if a count does not fit into `dtype`.
+        If there are more clusters than rows or columns, or a count does not fit into `dtype`.
 
     Examples
     --------
@@ -121,25 +112,20 @@ def make_cooccurrences(
     ((20, 30), 1000)
     >>> data.labels[:5]
     array([2, 1, 2, 0, 1])
-    >>> (data.mixtures @ data.components).sum(axis=1).round(12).max()
-    np.float64(1.0)
     """
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
     rng = np.random.default_rng(seed)  # unlike RandomState, it draws one multinomial per row
-    size = n_rows, n_columns, n_components
-    if kind == "coclusters":
-        D = n_components if n_column_clusters is None else n_column_clusters
-        planted = _plant_coclusters(rng, *size, D, concentration)
-    else:
-        plant = {
-            "aspects": _plant_aspects,
-            "clusters": _plant_clusters,
-            "hierarchy": _plant_hierarchy,
-        }[kind]
-        planted = plant(rng, *size, concentration)
+    D = n_components if n_column_clusters is None else n_column_clusters
+    planted = _plant(rng, kind, n_rows, n_columns, n_components, D, concentration)
     draw = _draw if burstiness is None else partial(_draw_bursts, burstiness)
     X = draw(rng, planted.mixtures, planted.components, n_observations)
-    return Bunch(X=_cast_exactly(X, np.dtype(dtype)), **planted._asdict())
+    with np.errstate(over="ignore"):
+        cast = X.astype(np.dtype(dtype))
+    if not np.array_equal(cast.data, X.data):
+        raise ValueError(
+            f"The largest count, {X.data.max()}, does not fit into dtype={cast.dtype}."
+        )
+    return Bunch(X=cast, **planted._asdict())
 
 
 class Planted(NamedTuple):
@@ -153,45 +139,30 @@ class Planted(NamedTuple):
     tree: Tree | None = None  # V nodes, K leaves
 
 
-def _plant_aspects(
-    rng: np.random.Generator, N: int, M: int, K: int, concentration: float
+def _plant(
+    rng: np.random.Generator, kind: str, N: int, M: int, K: int, D: int, concentration: float
 ) -> Planted:
-    mixtures = rng.dirichlet(np.full(K, concentration), size=N)
-    components = rng.dirichlet(np.full(M, concentration), size=K)
-    return Planted(mixtures, components, mixtures.argmax(axis=1))
+    def dirichlet(n: int, size: int) -> Array:
+        return rng.dirichlet(np.full(size, concentration), size=n)
 
-
-def _plant_clusters(
-    rng: np.random.Generator, N: int, M: int, K: int, concentration: float
-) -> Planted:
+    if kind == "aspects":
+        mixtures, components = dirichlet(N, K), dirichlet(K, M)
+        return Planted(mixtures, components, mixtures.argmax(axis=1))
     labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
-    components = rng.dirichlet(np.full(M, concentration), size=K)
-    return Planted(np.eye(K)[labels], components, labels)
-
-
-def _plant_coclusters(
-    rng: np.random.Generator, N: int, M: int, K: int, D: int, concentration: float
-) -> Planted:
-    labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
+    if kind == "clusters":
+        return Planted(np.eye(K)[labels], dirichlet(K, M), labels)
+    if kind == "hierarchy":
+        tree = binary_tree(K)
+        levels = tree.above / tree.above.sum(axis=1, keepdims=True)
+        return Planted(levels[labels], dirichlet(tree.n_nodes, M), labels, tree=tree)
     column_labels = _balanced_labels(rng, M, D, "n_column_clusters", "n_columns")
-    blocks = rng.dirichlet(np.full(D, concentration), size=K)
-    k = np.arange(K)
+    blocks, k = dirichlet(K, D), np.arange(K)
     top = blocks.argmax(axis=1)
     blocks[k, top], blocks[k, k % D] = blocks[k, k % D], blocks[k, top]
     weights = rng.standard_exponential(M)  # normalised: uniform on the simplex of each cluster
     within = weights / np.bincount(column_labels, weights, minlength=D)[column_labels]
     components = blocks[:, column_labels] * within
     return Planted(np.eye(K)[labels], components, labels, column_labels, blocks)
-
-
-def _plant_hierarchy(
-    rng: np.random.Generator, N: int, M: int, K: int, concentration: float
-) -> Planted:
-    tree = binary_tree(K)
-    labels = _balanced_labels(rng, N, K, "n_components", "n_rows")
-    components = rng.dirichlet(np.full(M, concentration), size=tree.n_nodes)
-    levels = tree.above / tree.above.sum(axis=1, keepdims=True)
-    return Planted(levels[labels], components, labels, tree=tree)
 
 
 def _balanced_labels(
@@ -231,11 +202,3 @@ def _draw_bursts(
     tiny = np.finfo(float).tiny  # a row may draw nothing but numbers too small for a float
     drawn = rng.gamma(a * (mixtures @ components)) + tiny * components.mean(axis=0)
     return sp.csr_array(rng.multinomial(totals, drawn / drawn.sum(axis=1, keepdims=True)))
-
-
-def _cast_exactly(X: sp.csr_array, dtype: np.dtype) -> sp.csr_array:
-    with np.errstate(over="ignore"):
-        cast = X.astype(dtype)
-    if not np.array_equal(cast.data, X.data):
-        raise ValueError(f"The largest count, {X.data.max()}, does not fit into dtype={dtype}.")
-    return cast

@@ -29,23 +29,19 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
 
     A row is a site, a column is a bin of the responses of one channel, and a count is how often
     such a response occurs near the site. Channels are the moduli of Gabor filters of several scales
-    and orientations, and the level of grey: a Gaussian as wide as one wave of the finest scale.
-    Filters are applied to the mean of an image's colours; each colour but the first adds a channel,
-    the level of its contrast with the mean of those before it. For red, green and blue these are
-    about the opponent colours: green less red, and blue less yellow.
+    and orientations, applied to the mean of the colours, and the level of grey: a Gaussian as wide
+    as one wave of the finest scale. Each colour but the first adds a channel, the level of its
+    contrast with the mean of those before it: green less red, and blue less yellow.
 
     Sites are blocks of ``step`` x ``step`` pixels. The histogram of a site is that of a square
-    window of blocks around its own, ``window`` wavelengths wide, so that coarse scales have large
-    windows, and the level of grey has the largest. Neighbouring responses are correlated: a window
-    has about as many independent ones as squared wavelengths. So every histogram sums to
-    ``window ** 2``, and all channels have the same weight.
+    window around it, ``window`` wavelengths wide. Neighbouring responses are correlated: a window
+    has about as many independent ones as squared wavelengths, so every histogram sums to
+    ``window ** 2``.
 
     Parameters
     ----------
-    n_scales : int, default=3
-        Number of scales, each an octave below the one before.
-    n_orientations : int, default=4
-        Number of orientations, evenly spaced.
+    n_scales, n_orientations : int, default=3 and 4
+        Number of scales, an octave apart, and of evenly spaced orientations.
     n_bins : int, default=40
         Number of bins of each channel, quantiles of the pixels of the training image.
     window : float, default=4.0
@@ -58,8 +54,8 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     edges_ : (n_channels, n_bins - 1) array
-        Edges between the bins of each channel: scale after scale, finest first, within a scale
-        orientation after orientation, then the level of grey, then contrasts.
+        Edges between the bins of each channel: by scale, finest first, then by orientation; then
+        the level of grey, then contrasts.
     n_features_out_ : int
         Number M = (n_scales * n_orientations + C) * n_bins of columns; C is the number of colours,
         1 for a grey image.
@@ -67,8 +63,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     References
     ----------
     T. Hofmann and J. Puzicha, *Statistical Models for Co-occurrence Data*, AI Memo 1625, MIT, 1998,
-    section 6.3: three scales, four orientations, 40 bins, windows proportional to the scale. The
-    edges of bins, the sizes and weights of windows, the level of grey and colours are additions.
+    section 6.3. Edges of bins, sizes and weights of windows, grey and colours are additions.
 
     Examples
     --------
@@ -80,9 +75,6 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
     >>> X.shape, histograms.grid(image.shape)
     ((80, 130), (8, 10))
     """
-
-    edges_: Array
-    n_features_out_: int
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_scales": [Interval(Integral, 1, None, closed="left")],
@@ -101,7 +93,6 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         self.window, self.frequency, self.step = window, frequency, step
 
     def fit(self, X: ArrayLike, y: object = None) -> GaborHistograms:
-        """Choose the bins by an image; see :meth:`fit_transform`."""
         self.fit_bins(X)
         return self
 
@@ -111,7 +102,7 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (H, W) or (H, W, C)
-            Grey levels, or C colours. Bins are filled as evenly as equal responses allow.
+            Grey levels, or C colours. ImportError if scikit-image is not installed.
         y : None
             Ignored.
 
@@ -119,33 +110,20 @@ class GaborHistograms(TransformerMixin, BaseEstimator):
         -------
         counts : CSR array of shape (N, M), float32
             A row for each site, along the lines of the :meth:`grid`.
-
-        Raises
-        ------
-        ImportError
-            If scikit-image is not installed.
-        ValueError, TypeError
-            If X is no image, or a parameter is invalid.
         """
         return self.histograms(self.fit_bins(X))
 
     def transform(self, X: ArrayLike) -> CSR:
-        """Count the responses of an image in the bins of the training image.
+        """Count the responses of an image, (H, W) or (H, W, C), in the bins of the training image.
 
-        Parameters
-        ----------
-        X : array-like of shape (H, W) or (H, W, C)
-            Another image of any size, with grey levels or as many colours.
-
-        Returns
-        -------
-        counts : CSR array of shape (N, M), float32
+        The image may have another size, but not another number of colours. Counts are as those of
+        :meth:`fit_transform`.
         """
         return self.histograms(self.bins(X))
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_bins(self, X: ArrayLike) -> Array:
-        """Choose the bins by an image; return the bin of every response, as :meth:`bins`."""
+        """Choose the bins by an image; return the :meth:`bins` of its responses."""
         responses = self._responses(check_image(X))
         inner = np.linspace(0, 1, self.n_bins + 1)[1:-1]
         self.edges_ = np.quantile(responses, inner, axis=(1, 2)).T.astype(np.float32)
@@ -203,9 +181,8 @@ def gabor_moduli(
 ) -> Iterator[Array]:
     """The modulus of the response of each Gabor filter at each pixel, (H, W) of float32.
 
-    Scale after scale, each an octave below the one before, and within a scale orientation after
-    orientation, evenly spaced over half a turn. ``frequency`` is that of the finest scale, in
-    cycles a pixel. The image is mirrored at its edges. ImportError if scikit-image is missing.
+    Scales are octaves, from ``frequency`` downwards, in cycles a pixel; orientations of each scale
+    are evenly spaced over half a turn. The image is mirrored at its edges.
     """
     try:
         from skimage.filters import gabor_kernel
@@ -245,7 +222,7 @@ def contrasts(image: Array) -> Iterator[Array]:
 
 
 def check_image(X: ArrayLike) -> Array:
-    """An image as an array of floats, (H, W, C); C is 1 for grey. ValueError if X is no image."""
+    """An image as an array of floats, (H, W, C); C is 1 for grey."""
     image = check_array(
         X, dtype=[np.float64, np.float32], ensure_2d=False, allow_nd=True, input_name="image"
     )

@@ -32,9 +32,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
        multiscale optimisation (Hofmann & Puzicha, 1998) and ``n_spare`` additional clusters.
     2. EM without overlapping windows: every response counts once, and a Potts prior couples
        neighbouring sites. Then clusters are removed until ``n_segments`` remain: of the pair whose
-       merging costs least, the one with the smaller core. The core has the sites whose
-       neighbourhood is mostly in the cluster; strips along borders, where filters straddle two
-       textures, have none. The result of the ``n_init`` starts with the least free energy is kept.
+       merging costs least, the one with the smaller core (sites whose neighbourhood is mostly in
+       the cluster). Of ``n_init`` restarts, the one with the least free energy is kept.
     3. The same model on single pixels.
 
     Parameters
@@ -44,11 +43,10 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     features : GaborHistograms, default=None
         Features of textures. None means ``GaborHistograms()``.
     beta : float in (0, 1], default=0.15
-        Inverse temperature of the first step, below 1 because responses of different filters are
-        dependent.
+        Inverse temperature of the first step; responses of different filters are dependent.
     n_spare : int, default=4
-        Number of additional clusters of the first step: for strips along borders, and for parts of
-        uneven textures.
+        Number of additional clusters of the first step: for strips along borders, where filters
+        straddle two textures, and for parts of uneven textures.
     coupling : float, default=20.0
         Weight of the agreement of all neighbours of a pixel, in nats. A pixel has as many
         responses as there are filters. 0 means no coupling.
@@ -60,10 +58,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         Largest number of EM iterations of each run of steps two and three.
     tol : float, default=1e-5
         EM stops when the free energy falls by less than this, relative to its size.
-    n_jobs : int, default=None
-        Number of threads of the first step, in joblib's conventions.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the starts.
+    n_jobs, random_state
+        As for :class:`~skcooc.AsymmetricClustering`; default=None.
 
     Attributes
     ----------
@@ -96,13 +92,6 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
     >>> labels.shape
     (64, 64)
     """
-
-    labels_: Array
-    posteriors_: Array
-    components_: Array
-    clustering_: AsymmetricClustering
-    features_: GaborHistograms
-    objective_: float
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_segments": [Interval(Integral, 1, None, closed="left")],
@@ -147,11 +136,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
 
         Raises
         ------
-        ImportError
-            If scikit-image is not installed.
-        ValueError
-            If X is no image or empty, or a parameter is invalid, such as more segments than blocks
-            of pixels.
+        ImportError, ValueError
+            Without scikit-image; if X is no image, or has fewer blocks of pixels than segments.
         """
         image = check_image(X)
         shape = image.shape[:2]
@@ -165,8 +151,8 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
                 f"blocks of {features.step} x {features.step} pixels that an image of {shape} has."
             )
         rng = check_random_state(self.random_state)
-        seeds = rng.randint(LARGEST_SEED, size=self.n_init)
-        starts = [self._start(counts, sites, int(seed)) for seed in seeds]
+        seeds = rng.randint(LARGEST_SEED, size=self.n_init).tolist()
+        starts = [self._start(counts, sites, seed) for seed in seeds]
         coarse, clustering = min(starts, key=lambda start: start[0].free_energy)
         pixels = self._sites(bins, 1, features.n_features_out_)
         start = expand_blocks(coarse.posteriors, sites.grid, shape, features.step)
@@ -179,30 +165,13 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> Array:
-        """Find the segments of the training image in another one.
-
-        Parameters
-        ----------
-        X : array-like of shape (H, W) or (H, W, C)
-            Grey levels or colours, on the scale of the training image; of any size.
-
-        Returns
-        -------
-        labels : (H, W) array of int
-            Most probable segment of each pixel.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
-        ValueError
-            If X is no image or empty, or has another number of colours than the training image.
-        """
+        """Most probable segment of each pixel of another image, (H, W): see `predict_proba`."""
         return self.predict_proba(X).argmax(axis=2)
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """P(segment given pixel) of another image, (H, W, K).
+        """P(segment given pixel) of another image, (H, W) or (H, W, C), as (H, W, K).
 
+        The image has any size, and grey levels or colours on the scale of the training image.
         Components are fixed; posteriors start from the histograms of blocks, and neighbours are
         coupled as in ``fit``.
         """
@@ -230,7 +199,6 @@ class TextureSegmenter(ClusterMixin, BaseEstimator):
         return sites.drop_spare(segments, self.n_segments, self.max_iter, self.tol), clustering
 
     def _sites(self, bins: Array, step: int, n_columns: int) -> PottsSites:
-        """The Potts model with blocks of step x step pixels as sites."""
         counts, grid = block_counts(bins, step, n_columns), n_blocks(bins.shape[1:], step)
         return PottsSites(counts, grid, self.coupling * step**2, self.reach / step)
 

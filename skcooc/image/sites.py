@@ -24,17 +24,16 @@ PRIOR = 1e-2  # pseudo-count of a bin
 def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list[Array]:
     """Nested groups of the pixels of an image: blocks of 2 x 2, of 4 x 4, of 8 x 8, ...
 
-    The coarsening hierarchy of multiscale optimisation: adjacent sites that are likely to belong to
-    one cluster share a posterior. Level l, counted from 0, has blocks of 2^(l + 1) pixels a side,
-    cut off at the right and the lower edge.
+    In multiscale optimisation (Hofmann & Puzicha, 1998, section 5.4), the sites of a block share a
+    posterior. Blocks are cut off at the right and the lower edge.
 
     Parameters
     ----------
     shape : (int, int)
         Height and width of the image, in pixels.
     n_levels : int, default=None
-        Number of levels; at most as many as until a single block. None means as many as leave at
-        least 64 blocks, such as 8 x 8, for fewer are mixtures of segments.
+        Number of levels, at most up to a single block. None means as many as leave at least 64
+        blocks, for fewer are mixtures of segments.
 
     Returns
     -------
@@ -42,28 +41,13 @@ def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list
         The block of each site, finest level first. Sites and blocks are numbered as in
         ``image.ravel()``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If the shape is not that of a grey-level image, or there are too many levels.
-
-    References
-    ----------
-    T. Hofmann and J. Puzicha, *Statistical Models for Co-occurrence Data*, AI Memo 1625, MIT, 1998,
-    section 5.4.
-
     Examples
     --------
     >>> from skcooc.image import grid_coarsening
-    >>> fine, coarse = grid_coarsening((3, 5), n_levels=2)
-    >>> fine.reshape(3, 5)
+    >>> grid_coarsening((3, 5), n_levels=2)[0].reshape(3, 5)
     array([[0, 0, 1, 1, 2],
            [0, 0, 1, 1, 2],
            [3, 3, 4, 4, 5]])
-    >>> coarse.reshape(3, 5)
-    array([[0, 0, 0, 0, 1],
-           [0, 0, 0, 0, 1],
-           [0, 0, 0, 0, 1]])
     """
     shape = check_shape(shape)
     most = (max(shape) - 1).bit_length()
@@ -75,7 +59,6 @@ def grid_coarsening(shape: tuple[int, int], n_levels: int | None = None) -> list
 
 
 def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
-    """Height and width of an image, validated."""
     if len(shape) != 2:
         raise ValueError(f"shape={shape} should be the height and the width of an image")
     for side, name in zip(shape, ("height", "width"), strict=True):
@@ -120,8 +103,8 @@ class PottsSites:
 
         R_ic ~ exp(sum_j n_ij log q_jc + J sum_l G_il R_lc).
 
-    G is symmetric and, apart from the truncation of the window, positive semidefinite, so the last
-    term is concave and no step raises F although all sites are updated at once.
+    G is symmetric and, but for its truncation, positive semidefinite, so the last term is concave
+    and no step raises F although all sites are updated at once.
 
     References
     ----------
@@ -137,7 +120,7 @@ class PottsSites:
     reach: float  # standard deviation of the window G, in sites
 
     def fit(self, posteriors: Array, max_iter: int, tol: float) -> Segments:
-        """Run EM from posteriors, (n, K), until the relative fall of F is less than tol."""
+        """Run EM from posteriors, (n, K), until F falls by less than tol, relative to its size."""
         return _iterate(self.step, posteriors, max_iter, tol)
 
     def fit_posteriors(
@@ -147,7 +130,6 @@ class PottsSites:
         return _iterate(partial(self.evaluate, components=components), posteriors, max_iter, tol)
 
     def step(self, posteriors: Array) -> Segments:
-        """The M-step, followed by :meth:`evaluate`."""
         expected = self.counts.T @ posteriors + posteriors.dtype.type(PRIOR)
         return self.evaluate(posteriors, normalise(expected, axis=0, otherwise=0.0))
 
@@ -170,10 +152,7 @@ class PottsSites:
     def drop_spare(
         self, segments: Segments, n_segments: int, max_iter: int, tol: float
     ) -> Segments:
-        """Remove one segment after another, with EM in between, until n_segments remain.
-
-        Of the pair with the least :meth:`merge_losses`, the one with the smaller core is removed.
-        """
+        """Remove the smaller core of the pair of least loss, run EM, until n_segments remain."""
         while segments.posteriors.shape[1] > n_segments:
             losses, sizes = self.merge_losses(segments.posteriors)
             pair = np.unravel_index(losses.argmin(), losses.shape)
@@ -186,13 +165,12 @@ class PottsSites:
         """Losses of merging two segments, (K, K), in nats; and counts of the cores, (K,).
 
         A site belongs to the core of a segment with weight max(0, 2 sum_l G_il R_lc - 1): the
-        segment has more than half of the window around it. Along the border of two textures,
-        responses are like neither and attract a segment, but such a strip is too narrow for a core.
+        segment has more than half of the window around it. Strips along the border of two textures
+        attract a segment, but are too narrow for a core.
 
-        With the counts of two cores n_aj and n_bj, the loss of a and b is sum_j [n_aj log(q_aj /
-        q_j) + n_bj log(q_bj / q_j)] - J R_a' G R_b, where q_a, q_b and q are the distributions of
-        n_a, of n_b and of their sum. The last term is the coupling gained between neighbours. On
-        the diagonal the loss is infinite.
+        With the counts of two cores n_aj and n_bj, the loss is sum_j [n_aj log(q_aj / q_j) +
+        n_bj log(q_bj / q_j)] - J R_a' G R_b, where q_a, q_b and q are the distributions of n_a, of
+        n_b and of their sum. The last term is the coupling gained. The diagonal is infinite.
         """
         around = self.neighbours(posteriors)
         expected = (self.counts.T @ np.maximum(2 * around - 1, 0)).T + PRIOR

@@ -8,9 +8,8 @@ object that keeps its data and can ``plot`` them again.
 from skcooc.plotting.association import AssociationDisplay
 from skcooc.plotting.canvas import style
 from skcooc.plotting.curves import KSelectionDisplay, PerplexityDisplay
-from skcooc.plotting.hierarchy import AbstractionDisplay, HierarchyDisplay
+from skcooc.plotting.hierarchy import AbstractionDisplay, HierarchyDisplay, SplitsDisplay
 from skcooc.plotting.segmentation import SegmentationDisplay
-from skcooc.plotting.splits import SplitsDisplay
 from skcooc.plotting.structure import StructureDisplay
 from skcooc.plotting.topic_map import TopicMapDisplay
 from skcooc.plotting.topics import SharesDisplay, TopicsDisplay

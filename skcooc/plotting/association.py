@@ -24,7 +24,7 @@ from skcooc.plotting.canvas import (
     declutter,
     draw_lines,
     new_axes,
-    size_in_points,
+    shrink_to_fit,
     styled,
     text_width,
 )
@@ -56,7 +56,6 @@ class MatrixSide(NamedTuple):
     words: list[list[str]]  # frequent members of each of the C clusters
 
     def label(self, cluster: int) -> str:
-        """The number of a cluster and its words."""
         return f"{cluster}: {', '.join(self.words[cluster])}"
 
 
@@ -73,33 +72,24 @@ class AssociationDisplay(Display):
     The colour of a block is the association c_cd of its clusters, on a logarithmic scale: how much
     more often they occur together than expected under independence. Dots are the pairs of the
     training matrix, their areas proportional to the counts. At the margins are the numbers of the
-    clusters and their most frequent members. After figure 12 of Hofmann & Puzicha (1998).
-
-    Clusters of rows are sorted by decreasing share of the observations, and clusters of columns by
-    the clusters of rows that they are most associated with, so that large blocks are near the
-    diagonal.
+    clusters and their most frequent members. Clusters of rows are sorted by decreasing share of the
+    observations, clusters of columns by the clusters of rows that they are most associated with.
+    After figure 12 of Hofmann & Puzicha (1998).
 
     Parameters
     ----------
     joint : (C, D) array
         pi_cd, share of the observations in each pair of clusters.
     rows, columns : MatrixSide
-        Their ``labels``, their ``masses`` (shares of the observations) and the ``words`` of their
-        clusters.
+        Their ``labels`` and ``masses``, and the ``words`` of their clusters.
     pairs : tuple of three (nnz,) arrays, default=None
         Positions of rows, positions of columns, and counts: the dots.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Its units are points; the axis is off.
-    figure_ : matplotlib Figure
-    image_ : matplotlib QuadMesh
-        The blocks.
-    dots_ : matplotlib PathCollection or None
-        The pairs.
-    lines_ : matplotlib LineCollection
-        Between the blocks, and from the clusters to their words.
+    ax_, figure_ : matplotlib Axes, in units of points, and Figure
+    image_, dots_, lines_ : matplotlib QuadMesh, PathCollection or None, and LineCollection
+        The blocks, the pairs, and lines between blocks and from clusters to their words.
     row_texts_, column_texts_ : dict of int to matplotlib Text
         The words of each cluster that has members.
     side_texts_ : list of two matplotlib Text
@@ -144,36 +134,19 @@ class AssociationDisplay(Display):
             probable clusters.
         X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), default=None
             The training matrix, to be drawn as dots. None means the blocks alone.
-        feature_names : array-like of shape (M,), default=None
-            Names of the columns; see :func:`skcooc.inspection.top_features`.
-        row_names : array-like of shape (N,), default=None
-            Names of the rows; see :func:`skcooc.inspection.representative_rows`.
+        feature_names, row_names
+            As for :func:`skcooc.inspection.describe`.
         n_features : int, default=4
             Number of members of each cluster to write, the most frequent first.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure, as large as it needs to be.
+        ax : matplotlib Axes, default=None, for a new figure
         scale : {"observations", "objects"}, default="observations"
-            Size of a row or column: proportional to its observations, so that dots would be spread
-            evenly under independence; or the same for all, so that the size of a cluster is the
-            number of its members.
+            What the size of a row or column is proportional to: its observations, so that dots
+            would be spread evenly under independence; or the same for all.
         cmap : str or matplotlib Colormap, default="RdBu_r"
             Colours of associations from 1/8 to 8; the middle is 1.
-        fontsize : float, default=7
-            In points.
+        fontsize : float, default=7, in points
         sides : pair of str, default=("rows", "columns")
             Titles of the rows and the columns, such as ("adjectives", "nouns").
-
-        Returns
-        -------
-        display : AssociationDisplay
-
-        Raises
-        ------
-        ValueError
-            If there are not as many names as rows or columns, X has another shape or other names
-            than the training matrix, or there is no such scale.
-        TypeError
-            If the model has no clusters of columns.
         """
         found = unwrap_coclustering(model, "components_")
         model = found.model
@@ -200,12 +173,13 @@ class AssociationDisplay(Display):
             for side, order in ((self.rows, self.row_order_), (self.columns, self.column_order_))
         )
         titles = f"{sides[0]} ↓", f"{sides[1]} →"
-        frame = MatrixFrame.fit_to(self.rows, self.columns, fontsize, titles)
+        frame = MatrixFrame(self.rows, self.columns, down, across, fontsize, titles)
         self.ax_ = new_axes(frame.right, frame.top) if ax is None else ax
-        shrink = frame.show(self.ax_)
-        self._draw_blocks(frame, down, across, cmap, fontsize * shrink)
-        self._draw_dots(frame, down, across, shrink)
-        self._draw_words(frame, down, across, fontsize, shrink)
+        shrink, width, height = shrink_to_fit(self.ax_, frame.right, frame.top)
+        self.ax_.set(xlim=(0, width), ylim=(frame.top - height, frame.top))
+        self._draw_blocks(frame, cmap, fontsize * shrink)
+        self._draw_dots(frame, shrink)
+        self._draw_words(frame, fontsize, shrink)
         write = partial(self.ax_.text, fontsize=fontsize * shrink, va="center", color=NEUTRAL)
         top = BELOW + frame.height + LEADER
         self.side_texts_ = [
@@ -216,13 +190,9 @@ class AssociationDisplay(Display):
         write(AIR, AIR + fontsize / 2, f"number of a cluster: its commonest members{dots}")
         return self
 
-    def _draw_blocks(
-        self, frame: MatrixFrame, down: SideLayout, across: SideLayout, cmap: str | Colormap,
-        fontsize: float,
-    ) -> None:  # fmt: skip
-        """Draw the associations of all pairs of clusters, and a colour bar."""
+    def _draw_blocks(self, frame: MatrixFrame, cmap: str | Colormap, fontsize: float) -> None:
         blocks = log_association(self.joint)[self.row_order_][:, self.column_order_] / np.log(2)
-        x, y = frame.x(across.edges), frame.y(down.edges)
+        x, y = frame.x(frame.across.edges), frame.y(frame.down.edges)
         self.image_ = self.ax_.pcolormesh(
             x, y, np.clip(blocks, -LIMIT, LIMIT), cmap=cmap, vmin=-LIMIT, vmax=LIMIT, zorder=1
         )
@@ -237,9 +207,7 @@ class AssociationDisplay(Display):
             "times as often as by chance", fontsize=fontsize, va="center",
         )  # fmt: skip
 
-    def _draw_dots(
-        self, frame: MatrixFrame, down: SideLayout, across: SideLayout, shrink: float
-    ) -> None:
+    def _draw_dots(self, frame: MatrixFrame, shrink: float) -> None:
         from matplotlib.patches import Rectangle
 
         self.dots_ = None
@@ -248,32 +216,27 @@ class AssociationDisplay(Display):
         i, j, counts = self.pairs
         area = min(INK * frame.width * frame.height / counts.sum(), LARGEST) * shrink**2
         self.dots_ = self.ax_.scatter(
-            frame.x(across.objects[j]), frame.y(down.objects[i]), s=area * counts,
+            frame.x(frame.across.objects[j]), frame.y(frame.down.objects[i]), s=area * counts,
             color="0.1", alpha=OPACITY, linewidths=0, zorder=2, rasterized=True,
         )  # fmt: skip
-        corner, units = (frame.left, BELOW), self.ax_.transData
-        outline = Rectangle(corner, frame.width, frame.height, transform=units)
-        self.dots_.set_clip_path(outline)
+        corner, size = (frame.left, BELOW), (frame.width, frame.height)
+        self.dots_.set_clip_path(Rectangle(corner, *size, transform=self.ax_.transData))
 
-    def _draw_words(
-        self, frame: MatrixFrame, down: SideLayout, across: SideLayout, fontsize: float,
-        shrink: float,
-    ) -> None:  # fmt: skip
-        """Draw lines between the clusters, and to their words, which are decluttered."""
+    def _draw_words(self, frame: MatrixFrame, fontsize: float, shrink: float) -> None:
         write = partial(
             self.ax_.text, va="center_baseline", fontsize=fontsize * shrink, parse_math=False,
             rotation_mode="anchor",
         )  # fmt: skip
         gap, start = LINE * fontsize, frame.left - LEADER
         right, top = frame.left + frame.width, BELOW + frame.height
-        segments = [[(frame.left, edge), (right, edge)] for edge in frame.y(down.edges)]
-        segments += [[(edge, BELOW), (edge, top)] for edge in frame.x(across.edges)]
+        segments = [[(frame.left, edge), (right, edge)] for edge in frame.y(frame.down.edges)]
+        segments += [[(edge, BELOW), (edge, top)] for edge in frame.x(frame.across.edges)]
         self.row_texts_, self.column_texts_ = {}, {}
-        for c, middle, at in label_places(self.row_order_, down, frame.height, gap):
+        for c, middle, at in label_places(self.row_order_, frame.down, frame.height, gap):
             segments.append([(start + 2, top - at), (frame.left - 1, top - middle)])
             self.row_texts_[c] = write(start, top - at, self.rows.label(c), ha="right")
         end = top + LEADER
-        for d, middle, at in label_places(self.column_order_, across, frame.width, gap):
+        for d, middle, at in label_places(self.column_order_, frame.across, frame.width, gap):
             x = frame.left + at
             segments.append([(x, end - 2), (frame.left + middle, top + 1)])
             self.column_texts_[d] = write(x, end, self.columns.label(d), ha="left", rotation=90)
@@ -281,35 +244,24 @@ class AssociationDisplay(Display):
 
 
 class MatrixFrame:
-    """Place of the matrix among its margins, in points."""
+    """Place of the matrix among its margins, in points, with a line of text for each cluster."""
 
-    def __init__(self, left: float, above: float, width: float, height: float) -> None:
-        self.left, self.width, self.height = left, width, height
-        self.right, self.top = left + width + 2 * AIR, BELOW + height + above
-
-    @classmethod
-    def fit_to(
-        cls, rows: MatrixSide, columns: MatrixSide, fontsize: float, titles: tuple[str, str]
-    ) -> MatrixFrame:
-        """Room for the words of all clusters, a line of text each, and for the titles."""
+    def __init__(
+        self, rows: MatrixSide, columns: MatrixSide, down: SideLayout, across: SideLayout,
+        fontsize: float, titles: tuple[str, str],
+    ) -> None:  # fmt: skip
+        self.down, self.across = down, across
         texts = [[side.label(c) for c in range(len(side.words))] for side in (rows, columns)]
         texts[0] += titles
-        margins = [
+        self.left, above = (
             max(text_width(text, fontsize) for text in own) * 1.04 + LEADER + AIR for own in texts
-        ]
-        sizes = [max(SIDE, LINE * fontsize * len(side.words)) for side in (columns, rows)]
-        return cls(*margins, *sizes)
-
-    def show(self, ax: Axes) -> float:
-        """Show the whole, in points or, where there is no room, less; return the scale."""
-        width, height = size_in_points(ax)
-        shrink = min(width / self.right, height / self.top, 1.0)
-        ax.set(xlim=(0, width / shrink), ylim=(self.top - height / shrink, self.top))
-        ax.set_axis_off()
-        return shrink
+        )
+        self.width, self.height = (
+            max(SIDE, LINE * fontsize * len(side.words)) for side in (columns, rows)
+        )
+        self.right, self.top = self.left + self.width + 2 * AIR, BELOW + self.height + above
 
     def x(self, shares: Array) -> Array:
-        """Shares of the width, as places on the axes."""
         return self.left + self.width * shares
 
     def y(self, shares: Array) -> Array:

@@ -34,9 +34,8 @@ Plot = Callable[Concatenate[D, P], D]
 def style() -> Iterator[None]:
     """Use the style of all displays: safe for the colour-blind, for light and for dark pages.
 
-    ``with skcooc.plotting.style():`` applies it to other figures as well. Your own changes of
-    ``matplotlib.rcParams`` have precedence. ``matplotlib.style.use("skcooc.plotting.skcooc")``
-    sets all of it for the rest of the session.
+    ``with skcooc.plotting.style():`` applies it to other figures; changes of ``rcParams`` have
+    precedence. ``matplotlib.style.use("skcooc.plotting.skcooc")`` sets it for the whole session.
     """
     import matplotlib
 
@@ -66,8 +65,6 @@ def styled(plot: Plot[D, P]) -> Plot[D, P]:
 
 
 class Display:
-    """Base class of displays."""
-
     ax_: Axes
 
     def __repr__(self) -> str:
@@ -76,18 +73,15 @@ class Display:
 
     @property
     def figure_(self) -> Figure | SubFigure:
-        """The figure of ``ax_``."""
         return self.ax_.figure
 
     def save(self, path: str | PathLike[str], **options: Any) -> None:
-        """Write the figure into a file, such as "topics.svg" or "topics.png".
-
-        The background is transparent, text stays text, and pixels are 300 an inch.
+        """Write the figure into a file, with a transparent background and 300 pixels an inch.
 
         Parameters
         ----------
         path : str or path
-            Its ending is the format.
+            Its ending is the format, as in "topics.svg".
         **options
             Of ``matplotlib.figure.Figure.savefig``, such as ``facecolor="white"``.
         """
@@ -114,14 +108,20 @@ def framed_axes(
 
 
 def size_in_points(ax: Axes) -> tuple[float, float]:
-    """Width and height of axes."""
     box = ax.get_window_extent()
     scale = POINTS / ax.figure.dpi
     return box.width * scale, box.height * scale
 
 
+def shrink_to_fit(ax: Axes, width: float, height: float) -> tuple[float, float, float]:
+    """Scale, at most 1, at which so many points fit; width and height of the axes at this scale."""
+    across, down = size_in_points(ax)
+    scale = min(across / width, down / height, 1.0)
+    ax.set_axis_off()
+    return scale, across / scale, down / scale
+
+
 def colours() -> list[str]:
-    """The colours of lines and areas, in order."""
     import matplotlib
 
     return list(matplotlib.rcParams["axes.prop_cycle"].by_key()["color"])
@@ -164,13 +164,10 @@ def text_width(text: str, fontsize: float) -> float:
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
-def shorten(text: str, width: float, fontsize: float = FONT) -> str:
-    """The text, with an ellipsis where it is wider than so many points."""
-    return text if text_width(text, fontsize) <= width else truncate(text, width, fontsize)
-
-
-def truncate(text: str, width: float, fontsize: float) -> str:
-    """As much of a text as fits before an ellipsis."""
+def shorten(text: str, width: float, fontsize: float = FONT, *, cut: bool = False) -> str:
+    """The text; cut, with an ellipsis, if asked or if it is wider than so many points."""
+    if not cut and text_width(text, fontsize) <= width:
+        return text
     while text and text_width(f"{text}…", fontsize) > width:
         text = text[:-1]
     return f"{text.rstrip(' ·')}…"
@@ -197,9 +194,8 @@ def fold(text: str, width: float, fontsize: float = FONT, n_lines: int = 2) -> l
                 lines[-1] = longer
             else:
                 lines.append(word)
-    kept, rest = lines[:n_lines], lines[n_lines:]
-    if rest or text_width(kept[-1], fontsize) > width:
-        kept[-1] = truncate(kept[-1], width, fontsize)
+    kept = lines[:n_lines]
+    kept[-1] = shorten(kept[-1], width, fontsize, cut=len(lines) > n_lines)
     return kept
 
 

@@ -56,8 +56,9 @@ class Curve(NamedTuple):
 class PerplexityDisplay(Display):
     """Held-out perplexity and, where it is known, training perplexity.
 
-    Over the iterations of a fit, over the inverse temperature, or over the number of components.
-    The least held-out perplexity of every curve is marked.
+    The horizontal axis has the iterations of a fit or the values of a parameter. The least held-out
+    perplexity of every curve is marked. After figures 7 and 8 of Hofmann & Puzicha (1998) and
+    figure 5 of Hofmann, Puzicha & Jordan (1999).
 
     Parameters
     ----------
@@ -68,17 +69,9 @@ class PerplexityDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     lines_ : list of matplotlib Line2D
         One for each curve.
-
-    References
-    ----------
-    T. Hofmann and J. Puzicha, Statistical models for co-occurrence data, AI Memo 1625, MIT, 1998,
-    figures 7 and 8.
-
-    T. Hofmann, J. Puzicha and M. I. Jordan, Learning from dyadic data, NIPS 11, 1999, figure 5.
 
     Examples
     --------
@@ -113,10 +106,6 @@ class PerplexityDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw, such as ``ax_`` of another display. None means a new figure.
 
-        Returns
-        -------
-        display : PerplexityDisplay
-
         Raises
         ------
         ValueError
@@ -136,25 +125,19 @@ class PerplexityDisplay(Display):
         Parameters
         ----------
         search : fitted GridSearchCV or other search
-            Of an estimator or a pipeline, or at the end of one. With ``cv_results_`` whose scores
-            are those of estimators of this package; of several scores, the one that ``refit``
-            names. Training perplexity is drawn, with dashes, if ``return_train_score=True``.
+            With ``cv_results_`` whose scores are those of estimators of this package; of several
+            scores, the one that ``refit`` names. Training perplexity is drawn, with dashes, if
+            ``return_train_score=True``.
         over : str, default=None
             A parameter with numbers. None means beta where it varies, else the first that does.
             There is a curve for each combination of the others. Names may omit the step of a
             pipeline.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure.
-
-        Returns
-        -------
-        display : PerplexityDisplay
+        ax : matplotlib Axes, default=None, for a new figure
 
         Raises
         ------
         ValueError
-            If no parameter varies, or ``over`` does not, or is not a number; if all scores are NaN,
-            or there are several, and ``refit`` names none of them.
+            If no parameter with numbers varies, or there is no score.
         """
         curves, over = search_curves(search, over)
         return cls(curves, over=over).plot(ax)
@@ -191,7 +174,6 @@ class PerplexityDisplay(Display):
         return line
 
     def _draw_axes(self) -> None:
-        """Write labels, and choose logarithmic scales for large ratios."""
         from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
         ax = self.ax_
@@ -209,7 +191,6 @@ class PerplexityDisplay(Display):
         remove_box(ax)
 
     def _draw_legend(self, beside: bool) -> None:
-        """Write the names of several curves, and the meaning of dashes."""
         from matplotlib.lines import Line2D
 
         handles, names = self.ax_.get_legend_handles_labels()
@@ -239,8 +220,7 @@ class KSelectionDisplay(Display):
     """Held-out perplexity, distinct components, agreement and coherence over their number.
 
     Bands are one standard error of the difference from the best candidate on the same folds. A
-    vertical line is the number chosen; it is dashed, and the title says so, where the perplexity
-    still falls at the largest candidate.
+    vertical line is the number chosen, dashed if the perplexity still falls at the largest one.
 
     Parameters
     ----------
@@ -256,9 +236,7 @@ class KSelectionDisplay(Display):
     Attributes
     ----------
     axes_ : (2, 2) array of matplotlib Axes
-    ax_ : matplotlib Axes
-        The first of them.
-    figure_ : matplotlib Figure
+    ax_, figure_ : the first Axes and the matplotlib Figure
 
     Examples
     --------
@@ -287,15 +265,7 @@ class KSelectionDisplay(Display):
         Parameters
         ----------
         search : fitted ComponentSearchCV
-
-        Returns
-        -------
-        display : KSelectionDisplay
-
-        Raises
-        ------
-        ValueError
-            If the search was for pairs of numbers.
+            Over one number of components.
         """
         search = unwrap(search, "best_n_components_", "still_falling_").model
         results = search.cv_results_
@@ -325,29 +295,30 @@ class KSelectionDisplay(Display):
         import matplotlib.pyplot as plt
 
         size = SELECTION_WIDTH / POINTS, SELECTION_HEIGHT / POINTS
-        figure, self.axes_ = plt.subplots(
-            2, 2, figsize=size, sharex=True, layout="constrained", squeeze=False
-        )
+        figure, self.axes_ = plt.subplots(2, 2, figsize=size, sharex=True, layout="constrained")
         perplexity, other, distinct, agreement = self.axes_.flat
         self.ax_ = perplexity
-        self._draw_band(perplexity, self.measured.perplexity, self.measured.error)
-        perplexity.set_ylabel("held-out perplexity", fontsize=FONT)
-        self._mark(perplexity)
-        self._draw_band(other, self.measured.other, self.measured.other_error)
-        other.set_ylabel(self.other, fontsize=FONT)
-        self._mark(other)
+        of = self.measured
+        self._draw_band(perplexity, of.perplexity, of.error, "held-out perplexity")
+        self._draw_band(other, of.other, of.other_error, self.other)
         self._draw_distinct(distinct)
-        self._mark(distinct)
         self._draw_agreement(agreement)
-        self._mark(agreement)
+        line = "--" if self.still_falling else "-"
+        for ax in self.axes_.flat:
+            ax.axvline(self.chosen, color=colours()[5], linewidth=0.9, linestyle=line, zorder=0)
+            scale_sizes(ax, of.n_components)
+            remove_box(ax)
+        for ax in self.axes_[-1]:
+            ax.set_xlabel("number of components K", fontsize=FONT)
         title = f"Chosen: {self.chosen}"
         if self.still_falling:
             title = f"Still falling at {self.chosen}: these data name no number"
         figure.suptitle(title, fontsize=FONT + 1)
         return self
 
-    def _draw_band(self, ax: Axes, values: Array, errors: Array) -> None:
+    def _draw_band(self, ax: Axes, values: Array, errors: Array, label: str) -> None:
         n = self.measured.n_components
+        ax.set_ylabel(label, fontsize=FONT)
         ax.plot(n, values, ".-", color=colours()[0], linewidth=1.2, markersize=4)
         ax.fill_between(n, values - errors, values + errors, color=colours()[0], alpha=0.25, lw=0)
 
@@ -376,15 +347,6 @@ class KSelectionDisplay(Display):
         ax.set_ylim(min(0, np.nanmin(self.measured.coherence)) - 0.02, 1.05)
         ax.set_ylabel("agreement, coherence", fontsize=FONT)
         ax.legend(fontsize=FONT - 1, frameon=False)
-
-    def _mark(self, ax: Axes) -> None:
-        """Mark the number chosen, and show all candidates on the axis."""
-        style = "--" if self.still_falling else "-"
-        ax.axvline(self.chosen, color=colours()[5], linewidth=0.9, linestyle=style, zorder=0)
-        scale_sizes(ax, self.measured.n_components)
-        if ax in self.axes_[-1]:
-            ax.set_xlabel("number of components K", fontsize=FONT)
-        remove_box(ax)
 
 
 def remove_box(ax: Axes) -> None:
@@ -461,7 +423,10 @@ def search_curves(search: GridSearchCV, over: str | None) -> tuple[list[Curve], 
         ", ".join(f"{SYMBOLS.get(key, key)} = {candidate[key]}" for key in others) or "mean"
         for candidate in params
     ]
-    curves = list(_curves(np.array(x, dtype=float), names, results, _score_name(search)))
+    score = "score" if "mean_test_score" in results else str(search.refit)
+    if f"mean_test_{score}" not in results:
+        raise ValueError(f"The search has several scores; refit={search.refit!r} should name one.")
+    curves = list(_curves(np.array(x, dtype=float), names, results, score))
     if not curves:
         raise ValueError(
             "There is nothing to draw: no candidate of the search has a score. Did all fits fail?"
@@ -470,17 +435,9 @@ def search_curves(search: GridSearchCV, over: str | None) -> tuple[list[Curve], 
 
 
 def _without_steps(params: Mapping[str, object]) -> Mapping[str, object]:
-    """Parameters without the names of the steps of a pipeline, where that is unambiguous."""
+    """Parameters without the names of the steps of a pipeline, if they stay different."""
     short = {name.rsplit("__", 1)[-1]: value for name, value in params.items()}
     return short if len(short) == len(params) else params
-
-
-def _score_name(search: GridSearchCV) -> str:
-    if "mean_test_score" in search.cv_results_:
-        return "score"
-    if f"mean_test_{search.refit}" not in search.cv_results_:
-        raise ValueError(f"The search has several scores; refit={search.refit!r} should name one.")
-    return str(search.refit)
 
 
 def _curves(

@@ -1,30 +1,32 @@
-"""Trees of hierarchies of clusters: the words of their nodes, or the nodes of one word."""
+"""Trees: words of the nodes of a hierarchy, nodes of one word, splits of an annealed fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skcooc.hierarchy import Tree
+from skcooc.hierarchy import Tree, division
 from skcooc.inspection.features import Order, component_features
-from skcooc.inspection.models import FACTORS, Names, TreeModel, names_by_number, unwrap
+from skcooc.inspection.models import FACTORS, Names, TreeModel, Unwrapped, names_by_number, unwrap
 from skcooc.inspection.names import user_names
 from skcooc.plotting.canvas import (
     FONT,
     NEUTRAL,
     Display,
+    colours,
     draw_lines,
     framed_axes,
     new_axes,
+    shrink_to_fit,
     size_in_points,
     styled,
     text_width,
     wrap,
 )
-from skcooc.protocol import Array
+from skcooc.protocol import Array, Components
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,14 +46,17 @@ BELOW = 34.0  # for half a circle and an upright share below it
 # Points: the line that all observations are below, and the thinnest
 HIERARCHY_WIDEST, ABSTRACTION_WIDEST, THINNEST = 8.0, 6.0, 0.6
 
+# SplitsDisplay, in points
+ROW, WIDTH = 13.0, 330.0  # height of a cluster, width of the axes
+MIN_ROWS = 4
+
 
 class HierarchyDisplay(Display):
     """The tree of a hierarchy of clusters, each node with its characteristic columns.
 
-    The root is at the left; clusters are at the right, after their numbers. The size of a new
-    figure follows from the tree; on given axes, text is made smaller where it would not fit. The
-    width of a line is the share of the observations at a node and below it. After figures 9 and 11
-    of Hofmann & Puzicha (1998).
+    The root is at the left; clusters are at the right, after their numbers. The width of a line is
+    the share of the observations at a node and below it. On given axes, text is made smaller where
+    it would not fit. After figures 9 and 11 of Hofmann & Puzicha (1998).
 
     Parameters
     ----------
@@ -68,12 +73,9 @@ class HierarchyDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    texts_ : dict of int to matplotlib Text
-        The text of each node that is drawn.
-    lines_ : matplotlib LineCollection
-        Between nodes and their children.
+    ax_, figure_ : matplotlib Axes and Figure
+    texts_, lines_ : dict of int to matplotlib Text, and matplotlib LineCollection
+        The text of each node that is drawn, and lines between nodes and their children.
 
     Examples
     --------
@@ -107,31 +109,14 @@ class HierarchyDisplay(Display):
         ----------
         model : fitted ClusterAbstraction
             With ``tree_``, ``components_`` (V, M) and ``node_weights_`` (V,).
-        feature_names : array-like of shape (M,), default=None
-            Names of the columns; see :func:`skcooc.inspection.top_features`.
-        n_features : int, default=5
-            Number of columns of each node at most.
-        order : {"characteristic", "probable"}, default="characteristic"
-            Which columns: see :func:`skcooc.inspection.export_text`.
+        feature_names, n_features, order
+            Columns of each node; see :func:`skcooc.inspection.export_text`.
         names : sequence of V str, or dict of int to str, default=None
             Names of nodes. None means those of :func:`skcooc.inspection.set_names`, if any.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure, as large as the tree.
+        ax, fontsize : matplotlib Axes, default=None; float, default=8
+            Where to draw; None means a new figure, as large as the tree. Size of texts in points.
         max_depth : int, default=None
             Depth of the lowest nodes to draw; 0 is the root alone. None means all.
-        fontsize : float, default=8
-            In points.
-
-        Returns
-        -------
-        display : HierarchyDisplay
-
-        Raises
-        ------
-        ValueError
-            If there are not as many names as columns, or max_depth is negative.
-        TypeError
-            If the model has no tree.
         """
         found = unwrap(model, "tree_", "node_weights_", *FACTORS)
         features = component_features(found, feature_names, n_features, order)
@@ -156,7 +141,9 @@ class HierarchyDisplay(Display):
         low, high = (middle - height).min() - air, (middle + height).max() + air
         right = max(starts[self.tree.depths[v]] + width for v, width in widths.items()) + air
         self.ax_ = new_axes(right, high - low) if ax is None else ax
-        shrink = self._limits(right, low, high)
+        shrink, across, down = shrink_to_fit(self.ax_, right, high - low)
+        spare = max(down - (high - low), 0) / 2
+        self.ax_.set(xlim=(0, across), ylim=(low - spare, high + spare))
         self._draw_lines(y, starts, widths, fontsize)
         self.texts_ = {
             v: self.ax_.text(
@@ -196,7 +183,7 @@ class HierarchyDisplay(Display):
     def _columns(
         self, lines: dict[int, list[str]], fontsize: float
     ) -> tuple[dict[int, float], Array]:
-        """Width of each text, and start of the column of each depth, in points."""
+        """Width of each text, and start of the column of each depth."""
         widths = {
             v: 1.04 * max(text_width(line, fontsize) for line in text) for v, text in lines.items()
         }
@@ -206,19 +193,9 @@ class HierarchyDisplay(Display):
         steps = np.cumsum(columns + GAP * fontsize)
         return widths, AIR * fontsize + np.concatenate([[0], steps[:-1]])
 
-    def _limits(self, right: float, low: float, high: float) -> float:
-        """Show the whole, in points or, where there is no room, less; return the scale."""
-        width, height = size_in_points(self.ax_)
-        shrink = min(width / right, height / (high - low), 1.0)
-        spare = max(height / shrink - (high - low), 0) / 2
-        self.ax_.set(xlim=(0, width / shrink), ylim=(low - spare, high + spare))
-        self.ax_.set_axis_off()
-        return shrink
-
     def _draw_lines(
         self, y: Array, starts: Array, widths: dict[int, float], fontsize: float
     ) -> None:
-        """Join the text of each node with those of its children."""
         air, segments = AIR * fontsize, {}
         for node in widths:
             if is_end(self.tree, node, self.max_depth):
@@ -237,11 +214,10 @@ class HierarchyDisplay(Display):
 class AbstractionDisplay(Display):
     """The nodes of a hierarchy at which one column occurs.
 
-    The areas of the circles are proportional to P(node given column), and large shares are written
-    beside them. The width of a line is the share at a node and below it. The root is at the top,
-    the clusters are at the bottom, above their numbers. General words are at the root, special
-    ones at a leaf, and ambiguous ones at several distant nodes. After figure 10 of Hofmann &
-    Puzicha (1998).
+    The areas of the circles are proportional to P(node given column). The width of a line is the
+    share at a node and below it. The root is at the top, the clusters are at the bottom, above
+    their numbers. General words are at the root, special ones at a leaf, and ambiguous ones at
+    several distant nodes. After figure 10 of Hofmann & Puzicha (1998).
 
     Parameters
     ----------
@@ -254,12 +230,9 @@ class AbstractionDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    circles_ : matplotlib PathCollection
-        One for each of the V nodes.
-    lines_ : matplotlib LineCollection
-        Between nodes and their children.
+    ax_, figure_ : matplotlib Axes and Figure
+    circles_, lines_ : matplotlib PathCollection and LineCollection
+        A circle for each of the V nodes, and lines between nodes and their children.
     texts_ : dict of int to matplotlib Text
         The shares of at least ``label_from``.
 
@@ -292,24 +265,16 @@ class AbstractionDisplay(Display):
             Name or position of the column.
         feature_names : array-like of shape (M,), default=None
             Names of the columns; see :func:`skcooc.inspection.top_features`.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure, as large as the tree.
+        ax : matplotlib Axes, default=None, for a new figure
         label_from : float, default=0.1
             Smallest share to write, in [0, 1].
         cmap : str or matplotlib Colormap, default="YlGnBu"
             Colours of the shares from 0 to 1.
 
-        Returns
-        -------
-        display : AbstractionDisplay
-
         Raises
         ------
-        ValueError
-            If there is no such column, no node generates it, or there are not as many names as
-            columns.
-        TypeError
-            If the model has no tree.
+        ValueError, TypeError
+            If there is no such column, no node generates it, or the model has no tree.
         """
         found = unwrap(model, "tree_", "components_")
         model, names = found.model, found.column_names(feature_names)
@@ -346,10 +311,9 @@ class AbstractionDisplay(Display):
         return self
 
     def _draw_axes(self, x: Array, across: float) -> None:
-        """Numbers of the clusters and of the levels, the name of the column, and no frame."""
-        ax, tree = self.ax_, self.tree
-        ax.set_xticks(x[tree.leaves], [str(k) for k in range(len(tree.leaves))])
-        ax.set_yticks(-np.arange(tree.depths.max() + 1), np.arange(tree.depths.max() + 1))
+        ax, leaves, levels = self.ax_, self.tree.leaves, np.arange(self.tree.depths.max() + 1)
+        ax.set_xticks(x[leaves], [str(k) for k in range(len(leaves))])
+        ax.set_yticks(-levels, levels)
         ax.tick_params("x", length=0, labelsize=min(FONT, 0.6 * across))
         ax.tick_params("y", length=0, labelsize=FONT)
         ax.set_xlabel("cluster", fontsize=FONT)
@@ -381,6 +345,141 @@ class AbstractionDisplay(Display):
                 ha="center" if leaf else "left", va="top" if leaf else "bottom",
                 rotation=90 if leaf and across < 2.6 * fontsize else 0,
             )  # fmt: skip
+
+
+class SplitsDisplay(Display):
+    """The dendrogram of an annealed fit: the inverse temperatures at which clusters split.
+
+    The inverse temperature rises to the right. Clusters that never split share a line.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        Each with ``beta`` and ``parts``, in the order of the fit.
+    beta : float, default=None
+        Inverse temperature at the end of the fit. None means a little above the last split.
+    labels : sequence of str, default=None
+        Texts after the number of each cluster, such as words.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    lines_ : matplotlib LineCollection
+    division_ : SplitTree
+        The tree that is drawn.
+
+    Examples
+    --------
+    >>> from skcooc.em import Split
+    >>> from skcooc.plotting import SplitsDisplay
+    >>> splits = [Split(0.02, ((0, 2), (1,))), Split(0.05, ((0,), (2,)))]
+    >>> SplitsDisplay(splits).plot().division_.groups
+    [(0, 1, 2), (0, 2), (1,), (0,), (2,)]
+    """
+
+    def __init__(
+        self, splits: Sequence[Any], *,
+        beta: float | None = None, labels: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
+        self.splits, self.beta, self.labels = splits, beta, labels
+
+    @classmethod
+    def from_estimator(
+        cls, model: Components, feature_names: ArrayLike | None = None, *, n_features: int = 3,
+        order: Order = "characteristic", names: Names | None = None, ax: Axes | None = None,
+    ) -> SplitsDisplay:  # fmt: skip
+        """Draw the splits of a fitted model.
+
+        Parameters
+        ----------
+        model : fitted ClusterAbstraction, AsymmetricClustering or AspectModel
+            With ``splits_``, ``beta_`` and ``components_``.
+        feature_names, n_features, order
+            Columns of each cluster, see :func:`skcooc.inspection.describe`; none if n_features=0.
+        names : sequence of K str, or dict of int to str, default=None
+            Texts in the place of columns, for all components (the nodes of a hierarchy) or some.
+            None means the names of :func:`skcooc.inspection.set_names`, if any.
+        ax : matplotlib Axes, default=None, for a new figure
+
+        Raises
+        ------
+        ValueError
+            If the model has no splits, because it was not annealed.
+        """
+        found = unwrap(model, "components_")
+        splits = getattr(found.model, "splits_", ())
+        display = cls(splits, beta=getattr(found.model, "beta_", None))
+        if n_features > 0 and len(splits):
+            words = component_features(found, feature_names, n_features, order)
+            own = user_names(found.model) if names is None else names_by_number(names, len(words))
+            texts = [own.get(k, ", ".join(of_one)) for k, of_one in enumerate(words)]
+            display.labels = [texts[k] for k in _clusters(found, splits)]
+        return display.plot(ax)
+
+    @styled
+    def plot(self, ax: Axes | None = None) -> SplitsDisplay:
+        """Draw; see :meth:`from_estimator`."""
+        if not len(self.splits):
+            raise ValueError("There are no splits to draw: fit the model with annealing above 1.")
+        self.division_ = division(self.splits)
+        groups = [self.division_.groups[leaf] for leaf in self.division_.tree.leaves]
+        names = [", ".join(map(str, group)) for group in groups]
+        if self.labels is not None:  # of the first cluster of each group
+            own = [self.labels[group[0]] for group in groups]
+            names = [f"{numbers}: {label}" for numbers, label in zip(names, own, strict=True)]
+        y = -positions(self.division_.tree)
+        if ax is None:
+            right = max(text_width(name, FONT) for name in names) * 1.04 + 14
+            height = (max(len(names), MIN_ROWS) + 0.2) * ROW
+            ax = framed_axes(WIDTH, height, 20.0, 38.0, right, 6.0)
+        self.ax_ = ax
+        first, last = np.nanmin(self.division_.betas), np.nanmax(self.division_.betas)
+        stretch = (last / first) ** 0.08 * 1.02
+        end = max(last * stretch, self.beta or 0)
+        self._draw_lines(y, first / stretch, end)
+        self._draw_axes(y[self.division_.tree.leaves], names, first / stretch, end)
+        return self
+
+    def _draw_lines(self, y: Array, start: float, end: float) -> None:
+        tree, betas = self.division_.tree, self.division_.betas
+        segments = []
+        for node in range(tree.n_nodes):
+            birth = start if tree.parents[node] < 0 else betas[tree.parents[node]]
+            death, children = betas[node], tree.children(node)
+            segments.append([(birth, y[node]), (end if np.isnan(death) else death, y[node])])
+            if len(children):
+                segments.append([(death, y[children].min()), (death, y[children].max())])
+        self.lines_ = draw_lines(self.ax_, segments, colours()[0], 1.2, capstyle="projecting")
+
+    def _draw_axes(self, y: Array, names: list[str], start: float, end: float) -> None:
+        from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
+
+        ax = self.ax_
+        ax.set(xscale="log", xlim=(start, end), ylim=(y.min() - 0.6, y.max() + 0.6))
+        ratio = end / start
+        decades = LogLocator(subs=(1, 2, 5) if ratio < 100 else (1,))
+        ax.xaxis.set_major_locator(MaxNLocator(4) if ratio < 10 else decades)
+        ax.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.set_xlabel("inverse temperature β", fontsize=FONT)
+        ax.tick_params("x", labelsize=FONT)
+        ax.yaxis.tick_right()
+        row = size_in_points(ax)[1] / (len(names) + 0.2)
+        ax.set_yticks(y, names, fontsize=min(FONT, 0.7 * row), parse_math=False)
+        ax.tick_params("y", length=0)
+        ax.set_ylabel("cluster", fontsize=FONT)
+        ax.yaxis.set_label_position("left")
+        ax.spines[["left", "top", "right"]].set_visible(False)
+
+
+def _clusters(found: Unwrapped, splits: Sequence[Any]) -> Sequence[int]:
+    """Numbers of the components that are clusters; in a hierarchy these are the leaves."""
+    n_clusters = 1 + max(k for split in splits for part in split.parts for k in part)
+    tree = getattr(found.model, "tree_", None)
+    if tree is not None and len(tree.leaves) >= n_clusters:
+        leaves: list[int] = tree.leaves.tolist()
+        return leaves
+    return range(len(found.model.components_))
 
 
 def positions(tree: Tree, max_depth: int | None = None) -> Array:
@@ -420,12 +519,10 @@ def line_widths(tree: Tree, masses: Array, widest: float) -> Array:
 
 
 def is_end(tree: Tree, node: int, max_depth: int | None) -> bool:
-    """Whether nothing is drawn below a node."""
     return tree.depths[node] == max_depth or not len(tree.children(node))
 
 
 def _column(names: Array, feature: str | int) -> int:
-    """Position of a column, given by its name or its position."""
     named = np.flatnonzero(names == feature)
     if len(named):
         return int(named[0])

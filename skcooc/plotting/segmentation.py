@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
 SIDE, OPACITY = 320.0, 0.4  # points: longer side of a new picture; opacity of the colours
-
-
-class Segmenter(Protocol):
-    """A fitted TextureSegmenter."""
-
-    labels_: Array  # (H, W)
-    posteriors_: Array  # (H, W, K)
 
 
 class SegmentationDisplay(Display):
@@ -39,8 +32,7 @@ class SegmentationDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     image_, tint_ : matplotlib AxesImage
     lines_ : matplotlib LineCollection
         The edges of pixels between different segments.
@@ -60,7 +52,7 @@ class SegmentationDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, segmenter: Segmenter, image: ArrayLike, *, ax: Axes | None = None,
+        cls, segmenter: Any, image: ArrayLike, *, ax: Axes | None = None,
         cmap: str | Colormap | None = None,
     ) -> SegmentationDisplay:  # fmt: skip
         """Draw the segments of a fitted model; colours fade where their posterior is small.
@@ -71,20 +63,10 @@ class SegmentationDisplay(Display):
             With ``labels_`` (H, W) and ``posteriors_`` (H, W, K).
         image : array-like of shape (H, W) or (H, W, 3)
             The image it was fitted to.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure.
+        ax : matplotlib Axes, default=None, for a new figure
         cmap : str or matplotlib Colormap, default=None
             Colours of the segments; of a list of at least K colours, the first K. None means the
             colours of lines, or those of viridis where these are too few.
-
-        Returns
-        -------
-        display : SegmentationDisplay
-
-        Raises
-        ------
-        ValueError
-            If the image and the labels have different shapes.
         """
         segmenter = unwrap(segmenter, "labels_", "posteriors_").model
         confidence = segmenter.posteriors_.max(axis=-1)
@@ -103,10 +85,6 @@ class SegmentationDisplay(Display):
         labels : array-like of shape (H, W) of int
         ax, cmap
             As for :meth:`from_estimator`.
-
-        Returns
-        -------
-        display : SegmentationDisplay
         """
         return cls(np.asarray(image), np.asarray(labels)).plot(ax, cmap=cmap)
 

@@ -50,8 +50,8 @@ class StructureDisplay(Display):
     """The mixture of each row as a bar of shares, groups of rows beside each other.
 
     Within a group, rows are sorted by their largest topic, and then by its share. Of many rows,
-    every n-th in this order is drawn. Large topics have colours of their own; all others together
-    are grey. After the plots of populations of Rosenberg et al. (2002).
+    every n-th in this order is drawn. Topics without a colour are grey together. After the plots of
+    populations of Rosenberg et al., Genetic structure of human populations, Science 298, 2002.
 
     Parameters
     ----------
@@ -66,12 +66,7 @@ class StructureDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
-    References
-    ----------
-    N. A. Rosenberg et al., Genetic structure of human populations, Science 298, 2381-2385, 2002.
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -101,33 +96,17 @@ class StructureDisplay(Display):
 
         Parameters
         ----------
-        model : fitted estimator
-            With ``components_``, ``embedding_`` and ``row_distribution_``; or a pipeline or a
-            search with one inside.
+        model : fitted estimator, or a pipeline or a search with one inside
+            With ``components_``, ``embedding_`` and ``row_distribution_``.
         by : array-like of shape (N,), series, or dict or data frame of one column, default=None
-            A label, a number or a date of each row, as for :func:`skcooc.inspection.topic_shares`.
-            None means all rows in one group.
-        feature_names : array-like of shape (M,), default=None
-            Names of the columns; see :func:`skcooc.inspection.top_features`.
-        freq : str, default="auto"
-            Length of the periods of dates.
+            A label, a number or a date of each row. None means all rows in one group.
+        feature_names, freq, names
+            As for :func:`skcooc.inspection.topic_shares`.
         n_rows : int, default=400
             Approximate number of rows; of each group five at least.
         topics : int or sequence of int, default=14
             Number of topics with a colour, the largest first, or their numbers; 14 at most.
-        names : sequence of K str, or dict of int to str, default=None
-            Names of the topics; see :func:`skcooc.inspection.name_topics` for the others.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure.
-
-        Returns
-        -------
-        display : StructureDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :func:`skcooc.inspection.topic_shares`, and if there are no such topics.
+        ax : matplotlib Axes, default=None, for a new figure
         """
         its = resolve_model(model, feature_names, names)
         one = np.zeros(len(its.mixtures), dtype=int)
@@ -141,7 +120,11 @@ class StructureDisplay(Display):
     @styled
     def plot(self, ax: Axes | None = None) -> StructureDisplay:
         """Draw; see :meth:`from_estimator`."""
-        palette = _palette()
+        from matplotlib.colors import to_hex, to_rgb
+
+        palette = colours()
+        paler = [[(1 - PALE) * c + PALE for c in to_rgb(name)] for name in palette]
+        palette += [to_hex((r, g, b)) for r, g, b in paler]
         if len(self.topics) > len(palette):
             raise ValueError(
                 f"{len(self.topics)} topics are too many for {len(palette)} colours. Give fewer."
@@ -154,7 +137,10 @@ class StructureDisplay(Display):
             layers = np.vstack([layers, np.maximum(1 - layers.sum(axis=0), 0)])
         names = [shorten(name, LONGEST) for name in names]
         right = 30 + max(text_width(name, FONT) for name in names)
-        edges = _bar_edges(self.bars.sizes)
+        sizes = self.bars.sizes
+        unit = (1 - APART * (len(sizes) - 1)) / sum(sizes)
+        begin = np.cumsum([0, *sizes[:-1]]) * unit + APART * np.arange(len(sizes))
+        edges = [first + unit * np.arange(n + 1) for first, n in zip(begin, sizes, strict=True)]
         labels = [shorten(label, LONGEST) for label in self.bars.labels]
         widths = [text_width(label, FONT) for label in labels]
         room = [WIDTH * (own[-1] - own[0]) for own in edges]
@@ -163,20 +149,16 @@ class StructureDisplay(Display):
         self.ax_ = framed_axes(WIDTH, HEIGHT, 44.0, below, right, 8.0) if ax is None else ax
         tops = np.cumsum(layers, axis=0)
         bottoms = np.vstack([np.zeros(layers.shape[1]), tops[:-1]])
+        ends = np.cumsum([0, *sizes])
         for name, values, bottom, colour in zip(names, layers, bottoms, palette, strict=False):
-            self._fill(edges, bottom, bottom + values, colour, name)
+            for g, (own, a, b) in enumerate(zip(edges, ends[:-1], ends[1:], strict=True)):
+                self.ax_.stairs(
+                    (bottom + values)[a:b], own, baseline=bottom[a:b], fill=True, color=colour,
+                    linewidth=0, label=name if g == 0 else None,
+                )  # fmt: skip
         self._draw_axes()
         self._write_groups(edges, labels, upright)
         return self
-
-    def _fill(self, edges: list[Array], low: Array, high: Array, colour: str, name: str) -> None:
-        """Draw the bars of a topic, group by group."""
-        ends = np.cumsum([0, *self.bars.sizes])
-        for g, own in enumerate(edges):
-            self.ax_.stairs(
-                high[ends[g] : ends[g + 1]], own, baseline=low[ends[g] : ends[g + 1]], fill=True,
-                color=colour, linewidth=0, label=name if g == 0 else None,
-            )  # fmt: skip
 
     def _write_groups(self, edges: list[Array], labels: list[str], upright: bool) -> None:
         """Write labels below their groups; upright ones are decluttered, with lines to groups."""
@@ -227,19 +209,3 @@ def sample_rows(mixtures: Array, division: RowGroups, n_rows: int) -> Bars:
         order.append(ranked[((np.arange(n) + 0.5) * len(rows) / n).astype(int)])
     sizes = [len(rows) for rows in order]
     return Bars(mixtures[np.concatenate(order)], sizes, division.labels, total)
-
-
-def _bar_edges(sizes: list[int]) -> list[Array]:
-    """The edges of the bars of each group, from 0 to 1, with gaps between groups."""
-    unit = (1 - APART * (len(sizes) - 1)) / sum(sizes)
-    begin = np.cumsum([0, *sizes[:-1]]) * unit + APART * np.arange(len(sizes))
-    return [first + unit * np.arange(n + 1) for first, n in zip(begin, sizes, strict=True)]
-
-
-def _palette() -> list[str]:
-    """The colours, and then paler ones."""
-    from matplotlib.colors import to_hex, to_rgb
-
-    own = colours()
-    paler = [[(1 - PALE) * c + PALE for c in to_rgb(name)] for name in own]
-    return own + [to_hex((r, g, b)) for r, g, b in paler]

@@ -45,10 +45,9 @@ class TopicMapDisplay(Display):
     """Topics as circles: near each other where they have the same columns, large where common.
 
     Places are found by multidimensional scaling of the Hellinger distances of the distributions
-    P(y given z), as in :func:`skcooc.inspection.explore`: small distances are meaningful, long ones
-    less so. The areas of the circles are proportional to the shares of the observations. Names are
-    written beside the circles without overlaps, larger topics first; those without room are left
-    out.
+    P(y given z): small distances are meaningful, long ones less so. The areas of the circles are
+    proportional to the shares of the observations. Names are written without overlaps, larger
+    topics first; those without room are left out.
 
     Parameters
     ----------
@@ -60,13 +59,9 @@ class TopicMapDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Its units are points.
-    figure_ : matplotlib Figure
-    circles_ : matplotlib PathCollection
-        The largest first.
-    texts_ : dict of int to matplotlib Text
-        The names that are written.
+    ax_, figure_ : matplotlib Axes, in units of points, and Figure
+    circles_, texts_ : matplotlib PathCollection and dict of int to matplotlib Text
+        The circles, the largest first, and the names that are written.
 
     Examples
     --------
@@ -92,24 +87,11 @@ class TopicMapDisplay(Display):
 
         Parameters
         ----------
-        model : fitted estimator
-            With ``components_``, ``embedding_`` and ``row_distribution_``; or a pipeline or a
-            search with one inside.
-        feature_names : array-like of shape (M,), default=None
-            Names of the columns; see :func:`skcooc.inspection.top_features`.
-        names : sequence of K str, or dict of int to str, default=None
-            Names of the topics; see :func:`skcooc.inspection.name_topics` for the others.
-        ax : matplotlib Axes, default=None
-            Where to draw. None means a new figure, larger where there are many topics.
-
-        Returns
-        -------
-        display : TopicMapDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            If there are not as many names as columns or topics, or the model lacks an attribute.
+        model : fitted estimator, or a pipeline or a search with one inside
+            With ``components_``, ``embedding_`` and ``row_distribution_``.
+        feature_names, names
+            As for :func:`skcooc.inspection.describe`.
+        ax : matplotlib Axes, default=None, for a new figure
         """
         its = resolve_model(model, feature_names, names)
         return cls(map_positions(its.components), its.weights, its.names).plot(ax)
@@ -144,7 +126,6 @@ class TopicMapDisplay(Display):
         return size / 2 + unit * (self.at - middle)
 
     def _write_names(self, centers: Array, radii: Array, order: Array) -> None:
-        """Write the names, and draw lines to those that are not at their circle."""
         names = [shorten(self.names[k], LONGEST) for k in order]
         sizes = [(1.04 * text_width(name, FONT), 1.25 * FONT) for name in names]
         boxes = place_names(centers[order], radii[order], sizes, size_in_points(self.ax_))
@@ -167,8 +148,7 @@ def place_names(
     """The box of the name of each circle, (x0, y0, x1, y1); None if there is no room for it.
 
     Boxes are chosen greedily, circle by circle: near the own circle and over little of others.
-    Neither names nor the lines to them are over other names. All is in points, and in a room that
-    begins at (0, 0).
+    Neither names nor the lines to them are over other names. All is in points; (0, 0) is a corner.
     """
     placed: list[Array | None] = []
     taken = np.empty((0, 4))
@@ -208,15 +188,14 @@ def _boxes_around(center: Array, radius: float, size: tuple[float, float]) -> Ar
 
 def _boxes_along(center: Array, radius: float, box: Array) -> Array:
     """Small boxes along the line to a name, (n, 4)."""
-    ends = leader_line(center, radius, box)
-    if ends is None:
+    if (ends := leader_line(center, radius, box)) is None:
         return np.empty((0, 4))
     points = ends[0] + ALONG * (ends[1] - ends[0])
     return np.hstack([points - 0.5, points + 0.5])
 
 
 def _intersect(boxes: Array, others: Array) -> Array:
-    """Whether each box intersects any of the others, (n,)."""
+    """True for each box that intersects any of the others, (n,)."""
     a, b = boxes[:, None], others[None]
     apart = (a[..., :2] >= b[..., 2:]) | (a[..., 2:] <= b[..., :2])
     return np.any(~np.any(apart, axis=2), axis=1)

@@ -55,23 +55,19 @@ class Topic(NamedTuple):
 class TopicsDisplay(Display):
     """Topics, each with a bar for each of its characteristic columns.
 
-    The length of a bar is P(y given z); the upright mark is P(y), the share of the column in all
-    observations. For the ``consensus_`` of an average, a line at the end of each bar is the
-    interval over the members. The title has the share of the observations and the name of the
-    topic. Panels have scales of their own.
+    The length of a bar is P(y given z); the upright mark is P(y). For the ``consensus_`` of an
+    average, a line at the end of each bar is the interval over the members. The title has the share
+    of the observations and the name of the topic. Panels have scales of their own.
 
     Parameters
     ----------
     topics : list of Topic
-        Each with ``name``, ``weight``, ``features``, ``probabilities``, ``unigram`` and
-        ``intervals``.
+        Each with ``name``, ``weight``, ``features``, ``probabilities``, ``unigram``, ``intervals``.
 
     Attributes
     ----------
     axes_ : (K,) array of matplotlib Axes
-    ax_ : matplotlib Axes
-        The first of them.
-    figure_ : matplotlib Figure
+    ax_, figure_ : the first Axes and the matplotlib Figure
 
     Examples
     --------
@@ -97,29 +93,12 @@ class TopicsDisplay(Display):
 
         Parameters
         ----------
-        model : fitted estimator
-            With ``components_``, ``embedding_`` and ``row_distribution_``; or a pipeline or a
-            search with one inside.
-        feature_names : array-like of shape (M,), default=None
-            Names of the columns; see :func:`skcooc.inspection.top_features`.
-        n_features : int, default=8
-            Number of columns of each topic at most.
-        order : {"characteristic", "probable"}, default="characteristic"
-            Which columns: see :func:`skcooc.inspection.describe`.
+        model : fitted estimator, or a pipeline or a search with one inside
+            With ``components_``, ``embedding_`` and ``row_distribution_``.
+        feature_names, n_features, order, names
+            As for :func:`skcooc.inspection.describe`.
         topics : int or sequence of int, default=12
             Number of topics, the largest first; or their numbers.
-        names : sequence of K str, or dict of int to str, default=None
-            Names of the topics; see :func:`skcooc.inspection.name_topics` for the others.
-
-        Returns
-        -------
-        display : TopicsDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            If there are not as many names as columns or topics, no such topics, or the model lacks
-            an attribute.
         """
         its = resolve_model(model, feature_names, names)
         unigram, top = its.weights @ its.components, rank_columns(its.model, n_features, order)
@@ -170,9 +149,8 @@ class SharesDisplay(Display):
 
     Each topic has a panel; a dashed line is its share of all observations. Groups that are numbers
     or dates are joined by a line, with the intervals as a band; others are a dot each, with its
-    interval. Panels have scales of their own, which groups of few rows or of few observations do
-    not set: their dots are hollow, and an arrow at the edge marks a share or an interval that goes
-    on beyond it.
+    interval. Panels have scales of their own, which small groups do not set: dots of groups of few
+    rows are hollow, and an arrow at the edge marks what goes on beyond it.
 
     Parameters
     ----------
@@ -190,9 +168,7 @@ class SharesDisplay(Display):
     Attributes
     ----------
     axes_ : (K,) array of matplotlib Axes
-    ax_ : matplotlib Axes
-        The first of them.
-    figure_ : matplotlib Figure
+    ax_, figure_ : the first Axes and the matplotlib Figure
 
     Examples
     --------
@@ -213,6 +189,7 @@ class SharesDisplay(Display):
     ) -> None:  # fmt: skip
         self.division, self.shares, self.names = division, shares, names
         self.overall, self.masses = overall, masses
+        self._sizes = np.array([len(rows) for rows in division.members])
 
     @classmethod
     def from_estimator(
@@ -224,27 +201,14 @@ class SharesDisplay(Display):
 
         Parameters
         ----------
-        model : fitted estimator
-            With ``components_``, ``embedding_`` and ``row_distribution_``; or a pipeline or a
-            search with one inside.
+        model : fitted estimator, or a pipeline or a search with one inside
+            With ``components_``, ``embedding_`` and ``row_distribution_``.
         by : array-like of shape (N,), series, or dict or data frame of one column
-            A label, a number or a date of each row; see :func:`skcooc.inspection.topic_shares`.
-            The name of a column is that of the axis.
-        feature_names : array-like of shape (M,), default=None
-            Names of the columns; see :func:`skcooc.inspection.top_features`.
+            A label, a number or a date of each row. The name of a column is that of the axis.
         topics : int or sequence of int, default=12
             Number of topics, the largest first; or their numbers.
-        freq, n_resamples, level, names, random_state
+        feature_names, freq, n_resamples, level, names, random_state
             As for :func:`skcooc.inspection.topic_shares`.
-
-        Returns
-        -------
-        display : SharesDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :func:`skcooc.inspection.topic_shares`, and if there are no such topics.
         """
         of = group_model(model, by, feature_names, freq, names)
         overall = of.mass.joint.sum(axis=0) / of.mass.rows.sum()
@@ -257,7 +221,8 @@ class SharesDisplay(Display):
     @styled
     def plot(self) -> SharesDisplay:
         """Draw; see :meth:`from_estimator`."""
-        ordered, labels = self.division.ordered, self._labels
+        ordered = self.division.ordered
+        labels = [shorten(label, LONGEST_GROUP) for label in self.division.labels]
         n_across = min(len(self.names), PANELS_A_ROW)
         room = 0 if ordered else max(text_width(label, FONT) for label in labels) / n_across
         height = SHARES_HEIGHT if ordered else max(58 + GROUP_HEIGHT * len(labels), 90)
@@ -268,21 +233,16 @@ class SharesDisplay(Display):
         )  # fmt: skip
         self.ax_ = self.axes_[0]
         for k, ax in enumerate(self.axes_):
-            (self._draw_line if ordered else self._draw_dots)(ax, k)
+            if ordered:
+                self._draw_line(ax, k)
+            else:
+                self._draw_dots(ax, k, labels)
             set_panel_title(ax, self.names[k], 0.7 * SHARES_WIDTH)
         share, group = "share of observations", self.division.name or "group"
         across, up = (group, share) if ordered else (share, group)
         self.figure_.supxlabel("\n".join([across, *caption]), fontsize=FONT + 1)
         self.figure_.supylabel(up, fontsize=FONT + 1)
         return self
-
-    @property
-    def _labels(self) -> list[str]:
-        return [shorten(label, LONGEST_GROUP) for label in self.division.labels]
-
-    @property
-    def _sizes(self) -> Array:
-        return np.array([len(rows) for rows in self.division.members])
 
     def _caption(self, width: float) -> list[str]:
         """What lines, bands, dots and arrows mean, on lines of this width."""
@@ -301,7 +261,6 @@ class SharesDisplay(Display):
         return share, np.where(np.isnan(low), share, low), np.where(np.isnan(high), share, high)
 
     def _end(self, k: int) -> float:
-        """The end of the axis of shares of a panel."""
         share, _, high = self._topic(k)
         return share_limit(share, high, self._sizes, self.masses) or 1.0
 
@@ -325,15 +284,15 @@ class SharesDisplay(Display):
         else:
             ax.xaxis.set_major_locator(MaxNLocator(4, integer=x.dtype.kind in "iu"))
 
-    def _draw_dots(self, ax: Axes, k: int) -> None:
-        y, (share, low, high) = np.arange(len(self.division.labels)), self._topic(k)
+    def _draw_dots(self, ax: Axes, k: int, labels: Sequence[str]) -> None:
+        y, (share, low, high) = np.arange(len(labels)), self._topic(k)
         ax.axvline(self.overall[k], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
         ax.hlines(y, low, high, color=colours()[0], linewidth=1.6)
         end = self._end(k)
         draw_dots(ax, share, y, self._sizes, colours()[0], 4)
         draw_arrows(ax, np.full((high > end).sum(), end), y[high > end], ">")
         ax.set(xlim=(0, end), ylim=(len(y) - 0.4, -0.6))
-        ax.set_yticks(y, self._labels, fontsize=FONT, parse_math=False)
+        ax.set_yticks(y, labels, fontsize=FONT, parse_math=False)
         ax.tick_params("y", length=0)
         mark_percent(ax.xaxis)
 

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-from skcooc.protocol import CSR, Array, FactorModel
+from skcooc.protocol import CSR, Array
 
-
-class FittedRetriever(Protocol):
-    """Attributes of a fitted AspectRetriever."""
-
-    aspect_weight: float
-    smoothing_weight: float
-    components_: Array
-    embedding_: Array
-    idf_: Array
-    estimators_: list[FactorModel]
+if TYPE_CHECKING:
+    from skcooc.retrieval.retriever import AspectRetriever
 
 
 class DocumentIndex:
@@ -30,7 +22,7 @@ class DocumentIndex:
     counts of the documents, (N, M).
     """
 
-    def __init__(self, fitted: FittedRetriever, table: CSR) -> None:
+    def __init__(self, fitted: AspectRetriever, table: CSR) -> None:
         share, E, idf = fitted.smoothing_weight, fitted.embedding_, fitted.idf_
         self.aspect_weight = fitted.aspect_weight
         self.components, self.idf = fitted.components_, idf
@@ -104,7 +96,6 @@ def damped(table: CSR) -> CSR:
 
 
 def weighted(table: CSR, weights: Array) -> CSR:
-    """Columns multiplied by weights."""
     return sp.csr_array(table @ sp.diags_array(weights.astype(table.dtype)))
 
 

@@ -36,14 +36,10 @@ class AspectRetriever(BaseEstimator):
     f = 1 + log n (n itself below one), and u_d = idf_w [(1 - l) f(d, w) / f(d) + l P(w given d)] is
     a document whose words are smoothed by the aspects with the weight l (PLSI-U). With l = 0 it is
     the tf-idf cosine. The second is a match in the space of aspects, averaged over models of
-    several sizes K (PLSI*): every word brings its tf-idf weight to the aspects that it comes from,
-
-        e_x = sum_w t_xw P(z given w),
-
-    one step of EM from P(z), with the weights of the terms in place of counts; the paper folds
-    counts in until convergence. Then half the mean of the documents found first is added to the
-    terms of the query, and documents are ranked again (feedback). Feedback may harm the search for
-    one known text. No matrix of documents times words is made.
+    several sizes K (PLSI*): e_x = sum_w t_xw P(z given w), one step of EM from P(z), with the
+    weights of the terms in place of counts; the paper folds counts in until convergence. Then half
+    the mean of the documents found first is added to the terms of the query, and documents are
+    ranked again (feedback), which may harm the search for one known text.
 
     Parameters
     ----------
@@ -62,10 +58,8 @@ class AspectRetriever(BaseEstimator):
     vectorizer : CountVectorizer or the like, default=None
         Counts the words of texts, for `fit`, `kneighbors` and `similarity`; a clone is fitted. None
         means that these take counts.
-    n_jobs : int, default=None
-        Number of threads in fits, in joblib's conventions. Results do not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the models.
+    n_jobs, random_state
+        As for :class:`~skcooc.AspectModel`; default=None.
 
     Attributes
     ----------
@@ -78,16 +72,13 @@ class AspectRetriever(BaseEstimator):
         log((N + 1) / (df_j + 1)) + 1 for a word in df_j documents, as in scikit-learn.
     vectorizer_ : fitted vectorizer
         Only if there is a ``vectorizer``.
-    n_features_in_ : int
-        Number M of words.
-    feature_names_in_ : (M,) array of str
-        Names of the words, if the data has names that are strings.
+    n_features_in_, feature_names_in_ : int, and (M,) array of str
+        Number M of words, and their names, if the data has names that are strings.
 
     Notes
     -----
-    Queries and documents without any word of the vocabulary have similarity zero to all; such
-    queries raise a warning. ``benchmarks/papers/retrieval.py`` compares with latent semantic
-    indexing.
+    Queries and documents without any word of the vocabulary have similarity zero to all.
+    ``benchmarks/papers/retrieval.py`` compares with latent semantic indexing.
 
     References
     ----------
@@ -104,8 +95,6 @@ class AspectRetriever(BaseEstimator):
     >>> documents
     array([[0, 2]])
 
-    Of texts:
-
     >>> from sklearn.feature_extraction.text import CountVectorizer
     >>> texts = ["tea and milk", "milk and honey", "a ball of wool", "wool of sheep"]
     >>> retriever = AspectRetriever(
@@ -118,10 +107,7 @@ class AspectRetriever(BaseEstimator):
     components_: Array
     embedding_: Array
     idf_: Array
-    n_features_in_: int
-    feature_names_in_: Array
     estimators_: list[CooccurrenceEstimator]
-    vectorizer_: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -135,17 +121,11 @@ class AspectRetriever(BaseEstimator):
     }
 
     def __init__(
-        self,
-        n_components: int | Sequence[int] = (32, 48, 64, 80, 128),
-        *,
-        aspect_weight: float = 0.4,
-        smoothing_weight: float = 0.1,
-        n_feedback: int = 5,
-        estimator: CooccurrenceEstimator | None = None,
-        vectorizer: Any = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
+        self, n_components: int | Sequence[int] = (32, 48, 64, 80, 128), *,
+        aspect_weight: float = 0.4, smoothing_weight: float = 0.1, n_feedback: int = 5,
+        estimator: CooccurrenceEstimator | None = None, vectorizer: Any = None,
+        n_jobs: int | None = None, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
         self.n_components = n_components
         self.aspect_weight, self.smoothing_weight = aspect_weight, smoothing_weight
         self.n_feedback = n_feedback
@@ -172,13 +152,8 @@ class AspectRetriever(BaseEstimator):
         Raises
         ------
         ValueError
-            If there are no words, counts are negative or not finite, a parameter is invalid, or
-            there are texts without a vectorizer or counts with one.
-
-        Warns
-        -----
-        UserWarning
-            If values are no whole numbers, such as tf-idf.
+            If counts are negative or not finite, or there are texts without a vectorizer or counts
+            with one. Values that are no whole numbers raise a UserWarning.
         """
         sizes = np.atleast_1d(self.n_components).tolist()
         if not sizes:
@@ -208,12 +183,7 @@ class AspectRetriever(BaseEstimator):
         Returns
         -------
         similarity : (n, N) array
-            Between zero and one.
-
-        Warns
-        -----
-        UserWarning
-            If a query has no known word: its similarity to all documents is zero.
+            Between zero and one; zero, with a UserWarning, for queries without a known word.
         """
         check_is_fitted(self)
         return self._index.similarity(self._queries(X), self.n_feedback)
@@ -238,11 +208,6 @@ class AspectRetriever(BaseEstimator):
             1 - s(q, d), ascending; only if ``return_distance`` is True.
         documents : (n, n_neighbors) array of int
             Positions in the table fitted; ties are in the order of the table.
-
-        Warns
-        -----
-        UserWarning
-            If a query has no known word: all documents are at distance one.
         """
         check_is_fitted(self)
         check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=len(self.embedding_))
@@ -258,7 +223,6 @@ class AspectRetriever(BaseEstimator):
         return (distances, documents) if return_distance else documents
 
     def _counts(self, X: TableLike | Sequence[str], *, reset: bool) -> CSR:
-        """Checked counts, given or of the words of texts."""
         if self.vectorizer is not None:
             if len(shape := getattr(X, "shape", ())) == 2:
                 raise ValueError(
@@ -298,7 +262,6 @@ class AspectRetriever(BaseEstimator):
         return table
 
     def _models(self, table: CSR, sizes: Sequence[int]) -> list[CooccurrenceEstimator]:
-        """One fitted model for each number of aspects."""
         prototype = AspectModel(beta=0.75, tol=1e-4) if self.estimator is None else self.estimator
         seeds = check_random_state(self.random_state).randint(2**31, size=len(sizes)).tolist()
         prototype = clone(prototype).set_params(n_jobs=self.n_jobs)
