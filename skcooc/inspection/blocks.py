@@ -45,9 +45,8 @@ def unwrap_coclustering(given: Any, *attributes: str) -> Unwrapped:
     try:
         return unwrap(given, "joint_", "column_posteriors_", *attributes)
     except TypeError as error:
-        raise TypeError(
-            f"{error} Only co-clusterings have it, such as SymmetricClustering."
-        ) from error
+        hint = "Only co-clusterings have it, such as SymmetricClustering."
+        raise TypeError(f"{error} {hint}") from error
 
 
 def row_clusters(model: TwoSided) -> SideClusters:
