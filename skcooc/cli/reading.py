@@ -37,7 +37,7 @@ FIELDS = "row", "column", "count", "text", "group", "time"
 NAMES = "row_names", "column_names"
 LIMITS = "min_df", "max_df"
 
-MAX_NAMES = 10**7  # rows or columns, each of which has a name
+MAX_NAMES = 10**7  # rows or columns, as each has a name
 # Errors of the readers of NumPy and SciPy for a file that is not what its name says.
 DAMAGED = (
     ValueError, TypeError, KeyError, AttributeError, NotImplementedError, OverflowError, EOFError,

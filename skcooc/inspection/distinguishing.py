@@ -103,9 +103,8 @@ def distinguishing_features(
     """
     view = read_view(model, X, None, feature_names, None)
     if len(view.components) < 2:
-        raise ValueError(
-            "The model has one component alone: there are no others to compare it with."
-        )
+        alone = "The model has one component alone"
+        raise ValueError(f"{alone}: there are no others to compare it with.")
     names = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
     observed = _expected_counts(view)
     columns: dict[str, list[object]] = {name: [] for name in COLUMNS}

@@ -243,10 +243,9 @@ def _node_label(model: TreeModel, node: int, features: Sequence[object]) -> str:
 def _levels(tree: Tree) -> Array:
     """The largest number of edges from each node down to a leaf, (V,)."""
     levels = np.zeros(tree.n_nodes)
-    for node in tree.preorder[::-1]:
-        if tree.parents[node] >= 0:
-            above = tree.parents[node]
-            levels[above] = max(levels[above], levels[node] + 1)
+    for node in tree.preorder[:0:-1]:  # all but the root
+        above = tree.parents[node]
+        levels[above] = max(levels[above], levels[node] + 1)
     return levels
 
 

@@ -74,10 +74,8 @@ def node_top_features(
     ----------
     model : fitted ClusterAbstraction
         With ``tree_`` and ``components_`` (V, M); TypeError if it has no tree.
-    feature_names : array-like of shape (M,), default=None
+    feature_names, n_features
         As for :func:`top_features`.
-    n_features : int, default=10
-        How many columns of each node.
 
     Returns
     -------
@@ -193,7 +191,7 @@ def component_features(
 def rank_columns(model: FactorModel, n_features: int, order: Order) -> list[Array]:
     """Positions of the best columns of each component; see `characteristic_features`.
 
-    Characteristic ones may be fewer. A single component has its most probable ones.
+    A single component has its most probable ones.
     """
     if order == "probable" or len(model.components_) == 1:
         return list(most_probable(np.asarray(model.components_), n_features))

@@ -51,8 +51,6 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
 
     Labels are sorted in alphabetical order or, for a categorical column, in its own; numbers and
     dates by size. Dates are put into periods, and with a ``freq`` strings are dates in ISO 8601.
-    ValueError if labels are not as many as rows, there is a ``freq`` and no dates, no group is
-    left or a number is infinite.
     """
     labels = read_labels(by)
     return group_rows(labels if freq == "auto" else parse_dates(labels), weights, freq)
@@ -67,16 +65,21 @@ def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
         raise ValueError(f"{column.parameter} has no label for any row that has observations.")
     values = _plain(column.values[known])
     if values.dtype.kind == "M":
-        return _periods(values, known, freq, column.name)
-    if freq != "auto":
-        first = values.tolist()[0]
-        raise ValueError(f"freq={freq!r} needs dates; by has values such as {first!r}. {CURE}")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        what = f"{column.parameter} has infinite numbers"
-        raise ValueError(f"{what}: give NaN for rows without a label.")
-    groups, numbers = _distinct(values, column.order)
+        if freq not in ("auto", *FREQUENCIES):
+            raise ValueError(f"freq={freq!r} should be 'auto' or one of {', '.join(FREQUENCIES)}.")
+        freq = shortest_period(values) if freq == "auto" else freq
+        groups, numbers = np.unique(period_starts(values, freq), return_inverse=True)
+        names = [_period_label(day, freq) for day in groups]
+    else:
+        if freq != "auto":
+            first = values.tolist()[0]
+            raise ValueError(f"freq={freq!r} needs dates; by has values such as {first!r}. {CURE}")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            what = f"{column.parameter} has infinite numbers"
+            raise ValueError(f"{what}: give NaN for rows without a label.")
+        groups, numbers = _distinct(values, column.order)
+        names = [f"{g:.6g}" if isinstance(g, np.floating) else str(g) for g in groups]
     members = [known[numbers == g] for g in range(len(groups))]
-    names = [f"{g:.6g}" if isinstance(g, np.floating) else str(g) for g in groups]
     return RowGroups(members, groups, names, column.name)
 
 
@@ -116,9 +119,8 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
 
 def _check_one(columns: Sequence[object], parameter: str) -> None:
     if len(columns) != 1:
-        raise ValueError(
-            f"{parameter} has {len(columns)} columns, {list(columns)}: give one of them."
-        )
+        what = f"{parameter} has {len(columns)} columns, {list(columns)}"
+        raise ValueError(f"{what}: give one of them.")
 
 
 def _plain(values: Array) -> Array:
@@ -143,15 +145,6 @@ def _distinct(values: Array, order: Sequence[object] | None) -> tuple[Array, Arr
     return groups[by_place].astype(str), np.argsort(by_place)[numbers]
 
 
-def _periods(days: Array, known: Array, freq: str, name: str | None) -> RowGroups:
-    if freq not in ("auto", *FREQUENCIES):
-        raise ValueError(f"freq={freq!r} should be 'auto' or one of {', '.join(FREQUENCIES)}.")
-    freq = shortest_period(days) if freq == "auto" else freq
-    groups, numbers = np.unique(period_starts(days, freq), return_inverse=True)
-    members = [known[numbers == g] for g in range(len(groups))]
-    return RowGroups(members, groups, [_period_label(day, freq) for day in groups], name)
-
-
 def shortest_period(days: Array) -> str:
     """The shortest period with at most MOST_PERIODS values, or decades.
 
@@ -167,11 +160,7 @@ def shortest_period(days: Array) -> str:
 
 
 def period_starts(days: Array, freq: str) -> Array:
-    """The first day of the period of each day; weeks begin on Monday.
-
-    >>> period_starts(np.array(["2001-02-03"], dtype="datetime64[D]"), "quarter")
-    array(['2001-01-01'], dtype='datetime64[D]')
-    """
+    """The first day of the period of each day; weeks begin on Monday."""
     if freq in MONTHS:
         months = days.astype("datetime64[M]").astype(np.int64)
         begun = months // MONTHS[freq] * MONTHS[freq]

@@ -97,10 +97,9 @@ def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
 def _inner(model: Any) -> Any:
     inner = unwrap(model, "components_").model
     if not hasattr(inner, "merged"):
-        raise TypeError(
-            f"The components of {type(inner).__name__} cannot be merged or left out: those of "
-            "AspectModel can, and of AsymmetricClustering with axis='rows'."
-        )
+        what = f"The components of {type(inner).__name__} cannot be merged or left out"
+        others = "those of AspectModel can, and of AsymmetricClustering with axis='rows'"
+        raise TypeError(f"{what}: {others}.")
     return inner
 
 

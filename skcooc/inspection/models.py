@@ -151,10 +151,8 @@ def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
     """Names as an array; ValueError if they are not n, TypeError for a number."""
     if isinstance(names, Integral):
         number = "n_" + parameter.replace("_names", "s")
-        raise TypeError(
-            f"{parameter} should be an array of names of the {what}, got {names}. Did you mean "
-            f"{number}={names}?"
-        )
+        wrong = f"{parameter} should be an array of names of the {what}, got {names}"
+        raise TypeError(f"{wrong}. Did you mean {number}={names}?")
     side = "obs_names" if parameter == "row_names" else "var_names"
     refuse_anndata(names, parameter, f"names: give adata.{side}.")
     checked = np.asarray(names, dtype=object)
@@ -179,9 +177,8 @@ class Mixtures:
     """Mixtures of rows, in place of a fitted model, to show rows that were not fitted.
 
     Use ``Mixtures`` for new rows, with the mixtures that ``transform`` returns, or for rows whose
-    mixtures were kept and whose model was not. :func:`topic_shares`, :func:`compare_shares`,
-    :class:`skcooc.plotting.SharesDisplay`, :class:`skcooc.plotting.StructureDisplay` and all other
-    functions that need no columns take it as a model.
+    mixtures were kept and whose model was not. Functions and displays that need no columns take it
+    as a model, such as :func:`topic_shares` and :class:`skcooc.plotting.StructureDisplay`.
 
     Parameters
     ----------

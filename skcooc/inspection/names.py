@@ -138,21 +138,14 @@ def resolve_model(
     """Find the model inside of a pipeline or a search; TypeError if there is none."""
     inside = unwrap(model, *FACTORS)
     columns = inside.column_names(feature_names)
-    return ResolvedModel(
-        inside.model,
-        np.asarray(inside.model.components_, dtype=np.float64),
-        np.asarray(inside.model.embedding_, dtype=np.float64),
-        np.asarray(inside.model.row_distribution_, dtype=np.float64),
-        columns,
-        override_names(names, name_topics(inside.model, columns)),
-    )
+    factors = (np.asarray(getattr(inside.model, name), dtype=np.float64) for name in FACTORS)
+    components, mixtures, rows = factors
+    topics = override_names(names, name_topics(inside.model, columns))
+    return ResolvedModel(inside.model, components, mixtures, rows, columns, topics)
 
 
 def select_topics(weights: Array, topics: int | Sequence[int]) -> list[int]:
-    """Topics of the largest weights, if a number is given; else the topics listed.
-
-    ValueError if there are no such topics.
-    """
+    """Topics of the largest weights, if a number is given; else the topics listed."""
     if isinstance(topics, int | np.integer):
         if topics < 1:
             raise ValueError(f"topics={topics} should be at least 1.")

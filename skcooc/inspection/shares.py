@@ -235,15 +235,14 @@ def _seed(random_state: RandomState) -> int:
 
 def _line_keys(grouped: GroupedModel) -> dict[str, Array]:
     """The group and the topic of each line, group by group."""
-    n_groups, n_topics = len(grouped.division.groups), len(grouped.names)
-    groups = grouped.division.groups
+    groups, n_topics = grouped.division.groups, len(grouped.names)
     if groups.dtype.kind == "M":
         groups = groups.astype("datetime64[ms]")  # data frames have no days
     sizes = [len(rows) for rows in grouped.division.members]
     return {
         "group": np.repeat(groups, n_topics),
-        "component": np.tile(np.arange(n_topics), n_groups),
-        "topic": np.tile(np.array(grouped.names, dtype=object), n_groups),
+        "component": np.tile(np.arange(n_topics), len(groups)),
+        "topic": np.tile(np.array(grouped.names, dtype=object), len(groups)),
         "n_rows": np.repeat(sizes, n_topics),
     }
 
@@ -345,6 +344,9 @@ def expanded_tail(level: float, n: int) -> float:
 
     Resamples vary less than samples, by sqrt((n - 1) / n), and have lighter tails than a t
     distribution (Hesterberg 2015, section 5.3).
+
+    >>> [round(expanded_tail(0.95, n), 3) for n in (5, 20, 1000)]
+    [0.001, 0.016, 0.025]
     """
     return float(norm.cdf(-np.sqrt(n / (n - 1)) * t.ppf((1 + level) / 2, n - 1)))
 

@@ -119,12 +119,12 @@ class TopicStability:
     @property
     def always(self) -> Array:
         """Topics found in all runs."""
-        return np.flatnonzero(self.n_found == self._n_runs)
+        return np.flatnonzero(self._share == 1)
 
     @property
     def often(self) -> Array:
         """Topics found in half of the runs or more, but not in all."""
-        return np.flatnonzero((self._share >= OFTEN) & (self.n_found < self._n_runs))
+        return np.flatnonzero((self._share >= OFTEN) & (self._share < 1))
 
     @property
     def seldom(self) -> Array:
@@ -137,12 +137,8 @@ class TopicStability:
         return np.flatnonzero(self.n_found == 1)
 
     @property
-    def _n_runs(self) -> int:
-        return 1 + len(self.affinities)
-
-    @property
     def _share(self) -> Array:
-        return self.n_found / self._n_runs
+        return self.n_found / (1 + len(self.affinities))
 
 
 def topic_stability(

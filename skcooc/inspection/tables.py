@@ -45,10 +45,8 @@ def describe(
         See :func:`top_features`.
     row_names : array-like of shape (N,), default=None
         See :func:`representative_rows`.
-    n_features : int, default=10
-        How many columns of each component at most.
-    n_rows : int, default=3
-        How many rows of each component at most.
+    n_features, n_rows : int, default=10 and 3
+        How many columns and rows of each component at most.
     order : {"characteristic", "probable"}, default="characteristic"
         Which columns: those that distinguish a component (:func:`characteristic_features`; there
         may be fewer), or the most probable ones (:func:`top_features`). A single component has the
@@ -78,10 +76,9 @@ def describe(
             Names of columns, best first, and P(y given z) of these.
         rows : list
             Names or positions of the most representative rows; see :func:`representative_rows`.
-        intervals : list of pairs of float
-            Of these probabilities over members; only for the ``consensus_`` of `AveragedModels`.
-        affinity : float
-            Mean cosine similarity of the component in the members; only for the same.
+        intervals, affinity : list of pairs of float, and float
+            Intervals of these probabilities over members, and the mean cosine similarity of the
+            component in them; only for the ``consensus_`` of `AveragedModels`.
         goes_with, associations : lists of str and of float
             Names of the clusters of the other side that co-occur with it more often than by chance,
             those with the largest part of the mutual information first, and c_cd, the ratios of
@@ -163,7 +160,5 @@ def table_of(columns: Mapping[str, Array | Sequence[object]], backend: str) -> I
     try:
         return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
     except ImportError as error:
-        raise ImportError(
-            f"The table needs {backend} for backend={backend!r}. "
-            f"Install it with `pip install {backend}`."
-        ) from error
+        hint = f"Install it with `pip install {backend}`."
+        raise ImportError(f"The table needs {backend} for backend={backend!r}. {hint}") from error

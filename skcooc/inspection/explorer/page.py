@@ -77,16 +77,15 @@ def explore(
     columns and rows of each topic, and its share in groups and over time; the shares of all topics
     in groups, marked if the interval is above the share in all rows; a map of the topics; the rows
     with their perplexities, and the words of texts coloured by topic; the tree of a
-    `ClusterAbstraction`; the blocks of a `SymmetricClustering`, with all their members; and a
-    search. Long texts are cut and rows sampled to keep the file of a large table below 2 MB, as the
-    page then notes. Jinja2 is needed: ``pip install 'skcooc[explore]'``.
+    `ClusterAbstraction`; the blocks of a `SymmetricClustering`; and a search. Long texts are cut
+    and rows sampled to keep the file below 2 MB, as the page then notes. Jinja2 is needed:
+    ``pip install 'skcooc[explore]'``.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M) and ``transform``, here or of another library; or a pipeline
-        that ends in one, or a search with such a ``best_estimator_``. The steps before it are
-        applied to X, and give the names of the columns.
+        With ``components_`` (K, M) and ``transform``, here or of another library; or a pipeline or
+        a search with one inside. Steps before it are applied to X, and give the names of columns.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
         Counts of the rows to show: those fitted, or other rows, which are folded in.
     feature_names : array-like of shape (M,), default=None
@@ -98,8 +97,7 @@ def explore(
         The texts of the rows. None means X itself if a pipeline takes texts; else rows are shown by
         their most frequent columns.
     groups : array-like of shape (N,), series, or dict or data frame of one column, default=None
-        A label of each row, or None or NaN. The forty largest groups are shown, and the name of the
-        column.
+        A label of each row, or None or NaN. The forty largest groups are shown.
     times : array-like of shape (N,), series, or dict or data frame of one column, default=None
         A number or a date of each row, such as the year; dates may be pandas periods, or strings in
         ISO 8601 such as "2024-01". More than 24 numbers are put into 24 equal intervals, and dates
@@ -125,10 +123,9 @@ def explore(
     topic). The map is scikit-learn's multidimensional scaling of Hellinger distances. The topic of
     a word in a row is argmax_z P(z given x) P(y given z). Shares are those of :func:`topic_shares`.
 
-    The perplexity of a row is exp(-mean log P(y given x)) of its observations, in sample for the
-    rows that were fitted. For other rows, one half of the observations is folded in and the other
-    scored, as the page then notes; with estimators without ``score_samples``, all are folded in and
-    scored. In-sample perplexities are those of the mixture of components, smoothed as the model is.
+    The perplexity of a row is exp(-mean log P(y given x)) of its observations: in sample for the
+    rows that were fitted, by the mixture smoothed as the model is. Of other rows, one half is
+    folded in and the other scored; without ``score_samples``, all is folded in and scored.
 
     References
     ----------
@@ -157,18 +154,16 @@ def _check_sides(sides: object) -> None:
         return
     listed = list(sides) if isinstance(sides, Sequence) and not isinstance(sides, str) else []
     if len(listed) != 2 or not all(isinstance(side, str) and side.strip() for side in listed):
-        raise ValueError(
-            f"sides should be the names of rows and columns, as two strings; got {sides!r}."
-        )
+        what = "sides should be the names of rows and columns, as two strings"
+        raise ValueError(f"{what}; got {sides!r}.")
 
 
 def environment() -> Any:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
-        raise ImportError(
-            "explore needs Jinja2. Install it with `pip install 'skcooc[explore]'`."
-        ) from error
+        hint = "Install it with `pip install 'skcooc[explore]'`."
+        raise ImportError(f"explore needs Jinja2. {hint}") from error
     return Environment(autoescape=True, undefined=StrictUndefined)
 
 

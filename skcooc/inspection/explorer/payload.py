@@ -72,7 +72,6 @@ def _documents(
 
 
 def _topics(view: ModelView, names: list[str]) -> Payload:
-    """The topics and the columns that can be searched."""
     found = sections.topic_features(view)
     columns = _searched(view, found)
     numbers = {j: number for number, j in enumerate(columns.tolist())}
@@ -108,10 +107,7 @@ def _division(view: ModelView, shown: PageGroups, rows: Array) -> Payload:
     """The shares in groups, and the group of each row shown, -1 if that is not shown."""
     mass = TopicCounts(view.mixtures * view.row_sums[:, None], view.row_sums)
     table = group_shares(mass, shown.members, sections.N_RESAMPLES, sections.LEVEL, seed=0)
-    numbers = {
-        name: [[short(v) if np.isfinite(v) else None for v in line] for line in values]
-        for name, values in table._asdict().items()
-    }
+    numbers = {name: sections.finite(values) for name, values in table._asdict().items()}
     sizes = [len(rows) for rows in shown.members]
     drawn = {"n": shown.n, "name": shown.name, "at": shown.at, "runs": shown.runs}
     groups = {i: g for g, members in enumerate(shown.members) for i in members.tolist()}
@@ -122,7 +118,6 @@ def _division(view: ModelView, shown: PageGroups, rows: Array) -> Payload:
 def _facts(
     view: ModelView, error: Array, limit: int, listed: list[dict[str, Any]], page: Payload
 ) -> Payload:
-    """Facts about the model, the table and the parts of it that are shown."""
     known = error[np.isfinite(error)]
     n_rows, n_columns = view.counts.shape
     longest = max(map(len, view.texts)) if view.texts is not None else 0
@@ -145,7 +140,6 @@ def _facts(
 
 
 def _kind(model: Any) -> str:
-    """The name of a component: node, topic or cluster."""
     if hasattr(model, "tree_"):
         return "node"
     has_labels = hasattr(model, "labels_") or hasattr(model, "row_labels_")

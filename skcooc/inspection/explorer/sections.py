@@ -45,15 +45,13 @@ MOST_EXAMPLES = 6000  # of all blocks
 Parts = tuple[list[str], list[int]]  # alternately plain text and coloured words; their topics
 
 
-# Topics
-
-
 def topic_features(view: ModelView) -> list[tuple[Array, Array, Array]]:
     """Features of each topic, with P(y given z) and P(y given another topic)."""
-    tiny, joint = np.finfo(float).tiny, view.weights[:, None] * view.components
-    unigram, weights = np.maximum(view.unigram, tiny), np.maximum(1 - view.weights, tiny)
-    # Of another topic than z, at least half an observation.
-    rest = np.maximum((view.unigram - joint) / weights[:, None], 0.5 / view.n_observations)
+    tiny = np.finfo(float).tiny
+    others = view.unigram - view.weights[:, None] * view.components
+    rest = others / np.maximum(1 - view.weights, tiny)[:, None]
+    rest = np.maximum(rest, 0.5 / view.n_observations)  # at least half a token
+    unigram = np.maximum(view.unigram, tiny)
     n = N_SHOWN if len(rest) <= MANY else max(6, N_SHOWN * MANY // len(rest))
     found = []
     for p, weight, r in zip(view.components, view.weights, rest, strict=True):
@@ -109,12 +107,14 @@ def short(value: float) -> float:
     return float(f"{value:.4g}") if abs(value) >= NOTHING else 0.0
 
 
+def finite(table: Array) -> list[list[float | None]]:
+    """Short numbers, or None if they are not finite."""
+    return [[short(v) if np.isfinite(v) else None for v in line] for line in table]
+
+
 def counted(n: float) -> float:
     """A number of observations: integers exactly, others rounded to four digits."""
     return int(n) if n == int(n) else short(n)
-
-
-# Documents
 
 
 def perplexities(view: ModelView) -> Array:
@@ -245,9 +245,6 @@ def histogram(found: Array) -> Any:
     return {"edges": [short(edge) for edge in edges], "counts": counts.tolist()}
 
 
-# Groups and times
-
-
 class PageGroups(NamedTuple):
     """Groups of rows that are shown."""
 
@@ -294,9 +291,6 @@ def _intervals(values: Array, members: list[Array]) -> tuple[Array, list[str], l
     return ((edges[:-1] + edges[1:]) / 2)[shown], labels, merged
 
 
-# Trees
-
-
 def leaf_rows(view: ModelView) -> list[list[int]]:
     """Positions of the rows with the largest share at the leaf of each cluster."""
     tree = view.model.tree_
@@ -316,9 +310,6 @@ def tree_section(view: ModelView, rows: list[list[int]], numbers: dict[int, int]
         for c, leaf in enumerate(fitted.leaves.tolist())
     }
     return {"parents": fitted.parents.tolist(), "order": fitted.preorder.tolist(), "leaves": leaves}
-
-
-# Blocks
 
 
 class ClusteredSide(NamedTuple):
@@ -343,19 +334,15 @@ def block_section(view: ModelView) -> dict[str, Any]:
     Pairs are positions among the members. Rare members of large tables are left out.
     """
     joint = np.asarray(view.model.joint_, dtype=np.float64)
-    rows, columns = sides = (
-        ClusteredSide(view.labels("row_labels_"), view.row_sums, view.rows, joint.shape[0]),
-        ClusteredSide(
-            np.asarray(view.model.column_labels_),
-            np.asarray(view.counts.sum(axis=0)).ravel(),
-            [str(name) for name in view.columns],
-            joint.shape[1],
-        ),
-    )
+    C, D = joint.shape
+    labels = np.asarray(view.model.column_labels_)
+    sums = np.asarray(view.counts.sum(axis=0)).ravel()
+    rows = ClusteredSide(view.labels("row_labels_"), view.row_sums, view.rows, C)
+    columns = ClusteredSide(labels, sums, list(map(str, view.columns)), D)
     n = max(2, min(EXAMPLES, MOST_EXAMPLES // joint.size))
     pairs = _pairs(view.counts, rows.labels, columns.labels, joint.shape, n)
     paired = (np.array([pair[at] for _, of in pairs for pair in of], dtype=int) for at in (0, 1))
-    kept = [_kept(side, needed) for side, needed in zip(sides, paired, strict=True)]
+    kept = [_kept(side, needed) for side, needed in zip((rows, columns), paired, strict=True)]
     at = [{i: place for of in side for place, i in enumerate(of.tolist())} for side in kept]
     down, across = cluster_orders(joint)
     with np.errstate(divide="ignore"):
@@ -364,7 +351,7 @@ def block_section(view: ModelView) -> dict[str, Any]:
         "rows": down.tolist(),
         "columns": across.tolist(),
         "joint": [[short(value) for value in line] for line in joint],
-        "log2": [[short(v) if np.isfinite(v) else None for v in line] for line in log2],
+        "log2": finite(log2),
         "row_members": _listed(rows, kept[0]),
         "column_members": _listed(columns, kept[1]),
         "pairs": [[n, [[at[0][i], at[1][j], m] for i, j, m in of]] for n, of in pairs],
@@ -382,10 +369,8 @@ def _kept(side: ClusteredSide, needed: Array) -> list[Array]:
 
 def _listed(side: ClusteredSide, kept: list[Array]) -> list[Any]:
     """The number of members of each cluster, and the names of those kept."""
-    return [
-        [len(members), [side.names[i] for i in some.tolist()]]
-        for members, some in zip(side.members, kept, strict=True)
-    ]
+    pairs = zip(side.members, kept, strict=True)
+    return [[len(members), [side.names[i] for i in some.tolist()]] for members, some in pairs]
 
 
 def _pairs(
