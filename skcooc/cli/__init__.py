@@ -24,11 +24,11 @@ LONGEST_ERROR = 1000  # characters
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line, by default with the arguments of the process.
+    """Run the command line, by default with the arguments of the process; return the exit code.
 
-    Its exit code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be
-    written or memory is not enough, 130 if interrupted. Errors are one line on stderr. As in
-    argparse, SystemExit is raised for ``--help``, ``--version`` and wrong arguments.
+    The code is 0 for success, 2 for wrong arguments or unusable data, 1 if output cannot be written
+    or memory is not enough, 130 if interrupted. Errors are one line on stderr. As in argparse,
+    SystemExit is raised for ``--help``, ``--version`` and wrong arguments.
     """
     options = parse(argv, models=list(MODELS))
     try:
@@ -42,9 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
     except MemoryError as error:
-        return _fail(
-            f"not enough memory: {error or 'the table, or the model, is too large'}", FAILED
-        )
+        cause = error or "the table, or the model, is too large"
+        return _fail(f"not enough memory: {cause}", FAILED)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     return WORKED
@@ -81,9 +80,8 @@ def _run(options: Arguments) -> None:
             written = write(options.output, table, comparison, model, divisions)
         say(f"\nWritten to {printable(str(options.output))}: {', '.join(written)}\n", sys.stdout)
     if options.html is not None:
-        title = options.title
-        if title is None:
-            title = table.title if options.data is None else options.data.resolve().name
+        source = table.title if options.data is None else options.data.resolve().name
+        title = source if options.title is None else options.title
         with screen.step("page"):
             write_page(options.html, table, model, title)
         say(f"\nWritten: {printable(str(options.html))}\n", sys.stdout)

@@ -87,8 +87,6 @@ def first_given(options: Arguments, *names: str) -> str | None:
 
 
 class _Once(argparse.Action):
-    """Store a value; an error if it is given twice."""
-
     def __call__(self, parser, namespace, values, option_string=None):  # type: ignore[no-untyped-def]
         if getattr(namespace, self.dest) is not None:
             raise argparse.ArgumentError(self, "given twice")
@@ -96,27 +94,18 @@ class _Once(argparse.Action):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser with errors of one line."""
-
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"skcooc: error: {message} (see python -m skcooc --help)\n")
 
 
 def parse(argv: Sequence[str] | None, models: Sequence[str]) -> Arguments:
-    """Parse arguments, by default those of the process.
-
-    ``models`` are the choices of ``--model``. SystemExit is raised with code 2 for wrong arguments,
-    and 0 after ``--help`` and ``--version``.
-    """
+    """Parse arguments, by default those of the process; ``models`` are choices of ``--model``."""
     from skcooc import __version__  # skcooc is imported before its command line
 
     parser = _Parser(
-        prog="python -m skcooc",
-        description=DESCRIPTION,
-        epilog=EPILOG,
+        prog="python -m skcooc", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"skcooc {__version__}")
     _add_data(parser)
     _add_model(parser, models)
@@ -128,8 +117,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="?", type=Path, metavar="DATA", help="see below")
     group = parser.add_argument_group("columns (.csv, .tsv, .jsonl, .json, .parquet)")
     named = partial(group.add_argument, metavar="NAME", action=_Once)
-    what = "text column (default: detected; otherwise the file is read as pairs)"
-    named("--text", help=what)
+    named("--text", help="text column (default: detected; otherwise the file is read as pairs)")
     named("--group", help="with texts: column of groups, to compare their shares of topics")
     what = "with texts: column of times, numbers or dates such as 2024-05-31, divided into periods"
     named("--time", help=what)
@@ -176,13 +164,8 @@ def _add_model(parser: argparse.ArgumentParser, models: Sequence[str]) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("output").add_argument
-    add(
-        "--top",
-        type=_positive,
-        default=10,
-        metavar="N",
-        help="words shown of each topic (default: 10)",
-    )
+    what = "words shown of each topic (default: 10)"
+    add("--top", type=_positive, default=10, metavar="N", help=what)
     what = (
         "order of words: the most characteristic, or the most probable first (default: %(default)s)"
     )
@@ -197,12 +180,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     what = "write an HTML page to explore the model, such as topics.html (needs Jinja2)"
     add("--html", type=Path, metavar="FILE", help=what)
     add("--title", metavar="TEXT", help="heading of the page (default: the name of DATA)")
-    add(
-        "--no-progress",
-        dest="progress",
-        action="store_false",
-        help="print nothing but errors on stderr",
-    )
+    what = "print nothing but errors on stderr"
+    add("--no-progress", dest="progress", action="store_false", help=what)
 
 
 def _number(expected: str, kind: type, accept: Callable[[float], bool]) -> Callable:

@@ -53,7 +53,7 @@ class Entry:
     """A model in the comparison; None for quantities that it does not have."""
 
     label: str
-    perplexity: float  # of the test observations
+    perplexity: float  # of the test tokens
     with_memory: float | None = None  # the same with RowMemory
     seconds: float | None = None  # of fit, that of the memory included
     beta: float | None = None
@@ -64,19 +64,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All models, and the fitted estimator that the user asked for."""
-
     entries: list[Entry]
-    chosen: BaseEstimator
+    chosen: BaseEstimator  # fitted, as the user asked for
     compile_seconds: float
 
 
 def compare(table: NamedCounts, options: Arguments, screen: Screen) -> Comparison:
-    """Compare models on test observations.
-
-    Nothing is tuned on these: temperature, early stopping, smoothing and the memory of rows use
-    validation observations, which ``fit`` holds out of the training observations.
-    """
+    """Compare models on test tokens; ``fit`` tunes on validation tokens of the training data."""
     train, test = split_observations(table.X, options.test_size, options.seed)
     common = {"max_iter": options.max_iter, "n_jobs": options.jobs, "random_state": options.seed}
     make = partial(MODELS[options.model], options.components, **common)
@@ -89,19 +83,17 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> Compariso
         alone = metrics.perplexity(test, same_for_all, [metrics.unigram(train)])
         with_memory = memory.perplexity(Dyads(test))
         entries = [Entry("topic-free baseline: unigram", alone, with_memory, seconds)]
-    for label, model in (
-        ("EM at beta = 1, until convergence", make(beta=1.0)),
-        ("EM at beta = 1, early stopping", make(beta=1.0, early_stopping=True)),
-    ):
+    for stop, early_stopping in (("until convergence", False), ("early stopping", True)):
+        label = f"EM at beta = 1, {stop}"
+        model = make(beta=1.0, early_stopping=early_stopping)
         screen.announce(label)
         seconds, notes = _timed_fit(screen.watch(model), train)
         perplexities = [record.validation_perplexity for record in model.history_]
         if model.early_stopping and perplexities[-1] <= min(perplexities):
             notes += ("early stopping had no effect: validation perplexity fell to the end",)
         entries.append(_entry(label, model, test, None, seconds, notes))
-    if options.beta == "auto":
-        label = "EM, beta tuned on validation data"
-    else:
+    label = "EM, beta tuned on validation data"
+    if options.beta != "auto":
         label = f"EM at beta = {options.beta:g} (--beta)"
     screen.announce(label)
     memory = RowMemory(screen.watch(make(beta=options.beta)), random_state=options.seed)
@@ -116,10 +108,7 @@ def compare(table: NamedCounts, options: Arguments, screen: Screen) -> Compariso
 
 
 def refit(table: NamedCounts, chosen: BaseEstimator, screen: Screen) -> BaseEstimator:
-    """Fit the chosen model to all observations at its temperature and smoothing.
-
-    The model is returned without callbacks, ready to be saved.
-    """
+    """Fit the chosen model to all data at its temperature and smoothing, without callbacks."""
     screen.announce(f"final fit to all data, beta = {chosen.beta_:.3g}")
     found = {"beta": chosen.beta_, "smoothing": chosen.smoothing_}
     if hasattr(chosen, "component_prior_"):
@@ -130,23 +119,18 @@ def refit(table: NamedCounts, chosen: BaseEstimator, screen: Screen) -> BaseEsti
 
 
 def _entry(
-    label: str,
-    model: BaseEstimator,
-    test: CSR,
-    with_memory: float | None,
-    seconds: float,
+    label: str, model: BaseEstimator, test: CSR, with_memory: float | None, seconds: float,
     notes: tuple[str, ...],
-) -> Entry:
+) -> Entry:  # fmt: skip
     alone = model.perplexity(Dyads(test))
     found = float(model.beta_), float(model.smoothing_), model.n_iter_
     return Entry(label, alone, with_memory, seconds, *found, notes)
 
 
 def _lda(label: str, options: Arguments, train: CSR, test: CSR) -> Entry:
-    lda = LatentDirichletAllocation(
-        options.components, n_jobs=options.jobs, random_state=options.seed
-    )
-    memory: BaseEstimator = RowMemory(lda, random_state=options.seed)
+    K, seed = options.components, options.seed
+    lda = LatentDirichletAllocation(K, n_jobs=options.jobs, random_state=seed)
+    memory: BaseEstimator = RowMemory(lda, random_state=seed)
     seconds, notes = _timed_fit(memory, train)
     alone = metrics.perplexity(test, memory.embedding_, memory.components_)
     with_memory, n_iter = memory.perplexity(Dyads(test)), memory.estimator_.n_iter_

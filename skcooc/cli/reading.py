@@ -11,7 +11,7 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -37,7 +37,7 @@ FIELDS = "row", "column", "count", "text", "group", "time"
 NAMES = "row_names", "column_names"
 LIMITS = "min_df", "max_df"
 
-MAX_NAMES = 10**7  # rows or columns, each of which has a name
+MAX_NAMES = 10**7  # rows or columns, as each has a name
 # Errors of the readers of NumPy and SciPy for a file that is not what its name says.
 DAMAGED = (
     ValueError, TypeError, KeyError, AttributeError, NotImplementedError, OverflowError, EOFError,
@@ -78,10 +78,8 @@ def _read_path(path: Path, options: Arguments, screen: Screen) -> NamedCounts:
     if format is None and (option := first_given(options, *NAMES)):
         raise InputError(f"{path}: {option} applies to matrices only (.npz, .mtx)")
     if read_records is None and (option := first_given(options, *FIELDS)):
-        raise InputError(
-            f"{path}: {option} applies to files with named columns only (.csv, .tsv, "
-            ".jsonl, .json, .parquet)"
-        )
+        columns = "named columns only (.csv, .tsv, .jsonl, .json, .parquet)"
+        raise InputError(f"{path}: {option} applies to files with {columns}")
     if format is not None and (option := first_given(options, *LIMITS)):
         raise InputError(f"{path}: {option} applies to texts only")
     if read_records is not None:
@@ -100,8 +98,6 @@ def _load_npz(path: Path) -> sp.sparray:
 
 
 class MatrixFormat(NamedTuple):
-    """A file format of matrices."""
-
     suffixes: tuple[str, ...]
     load: Callable[[Path], Any]
     description: str
@@ -124,10 +120,8 @@ def _read_matrix(path: Path, format: MatrixFormat, options: Arguments) -> NamedC
     if X.ndim != 2:
         raise InputError(f"{path}: an array of {X.ndim} dimensions, not a matrix")
     if max(X.shape) > MAX_NAMES:
-        raise InputError(
-            f"{path}: a matrix of {X.shape[0]} x {X.shape[1]}, but at most {MAX_NAMES} rows or "
-            "columns can be named: remove those without counts"
-        )
+        limit = f"at most {MAX_NAMES} rows or columns can be named: remove those without counts"
+        raise InputError(f"{path}: a matrix of {X.shape[0]} x {X.shape[1]}, but {limit}")
     row_names = _read_names(options.row_names, X.shape[0], "row")
     column_names = _read_names(options.column_names, X.shape[1], "column")
     return NamedCounts(sp.coo_array(X), row_names, column_names, str(path))
@@ -151,37 +145,28 @@ class Records:
     values: Sequence[Sequence[str]]
     places: Sequence[str]  # "line 2", for messages
 
-    def position(self, name: str) -> int:
-        """Position of a field; InputError if there is none."""
-        if name not in self.names:
-            raise InputError(
-                f"{self.path}: no column {name!r}; the columns are {', '.join(self.names)}"
-            )
-        return self.names.index(name)
-
     def field(self, name: str) -> list[str]:
-        """The values of a field."""
-        position = self.position(name)
+        """The values of a field; InputError if there is none."""
+        if name not in self.names:
+            columns = ", ".join(self.names)
+            raise InputError(f"{self.path}: no column {name!r}; the columns are {columns}")
+        position = self.names.index(name)
         return [record[position] for record in self.values]
 
 
 def _record_reader(path: Path) -> Callable[[Path], Records] | None:
-    """The reader of files with this suffix; None for files without records."""
     name = path.name.lower().removesuffix(".gz")
     readers = {
-        (".csv", ".tsv"): _read_csv,
-        (".jsonl", ".ndjson"): _read_json_lines,
-        (".json",): _read_json_array,
-        (".parquet",): _read_parquet,
-    }
+        (".csv", ".tsv"): _read_csv, (".jsonl", ".ndjson"): _read_json_lines,
+        (".json",): _read_json_array, (".parquet",): _read_parquet,
+    }  # fmt: skip
     return next((read for suffixes, read in readers.items() if name.endswith(suffixes)), None)
 
 
 def _read_csv(path: Path) -> Records:
     text = texts.read_text(path)
     first = text.partition("\n")[0]
-    named = NAMED_SEPARATOR.fullmatch(first)
-    if named:
+    if named := NAMED_SEPARATOR.fullmatch(first):
         separator = named[1]
     elif path.name.lower().removesuffix(".gz").endswith(".csv"):
         separator = max(SEPARATORS, key=QUOTED.sub("", first).count)
@@ -199,24 +184,19 @@ def _read_csv(path: Path) -> Records:
     if not names:
         raise InputError(f"{path}: the first line must be a header with the names of columns")
     if len(names) == 1 and any(separator in names[0] for separator in SEPARATORS):
-        raise InputError(
-            f"{path}: one column, {names[0]!r}, with a separator in its name: is the suffix right?"
-        )
+        what = f"one column, {names[0]!r}, with a separator in its name"
+        raise InputError(f"{path}: {what}: is the suffix right?")
     for number, fields in numbered:
         if len(fields) != len(names):
-            raise InputError(
-                f"{path}, line {number}: {len(fields)} fields, but the header has {len(names)}"
-            )
+            n, m = len(fields), len(names)
+            raise InputError(f"{path}, line {number}: {n} fields, but the header has {m}")
     return _make_records(path, names, numbered, "line")
 
 
 def _read_json_lines(path: Path) -> Records:
-    def objects() -> Iterator[tuple[int, Any]]:
-        for number, line in enumerate(texts.split_lines(path), 1):
-            if line.strip():
-                yield number, _parse_json(line, f"{path}, line {number}")
-
-    return _records_of_objects(path, objects(), "line")
+    lines = ((n, line) for n, line in enumerate(texts.split_lines(path), 1) if line.strip())
+    objects = ((n, _parse_json(line, f"{path}, line {n}")) for n, line in lines)
+    return _records_of_objects(path, objects, "line")
 
 
 def _read_json_array(path: Path) -> Records:
@@ -323,10 +303,9 @@ def _text_field(records: Records, options: Arguments) -> str | None:
     if not n_words[longest]:
         return None
     if others and n_words[longest] < MIN_LENGTH_RATIO * n_words[others[0]]:
-        raise InputError(
-            f"{records.path}: {longest!r} and {others[0]!r} both look like texts: name one of "
-            "them with --text, or the columns of pairs with --row and --column"
-        )
+        what = f"{longest!r} and {others[0]!r} both look like texts"
+        hint = "name one of them with --text, or the columns of pairs with --row and --column"
+        raise InputError(f"{records.path}: {what}: {hint}")
     return longest
 
 
@@ -352,25 +331,20 @@ def _title_field(records: Records, text: str) -> str | None:
 def _parse_times(records: Records, name: str) -> Array:
     """Numbers or dates of a field, NaN or NaT for empty values."""
     values = [value.strip() for value in records.field(name)]
-    parse = _parse_number if all(map(_is_number, values)) else _parse_date
+    parse: Callable[[str], Any] = _parse_number
+    try:
+        _ = [float(value or "nan") for value in values]
+    except ValueError:
+        parse = _parse_date
     times = []
     for value, place in zip(records.field(name), records.places, strict=True):
         try:
             times.append(parse(value.strip()))
         except (ValueError, OverflowError) as error:
-            raise InputError(
-                f"{records.path}, {place}: {value!r} of {name!r} is not a time: use numbers "
-                f"up to {MAX_TIME:.0e}, or dates such as 2024-05-31"
-            ) from error
+            what = f"{records.path}, {place}: {value!r} of {name!r} is not a time"
+            hint = f"use numbers up to {MAX_TIME:.0e}, or dates such as 2024-05-31"
+            raise InputError(f"{what}: {hint}") from error
     return np.array(times)
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value or "nan")
-    except ValueError:
-        return False
-    return True
 
 
 def _parse_number(value: str) -> float:
@@ -381,7 +355,6 @@ def _parse_number(value: str) -> float:
 
 
 def _parse_date(value: str) -> np.datetime64:
-    """A date of ISO 8601; months and years alone are dates, too."""
     if not value:
         return np.datetime64("NaT", "s")
     date = datetime.fromisoformat(f"{value}-01-01"[:10] if YEAR_MONTH.fullmatch(value) else value)
@@ -391,15 +364,12 @@ def _parse_date(value: str) -> np.datetime64:
 
 
 def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
-    """Counts of pairs; records of the same pair are added up."""
     path, names = records.path, records.names
     if option := first_given(options, "group", "time", "min_df", "max_df"):
         raise InputError(f"{path}: {option} applies to texts only; name their column with --text")
     if len(names) < 2:
-        raise InputError(
-            f"{path}: one column, {names[0]!r}, but pairs need two; if it holds "
-            "texts, name it with --text"
-        )
+        hint = "pairs need two; if it holds texts, name it with --text"
+        raise InputError(f"{path}: one column, {names[0]!r}, but {hint}")
     row, column = options.row or names[0], options.column or names[1]
     rows, columns = records.field(row), records.field(column)
     if row == column:
@@ -407,13 +377,11 @@ def _count_pairs(records: Records, options: Arguments) -> NamedCounts:
     count = options.count or ("count" if "count" in names else None)
     counts = [1.0] * len(rows) if count is None else _parse_counts(records, count)
     if options.column is None and count is None:  # chosen here, not by the user
+        hint = "name a column of texts with --text, or those of pairs with --row and --column"
         for name, values in ((row, rows), (column, columns)):
             if 2 < len(values) == len(set(values)):
-                raise InputError(
-                    f"{path}: each value of {name!r} occurs only once, but models need "
-                    "repeated values: name a column of texts with --text, or those of pairs with "
-                    "--row and --column"
-                )
+                what = f"each value of {name!r} occurs only once, but models need repeated values"
+                raise InputError(f"{path}: {what}: {hint}")
     (row_names, i), (column_names, j) = _names_and_positions(rows), _names_and_positions(columns)
     X = sp.coo_array((counts, (i, j)), shape=(len(row_names), len(column_names)))
     kinds = f"values of {texts.excerpt(row)}", f"values of {texts.excerpt(column)}"
@@ -435,9 +403,7 @@ def _parse_counts(records: Records, name: str) -> list[float]:
         except ValueError:
             count = math.nan
         if not 0 <= count < math.inf:
-            raise InputError(
-                f"{records.path}, {place}: {value!r} is not a count: use numbers >= 0, "
-                "such as 3 or 0.5"
-            )
+            what = f"{value!r} is not a count: use numbers >= 0, such as 3 or 0.5"
+            raise InputError(f"{records.path}, {place}: {what}")
         counts.append(count)
     return counts

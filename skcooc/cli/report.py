@@ -13,18 +13,13 @@ from sklearn.base import BaseEstimator, is_clusterer
 from skcooc.cli.arguments import Arguments
 from skcooc.cli.comparison import Comparison, Entry
 from skcooc.cli.terminal import printable
-from skcooc.cli.texts import Dropped, NamedCounts
-from skcooc.inspection import (
-    characteristic_features,
-    export_text,
-    name_topics,
-    nearest_rows,
-    top_features,
-)
+from skcooc.cli.texts import NamedCounts
+from skcooc.inspection import export_text, name_topics, nearest_rows
 from skcooc.inspection.blocks import associated_clusters, column_clusters, row_clusters
-from skcooc.inspection.explorer.sections import groups_by_time
-from skcooc.inspection.groups import divide
-from skcooc.inspection.models import TreeModel
+from skcooc.inspection.explorer.sections import PageGroups, groups_by_time
+from skcooc.inspection.features import component_features
+from skcooc.inspection.groups import RowGroups, divide
+from skcooc.inspection.models import TreeModel, Unwrapped
 from skcooc.inspection.shares import Shares, TopicCounts, group_shares
 from skcooc.protocol import Array, FactorModel
 
@@ -41,8 +36,6 @@ HEADINGS = ("model", "beta", "smoothing", "iterations", "perplexity", "with cach
 
 
 class SharesByDivision(NamedTuple):
-    """Shares of topics in groups of rows, with intervals."""
-
     division: str  # "group" or "time"
     labels: list[str]
     sizes: list[int]  # rows of each
@@ -51,13 +44,9 @@ class SharesByDivision(NamedTuple):
 
 
 def report(
-    table: NamedCounts,
-    comparison: Comparison,
-    model: BaseEstimator,
-    options: Arguments,
+    table: NamedCounts, comparison: Comparison, model: BaseEstimator, options: Arguments,
     divisions: Sequence[SharesByDivision],
-) -> str:
-    """The report as plain text, about a model that is fitted to all observations."""
+) -> str:  # fmt: skip
     sections = [
         _data(table, options),
         _perplexities(comparison, options),
@@ -77,12 +66,8 @@ def report(
 
 
 def _example_rows(table: NamedCounts, model: FactorModel, wanted: list[str]) -> list[int]:
-    """Rows whose neighbours are shown: wanted ones, or the examples of the table.
-
-    Without either, the row with the most observations for each of the most frequent topics.
-    """
-    names = wanted or table.examples
-    if names:
+    """Rows whose neighbours are shown: wanted or example rows, or the longest of large topics."""
+    if names := wanted or table.examples:
         return [table.position(name) for name in names]
     n_observations = table.X.sum(axis=1)
     dominant = model.embedding_.argmax(axis=1)
@@ -108,26 +93,20 @@ def _data(table: NamedCounts, options: Arguments) -> Iterator[str]:
     (n, m), (rows, columns) = table.X.shape, table.kinds
     unit = "co-occurrences" if table.texts is None else "tokens"
     yield from textwrap.wrap(table.title, WIDTH)
-    yield (
-        f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} {unit}; {options.test_size:.0%} of "
-        "them held out for testing"
-    )
+    size = f"{n:,} {rows}, {m:,} {columns}, {table.X.sum():,.0f} {unit}"
+    yield f"{size}; {options.test_size:.0%} of them held out for testing"
     if empty := int((table.X.sum(axis=1) == 0).sum()):
         yield f"{rows} without any of these {columns}: {empty:,}"
-    if table.dropped is not None:
-        yield from _dropped(table.dropped)
-
-
-def _dropped(words: Dropped) -> Iterator[str]:
-    frequent = ", ".join(f"{word} {share:.0%}" for word, share in words.frequent[:N_DROPPED])
-    more = ", ..." if len(words.frequent) > N_DROPPED else ""
-    listed = f" ({frequent}{more})" if words.frequent else ""
-    yield from textwrap.wrap(
-        f"words dropped, in addition to stop words: {len(words.frequent):,} in more documents than "
-        f"--max-df {words.max_df}{listed}, and {words.n_rare:,} in fewer than --min-df "
-        f"{words.min_df}",
-        WIDTH,
-    )
+    if (words := table.dropped) is not None:
+        frequent = ", ".join(f"{word} {share:.0%}" for word, share in words.frequent[:N_DROPPED])
+        more = ", ..." if len(words.frequent) > N_DROPPED else ""
+        listed = f" ({frequent}{more})" if words.frequent else ""
+        text = (
+            f"words dropped, in addition to stop words: {len(words.frequent):,} in more documents "
+            f"than --max-df {words.max_df}{listed}, and {words.n_rare:,} in fewer than --min-df "
+            f"{words.min_df}"
+        )
+        yield from textwrap.wrap(text, WIDTH)
 
 
 def _perplexities(comparison: Comparison, options: Arguments) -> Iterator[str]:
@@ -145,27 +124,21 @@ def _perplexities(comparison: Comparison, options: Arguments) -> Iterator[str]:
     yield "    holds some out, else 0.001; LDA needs none"
     yield f"  with cache: the {kind} and a within-document cache (skcooc.RowMemory), because words"
     yield "    tend to repeat; the first line is the topic-free baseline to beat"
-    yield (
-        f"  seconds: time of fit, after {comparison.compile_seconds:.1f} s of compiling and "
-        "starting workers; for the cache,"
-    )
+    compiling = f"{comparison.compile_seconds:.1f} s of compiling and starting workers"
+    yield f"  seconds: time of fit, after {compiling}; for the cache,"
     yield "    LDA and a model with a given beta are fitted twice, and both fits are counted"
+    wrap = textwrap.TextWrapper(WIDTH, initial_indent="  ", subsequent_indent="    ").wrap
     for note in dict.fromkeys(note for entry in comparison.entries for note in entry.notes):
         labels = "; ".join(entry.label for entry in comparison.entries if note in entry.notes)
-        yield from textwrap.wrap(
-            f"{labels}: {note}", WIDTH, initial_indent="  ", subsequent_indent="    "
-        )
+        yield from wrap(f"{labels}: {note}")
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:
     fits = entry.beta, entry.smoothing, entry.n_iter
     values = *fits, entry.perplexity, entry.with_memory, entry.seconds
     forms = ".3f", ".3f", "d", ",.1f", ",.1f", ".1f"
-    cells = (
-        "-" if value is None else format(value, form)
-        for value, form in zip(values, forms, strict=True)
-    )
-    return entry.label, *cells
+    cells = zip(values, forms, strict=True)
+    return entry.label, *("-" if value is None else format(value, form) for value, form in cells)
 
 
 def _temperature(chosen: BaseEstimator) -> Iterator[str]:
@@ -191,15 +164,13 @@ def _temperature(chosen: BaseEstimator) -> Iterator[str]:
 def _components(table: NamedCounts, model: FactorModel, options: Arguments) -> Iterator[str]:
     has_members = hasattr(model, "column_labels_")
     listed = "commonest members" if has_members else f"{ORDERS[options.order]} {table.kinds[1]}"
-    yield (f"{_noun(model).capitalize()}, most frequent first, fitted to all data: share, {listed}")
+    yield f"{_noun(model).capitalize()}, most frequent first, fitted to all data: share, {listed}"
     yield ""
     if has_members:
         yield from _members(table, model, options.top)
         return
-    component_features = (
-        characteristic_features if options.order == "characteristic" else top_features
-    )
-    features = component_features(model, table.column_names, n_features=options.top)
+    names = table.column_names
+    features = component_features(Unwrapped(model), names, options.top, options.order)
     share = component_shares(model)
     for k in np.argsort(-share):
         words = textwrap.shorten(" ".join(features[k]), WIDTH - 9, placeholder="")
@@ -223,10 +194,8 @@ def _members(table: NamedCounts, model: Any, n: int) -> Iterator[str]:
 
 def _tree(table: NamedCounts, model: TreeModel, options: Arguments) -> Iterator[str]:
     """The tree of clusters, with as many words as fit into the width, at least one."""
-    yield (
-        f"Tree of clusters, fitted to all data: {ORDERS[options.order]} {table.kinds[1]} "
-        "of each node, share"
-    )
+    words = f"{ORDERS[options.order]} {table.kinds[1]}"
+    yield f"Tree of clusters, fitted to all data: {words} of each node, share"
     yield ""
     for n_features in range(options.top, 0, -1):
         text = export_text(model, table.column_names, n_features=n_features, order=options.order)
@@ -240,9 +209,8 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
     yield f"Nearest {table.kinds[0]} by their topics (Hellinger distance)"
     known = np.flatnonzero(table.X.sum(axis=1) > 0)  # the others are all alike: the prior
     n_neighbors = min(N_NEIGHBORS, len(known) - 1)
-    distances, neighbors = nearest_rows(
-        model.embedding_[known], np.searchsorted(known, rows), n_neighbors
-    )
+    places = np.searchsorted(known, rows)
+    distances, neighbors = nearest_rows(model.embedding_[known], places, n_neighbors)
     for row, near, at in zip(rows, distances, known[neighbors], strict=True):
         yield ""
         yield f"  {table.row_names[row]}"
@@ -250,32 +218,28 @@ def _neighbors(table: NamedCounts, model: FactorModel, rows: list[int]) -> Itera
 
 
 def shares_by_division(table: NamedCounts, model: FactorModel, seed: int) -> list[SharesByDivision]:
-    """Shares by group and by time, for a table whose rows have any."""
     rows = np.asarray(model.row_distribution_)
     mass = TopicCounts(rows[:, None] * model.embedding_, rows)
     topics = name_topics(model, table.column_names)
 
-    def compute(division: str, labels: list[str], members: list[Array]) -> SharesByDivision:
-        intervals = group_shares(mass, members, N_RESAMPLES, LEVEL, seed)
-        return SharesByDivision(division, labels, list(map(len, members)), topics, intervals)
-
-    divisions = []
+    divided: dict[str, RowGroups | PageGroups] = {}
     if table.groups is not None:
-        groups = divide(table.groups, rows)
-        divisions.append(compute("group", groups.labels, groups.members))
+        divided["group"] = divide(table.groups, rows)
     if table.times is not None:
-        times = groups_by_time(table.times, rows)
-        divisions.append(compute("time", times.labels, times.members))
+        divided["time"] = groups_by_time(table.times, rows)
+    divisions = []
+    for name, of in divided.items():
+        intervals = group_shares(mass, of.members, N_RESAMPLES, LEVEL, seed)
+        sizes = list(map(len, of.members))
+        divisions.append(SharesByDivision(name, of.labels, sizes, topics, intervals))
     return divisions
 
 
 def _shares_by_division(of: SharesByDivision, noun: str, rows: str) -> Iterator[str]:
     """The largest topics of the largest groups, in the order of the groups."""
     n_topics = min(N_TOPICS, len(of.topics))
-    yield (
-        f"Shares by {of.division}: the {n_topics} largest {noun}, in percent of the tokens, with "
-        f"{LEVEL:.0%} intervals"
-    )
+    head = f"Shares by {of.division}: the {n_topics} largest {noun}, in percent of the tokens"
+    yield f"{head}, with {LEVEL:.0%} intervals"
     for g in sorted(np.argsort(-np.array(of.sizes), kind="stable")[:N_GROUPS].tolist()):
         yield ""
         yield f"  {of.labels[g]} ({rows}: {of.sizes[g]:,})"

@@ -20,11 +20,7 @@ CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    r"""Escape control characters, as names of rows may have.
-
-    >>> printable("a\x1b[2J")
-    'a\\x1b[2J'
-    """
+    """Escape control characters, as names of rows may have."""
     return CONTROLS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
@@ -46,7 +42,6 @@ class Screen:
             reconfigure(stderr=True)  # scikit-learn's bars go where that of rich writes
 
     def announce(self, label: str) -> None:
-        """Print the label of the next step, above its progress bar."""
         if self.shown:
             say(f"{printable(label)}\n", sys.stderr)
             sys.stderr.flush()
@@ -58,7 +53,6 @@ class Screen:
         return model
 
     def track(self, items: Sequence[Item], label: str) -> Iterable[Item]:
-        """Iterate over the items with a progress bar."""
         if not self._bars:
             self.announce(label)
             return items

@@ -25,12 +25,9 @@ MIN_OBSERVATIONS = 100  # a tenth of them is held out, and a tenth of the rest o
 WORD = r"(?u)\b[^\W\d_]\w{2,}\b"  # three characters or more, the first a letter: no numbers
 EXCERPT = 50  # characters of a line that name it
 EXAMPLES = (
-    "numpy.linalg.svd",
-    "scipy.signal.find_peaks",
-    "scipy.stats.ttest_ind",
-    "sklearn.cluster.KMeans",
-    "sklearn.metrics.roc_auc_score",
-)
+    "numpy.linalg.svd", "scipy.signal.find_peaks", "scipy.stats.ttest_ind",
+    "sklearn.cluster.KMeans", "sklearn.metrics.roc_auc_score",
+)  # fmt: skip
 
 
 class InputError(Exception):
@@ -73,10 +70,7 @@ class NamedCounts:
 
 
 def validate(table: NamedCounts) -> NamedCounts:
-    """The table with counts in float64 as CSR, without duplicates and stored zeros.
-
-    InputError is raised for counts that no model can use, and for too few or too many of them.
-    """
+    """The table as CSR in float64; InputError for unusable, too few or too many counts."""
     if not (np.issubdtype(table.X.dtype, np.number) or table.X.dtype == bool):
         raise InputError(f"{table.title}: counts are of type {table.X.dtype}, not numbers")
     if np.iscomplexobj(table.X.data):
@@ -87,22 +81,17 @@ def validate(table: NamedCounts) -> NamedCounts:
     X.sum_duplicates()
     X.eliminate_zeros()
     if (X.data < 0).any():
-        raise InputError(
-            f"{table.title}: negative counts, such as {X.data.min():g}; counts must be >= 0"
-        )
+        what = f"negative counts, such as {X.data.min():g}"
+        raise InputError(f"{table.title}: {what}; counts must be >= 0")
     n, m = (np.unique(positions).size for positions in X.nonzero())
     if min(n, m) < 2:
-        raise InputError(
-            f"{table.title}: need at least 2 {table.kinds[0]} and 2 {table.kinds[1]} with counts; "
-            f"found {n} and {m}"
-        )
+        need = "need at least 2 {} and 2 {} with counts".format(*table.kinds)
+        raise InputError(f"{table.title}: {need}; found {n} and {m}")
     with np.errstate(over="ignore"):  # infinitely many are too many
         n_observations = np.ceil(X.data).sum()
     if not MIN_OBSERVATIONS <= n_observations <= MAX_OBSERVATIONS:
-        raise InputError(
-            f"{table.title}: counts sum to {n_observations:.10g}; need "
-            f"{MIN_OBSERVATIONS} to {MAX_OBSERVATIONS}, to hold out a part of them"
-        )
+        need = f"need {MIN_OBSERVATIONS} to {MAX_OBSERVATIONS}, to hold out a part of them"
+        raise InputError(f"{table.title}: counts sum to {n_observations:.10g}; {need}")
     is_observed = X.sum(axis=1) > 0
     for option, labels in (("--group", table.groups), ("--time", table.times)):
         if labels is not None:
@@ -158,13 +147,9 @@ def read_text(path: Path) -> str:
 
 
 def count_words(
-    texts: Sequence[str],
-    names: Sequence[str],
-    title: str,
-    options: Arguments,
-    screen: Screen,
+    texts: Sequence[str], names: Sequence[str], title: str, options: Arguments, screen: Screen,
     examples: Sequence[str] = (),
-) -> NamedCounts:
+) -> NamedCounts:  # fmt: skip
     """Counts of the words of texts; InputError if no texts or no words are left."""
     if not texts:
         raise InputError(f"{title}: no documents")
@@ -173,16 +158,13 @@ def count_words(
     min_df = least if options.min_df is None else options.min_df
     max_df = most if options.max_df is None else options.max_df
     stop_words = None if options.stop_words == "none" else options.stop_words
-    vectorizer = CountVectorizer(
-        stop_words=stop_words, token_pattern=WORD, min_df=min_df, max_df=max_df
-    )
+    limits = {"min_df": min_df, "max_df": max_df}
+    vectorizer = CountVectorizer(stop_words=stop_words, token_pattern=WORD, **limits)
     try:
         X, words, dropped = _fit_vectorizer(vectorizer, texts, screen)
     except ValueError as error:
-        raise InputError(
-            f"{title}: no words are left in {n} documents with "
-            f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
-        ) from error
+        given = f"--stop-words {options.stop_words} --min-df {min_df} --max-df {max_df}"
+        raise InputError(f"{title}: no words are left in {n} documents with {given}") from error
     kinds = "documents", "words"
     return NamedCounts(X, names, words, title, kinds, examples, vectorizer, texts, dropped)
 
@@ -190,10 +172,7 @@ def count_words(
 def _fit_vectorizer(
     vectorizer: CountVectorizer, texts: Sequence[str], screen: Screen
 ) -> tuple[sp.sparray, list[str], Dropped]:
-    """Counts, words, and the words that its limits drop; ValueError if none remain.
-
-    The vectorizer itself does not keep dropped words, and counting twice takes twice the time.
-    """
+    """Counts, words, and dropped words, which no vectorizer keeps; ValueError if none remain."""
     all_words = clone(vectorizer).set_params(min_df=1, max_df=1.0)
     X = all_words.fit_transform(screen.track(texts, "counting words"))
     words = all_words.get_feature_names_out()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from errno import EACCES, EINVAL, ENOTDIR
@@ -18,17 +18,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from skcooc import inspection
 from skcooc.cli.arguments import Arguments, first_given
 from skcooc.cli.comparison import Comparison
 from skcooc.cli.report import SharesByDivision, component_shares, has_tree
 from skcooc.cli.texts import InputError, NamedCounts
-from skcooc.inspection import (
-    characteristic_features,
-    explore,
-    export_dict,
-    name_topics,
-    top_features,
-)
 from skcooc.protocol import Array
 
 # Half a surrogate pair, as in JSON that was cut or in names of files, is written out.
@@ -54,17 +48,13 @@ def check_path(path: Path, options: Arguments) -> None:
         raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(parent))
     if not os.access(parent, os.W_OK | os.X_OK):
         raise PermissionError(EACCES, os.strerror(EACCES), str(parent))
-    for source in (options.data, options.row_names, options.column_names):
-        if source is None:
-            continue
+    for source in filter(None, (options.data, options.row_names, options.column_names)):
         if path.resolve() == source.resolve():
-            raise InputError(
-                f"{path}: an input file, which would be overwritten: choose another path"
-            )
+            what = "an input file, which would be overwritten"
+            raise InputError(f"{path}: {what}: choose another path")
         if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
-            raise InputError(
-                f"{path}: in {source}, whose files are all read as texts: choose another folder"
-            )
+            what = f"in {source}, whose files are all read as texts"
+            raise InputError(f"{path}: {what}: choose another folder")
 
 
 @contextmanager
@@ -88,36 +78,27 @@ def all_or_none(folder: Path) -> Iterator[Path]:
 
 
 def write(
-    folder: Path,
-    table: NamedCounts,
-    comparison: Comparison,
-    model: BaseEstimator,
+    folder: Path, table: NamedCounts, comparison: Comparison, model: BaseEstimator,
     divisions: Sequence[SharesByDivision],
-) -> list[str]:
+) -> list[str]:  # fmt: skip
     """Write model, parameters and comparison into a folder; returns names of files.
 
     ``components.csv`` has one line a column, P(y given z), ``embedding.csv`` one line a row, P(z
-    given x); ``model.joblib`` includes the vectorizer of texts. Files with these names are
-    replaced, once all are written.
+    given x); ``model.joblib`` includes the vectorizer of texts.
     """
+    shares = {f"shares_by_{of.division}.csv": _share_lines(of) for of in divisions}
     with all_or_none(folder) as partial:
-        topics = name_topics(model, table.column_names, table.row_names)
+        topics = inspection.name_topics(model, table.column_names, table.row_names)
         columns = _matrix_lines(topics, table.column_names, model.components_.T)
         rows = _matrix_lines(topics, table.row_names, model.embedding_)
-        _write_csv(partial / "components.csv", columns)
-        _write_csv(partial / "embedding.csv", rows)
+        tables = {"components.csv": columns, "embedding.csv": rows, **shares}
+        for name, lines in tables.items():
+            with (partial / name).open("w", newline="", **UNICODE) as file:
+                csv.writer(file).writerows(lines)
         summary = json.dumps(_summary(table, comparison, model), indent=2, ensure_ascii=False)
         (partial / "summary.json").write_text(summary + "\n", **UNICODE)
         joblib.dump(_with_vectorizer(table, model), partial / "model.joblib")
-        files = {f"shares_by_{of.division}.csv": _share_lines(of) for of in divisions}
-        for name, share_lines in files.items():
-            _write_csv(partial / name, share_lines)
-    return [*RESULTS, *files]
-
-
-def _write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    with path.open("w", newline="", **UNICODE) as file:
-        csv.writer(file).writerows(rows)
+    return [*RESULTS, *shares]
 
 
 def _matrix_lines(
@@ -140,7 +121,7 @@ def _share_lines(of: SharesByDivision) -> Iterator[tuple[str, ...]]:
 def write_page(path: Path, table: NamedCounts, model: BaseEstimator, title: str) -> None:
     """Write the page to explore the model, with the texts if the table has some."""
     X = table.X if table.texts is None else table.texts
-    page = explore(
+    page = inspection.explore(
         _with_vectorizer(table, model), X, row_names=table.row_names, title=title,
         feature_names=table.column_names, groups=table.groups, times=table.times,
         sides=table.kinds if table.texts is None else None,
@@ -157,7 +138,12 @@ def _with_vectorizer(table: NamedCounts, model: BaseEstimator) -> BaseEstimator:
 
 
 def _summary(table: NamedCounts, comparison: Comparison, model: BaseEstimator) -> dict[str, object]:
-    """Everything that is printed, and the parameters of the model."""
+    fields, names = ("beta", "prior", "n_components"), table.column_names
+    trials = [
+        {name: getattr(trial, name) for name in fields} | trial.validation._asdict()
+        for trial in comparison.chosen.tuning_
+    ]
+    tree = {"tree": inspection.export_dict(model, names)} if has_tree(model) else {}
     return {
         "data": table.title,
         "n_rows": table.X.shape[0],
@@ -165,19 +151,11 @@ def _summary(table: NamedCounts, comparison: Comparison, model: BaseEstimator) -
         "n_observations": float(table.X.sum()),
         "comparison": [asdict(entry) for entry in comparison.entries],
         "compile_seconds": comparison.compile_seconds,
-        "temperature_search": [
-            {
-                "beta": trial.beta,
-                "prior": trial.prior,
-                "n_components": trial.n_components,
-                **trial.validation._asdict(),
-            }
-            for trial in comparison.chosen.tuning_
-        ],
+        "temperature_search": trials,
         "model": type(model).__name__,
         "parameters": model.get_params(),
         "weights": component_shares(model).tolist(),
-        "top_features": top_features(model, table.column_names),
-        "characteristic_features": characteristic_features(model, table.column_names),
-        **({"tree": export_dict(model, table.column_names)} if has_tree(model) else {}),
+        "top_features": inspection.top_features(model, names),
+        "characteristic_features": inspection.characteristic_features(model, names),
+        **tree,
     }

@@ -45,9 +45,8 @@ def unwrap_coclustering(given: Any, *attributes: str) -> Unwrapped:
     try:
         return unwrap(given, "joint_", "column_posteriors_", *attributes)
     except TypeError as error:
-        raise TypeError(
-            f"{error} Only co-clusterings have it, such as SymmetricClustering."
-        ) from error
+        hint = "Only co-clusterings have it, such as SymmetricClustering."
+        raise TypeError(f"{error} {hint}") from error
 
 
 def row_clusters(model: TwoSided) -> SideClusters:
@@ -78,9 +77,9 @@ def associated_clusters(joint: Array) -> list[tuple[Array, Array]]:
 def cluster_orders(joint: Array) -> tuple[Array, Array]:
     """Orders of the clusters, (C,) and (D,), with associations near the diagonal.
 
-    Clusters of rows are sorted by decreasing share of the observations; ``joint`` is pi_cd, the
-    shares of pairs of clusters. Clusters d of columns are sorted by the position of the cluster c
-    with the largest part pi_cd log c_cd of the mutual information, and then by that part.
+    Clusters of rows are sorted by decreasing share of the observations; clusters d of columns by
+    the position of the cluster c with the largest part pi_cd log c_cd of the mutual information,
+    and then by that part. ``joint`` is pi_cd.
     """
     rows = np.argsort(-joint.sum(axis=1), kind="stable")
     parts = rel_entr(joint, np.outer(joint.sum(axis=1), joint.sum(axis=0)))[rows]

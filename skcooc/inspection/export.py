@@ -20,8 +20,6 @@ LEAST = 1e-12  # of probabilities in the arguments of pyLDAvis, which takes loga
 
 
 class Feature(TypedDict):
-    """A column of a node."""
-
     name: str
     probability: float
 
@@ -52,7 +50,8 @@ def export_text(
     Parameters
     ----------
     model : fitted ClusterAbstraction
-        With ``tree_``, ``components_`` (V, M), ``node_weights_`` (V,) and ``labels_`` (N,).
+        With ``tree_``, ``components_`` (V, M), ``node_weights_`` (V,) and ``labels_`` (N,);
+        TypeError if it has no tree.
     feature_names : array-like of shape (M,), default=None
         Names of the columns; see :func:`top_features`.
     n_features : int, default=5
@@ -65,11 +64,6 @@ def export_text(
     -------
     text : str
         With a line end after every line.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If ``feature_names`` has not M entries, or the model has no tree.
 
     Examples
     --------
@@ -102,14 +96,10 @@ def export_dict(
 
     Parameters
     ----------
-    model : fitted ClusterAbstraction
+    model, feature_names, order
         See :func:`export_text`.
-    feature_names : array-like of shape (M,), default=None
-        The "name" of the columns; see :func:`top_features`.
     n_features : int, default=10
         Maximal length of the lists of "features".
-    order : {"characteristic", "probable"}, default="characteristic"
-        See :func:`export_text`.
 
     Returns
     -------
@@ -118,11 +108,6 @@ def export_dict(
         observations; "features", its columns, each a dictionary of "name" and "probability"; and
         "children", a list of such dictionaries. Leaves, whose list is empty, also have "cluster",
         the number in ``labels_``, and "n_rows".
-
-    Raises
-    ------
-    ValueError, TypeError
-        See :func:`export_text`.
 
     Examples
     --------
@@ -143,15 +128,8 @@ def export_dict(
         features: list[Feature] = [
             {"name": str(columns[j]), "probability": float(q[node, j])} for j in top[node]
         ]
-        nodes.append(
-            {
-                "node": node,
-                "name": names[node],
-                "weight": weight,
-                "features": features,
-                "children": [],
-            }
-        )
+        entry: Node = {"node": node, "name": names[node], "weight": weight}
+        nodes.append(entry | {"features": features, "children": []})
     sizes = np.bincount(model.labels_, minlength=len(tree.leaves))
     for cluster, leaf in enumerate(tree.leaves):
         nodes[leaf] |= {"cluster": cluster, "n_rows": int(sizes[cluster])}
@@ -169,8 +147,8 @@ def to_linkage(model: TreeModel) -> Array:
 
     Parameters
     ----------
-    model : fitted estimator
-        With ``tree_``; :class:`~skcooc.ClusterAbstraction`.
+    model : fitted ClusterAbstraction
+        With ``tree_``; TypeError if it has none.
 
     Returns
     -------
@@ -179,11 +157,6 @@ def to_linkage(model: TreeModel) -> Array:
         ``labels_``, and K + i is the cluster of row i), the height, and the number of leaves.
         Heights are the temperatures 1 / beta at which nodes split, if the tree was annealed, or
         else the number of levels below a node.
-
-    Raises
-    ------
-    NotFittedError, TypeError
-        If the model is not fitted, or has no tree.
 
     Examples
     --------
@@ -225,23 +198,9 @@ def to_pyldavis(
     Returns
     -------
     arguments : dict
-        For ``pyLDAvis.prepare(**arguments)``:
-
-        topic_term_dists : (K, M) array
-            P(y given z), float64.
-        doc_topic_dists : (n, K) array
-            P(z given x), float64.
-        doc_lengths : (n,) array
-            Observations of each row.
-        vocab : (M,) array of str
-            Names of the columns.
-        term_frequency : (M,) array
-            Observations of each column.
-
-    Raises
-    ------
-    ValueError
-        If ``feature_names`` or X have not M columns.
+        For ``pyLDAvis.prepare(**arguments)``: ``topic_term_dists`` (K, M), P(y given z);
+        ``doc_topic_dists`` (n, K), P(z given x); ``doc_lengths`` (n,) and ``term_frequency`` (M,),
+        the observations of each row and column; and ``vocab`` (M,), the names of the columns.
 
     Examples
     --------
@@ -284,10 +243,9 @@ def _node_label(model: TreeModel, node: int, features: Sequence[object]) -> str:
 def _levels(tree: Tree) -> Array:
     """The largest number of edges from each node down to a leaf, (V,)."""
     levels = np.zeros(tree.n_nodes)
-    for node in tree.preorder[::-1]:
-        if tree.parents[node] >= 0:
-            above = tree.parents[node]
-            levels[above] = max(levels[above], levels[node] + 1)
+    for node in tree.preorder[:0:-1]:  # all but the root
+        above = tree.parents[node]
+        levels[above] = max(levels[above], levels[node] + 1)
     return levels
 
 

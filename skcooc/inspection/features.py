@@ -40,11 +40,11 @@ def top_features(
     model : fitted estimator
         With ``components_``; those of other libraries need not be normalised. Or a pipeline that
         ends in one, a search, or another meta-estimator: all functions of this module use the
-        model inside.
+        model inside. TypeError if there is none.
     feature_names : array-like of shape (M,), default=None
         Names of the columns, such as ``vectorizer.get_feature_names_out()``. None means those that
         come out of the steps of a pipeline, else the names seen in ``fit``, and "x0", "x1", ...
-        where there were none.
+        where there were none. ValueError if there are not M.
     n_features : int, default=10
         How many columns of each component; all where there are no more.
 
@@ -52,12 +52,6 @@ def top_features(
     -------
     names : list of K lists of str
         By decreasing P(y given z); of equals, the column that comes first.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If ``feature_names`` has not M entries, the model no ``components_``, or ``n_features`` is
-        no int, or negative.
 
     Examples
     --------
@@ -76,28 +70,17 @@ def node_top_features(
 ) -> list[list[str]]:
     """The most probable columns of each node of a hierarchy, inner nodes and leaves.
 
-    Cluster k alone has ``names[model.tree_.leaves[k]]``.
-
     Parameters
     ----------
     model : fitted ClusterAbstraction
-        With ``tree_`` and ``components_`` (V, M).
-    feature_names : array-like of shape (M,), default=None
+        With ``tree_`` and ``components_`` (V, M); TypeError if it has no tree.
+    feature_names, n_features
         As for :func:`top_features`.
-    n_features : int, default=10
-        How many columns of each node.
 
     Returns
     -------
     names : list of V lists of str
-        By decreasing P(y given v).
-
-    Raises
-    ------
-    TypeError
-        If the model has no tree.
-    ValueError
-        See :func:`top_features`.
+        By decreasing P(y given v). Cluster k alone has ``names[model.tree_.leaves[k]]``.
 
     Examples
     --------
@@ -128,8 +111,8 @@ def characteristic_features(
     ----------
     model : fitted estimator
         With ``components_`` (V, M), ``embedding_`` (N, V), ``row_distribution_`` (N,), and perhaps
-        ``tree_``. If a table was read in blocks and no rows are kept, ``weights_`` are the sizes of
-        the components.
+        ``tree_``; TypeError if one is missing, as in other libraries. If a table was read in blocks
+        and no rows are kept, ``weights_`` are the sizes of the components.
     feature_names : array-like of shape (M,), default=None
         Names of the columns; see :func:`top_features`.
     n_features : int, default=10
@@ -141,16 +124,9 @@ def characteristic_features(
     names : list of V lists of str
         Most characteristic first.
 
-    Raises
-    ------
-    ValueError
-        If ``feature_names`` has not M entries.
-    TypeError
-        If the model lacks an attribute, as those of other libraries do.
-
     Examples
     --------
-    >>> from skcooc import AsymmetricClustering, ClusterAbstraction
+    >>> from skcooc import AsymmetricClustering
     >>> from skcooc.inspection import characteristic_features, top_features
     >>> X, words = [[4, 6, 0], [4, 6, 0], [4, 0, 6]], ["drink", "tea", "wine"]
     >>> clusters = AsymmetricClustering(2, hard=True, random_state=0).fit(X)
@@ -158,9 +134,6 @@ def characteristic_features(
     [['tea', 'drink'], ['wine', 'drink']]
     >>> sorted(characteristic_features(clusters, words, n_features=2))
     [['tea'], ['wine']]
-    >>> model = ClusterAbstraction(2, beta=0.5, random_state=0).fit(X)
-    >>> sorted(characteristic_features(model, words))
-    [['drink'], ['tea'], ['wine']]
     """
     found = unwrap(model, *FACTORS)
     return component_features(found, feature_names, n_features, "characteristic")
@@ -173,17 +146,18 @@ def representative_rows(
     """The rows that most distinguish each component, cluster, or node of a hierarchy.
 
     Rows x are ranked by P(x given z) log(P(z given x) / P(z)), their part in the divergence of the
-    rows of component z from those of all observations. A large share of z in x thus counts more,
-    the more observations x has: neither a short row with a single observation of z ranks high, nor
-    a long row in which z has its average share.
+    rows of component z from those of all observations. A large share of z in x counts more, the
+    more observations x has: neither a short row with a single observation of z ranks high, nor a
+    long row in which z has its average share.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``embedding_`` (N, K), P(z given x), and ``row_distribution_`` (N,), P(x).
+        With ``embedding_`` (N, K), P(z given x), and ``row_distribution_`` (N,), P(x); TypeError if
+        one is missing.
     row_names : array-like of shape (N,), default=None
         Names of the rows, such as titles. None means those of the table fitted, `Dyads` or a data
-        frame (``row_names_in_``), or else their positions.
+        frame (``row_names_in_``), or else their positions. ValueError if there are not N.
     n_rows : int, default=5
         How many rows of each component at most; rows without observations in it are left out.
 
@@ -191,13 +165,6 @@ def representative_rows(
     -------
     rows : list of K lists
         Names or positions, most representative first; of equals, the row that comes first.
-
-    Raises
-    ------
-    ValueError
-        If ``row_names`` has not N entries.
-    TypeError
-        If the model lacks these attributes, as those of other libraries do.
 
     Examples
     --------
@@ -217,17 +184,14 @@ def representative_rows(
 def component_features(
     found: Unwrapped, feature_names: ArrayLike | None, n_features: int, order: Order
 ) -> list[list[str]]:
-    """Names of the best columns of each component."""
     names = found.column_names(feature_names)
-    return [
-        [str(name) for name in names[top]] for top in rank_columns(found.model, n_features, order)
-    ]
+    return [list(map(str, names[top])) for top in rank_columns(found.model, n_features, order)]
 
 
 def rank_columns(model: FactorModel, n_features: int, order: Order) -> list[Array]:
     """Positions of the best columns of each component; see `characteristic_features`.
 
-    Characteristic ones may be fewer. A single component has its most probable ones.
+    A single component has its most probable ones.
     """
     if order == "probable" or len(model.components_) == 1:
         return list(most_probable(np.asarray(model.components_), n_features))

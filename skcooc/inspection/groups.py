@@ -43,7 +43,6 @@ class RowGroups(NamedTuple):
 
     @property
     def ordered(self) -> bool:
-        """True if groups are numbers or dates."""
         return bool(np.issubdtype(self.groups.dtype, np.number)) or self.groups.dtype.kind == "M"
 
 
@@ -52,36 +51,35 @@ def divide(by: Any, weights: Array, freq: str = "auto") -> RowGroups:
 
     Labels are sorted in alphabetical order or, for a categorical column, in its own; numbers and
     dates by size. Dates are put into periods, and with a ``freq`` strings are dates in ISO 8601.
-    ValueError if labels are not as many as rows, there is a ``freq`` and no dates, no group is
-    left or a number is infinite.
     """
     labels = read_labels(by)
     return group_rows(labels if freq == "auto" else parse_dates(labels), weights, freq)
 
 
 def group_rows(column: Labels, weights: Array, freq: str = "auto") -> RowGroups:
-    """Group rows by labels; see `divide`."""
     if column.values.shape != weights.shape:
-        raise ValueError(
-            f"{column.parameter} has shape {column.values.shape}, "
-            f"but there are {len(weights)} rows."
-        )
+        what = f"{column.parameter} has shape {column.values.shape}"
+        raise ValueError(f"{what}, but there are {len(weights)} rows.")
     known = np.flatnonzero(~missing(column.values) & (weights > 0))
     if not len(known):
         raise ValueError(f"{column.parameter} has no label for any row that has observations.")
     values = _plain(column.values[known])
     if values.dtype.kind == "M":
-        return _periods(values, known, freq, column.name)
-    if freq != "auto":
-        first = values.tolist()[0]
-        raise ValueError(f"freq={freq!r} needs dates; by has values such as {first!r}. {CURE}")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError(
-            f"{column.parameter} has infinite numbers: give NaN for rows without a label."
-        )
-    groups, numbers = _distinct(values, column.order)
+        if freq not in ("auto", *FREQUENCIES):
+            raise ValueError(f"freq={freq!r} should be 'auto' or one of {', '.join(FREQUENCIES)}.")
+        freq = shortest_period(values) if freq == "auto" else freq
+        groups, numbers = np.unique(period_starts(values, freq), return_inverse=True)
+        names = [_period_label(day, freq) for day in groups]
+    else:
+        if freq != "auto":
+            first = values.tolist()[0]
+            raise ValueError(f"freq={freq!r} needs dates; by has values such as {first!r}. {CURE}")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            what = f"{column.parameter} has infinite numbers"
+            raise ValueError(f"{what}: give NaN for rows without a label.")
+        groups, numbers = _distinct(values, column.order)
+        names = [f"{g:.6g}" if isinstance(g, np.floating) else str(g) for g in groups]
     members = [known[numbers == g] for g in range(len(groups))]
-    names = [f"{g:.6g}" if isinstance(g, np.floating) else str(g) for g in groups]
     return RowGroups(members, groups, names, column.name)
 
 
@@ -89,9 +87,8 @@ def parse_dates(column: Labels) -> Labels:
     """Replace strings by dates, if all of them are ISO 8601."""
     known = ~missing(column.values)
     texts = column.values[known]
-    if not all(isinstance(text, str) for text in texts.tolist()):
-        return column
-    if (found := parse_days(texts)) is None:
+    is_text = all(isinstance(text, str) for text in texts.tolist())
+    if not is_text or (found := parse_days(texts)) is None:
         return column
     days = np.full(column.values.shape, "NaT", dtype="datetime64[D]")
     days[known] = found
@@ -122,9 +119,8 @@ def read_labels(by: Any, parameter: str = "by") -> Labels:
 
 def _check_one(columns: Sequence[object], parameter: str) -> None:
     if len(columns) != 1:
-        raise ValueError(
-            f"{parameter} has {len(columns)} columns, {list(columns)}: give one of them."
-        )
+        what = f"{parameter} has {len(columns)} columns, {list(columns)}"
+        raise ValueError(f"{what}: give one of them.")
 
 
 def _plain(values: Array) -> Array:
@@ -149,23 +145,12 @@ def _distinct(values: Array, order: Sequence[object] | None) -> tuple[Array, Arr
     return groups[by_place].astype(str), np.argsort(by_place)[numbers]
 
 
-def _periods(days: Array, known: Array, freq: str, name: str | None) -> RowGroups:
-    if freq not in ("auto", *FREQUENCIES):
-        raise ValueError(f"freq={freq!r} should be 'auto' or one of {', '.join(FREQUENCIES)}.")
-    freq = shortest_period(days) if freq == "auto" else freq
-    groups, numbers = np.unique(period_starts(days, freq), return_inverse=True)
-    members = [known[numbers == g] for g in range(len(groups))]
-    return RowGroups(members, groups, [_period_label(day, freq) for day in groups], name)
-
-
 def shortest_period(days: Array) -> str:
     """The shortest period with at most MOST_PERIODS values, or decades.
 
     Days that all begin a month are months, and those that all begin a year are years.
 
     >>> shortest_period(np.arange("2001-01", "2003-01", dtype="M8[M]").astype("M8[D]"))
-    'month'
-    >>> shortest_period(np.arange("2001-01-01", "2003-01-01", dtype="datetime64[D]"))
     'month'
     """
     alike = [f for f in ("year", "month") if (period_starts(days, f) == days).all()]
@@ -175,11 +160,7 @@ def shortest_period(days: Array) -> str:
 
 
 def period_starts(days: Array, freq: str) -> Array:
-    """The first day of the period of each day; weeks begin on Monday.
-
-    >>> period_starts(np.array(["2001-02-03"], dtype="datetime64[D]"), "quarter")
-    array(['2001-01-01'], dtype='datetime64[D]')
-    """
+    """The first day of the period of each day; weeks begin on Monday."""
     if freq in MONTHS:
         months = days.astype("datetime64[M]").astype(np.int64)
         begun = months // MONTHS[freq] * MONTHS[freq]
@@ -192,10 +173,8 @@ def period_starts(days: Array, freq: str) -> Array:
 def _period_label(day: Any, freq: str) -> str:
     """The label of a period: "2001-02", "2001 Q1", "2001", "2000s"; or its first day."""
     year, month = str(day)[:-6], int(str(day)[-5:-3])
-    words = {
-        "month": str(day)[:-3], "quarter": f"{year} Q{(month + 2) // 3}", "year": year,
-        "decade": f"{year}s",
-    }  # fmt: skip
+    quarter = f"{year} Q{(month + 2) // 3}"
+    words = {"month": str(day)[:-3], "quarter": quarter, "year": year, "decade": f"{year}s"}
     return words.get(freq, str(day))
 
 
@@ -222,11 +201,7 @@ def missing(values: Array) -> Array:
 
 
 def days_of(values: Array) -> Array | None:
-    """The days of dates, or the first days of periods; None if not all values are one.
-
-    >>> days_of(np.array([datetime.date(2001, 2, 3)]))
-    array(['2001-02-03'], dtype='datetime64[D]')
-    """
+    """The days of dates, or the first days of periods; None if not all values are one."""
     if values.dtype.kind == "M":
         return values.astype("datetime64[D]")
     listed = [_day(value) for value in values.tolist()] if values.dtype.kind == "O" else [None]
@@ -236,9 +211,7 @@ def days_of(values: Array) -> Array | None:
 def parse_days(values: Array) -> Array | None:
     """Days of strings in ISO 8601, or None if one is no date.
 
-    Months and years become their first days.
-
-    >>> parse_days(np.array(["2001-02-03", "2001-02-03T04:05Z", "2001-02", "2001"])).tolist()[2:]
+    >>> parse_days(np.array(["2001-02-03T04:05Z", "2001-02", "2001"])).tolist()[1:]
     [datetime.date(2001, 2, 1), datetime.date(2001, 1, 1)]
     """
     known, numbers = np.unique(values.astype(str), return_inverse=True)
@@ -247,8 +220,7 @@ def parse_days(values: Array) -> Array | None:
 
 
 def _day(value: Any) -> Any:
-    """The day of a date, of a moment or of the beginning of a pandas Period."""
-    value = getattr(value, "start_time", value)
+    value = getattr(value, "start_time", value)  # of a pandas Period
     if isinstance(value, datetime.date):
         return value.isoformat()[:10]
     return value.astype("datetime64[D]") if isinstance(value, np.datetime64) else None

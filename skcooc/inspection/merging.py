@@ -23,7 +23,7 @@ def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorM
     Parameters
     ----------
     model : fitted AspectModel, or AsymmetricClustering of rows
-        Or a pipeline or a search with one inside. It is not changed.
+        Or a pipeline or a search with one inside. It is not changed. TypeError for other models.
     groups : sequence of iterables of int
         Numbers of the topics to merge, each in one group at most. Other topics remain as they are.
 
@@ -33,13 +33,6 @@ def merge_topics(model: FactorModel, groups: Sequence[Iterable[int]]) -> FactorM
         Of the same class, with components in the order of their first members, and their number as
         ``n_components`` or ``n_clusters``. Names set are kept except for merged topics. There are
         no ``history_``, ``objective_``, ``n_iter_``, ``converged_`` and ``splits_`` of a fit.
-
-    Raises
-    ------
-    ValueError
-        If there is no such topic, or one is given twice.
-    TypeError
-        If the topics of the model cannot be merged, or ``groups`` are no groups.
 
     Examples
     --------
@@ -75,19 +68,12 @@ def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
     model : fitted AspectModel, or AsymmetricClustering of rows
         See :func:`merge_topics`.
     topics : iterable of int
-        Their numbers.
+        Their numbers; ValueError for all topics, or one that there is not.
 
     Returns
     -------
     smaller : fitted estimator
         As of :func:`merge_topics`. Rows without any of the others get their overall shares.
-
-    Raises
-    ------
-    ValueError
-        If there is no such topic, or no other one.
-    TypeError
-        If topics of the model cannot be dropped, or ``topics`` is a single number.
 
     Examples
     --------
@@ -109,13 +95,11 @@ def drop_topics(model: FactorModel, topics: Iterable[int]) -> FactorModel:
 
 
 def _inner(model: Any) -> Any:
-    """The model inside; TypeError if its topics cannot be merged."""
     inner = unwrap(model, "components_").model
     if not hasattr(inner, "merged"):
-        raise TypeError(
-            f"The components of {type(inner).__name__} cannot be merged or left out: those of "
-            "AspectModel can, and of AsymmetricClustering with axis='rows'."
-        )
+        what = f"The components of {type(inner).__name__} cannot be merged or left out"
+        others = "those of AspectModel can, and of AsymmetricClustering with axis='rows'"
+        raise TypeError(f"{what}: {others}.")
     return inner
 
 
@@ -133,7 +117,6 @@ def _with_components(inner: Any, members: Sequence[Sequence[int]]) -> FactorMode
         shares[group, number] = 1
     new: Any = inner.merged(shares)
     names = user_names(inner)
-    kept = {g: names[k] for g, (k, *others) in enumerate(members) if k in names and not others}
-    if kept:
+    if kept := {g: names[k] for g, (k, *more) in enumerate(members) if k in names and not more}:
         new.component_names_ = kept
     return new

@@ -56,35 +56,26 @@ class Unwrapped:
         return X
 
     def column_names(self, feature_names: ArrayLike | None = None) -> Array:
-        """Names of the M columns: given, of the steps, of the data, or x0, x1, ...
-
-        ValueError where there are not as many as columns.
-        """
-        n_columns = np.shape(self.model.components_)[1]
-        own = self._own_names()
-        if feature_names is not None:
-            what = "columns" if own is None else "columns, whose names it knows"
-            return check_names(feature_names, n_columns, "feature_names", what)
-        default = [f"x{j}" for j in range(n_columns)]
-        return check_names(default if own is None else own, n_columns, "feature_names", "columns")
-
-    def _own_names(self) -> ArrayLike | None:
-        """Names of the columns by the steps, else those seen in fit."""
-        names = None
+        """Names of the M columns: given, of the steps, of the data, or x0, x1, ..."""
+        own, what = None, "columns"
         if self.steps and all(hasattr(step, "get_feature_names_out") for step in self.steps):
             for step in self.steps:
-                names = step.get_feature_names_out(names)
-        return getattr(self.model, "feature_names_in_", None) if names is None else names
+                own = step.get_feature_names_out(own)
+        own = getattr(self.model, "feature_names_in_", None) if own is None else own
+        n_columns = np.shape(self.model.components_)[1]
+        if feature_names is None:
+            feature_names = [f"x{j}" for j in range(n_columns)] if own is None else own
+        elif own is not None:
+            what = "columns, whose names it knows"
+        return check_names(feature_names, n_columns, "feature_names", what)
 
 
 def unwrap(given: Any, *attributes: str) -> Unwrapped:
     """The outermost estimator with all attributes, in a pipeline, search or other one.
 
     Nested are the last step of a pipeline, the best estimator of a search, and the estimator of
-    other meta-estimators, to any depth.
-
-    NotFittedError is raised where it has not been fitted; TypeError where none has all of them,
-    with the name of an estimator that has, such as another step, if there is one.
+    other meta-estimators, to any depth. NotFittedError is raised where it has not been fitted;
+    TypeError where none has all of them, with the name of an estimator that has, if there is one.
     """
     chain = list(layers(given))
     for layer in chain:
@@ -141,10 +132,7 @@ def _hints(model: Any, attributes: Sequence[str]) -> Iterator[str]:
 
 
 def topic_weights(model: FactorModel) -> Array:
-    """Share of the observations of each topic, (K,); P(z) if no rows are kept.
-
-    A meta-estimator has that of its model.
-    """
+    """Share of the observations of each topic, (K,); P(z) if no rows are kept."""
     if not len(model.embedding_):
         return np.asarray(unwrap(model, "weights_").model.weights_, dtype=np.float64)
     shares = np.asarray(model.row_distribution_) @ np.asarray(model.embedding_)
@@ -163,10 +151,8 @@ def check_names(names: ArrayLike, n: int, parameter: str, what: str) -> Array:
     """Names as an array; ValueError if they are not n, TypeError for a number."""
     if isinstance(names, Integral):
         number = "n_" + parameter.replace("_names", "s")
-        raise TypeError(
-            f"{parameter} should be an array of names of the {what}, got {names}. Did you mean "
-            f"{number}={names}?"
-        )
+        wrong = f"{parameter} should be an array of names of the {what}, got {names}"
+        raise TypeError(f"{wrong}. Did you mean {number}={names}?")
     side = "obs_names" if parameter == "row_names" else "var_names"
     refuse_anndata(names, parameter, f"names: give adata.{side}.")
     checked = np.asarray(names, dtype=object)
@@ -190,11 +176,9 @@ def names_by_number(names: Names | Mapping[str, str], n_topics: int) -> dict[int
 class Mixtures:
     """Mixtures of rows, in place of a fitted model, to show rows that were not fitted.
 
-    Functions and displays show the rows that were fitted. Use ``Mixtures`` for new rows, with the
-    mixtures that ``transform`` returns, or for rows whose mixtures were kept and whose model was
-    not. :func:`topic_shares`, :func:`compare_shares`, :class:`skcooc.plotting.SharesDisplay`,
-    :class:`skcooc.plotting.StructureDisplay` and all other functions that need no columns take it
-    as a model. As there are no columns, topics are called by the names given or by numbers.
+    Use ``Mixtures`` for new rows, with the mixtures that ``transform`` returns, or for rows whose
+    mixtures were kept and whose model was not. Functions and displays that need no columns take it
+    as a model, such as :func:`topic_shares` and :class:`skcooc.plotting.StructureDisplay`.
 
     Parameters
     ----------
@@ -204,7 +188,8 @@ class Mixtures:
         Observations of each row, such as ``X.sum(axis=1)``: the weights of rows in shares. None
         means equal weights.
     names : sequence of K str, or dict of int to str, default=None
-        Names of the topics, such as those that :func:`name_topics` makes of the model.
+        Names of the topics, such as those that :func:`name_topics` makes of the model, instead of
+        numbers.
 
     Attributes
     ----------
@@ -215,13 +200,6 @@ class Mixtures:
     components_ : (K, 0) array
         No columns.
     component_names_ : dict of int to str
-
-    Raises
-    ------
-    ValueError
-        If rows do not sum to one, ``names`` has not K entries, or ``n_observations`` not N.
-    TypeError
-        If an AnnData is given instead of the mixtures in it.
 
     Examples
     --------
@@ -241,12 +219,9 @@ class Mixtures:
     component_names_: dict[int, str]
 
     def __init__(
-        self,
-        mixtures: ArrayLike,
-        n_observations: ArrayLike | None = None,
-        *,
+        self, mixtures: ArrayLike, n_observations: ArrayLike | None = None, *,
         names: Names | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         refuse_anndata(mixtures, "mixtures", "mixtures: give adata.obsm['X_topics'].")
         self.embedding_ = check_array(mixtures, ensure_non_negative=True, input_name="mixtures")
         if (np.abs(self.embedding_.sum(axis=1) - 1) > SUM_TOLERANCE).any():
@@ -254,9 +229,8 @@ class Mixtures:
         n_rows, n_topics = self.embedding_.shape
         n = np.asarray(np.ones(n_rows) if n_observations is None else n_observations, dtype=float)
         if n.shape not in ((n_rows,), (n_rows, 1)):
-            raise ValueError(
-                f"n_observations has shape {n.shape}, but there are {n_rows} mixtures."
-            )
+            what = f"n_observations has shape {n.shape}"
+            raise ValueError(f"{what}, but there are {n_rows} mixtures.")
         if not (n >= 0).all() or not 0 < n.sum() < np.inf:
             raise ValueError("n_observations should be finite, not negative, and not all zero.")
         self.row_distribution_ = n.ravel() / n.sum()
@@ -284,18 +258,15 @@ class ModelView:
         return float(self.counts.sum())
 
     @cached_property
-    def row_sums(self) -> Array:
-        """Observations of each row, (N,)."""
+    def row_sums(self) -> Array:  # (N,): observations of each row
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
 
     @cached_property
-    def row_distribution(self) -> Array:
-        """P(x_i), (N,)."""
+    def row_distribution(self) -> Array:  # (N,): P(x_i)
         return self.row_sums / self.n_observations
 
     @property
-    def names_fitted(self) -> Array | None:
-        """Names of the rows fitted, (N,), if known."""
+    def names_fitted(self) -> Array | None:  # (N,), if known
         if self.fitted and self.has_row_names:
             return np.array(self.rows, dtype=object)
         return getattr(self.model, "row_names_in_", None)
@@ -307,8 +278,7 @@ class ModelView:
         return call_on_counts(self.model, "predict", self.counts)
 
     @cached_property
-    def weights(self) -> Array:
-        """P(z), share of the observations of each component, (K,)."""
+    def weights(self) -> Array:  # (K,): P(z), shares of the observations
         return self.row_distribution @ self.mixtures
 
     @property
@@ -317,18 +287,14 @@ class ModelView:
         return getattr(self.model, "component_intervals_", None)
 
     @cached_property
-    def unigram(self) -> Array:
-        """P(y) of the model, (M,)."""
+    def unigram(self) -> Array:  # (M,): P(y) of the model
         return self.weights @ self.components
 
 
 def read_view(
-    model: Any,
-    X: TableLike,
-    texts: Sequence[str] | None,
-    feature_names: ArrayLike | None,
+    model: Any, X: TableLike, texts: Sequence[str] | None, feature_names: ArrayLike | None,
     row_names: ArrayLike | None,
-) -> ModelView:
+) -> ModelView:  # fmt: skip
     """Check a model and its table, and find all names; see `explore`."""
     found = unwrap(model, "components_")
     model, steps, analyzer = found.model, found.steps, None
@@ -379,10 +345,8 @@ def check_order(X: TableLike, model: Any) -> None:
 
 
 def _check_counts(X: TableLike, model: Any) -> CSR:
-    """Counts as CSR; ValueError for other columns than the model or only zeros."""
-    checked = check_array(
-        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_non_negative=True
-    )
+    dtypes = [np.float64, np.float32]
+    checked = check_array(X, accept_sparse="csr", dtype=dtypes, ensure_non_negative=True)
     counts, n_columns = sp.csr_array(checked, copy=True), np.shape(model.components_)[1]
     if counts.shape[1] != n_columns:
         which = ", named by its feature_names_in_" if hasattr(model, "feature_names_in_") else ""
@@ -411,7 +375,6 @@ def _is_fitted_table(model: Any, counts: CSR) -> bool:
 
 
 def distributions(P: ArrayLike) -> Array:
-    """Rows normalised to sum to one, in float64."""
     checked = np.asarray(P, dtype=np.float64)
     return checked / checked.sum(axis=1, keepdims=True)
 
@@ -423,13 +386,9 @@ def _texts_of(X: TableLike) -> list[str] | None:
 
 
 def _row_names(names: ArrayLike | None, texts: Sequence[str] | None, n_rows: int) -> list[str]:
-    """Given names, or the beginnings of texts, or positions."""
-    if names is None and texts is not None:
-        names = [
-            " ".join(text[: 2 * LONGEST_NAME].split()) or f"row {i}" for i, text in enumerate(texts)
-        ]
     if names is None:
-        return [f"row {i}" for i in range(n_rows)]
+        begin = [""] * n_rows if texts is None else [text[: 2 * LONGEST_NAME] for text in texts]
+        names = [" ".join(text.split()) or f"row {i}" for i, text in enumerate(begin)]
     return [_short(name) for name in check_names(names, n_rows, "row_names", "rows")]
 
 

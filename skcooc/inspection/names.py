@@ -50,18 +50,12 @@ def name_topics(
         Names of the rows. None means those of the table fitted.
     n_features : int, default=3
         How many columns, or members, make a name; ranked as in :func:`characteristic_features`.
+        ValueError below 1.
 
     Returns
     -------
     names : list of K str
         In the order of ``components_``.
-
-    Raises
-    ------
-    ValueError
-        If ``feature_names`` has not M entries, or ``n_features`` is below 1.
-    TypeError
-        If the model lacks an attribute, as those of other libraries do.
 
     Examples
     --------
@@ -77,9 +71,8 @@ def name_topics(
         raise ValueError(f"n_features={n_features} should be at least 1.")
     model, columns = found.model, found.column_names(feature_names)
     q = np.asarray(model.components_, dtype=np.float64)
-    rows = getattr(model, "row_names_in_", None)
-    if row_names is not None:
-        rows = row_names_of(model, row_names)
+    own_rows = getattr(model, "row_names_in_", None)
+    rows = own_rows if row_names is None else row_names_of(model, row_names)
     return make_names(model, q, topic_weights(model), columns, rows, n_features)
 
 
@@ -88,9 +81,8 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
 
     Names are kept in the attribute ``component_names_``, a dictionary by number, which is pickled
     with the model and removed by another ``fit``. ``get_feature_names_out`` of the estimators of
-    this package uses them, and so do :func:`name_topics`, :func:`describe`, :func:`export_text`,
-    :func:`export_dict`, the displays of :mod:`skcooc.plotting` and :func:`explore`. Names that its
-    page exports can be set: ``json.load(open("names.json"))``.
+    this package uses them, too. Names that the page of :func:`explore` exports can be set:
+    ``json.load(open("names.json"))``.
 
     Parameters
     ----------
@@ -98,30 +90,20 @@ def set_names(model: M, names: Names | Mapping[str, str] | None) -> M:
         With ``components_`` (K, M); or a pipeline or a search. Models inside get the names, too.
     names : sequence of K str, dict of int to str, or None
         Names of the components, or of some of them; keys may be strings, as in JSON. None removes
-        the names.
+        the names. ValueError if one is given twice or is empty, or a key is no component.
 
     Returns
     -------
     model : the same object
 
-    Raises
-    ------
-    ValueError
-        If a name is given twice or is empty, a key is no component, or a sequence has not K
-        entries.
-    TypeError
-        If the model has no components.
-
     Examples
     --------
     >>> from skcooc import AspectModel
-    >>> from skcooc.inspection import describe, set_names
+    >>> from skcooc.inspection import set_names
     >>> X = [[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 3, 9], [0, 0, 3, 9]]
     >>> model = set_names(AspectModel(2, beta=1, random_state=0).fit(X), ["one", "other"])
     >>> model.get_feature_names_out()
     array(['one', 'other'], dtype=object)
-    >>> describe(model)["name"].tolist()
-    ['one', 'other']
     """
     outermost = unwrap(model, "components_").model
     own = {} if names is None else names_by_number(names, len(outermost.components_))
@@ -146,9 +128,8 @@ class ResolvedModel(NamedTuple):
     @property
     def weights(self) -> Array:
         """Share of the observations of each topic, (K,); P(z) if no rows are kept."""
-        if not len(self.mixtures):
-            return topic_weights(self.model)
-        return self.row_distribution @ self.mixtures
+        kept = len(self.mixtures)
+        return self.row_distribution @ self.mixtures if kept else topic_weights(self.model)
 
 
 def resolve_model(
@@ -157,21 +138,14 @@ def resolve_model(
     """Find the model inside of a pipeline or a search; TypeError if there is none."""
     inside = unwrap(model, *FACTORS)
     columns = inside.column_names(feature_names)
-    return ResolvedModel(
-        inside.model,
-        np.asarray(inside.model.components_, dtype=np.float64),
-        np.asarray(inside.model.embedding_, dtype=np.float64),
-        np.asarray(inside.model.row_distribution_, dtype=np.float64),
-        columns,
-        override_names(names, name_topics(inside.model, columns)),
-    )
+    factors = (np.asarray(getattr(inside.model, name), dtype=np.float64) for name in FACTORS)
+    components, mixtures, rows = factors
+    topics = override_names(names, name_topics(inside.model, columns))
+    return ResolvedModel(inside.model, components, mixtures, rows, columns, topics)
 
 
 def select_topics(weights: Array, topics: int | Sequence[int]) -> list[int]:
-    """Topics of the largest weights, if a number is given; else the topics listed.
-
-    ValueError if there are no such topics.
-    """
+    """Topics of the largest weights, if a number is given; else the topics listed."""
     if isinstance(topics, int | np.integer):
         if topics < 1:
             raise ValueError(f"topics={topics} should be at least 1.")
@@ -193,9 +167,8 @@ def make_names(
     """
     tree, own = getattr(model, "tree_", None), user_names(model)
     if rows is not None and hasattr(model, "column_labels_"):
-        return override_names(
-            own, cluster_names(row_clusters(model), rows, n_features, own.values())
-        )
+        made = cluster_names(row_clusters(model), rows, n_features, own.values())
+        return override_names(own, made)
     parts = divergence_parts(q, weights @ q, None if tree is None else tree.parents)
     order = most_probable(parts, 4 * n_features)
     names = dict[int, str]()
@@ -227,8 +200,7 @@ def _unused_name(words: Sequence[str], n: int, number: str, used: set[str]) -> s
 
 def user_names(model: object) -> dict[int, str]:
     """Names by number that `set_names` has set."""
-    own: dict[int, str] = getattr(model, "component_names_", {})
-    return own
+    return getattr(model, "component_names_", {})
 
 
 def override_names(names: Names | Mapping[str, str] | None, automatic: Sequence[str]) -> list[str]:

@@ -1,8 +1,7 @@
 """The shares of topics in groups of rows and over time, and where groups differ.
 
-Intervals are those of resampled rows. A share is a ratio of sums over rows, so that all resamples
-of a group are matrix products. Random numbers do not depend on the topics, which are computed in
-blocks with the same draws for each.
+A share is a ratio of sums over rows, so that all resamples of a group are matrix products. Topics
+are computed in blocks, with the same draws for each.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def topic_shares(
         NaN, NaT), and those without observations, are in no group. Each label and number is a
         group, in alphabetical or numerical order or in that of a categorical series; dates, and
         periods of pandas, are put into periods. Strings are labels or, with a ``freq``, dates in
-        ISO 8601.
+        ISO 8601. ValueError for infinite numbers.
     feature_names : array-like of shape (M,), default=None
         Names of the columns, from which topics are named; see :func:`top_features`.
     freq : {"auto", "day", "week", "month", "quarter", "year", "decade"}, default="auto"
@@ -95,7 +94,7 @@ def topic_shares(
     level : float, default=0.95
         Coverage of the intervals, in (0, 1).
     backend : str, default="pandas"
-        The library of the table: "pandas", "polars", "pyarrow" or another that narwhals knows.
+        The library of the table; see :func:`describe`.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, or of some of them; the others have those of :func:`name_topics`.
     random_state : int, RandomState instance or None, default=None
@@ -104,30 +103,10 @@ def topic_shares(
     Returns
     -------
     table : data frame of that library
-        With a line for each group and topic, and the columns
-
-        group : str, int, float or date
-            The label or number; of periods, the first day.
-        component : int
-            The number of the topic, which is its row in ``components_``.
-        topic : str
-            Its name.
-        n_rows : int
-            Rows of the group that have observations.
-        share : float
-            Share of the observations of the group; the shares of all topics sum to one.
-        low, high : float
-            The interval; NaN in groups of one row.
-
-    Raises
-    ------
-    ValueError
-        If ``by`` has not N entries or infinite numbers, there is a ``freq`` and no date, or names
-        are not as many as topics or columns.
-    TypeError
-        If the model lacks one of these attributes.
-    ImportError
-        If the library of the table is not installed.
+        With a line for each group and topic: ``group`` (its label or number, or the first day of a
+        period), ``component`` (the row of the topic in ``components_``), ``topic`` (its name),
+        ``n_rows`` (rows of the group with observations), ``share`` (of the observations of the
+        group), and its interval, ``low`` to ``high``, NaN in groups of one row.
 
     References
     ----------
@@ -170,14 +149,10 @@ def compare_shares(
 
     Parameters
     ----------
-    model, by, feature_names, freq, backend, names
-        See :func:`topic_shares`.
-    n_resamples : int, default=200
-        Number of resamples, for the intervals.
+    model, by, feature_names, freq, n_resamples, level, backend, names
+        See :func:`topic_shares`; ValueError also if there is only one group.
     n_permutations : int, default=999
         Number of permutations; the smallest p is 1 / (n_permutations + 1).
-    level : float, default=0.95
-        Coverage of the intervals, in (0, 1).
     random_state : int, RandomState instance or None, default=None
         Seed of resamples and permutations.
 
@@ -185,27 +160,11 @@ def compare_shares(
     -------
     table : data frame of that library
         With a line for each group and topic, the columns ``group``, ``component``, ``topic`` and
-        ``n_rows`` of :func:`topic_shares`, and
-
-        share, rest : float
-            Share of the topic in the group, and in all other groups together.
-        difference : float
-            ``share - rest``.
-        low, high : float
-            Interval of the difference; NaN if the group, or the rest, is one row.
-        p : float
-            p-value of the two-sided test; NaN if the group, or the rest, is one row.
-        p_adjusted : float
-            Adjusted by the procedure of Benjamini and Hochberg.
-        n_tests : int
-            Number of tests adjusted for, the same on all lines.
-
-    Raises
-    ------
-    ValueError
-        As :func:`topic_shares`; also if there is only one group.
-    TypeError, ImportError
-        As :func:`topic_shares`.
+        ``n_rows`` of :func:`topic_shares`, and ``share`` and ``rest`` (shares of the topic in the
+        group, and in all others together), ``difference`` (``share - rest``) with its interval,
+        ``low`` to ``high``, ``p`` (of the two-sided test), ``p_adjusted`` (Benjamini and Hochberg)
+        and ``n_tests`` (the number adjusted for, the same on all lines). Intervals and p are NaN if
+        the group, or the rest, is one row.
 
     References
     ----------
@@ -231,9 +190,8 @@ def compare_shares(
     grouped = group_model(model, by, feature_names, freq, names)
     members = grouped.division.members
     if len(members) < 2:
-        raise ValueError(
-            f"There is one group alone, {grouped.division.labels[0]!r}: nothing to compare"
-        )
+        only = grouped.division.labels[0]
+        raise ValueError(f"There is one group alone, {only!r}: nothing to compare")
     seed = _seed(random_state)
     differ = share_differences(grouped.mass, members, n_resamples, level, seed)
     p = p_values(grouped.mass, members, n_permutations, seed + 1).ravel()
@@ -256,10 +214,8 @@ def compare_shares(
 
 
 def group_model(
-    model: FactorModel, by: Any, feature_names: ArrayLike | None, freq: str,
-    names: Names | None,
-) -> GroupedModel:  # fmt: skip
-    """Group the rows of a model by labels, numbers or dates."""
+    model: FactorModel, by: Any, feature_names: ArrayLike | None, freq: str, names: Names | None
+) -> GroupedModel:
     topics = resolve_model(model, feature_names, names)
     rows = topics.row_distribution
     mass = TopicCounts(rows[:, None] * topics.mixtures, rows)
@@ -269,10 +225,8 @@ def group_model(
 def resample_shares(
     grouped: GroupedModel, n_resamples: int, level: float, random_state: RandomState
 ) -> Shares:
-    """The shares in all groups, with intervals."""
-    return group_shares(
-        grouped.mass, grouped.division.members, n_resamples, level, _seed(random_state)
-    )
+    members, seed = grouped.division.members, _seed(random_state)
+    return group_shares(grouped.mass, members, n_resamples, level, seed)
 
 
 def _seed(random_state: RandomState) -> int:
@@ -281,15 +235,14 @@ def _seed(random_state: RandomState) -> int:
 
 def _line_keys(grouped: GroupedModel) -> dict[str, Array]:
     """The group and the topic of each line, group by group."""
-    n_groups, n_topics = len(grouped.division.groups), len(grouped.names)
-    groups = grouped.division.groups
+    groups, n_topics = grouped.division.groups, len(grouped.names)
     if groups.dtype.kind == "M":
         groups = groups.astype("datetime64[ms]")  # data frames have no days
     sizes = [len(rows) for rows in grouped.division.members]
     return {
         "group": np.repeat(groups, n_topics),
-        "component": np.tile(np.arange(n_topics), n_groups),
-        "topic": np.tile(np.array(grouped.names, dtype=object), n_groups),
+        "component": np.tile(np.arange(n_topics), len(groups)),
+        "topic": np.tile(np.array(grouped.names, dtype=object), len(groups)),
         "n_rows": np.repeat(sizes, n_topics),
     }
 
@@ -333,7 +286,8 @@ def p_values(mass: TopicCounts, members: list[Array], n_permutations: int, seed:
     sizes = np.array([len(of_group) for of_group in members])
     n_topics, found = mass.joint.shape[1], []
     for topics in _blocks(n_topics, 3 * len(rows)):
-        table = _moments(mass.joint[rows][:, topics], mass.rows[rows])
+        joint, totals = mass.joint[rows][:, topics], mass.rows[rows]
+        table = np.column_stack([joint, joint**2, joint * totals[:, None], totals, totals**2])
         seen = _statistic(_group_sums(np.arange(len(rows))[None], sizes, table))
         larger = np.zeros(seen.shape[1:])
         rng, at_once = np.random.default_rng(seed), max(1, BLOCK // max(table.size, len(rows)))
@@ -412,17 +366,11 @@ def _differences(parts: Array, totals: Array) -> Array:
     return parts / totals - rest / others
 
 
-def _moments(joint: Array, rows: Array) -> Array:
-    """Row by row the sums of the statistic: joint, its square and product with rows."""
-    return np.column_stack([joint, joint**2, joint * rows[:, None], rows, rows**2])
-
-
 def _group_sums(order: Array, sizes: Array, table: Array) -> Array:
     """Sums over groups of these sizes for b orders of the rows, (b, G, columns)."""
     begin = np.concatenate([[0], np.cumsum(np.tile(sizes, len(order)))])
-    chosen = sp.csr_array(
-        (np.ones(order.size), order.ravel(), begin), shape=(len(begin) - 1, len(table))
-    )
+    shape = len(begin) - 1, len(table)
+    chosen = sp.csr_array((np.ones(order.size), order.ravel(), begin), shape=shape)
     return (chosen @ table).reshape(len(order), len(sizes), -1)
 
 

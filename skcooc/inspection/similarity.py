@@ -43,25 +43,16 @@ def nearest_rows(
 
     Returns
     -------
-    distances : (n, n_neighbors) array
-        In increasing order.
-    neighbors : (n, n_neighbors) array of int
-        Positions of the neighbours.
-
-    Raises
-    ------
-    ValueError
-        If ``n_neighbors`` is no positive int, or there are fewer other rows.
+    distances, neighbors : (n, n_neighbors) arrays
+        Distances in increasing order, and positions of the neighbours.
 
     Examples
     --------
     >>> from skcooc.inspection import nearest_rows
     >>> embedding = [[0.9, 0.1], [0.1, 0.9], [0.8, 0.2]]
     >>> distances, neighbors = nearest_rows(embedding, rows=[0], n_neighbors=2)
-    >>> neighbors
-    array([[2, 1]])
-    >>> distances.round(2)
-    array([[0.1 , 0.63]])
+    >>> neighbors, distances.round(2)
+    (array([[2, 1]]), array([[0.1 , 0.63]]))
     """
     refuse_anndata(embedding, "embedding", "mixtures: give adata.obsm['X_topics'].")
     P = check_array(embedding, dtype=[np.float64, np.float32], ensure_non_negative=True)
@@ -84,11 +75,8 @@ def map_positions(components: Array) -> Array:
         return np.column_stack([np.arange(len(components)), np.zeros(len(components))])
     from sklearn.manifold import MDS  # here, for it takes a while to import
 
-    distances = hellinger(components)
-    scaling = MDS(
-        metric="precomputed", init="classical_mds", n_init=1, normalized_stress=False,
-    )  # fmt: skip
-    found = scaling.fit_transform(distances)
+    how = {"metric": "precomputed", "init": "classical_mds", "normalized_stress": False}
+    found = MDS(**how, n_init=1).fit_transform(hellinger(components))
     # Axes have no meaning: rotate the longest to the horizontal.
     _, _, axes = np.linalg.svd(found - found.mean(axis=0), full_matrices=False)
     return (found - found.mean(axis=0)) @ axes.T
@@ -131,12 +119,12 @@ class TopicStability:
     @property
     def always(self) -> Array:
         """Topics found in all runs."""
-        return np.flatnonzero(self.n_found == self._n_runs)
+        return np.flatnonzero(self._share == 1)
 
     @property
     def often(self) -> Array:
         """Topics found in half of the runs or more, but not in all."""
-        return np.flatnonzero((self._share >= OFTEN) & (self.n_found < self._n_runs))
+        return np.flatnonzero((self._share >= OFTEN) & (self._share < 1))
 
     @property
     def seldom(self) -> Array:
@@ -149,22 +137,14 @@ class TopicStability:
         return np.flatnonzero(self.n_found == 1)
 
     @property
-    def _n_runs(self) -> int:
-        return 1 + len(self.affinities)
-
-    @property
     def _share(self) -> Array:
-        return self.n_found / self._n_runs
+        return self.n_found / (1 + len(self.affinities))
 
 
 def topic_stability(
-    estimator: BaseEstimator,
-    X: TableLike,
-    n_runs: int = 10,
-    *,
-    random_state: RandomState = None,
-    n_jobs: int | None = None,
-) -> TopicStability:
+    estimator: BaseEstimator, X: TableLike, n_runs: int = 10, *,
+    random_state: RandomState = None, n_jobs: int | None = None,
+) -> TopicStability:  # fmt: skip
     """Fit a model from several starts, and find which of its topics recur.
 
     The topics of two runs are matched by the Hungarian method, which maximises the sum of the
@@ -190,13 +170,6 @@ def topic_stability(
     stability : TopicStability
         ``affinity`` and ``n_found`` of each topic; ``always``, ``often``, ``seldom`` and ``once``,
         the numbers of the topics found in so many runs; and ``model``, the fit reported.
-
-    Raises
-    ------
-    ValueError
-        If ``n_runs`` is below 2.
-    TypeError
-        If a fitted estimator has no ``components_``.
 
     Examples
     --------

@@ -39,15 +39,14 @@ def describe(
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M), ``embedding_`` (N, K) and ``row_distribution_`` (N,).
+        With ``components_`` (K, M), ``embedding_`` (N, K) and ``row_distribution_`` (N,); TypeError
+        if one is missing.
     feature_names : array-like of shape (M,), default=None
         See :func:`top_features`.
     row_names : array-like of shape (N,), default=None
         See :func:`representative_rows`.
-    n_features : int, default=10
-        How many columns of each component at most.
-    n_rows : int, default=3
-        How many rows of each component at most.
+    n_features, n_rows : int, default=10 and 3
+        How many columns and rows of each component at most.
     order : {"characteristic", "probable"}, default="characteristic"
         Which columns: those that distinguish a component (:func:`characteristic_features`; there
         may be fewer), or the most probable ones (:func:`top_features`). A single component has the
@@ -59,50 +58,34 @@ def describe(
         :func:`name_topics`. :func:`set_names` keeps names.
     backend : str, default="pandas"
         The library of the table: "pandas", "polars", "pyarrow" or another that narwhals knows.
+        ImportError if it is not installed, ValueError if narwhals does not know it.
 
     Returns
     -------
     table : data frame of that library
         With the columns
 
-        component : int
-            Its number, which is its row in ``components_``.
-        name : str
-            What it is called.
+        component, name : int, str
+            The row in ``components_``, and what it is called.
         weight : float
             Share of the observations, sum_i P(x_i) P(z given x_i). It differs from ``weights_``,
             the prior, unless a table was read in blocks and no rows are kept.
         n_rows : int
             Number of rows with this most probable component.
-        features : list of str
-            Names of columns, best first.
-        probabilities : list of float
-            P(y given z) of these columns.
+        features, probabilities : lists of str and of float
+            Names of columns, best first, and P(y given z) of these.
         rows : list
             Names or positions of the most representative rows; see :func:`representative_rows`.
-        intervals : list of pairs of float
-            Of these probabilities over members; only for the ``consensus_`` of `AveragedModels`.
-        affinity : float
-            Mean cosine similarity of the component in the members; only for the same.
-        goes_with : list of str
-            Names of the clusters of the other side that co-occur with it more often than by
-            chance, those with the largest part of the mutual information first; only for
-            `SymmetricClustering`.
-        associations : list of float
-            c_cd, the ratio of observed to expected co-occurrences; only for the same.
+        intervals, affinity : list of pairs of float, and float
+            Intervals of these probabilities over members, and the mean cosine similarity of the
+            component in them; only for the ``consensus_`` of `AveragedModels`.
+        goes_with, associations : lists of str and of float
+            Names of the clusters of the other side that co-occur with it more often than by chance,
+            those with the largest part of the mutual information first, and c_cd, the ratios of
+            observed to expected co-occurrences; only for `SymmetricClustering`.
 
         With ``axis="columns"``, features are the members with the most observations, n_columns is
         the number of all members, probabilities are P(y given d), and there are no rows.
-
-    Raises
-    ------
-    ImportError
-        If that library is not installed.
-    ValueError
-        If names are not as many as columns, rows or components, or narwhals does not know the
-        library.
-    TypeError
-        If the model lacks one of these attributes, or has no clusters of columns.
 
     Examples
     --------
@@ -177,7 +160,5 @@ def table_of(columns: Mapping[str, Array | Sequence[object]], backend: str) -> I
     try:
         return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
     except ImportError as error:
-        raise ImportError(
-            f"The table needs {backend} for backend={backend!r}. "
-            f"Install it with `pip install {backend}`."
-        ) from error
+        hint = f"Install it with `pip install {backend}`."
+        raise ImportError(f"The table needs {backend} for backend={backend!r}. {hint}") from error

@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from skcooc.inspection.explorer.payload import PageOptions, Payload, payload, to_json
+from skcooc.inspection.explorer.payload import Payload, payload, to_json
 from skcooc.inspection.models import Names, read_view
 from skcooc.inspection.names import make_names, override_names
 from skcooc.protocol import TableLike
@@ -25,9 +25,7 @@ SCRIPTS = (
 
 
 class Explorer:
-    """A page that shows a fitted model; see `explore`.
-
-    Notebooks show it in a frame.
+    """A page that shows a fitted model; see `explore`. Notebooks show it in a frame.
 
     Parameters
     ----------
@@ -42,20 +40,14 @@ class Explorer:
 
     @cached_property
     def html(self) -> str:
-        """The page, a document that needs no other file and no network.
-
-        ImportError is raised if Jinja2 is not installed.
-        """
+        """The page, a document that needs no other file and no network."""
         template = environment().from_string(_file("page.html"))
-        scripts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
-        return str(
-            template.render(
-                title=self.title,
-                style=_file("style.css"),
-                script=scripts,
-                payload=to_json({"title": self.title, **self.shown}),
-            )
-        )
+        page = template.render(
+            title=self.title, style=_file("style.css"),
+            script="\n".join(_file(f"{name}.js") for name in SCRIPTS),
+            payload=to_json({"title": self.title, **self.shown}),
+        )  # fmt: skip
+        return str(page)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page into a file, such as "topics.html"; OSError if that fails."""
@@ -66,7 +58,6 @@ class Explorer:
         Path(path).write_text(self.html, encoding="utf-8", errors="replace")
 
     def _repr_html_(self) -> str:
-        """The page in a frame, which cannot reach the notebook around it."""
         return (
             f'<iframe title="{html.escape(self.title)}" srcdoc="{html.escape(self.html)}" '
             'sandbox="allow-scripts allow-forms allow-downloads" '
@@ -86,16 +77,15 @@ def explore(
     columns and rows of each topic, and its share in groups and over time; the shares of all topics
     in groups, marked if the interval is above the share in all rows; a map of the topics; the rows
     with their perplexities, and the words of texts coloured by topic; the tree of a
-    `ClusterAbstraction`; the blocks of a `SymmetricClustering`, with all their members; and a
-    search. Long texts are cut and rows sampled to keep the file of a large table below 2 MB, as the
-    page then notes. Jinja2 is needed: ``pip install 'skcooc[explore]'``.
+    `ClusterAbstraction`; the blocks of a `SymmetricClustering`; and a search. Long texts are cut
+    and rows sampled to keep the file below 2 MB, as the page then notes. Jinja2 is needed:
+    ``pip install 'skcooc[explore]'``.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``components_`` (K, M) and ``transform``, here or of another library; or a pipeline
-        that ends in one, or a search with such a ``best_estimator_``. The steps before it are
-        applied to X, and give the names of the columns.
+        With ``components_`` (K, M) and ``transform``, here or of another library; or a pipeline or
+        a search with one inside. Steps before it are applied to X, and give the names of columns.
     X : array-like, sparse array or matrix, DataFrame, Dyads of shape (N, M), or as a pipeline wants
         Counts of the rows to show: those fitted, or other rows, which are folded in.
     feature_names : array-like of shape (M,), default=None
@@ -107,12 +97,11 @@ def explore(
         The texts of the rows. None means X itself if a pipeline takes texts; else rows are shown by
         their most frequent columns.
     groups : array-like of shape (N,), series, or dict or data frame of one column, default=None
-        A label of each row, or None or NaN. The forty largest groups are shown, and the name of the
-        column.
+        A label of each row, or None or NaN. The forty largest groups are shown.
     times : array-like of shape (N,), series, or dict or data frame of one column, default=None
         A number or a date of each row, such as the year; dates may be pandas periods, or strings in
         ISO 8601 such as "2024-01". More than 24 numbers are put into 24 equal intervals, and dates
-        into periods; see :func:`topic_shares`.
+        into periods; see :func:`topic_shares`. TypeError for anything else.
     names : sequence of K str, or dict of int to str, default=None
         Names of the topics, or of some of them; see :func:`name_topics` for the others. Names that
         the page exports can be read by ``json`` and given here, or kept by :func:`set_names`.
@@ -127,29 +116,16 @@ def explore(
     explorer : Explorer
         ``explorer.save("topics.html")`` writes the page; a notebook shows it.
 
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed.
-    ValueError
-        If names, texts, groups or times have the wrong length, times are infinite, ``sides`` are
-        not two, or X has no observations or other columns than the model.
-    TypeError
-        If the model has no components, or times are neither numbers nor dates.
-
     Notes
     -----
-    Shares in groups are sum_i n_i P(z given x_i) / sum_i n_i over their rows, with intervals of
-    resampled rows; see :func:`topic_shares`. The slider of columns is Sievert and Shirley's
-    relevance, t log(P(y given z) / P(y)) + (1 - t) log P(y given z), from t = 0 to t = 1; instead
-    of P(y), it can compare with P(y given another topic). The map is scikit-learn's
-    multidimensional scaling of Hellinger distances. The topic of a word in a row is argmax_z P(z
-    given x) P(y given z).
+    The slider of columns is Sievert and Shirley's relevance, t log(P(y given z) / P(y)) + (1 - t)
+    log P(y given z), from t = 0 to t = 1; instead of P(y), it can compare with P(y given another
+    topic). The map is scikit-learn's multidimensional scaling of Hellinger distances. The topic of
+    a word in a row is argmax_z P(z given x) P(y given z). Shares are those of :func:`topic_shares`.
 
-    The perplexity of a row is exp(-mean log P(y given x)) of its observations, in sample for the
-    rows that were fitted. For other rows, one half of the observations is folded in and the other
-    scored, as the page then notes; with estimators without ``score_samples``, all are folded in and
-    scored. In-sample perplexities are those of the mixture of components, smoothed as the model is.
+    The perplexity of a row is exp(-mean log P(y given x)) of its observations: in sample for the
+    rows that were fitted, by the mixture smoothed as the model is. Of other rows, one half is
+    folded in and the other scored; without ``score_samples``, all is folded in and scored.
 
     References
     ----------
@@ -169,32 +145,27 @@ def explore(
     _check_sides(sides)
     view = read_view(model, X, texts, feature_names, row_names)
     made = make_names(view.model, view.components, view.weights, view.columns, view.names_fitted)
-    shown = payload(view, PageOptions(override_names(names, made), groups, times, sides))
+    shown = payload(view, override_names(names, made), groups, times, sides)
     return Explorer(shown, type(view.model).__name__ if title is None else title)
 
 
 def _check_sides(sides: object) -> None:
-    """Raise ValueError if sides are neither None nor a pair of words."""
     if sides is None:
         return
     listed = list(sides) if isinstance(sides, Sequence) and not isinstance(sides, str) else []
     if len(listed) != 2 or not all(isinstance(side, str) and side.strip() for side in listed):
-        raise ValueError(
-            f"sides should be the names of rows and columns, as two strings; got {sides!r}."
-        )
+        what = "sides should be the names of rows and columns, as two strings"
+        raise ValueError(f"{what}; got {sides!r}.")
 
 
 def environment() -> Any:
-    """An environment of Jinja2; ImportError if it is not installed."""
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
-        raise ImportError(
-            "explore needs Jinja2. Install it with `pip install 'skcooc[explore]'`."
-        ) from error
+        hint = "Install it with `pip install 'skcooc[explore]'`."
+        raise ImportError(f"explore needs Jinja2. {hint}") from error
     return Environment(autoescape=True, undefined=StrictUndefined)
 
 
 def _file(name: str) -> str:
-    folder = resources.files("skcooc.inspection.explorer")
-    return folder.joinpath(name).read_text(encoding="utf-8")
+    return (resources.files("skcooc.inspection.explorer") / name).read_text(encoding="utf-8")

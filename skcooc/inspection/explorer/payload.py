@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,21 +22,15 @@ ROOM = 1_800_000  # bytes of the whole content
 Payload = dict[str, Any]
 
 
-class PageOptions(NamedTuple):
-    """Names of topics, labels of rows, and names of both sides."""
-
-    names: list[str]
-    groups: ArrayLike | None = None
-    times: ArrayLike | None = None
-    sides: tuple[str, str] | None = None
-
-
-def payload(view: ModelView, asked: PageOptions) -> Payload:
+def payload(
+    view: ModelView, names: list[str], groups: ArrayLike | None, times: ArrayLike | None,
+    sides: tuple[str, str] | None,
+) -> Payload:  # fmt: skip
     """The content of a page. Texts are cut so that it is no larger than ``ROOM``."""
     sums = view.row_sums
     divisions = {
-        "groups": None if asked.groups is None else sections.groups_by_label(asked.groups, sums),
-        "times": None if asked.times is None else sections.groups_by_time(asked.times, sums),
+        "groups": None if groups is None else sections.groups_by_label(groups, sums),
+        "times": None if times is None else sections.groups_by_time(times, sums),
     }
     error = sections.perplexities(view)
     representative = sections.representative_documents(view)
@@ -45,21 +38,16 @@ def payload(view: ModelView, asked: PageOptions) -> Payload:
     rows = sections.select_documents(view, [*representative, *leaves], error)
     numbers = {i: number for number, i in enumerate(rows.tolist())}
     page = {
-        **_topics(view, asked.names),
+        **_topics(view, names),
         **{kind: shown and _division(view, shown, rows) for kind, shown in divisions.items()},
         "representative": [[numbers[i] for i in of_topic] for of_topic in representative],
         "tree": sections.tree_section(view, leaves, numbers) if leaves else None,
         "blocks": sections.block_section(view) if hasattr(view.model, "association_") else None,
         "errors": sections.histogram(error),
     }
-    listed, limit = _documents(view, rows, error, ROOM - _size(page))
-    facts = {**_facts(view, error, limit, listed, page), "sides": asked.sides}
+    listed, limit = _documents(view, rows, error, ROOM - len(to_json(page).encode()))
+    facts = {**_facts(view, error, limit, listed, page), "sides": sides}
     return {**page, "documents": listed, "facts": facts}
-
-
-def _size(value: object) -> int:
-    """Bytes of the JSON."""
-    return len(to_json(value).encode())
 
 
 def to_json(value: object) -> str:
@@ -77,31 +65,23 @@ def _documents(
     while True:
         limit = max(limit, SHORTEST_TEXT)
         listed = list(sections.document_entries(view, rows, error, limit, find))
-        excess = _size(listed) / room
+        excess = len(to_json(listed).encode()) / room
         if excess <= 1 or limit == SHORTEST_TEXT:
             return listed, limit
         limit = int(0.95 * limit / excess)
 
 
 def _topics(view: ModelView, names: list[str]) -> Payload:
-    """The topics and the columns that can be searched."""
     found = sections.topic_features(view)
     columns = _searched(view, found)
     numbers = {j: number for number, j in enumerate(columns.tolist())}
-    at = map_positions(view.components)
-    sizes = np.bincount(view.mixtures.argmax(axis=1), minlength=len(names))
-    intervals = repeat(None) if view.intervals is None else np.moveaxis(view.intervals, 1, 0)
-    lines = [
-        {
-            **sections.topic_entry(weight, features, numbers, of_members),
-            "name": name,
-            "at": [short(value) for value in place],
-            "n_rows": n_rows,
-        }
-        for weight, features, name, place, n_rows, of_members in zip(
-            view.weights, found, names, at, sizes.tolist(), intervals, strict=False
-        )
-    ]
+    sizes = np.bincount(view.mixtures.argmax(axis=1), minlength=len(names)).tolist()
+    lines = []
+    for k, (name, place) in enumerate(zip(names, map_positions(view.components), strict=True)):
+        intervals = None if view.intervals is None else view.intervals[:, k]
+        entry = sections.topic_entry(view.weights[k], found[k], numbers, intervals)
+        at = [short(value) for value in place]
+        lines.append({**entry, "name": name, "at": at, "n_rows": sizes[k]})
     for line, affinity in zip(lines, getattr(view.model, "affinity_", ()), strict=False):
         line["affinity"] = short(affinity)
     return {"topics": lines, "features": [_feature(view, j) for j in columns.tolist()]}
@@ -127,10 +107,7 @@ def _division(view: ModelView, shown: PageGroups, rows: Array) -> Payload:
     """The shares in groups, and the group of each row shown, -1 if that is not shown."""
     mass = TopicCounts(view.mixtures * view.row_sums[:, None], view.row_sums)
     table = group_shares(mass, shown.members, sections.N_RESAMPLES, sections.LEVEL, seed=0)
-    numbers = {
-        name: [[short(v) if np.isfinite(v) else None for v in line] for line in values]
-        for name, values in table._asdict().items()
-    }
+    numbers = {name: sections.finite(values) for name, values in table._asdict().items()}
     sizes = [len(rows) for rows in shown.members]
     drawn = {"n": shown.n, "name": shown.name, "at": shown.at, "runs": shown.runs}
     groups = {i: g for g, members in enumerate(shown.members) for i in members.tolist()}
@@ -141,7 +118,6 @@ def _division(view: ModelView, shown: PageGroups, rows: Array) -> Payload:
 def _facts(
     view: ModelView, error: Array, limit: int, listed: list[dict[str, Any]], page: Payload
 ) -> Payload:
-    """Facts about the model, the table and the parts of it that are shown."""
     known = error[np.isfinite(error)]
     n_rows, n_columns = view.counts.shape
     longest = max(map(len, view.texts)) if view.texts is not None else 0
@@ -164,9 +140,7 @@ def _facts(
 
 
 def _kind(model: Any) -> str:
-    """The name of a component: node, topic or cluster."""
     if hasattr(model, "tree_"):
         return "node"
-    if hasattr(model, "n_components"):  # even if rows have labels
-        return "topic"
-    return "cluster" if hasattr(model, "labels_") or hasattr(model, "row_labels_") else "topic"
+    has_labels = hasattr(model, "labels_") or hasattr(model, "row_labels_")
+    return "cluster" if has_labels and not hasattr(model, "n_components") else "topic"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,12 +45,13 @@ MOST_EXAMPLES = 6000  # of all blocks
 Parts = tuple[list[str], list[int]]  # alternately plain text and coloured words; their topics
 
 
-# Topics
-
-
 def topic_features(view: ModelView) -> list[tuple[Array, Array, Array]]:
     """Features of each topic, with P(y given z) and P(y given another topic)."""
-    rest, unigram = _others(view), np.maximum(view.unigram, np.finfo(float).tiny)
+    tiny = np.finfo(float).tiny
+    others = view.unigram - view.weights[:, None] * view.components
+    rest = others / np.maximum(1 - view.weights, tiny)[:, None]
+    rest = np.maximum(rest, 0.5 / view.n_observations)  # at least half a token
+    unigram = np.maximum(view.unigram, tiny)
     n = N_SHOWN if len(rest) <= MANY else max(6, N_SHOWN * MANY // len(rest))
     found = []
     for p, weight, r in zip(view.components, view.weights, rest, strict=True):
@@ -60,13 +62,6 @@ def topic_features(view: ModelView) -> list[tuple[Array, Array, Array]]:
         columns = np.array(sorted(kept, key=lambda j: (-p[j], j)), dtype=int)
         found.append((columns, p[columns], r[columns]))
     return found
-
-
-def _others(view: ModelView) -> Array:
-    """P(y given another topic than z), (K, M), at least half an observation."""
-    joint = view.weights[:, None] * view.components
-    rest = np.maximum(1 - view.weights, np.finfo(float).tiny)[:, None]
-    return np.maximum((view.unigram - joint) / rest, 0.5 / view.n_observations)
 
 
 def _relevances(p: Array, reference: Array, expected: Array) -> Array:
@@ -90,11 +85,9 @@ def _first(ranks: Array, n: int) -> set[int]:
 
 
 def topic_entry(
-    weight: float,
-    features: tuple[Array, Array, Array],
-    numbers: dict[int, int],
-    intervals: Array | None = None,
-) -> Any:
+    weight: float, features: tuple[Array, Array, Array], numbers: dict[int, int],
+    intervals: Array | None,
+) -> Any:  # fmt: skip
     """A topic of the page: its weight, and [feature, P(y given z), P(y given others)].
 
     ``intervals`` (2, M) of P(y given z) are two more numbers of each feature.
@@ -114,12 +107,14 @@ def short(value: float) -> float:
     return float(f"{value:.4g}") if abs(value) >= NOTHING else 0.0
 
 
+def finite(table: Array) -> list[list[float | None]]:
+    """Short numbers, or None if they are not finite."""
+    return [[short(v) if np.isfinite(v) else None for v in line] for line in table]
+
+
 def counted(n: float) -> float:
     """A number of observations: integers exactly, others rounded to four digits."""
     return int(n) if n == int(n) else short(n)
-
-
-# Documents
 
 
 def perplexities(view: ModelView) -> Array:
@@ -146,7 +141,6 @@ def perplexities(view: ModelView) -> Array:
 
 
 def is_held_out(view: ModelView) -> bool:
-    """True if perplexities are those of held-out observations."""
     return not view.fitted and hasattr(view.model, "score_samples")
 
 
@@ -188,20 +182,14 @@ def document_entries(
 def column_finder(view: ModelView) -> Callable[[str], int | None]:
     """Function from a word of a text to its column; None if it has none, or several."""
     numbers = {str(name): j for j, name in enumerate(view.columns)}
-    known: dict[str, int | None] = {}
 
+    @cache
     def find(word: str) -> int | None:
-        if word not in known:
-            known[word] = _column(word, numbers, view.analyzer)
-        return known[word]
+        terms = (word, word.lower()) if view.analyzer is None else view.analyzer(word)
+        found = [numbers[term] for term in dict.fromkeys(terms) if term in numbers]
+        return found[0] if len(found) == 1 or (found and view.analyzer is None) else None
 
     return find
-
-
-def _column(word: str, numbers: dict[str, int], analyzer: Any) -> int | None:
-    terms = (word, word.lower()) if analyzer is None else analyzer(word)
-    found = [numbers[term] for term in dict.fromkeys(terms) if term in numbers]
-    return found[0] if len(found) == 1 or (found and analyzer is None) else None
 
 
 def _coloured(view: ModelView, i: int, limit: int, find: Callable[[str], int | None]) -> Parts:
@@ -222,7 +210,7 @@ def _coloured(view: ModelView, i: int, limit: int, find: Callable[[str], int | N
 
 
 def _spans(text: str, find: Callable[[str], int | None]) -> Iterator[tuple[re.Match[str], int]]:
-    """Words with a column, and these columns: "so-and-so" as a whole, or else its parts."""
+    """Words with a column: "so-and-so" as a whole, or else its parts."""
     for whole in WORD.finditer(text):
         words = [whole] if find(whole[0]) is not None else PART.finditer(text, *whole.span())
         yield from ((word, j) for word in words if (j := find(word[0])) is not None)
@@ -257,9 +245,6 @@ def histogram(found: Array) -> Any:
     return {"edges": [short(edge) for edge in edges], "counts": counts.tolist()}
 
 
-# Groups and times
-
-
 class PageGroups(NamedTuple):
     """Groups of rows that are shown."""
 
@@ -272,7 +257,6 @@ class PageGroups(NamedTuple):
 
 
 def groups_by_label(groups: ArrayLike, row_sums: Array) -> PageGroups:
-    """The largest groups, by their labels."""
     found = group_rows(read_labels(groups, "groups"), row_sums)
     sizes = np.array([len(rows) for rows in found.members])
     largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS]).tolist()
@@ -283,37 +267,28 @@ def groups_by_label(groups: ArrayLike, row_sums: Array) -> PageGroups:
 def groups_by_time(times: ArrayLike, row_sums: Array) -> PageGroups:
     """Groups by number, by equal intervals of many numbers, or by periods of dates.
 
-    Strings are dates in ISO 8601. Rows without a time are left out. TypeError if times are neither
-    numbers nor dates.
+    Rows without a time are left out. TypeError if times are neither numbers nor dates.
     """
     column = parse_dates(read_labels(times, "times"))
     found = group_rows(column, row_sums)
     if not found.ordered:
         first = column.values[~missing(column.values)].tolist()[0]
         raise TypeError(f"times should be numbers or dates, but one is {first!r}. {CURE}")
-    n, at = len(found.groups), found.groups.astype(float)
-    if n > MOST_TIMES and found.groups.dtype.kind != "M":
-        return _intervals(at, found.members, found.name)
-    ranges = _ranges(found.groups)
-    return PageGroups(found.members, found.labels, n, found.name, at.tolist(), ranges)
+    n, places, labels, members = len(found.groups), found.groups, found.labels, found.members
+    if n > MOST_TIMES and places.dtype.kind != "M":
+        places, labels, members = _intervals(places.astype(float), members)
+    ranges = [[run.start, run.stop] for run in runs(places)]
+    return PageGroups(members, labels, n, found.name, places.astype(float).tolist(), ranges)
 
 
-def _ranges(places: Array) -> list[list[int]]:
-    return [[run.start, run.stop] for run in runs(places)]
-
-
-def _intervals(values: Array, members: list[Array], name: str | None) -> PageGroups:
-    """Groups of increasing values in equal intervals that are not empty."""
+def _intervals(values: Array, members: list[Array]) -> tuple[Array, list[str], list[Array]]:
+    """Middles, labels and rows of equal intervals of increasing values that are not empty."""
     edges = np.linspace(values[0], values[-1], MOST_TIMES + 1)
     numbers = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, MOST_TIMES - 1)
     shown = np.unique(numbers).tolist()
     merged = [np.concatenate([members[v] for v in np.flatnonzero(numbers == t)]) for t in shown]
     labels = [f"{edges[t]:.6g} – {edges[t + 1]:.6g}" for t in shown]
-    middles = ((edges[:-1] + edges[1:]) / 2)[shown]
-    return PageGroups(merged, labels, len(values), name, middles.tolist(), _ranges(middles))
-
-
-# Trees
+    return ((edges[:-1] + edges[1:]) / 2)[shown], labels, merged
 
 
 def leaf_rows(view: ModelView) -> list[list[int]]:
@@ -335,9 +310,6 @@ def tree_section(view: ModelView, rows: list[list[int]], numbers: dict[int, int]
         for c, leaf in enumerate(fitted.leaves.tolist())
     }
     return {"parents": fitted.parents.tolist(), "order": fitted.preorder.tolist(), "leaves": leaves}
-
-
-# Blocks
 
 
 class ClusteredSide(NamedTuple):
@@ -362,19 +334,15 @@ def block_section(view: ModelView) -> dict[str, Any]:
     Pairs are positions among the members. Rare members of large tables are left out.
     """
     joint = np.asarray(view.model.joint_, dtype=np.float64)
-    rows, columns = sides = (
-        ClusteredSide(view.labels("row_labels_"), view.row_sums, view.rows, joint.shape[0]),
-        ClusteredSide(
-            np.asarray(view.model.column_labels_),
-            np.asarray(view.counts.sum(axis=0)).ravel(),
-            [str(name) for name in view.columns],
-            joint.shape[1],
-        ),
-    )
+    C, D = joint.shape
+    labels = np.asarray(view.model.column_labels_)
+    sums = np.asarray(view.counts.sum(axis=0)).ravel()
+    rows = ClusteredSide(view.labels("row_labels_"), view.row_sums, view.rows, C)
+    columns = ClusteredSide(labels, sums, list(map(str, view.columns)), D)
     n = max(2, min(EXAMPLES, MOST_EXAMPLES // joint.size))
     pairs = _pairs(view.counts, rows.labels, columns.labels, joint.shape, n)
     paired = (np.array([pair[at] for _, of in pairs for pair in of], dtype=int) for at in (0, 1))
-    kept = [_kept(side, needed) for side, needed in zip(sides, paired, strict=True)]
+    kept = [_kept(side, needed) for side, needed in zip((rows, columns), paired, strict=True)]
     at = [{i: place for of in side for place, i in enumerate(of.tolist())} for side in kept]
     down, across = cluster_orders(joint)
     with np.errstate(divide="ignore"):
@@ -383,7 +351,7 @@ def block_section(view: ModelView) -> dict[str, Any]:
         "rows": down.tolist(),
         "columns": across.tolist(),
         "joint": [[short(value) for value in line] for line in joint],
-        "log2": [[short(v) if np.isfinite(v) else None for v in line] for line in log2],
+        "log2": finite(log2),
         "row_members": _listed(rows, kept[0]),
         "column_members": _listed(columns, kept[1]),
         "pairs": [[n, [[at[0][i], at[1][j], m] for i, j, m in of]] for n, of in pairs],
@@ -401,10 +369,8 @@ def _kept(side: ClusteredSide, needed: Array) -> list[Array]:
 
 def _listed(side: ClusteredSide, kept: list[Array]) -> list[Any]:
     """The number of members of each cluster, and the names of those kept."""
-    return [
-        [len(members), [side.names[i] for i in some.tolist()]]
-        for members, some in zip(side.members, kept, strict=True)
-    ]
+    pairs = zip(side.members, kept, strict=True)
+    return [[len(members), [side.names[i] for i in some.tolist()]] for members, some in pairs]
 
 
 def _pairs(
