@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
+from skcooc.counts.bands import FactorProducts, Views, zeros_view
 from skcooc.counts.cluster_loops import ExchangeMoves, PathProducts
 from skcooc.counts.lanes import aligned_array, compiled
 from skcooc.counts.left_out import LeaveOneOutMixture, LeaveRowOutLikelihood
 from skcooc.counts.powers import power
-from skcooc.counts.products import FactorProducts, Views, zeros_view
 from skcooc.counts.settling import AlternatingRows, RowMixtures
 from skcooc.counts.thinning import draw, thin
 from skcooc.protocol import (

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skcooc.counts.bands import Mixture, NonZeros, shifted_zeros
 from skcooc.counts.lanes import (
     Numbers,
     U,
@@ -40,7 +41,6 @@ from skcooc.counts.lanes import (
     row_formula,
     store,
 )
-from skcooc.counts.products import Mixture, NonZeros, shifted_zeros
 from skcooc.protocol import Array
 
 TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it

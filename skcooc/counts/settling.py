@@ -45,6 +45,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcooc.counts.bands import NonZeros
 from skcooc.counts.lanes import (
     LINE,
     U,
@@ -61,7 +62,6 @@ from skcooc.counts.lanes import (
     store,
 )
 from skcooc.counts.powers import power_loop
-from skcooc.counts.products import NonZeros
 from skcooc.protocol import Array, FixedComponents, Rows
 
 MOVED_BEFORE = 0.25  # weight of the change since the last EM step in the test for convergence

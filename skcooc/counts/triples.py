@@ -14,7 +14,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from skcooc.counts.bands import Bands, Matrix, column_by_column
+from skcooc.counts.bands import (
+    SHIFT,
+    Bands,
+    ColumnView,
+    Matrix,
+    Mixture,
+    Views,
+    column_by_column,
+    zeros_view,
+)
 from skcooc.counts.csr import CSRCounts
 from skcooc.counts.lanes import (
     Lanes,
@@ -29,7 +38,6 @@ from skcooc.counts.lanes import (
     prefetch,
     store,
 )
-from skcooc.counts.products import SHIFT, ColumnView, Mixture, Views, zeros_view
 from skcooc.counts.thinning import thin
 from skcooc.counts.threads import pipelined
 from skcooc.protocol import CSR, Array, Capability, Map

@@ -24,8 +24,7 @@ from skcooc.counts import (
     sum_duplicates,
 )
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
-from skcooc.tables.blocks import CheckedBlocks, RowBlocks
-from skcooc.tables.dask import check_row_blocks, load_on_workers
+from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
 from skcooc.tables.disk import DiskTable
 from skcooc.tables.dyads import Dyads, TableSchema, cells_of, same_table
 from skcooc.tables.triads import Triads
