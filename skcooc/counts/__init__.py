@@ -4,6 +4,7 @@ from skcooc.counts.bands import MAX_BAND_HEIGHT, Bands, Mixture
 from skcooc.counts.csr import (
     CSRCounts,
     NewRows,
+    check_block,
     check_sparse_structure,
     check_total,
     sum_duplicates,
@@ -21,6 +22,7 @@ __all__ = [
     "NewRows",
     "NewTriples",
     "TripleCounts",
+    "check_block",
     "check_sparse_structure",
     "check_total",
     "divide",

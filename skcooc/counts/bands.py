@@ -11,8 +11,8 @@ from builtins import map as serial_map
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Lock
-from typing import NamedTuple, Protocol, Self
+from threading import RLock
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -95,7 +95,6 @@ class Bands:
 
     @property
     def nnz(self) -> int:
-        """Number of non-zeros."""
         return len(self.rows)
 
     def part(self, first: int, last: int) -> Self:
@@ -123,7 +122,6 @@ class Bands:
         return sp.csr_array((counts, (rows, np.repeat(self.columns, self.lengths))), self.shape)
 
     def rows_of(self, band: int) -> slice:
-        """Range of the rows of a band."""
         return slice(band * self.height, (band + 1) * self.height)
 
     @property
@@ -132,10 +130,9 @@ class Bands:
         return self.rows, self.codes, self.others, self.columns, self.lengths
 
     def tiles(self, n_ranges: int) -> Array:
-        """The runs of each band in each of at most so many ranges of columns.
+        """Starts of at most so many ranges of columns with about equally many non-zeros.
 
-        Where they begin among runs, non-zeros and others, (n_bands, n_ranges + 1, 3); the ranges
-        have about equally many non-zeros.
+        In each band among the runs, the non-zeros and the others: (n_bands, n_ranges + 1, 3).
         """
         if n_ranges not in self._tiles:
             mass = np.bincount(self.columns, self.lengths, self.shape[1]).cumsum()
@@ -145,42 +142,11 @@ class Bands:
         return self._tiles[n_ranges]
 
     def _cut(self, band: int, columns: Array) -> Array:
-        """Starts of the runs of these columns in a band; see ``tiles``."""
         (run, start, other), (end, stop, _) = self.limits[band : band + 2]
         runs = np.searchsorted(self.columns[run:end], columns)
         places = np.append(0, np.cumsum(self.lengths[run:end], dtype=np.int64))[runs]
         others = np.searchsorted(np.flatnonzero(self.codes[start:stop] == 0), places)
         return np.stack([run + runs, start + places, other + others], axis=1)
-
-    def mix(
-        self,
-        band: int,
-        tile: Array,
-        A: Array,
-        B: Array,
-        weights: Array | None,
-        cells: Array,
-        rows: Array,
-        columns: Array | None,
-    ) -> None:
-        """A pass over a tile, from tile[0] to tile[1], of a band, with w_ij = n_ij / (A[i] @ B[j]).
-
-        w @ B is added to the band's rows of ``rows`` (n, k), and w.T @ A, with weights (n,) of the
-        rows, to ``columns`` (M, k), where there are any. A[i] @ B[j] is filled into ``cells``
-        (nnz,); 1 where that is zero: every component excludes such a cell.
-        """
-        mine = self.rows_of(band)
-        mixture_runs(
-            lanes(A.shape[1], A.dtype),
-            *self.non_zeros,
-            tile,
-            A[mine],
-            B,
-            None if weights is None else weights[mine],
-            cells,
-            rows[mine],
-            columns,
-        )
 
     def log_likelihood(self, band: int, cells: Array, weights: Array | None) -> float:
         """sum n_ij log cell_ij over a band, rows by their weights, in nats."""
@@ -210,7 +176,7 @@ def column_by_column(X: Matrix, height: int) -> Iterator[sp.csc_array]:
 def to_codes(counts: Array) -> Array:
     """Counts from 1 to 255 as bytes; zero for all others.
 
-    >>> coded(np.array([1.0, 255.0, 256.0, 0.0, 2.5])).tolist()
+    >>> to_codes(np.array([1.0, 255.0, 256.0, 0.0, 2.5])).tolist()
     [1, 255, 0, 0, 0]
     """
     codes = np.where(counts <= MAX_CODE, counts, 0).astype(np.uint8)
@@ -236,11 +202,11 @@ def runs_of(indptr: Array) -> tuple[Array, Array]:
 def mixture_runs(  # type: ignore[no-untyped-def]
     lanes, rows, codes, others, columns, lengths, tile, A, B, weights, cells, products, sums
 ):
-    """A tile of a band: cells A[i] @ B[j], ratios @ B for rows, @ A for columns.
+    """A tile of a band: cells A[i] @ B[j], ratios n_ij / cell @ B for rows, @ A for columns.
 
-    A tile is a part of a band: where it begins and ends among the runs, the non-zeros and the
-    others, (2, 3). A, weights and products are those of the band. Where every component excludes a
-    cell, its ratio is set to zero and the cell to one, so that its logarithm is zero.
+    A tile is where a part of a band begins and ends among the runs, the non-zeros and the others,
+    (2, 3). A, weights and products are those of the band. Where every component excludes a cell,
+    its ratio is zero and the cell one, so that its logarithm is zero.
     """
     number = A.dtype.type
     zero, one, stop = number(0), number(1), U(tile[1, 0])
@@ -322,45 +288,40 @@ class ColumnView:
 
     @property
     def structure(self) -> tuple[Array, Array, Array]:
-        """Arguments of compiled loops."""
         return self.indptr, self.indices, self.order
 
 
+class shared_property(cached_property[T]):
+    """A property that the first thread that asks for it computes, with the lock of its object."""
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> T:  # type: ignore[override]
+        with instance._lock:
+            return super().__get__(instance, owner)
+
+
 class Views:
-    """Bands and columns of a matrix, each made once, by the first thread that asks for it.
+    """Bands and columns of a matrix.
 
     The arrays of X are kept, not X: reference cycles would be freed late.
     """
 
     def __init__(self, X: Matrix) -> None:
         self.shape, self.indptr, self.indices, self.data = X.shape, X.indptr, X.indices, X.data
-        self._lock = Lock()
+        self._lock = RLock()
 
-    @property
+    @shared_property
     def bands(self) -> Bands:
-        """Non-zeros in bands of rows, column by column in each band."""
-        with self._lock:
-            return self._bands
-
-    @property
-    def columns(self) -> ColumnView:
-        """Non-zeros column by column."""
-        with self._lock:
-            return self._columns
-
-    @cached_property
-    def _bands(self) -> Bands:
         return Bands.of_matrix(self)
 
-    @cached_property
-    def _columns(self) -> ColumnView:
+    @shared_property
+    def columns(self) -> ColumnView:
         return ColumnView(self)
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        vars(self).update(state, _lock=Lock())
+        vars(self).update(state, _lock=RLock())
 
 
 class NonZeros:
@@ -392,7 +353,6 @@ class NonZeros:
         return counts * np.repeat(self.weights, np.diff(self.indptr))
 
     def _weighted(self, D: Array) -> Array:
-        """The rows of D, (n, k), times their weights."""
         if self.weights is not None:
             D = D * self.weights[:, None].astype(self.dtype)
         return np.ascontiguousarray(D, dtype=self.dtype)
@@ -412,30 +372,32 @@ class NonZeros:
             return [function(*these) for these in arguments]
         return list(self.map_ranges(lambda these: function(*these), arguments))
 
-    def _run_bands(self, n_components: int, loop: Callable[[int, Array, Array], None]) -> float:
+    def _run_bands(
+        self,
+        bands: Bands,
+        cells: Array,
+        n_components: int,
+        loop: Callable[[int, Array, Array], None],
+    ) -> float:
         """Call loop(band, tile, cells) for the tiles of each band; sum n log cell, in nats.
 
         Ranges of columns follow one another, so that sums over rows and over columns do not
         depend on the number of ranges. The loop fills the ``cells`` (nnz,) of its tile; their
         logarithms are summed, with weights of the rows.
         """
-        bands = self.views.bands
-        work, cells = bands.nnz * n_components, np.empty(bands.nnz, self.dtype)
+        work = bands.nnz * n_components
         tiles = bands.tiles(self.n_ranges_for(work))
         n_ranges = tiles.shape[1] - 1
+        map = self.map_ranges if n_ranges > 1 else serial_map
 
-        pipelined(
-            self.map_ranges if n_ranges > 1 else serial_map,
-            lambda band, part: loop(band, tiles[band, part : part + 2], cells),
-            len(bands),
-            n_ranges,
-        )
-        log_likelihoods = self._run_each(
-            lambda band: bands.log_likelihood(band, cells, self.weights),
-            [(band,) for band in range(len(bands))],
-            work,
-        )
-        return sum(log_likelihoods)
+        def run(band: int, part: int) -> None:
+            loop(band, tiles[band, part : part + 2], cells)
+
+        def log_likelihood(band: int) -> float:
+            return bands.log_likelihood(band, cells, self.weights)
+
+        pipelined(map, run, len(bands), n_ranges)
+        return sum(self._run_each(log_likelihood, [(band,) for band in range(len(bands))], work))
 
 
 def shifted_zeros(factors: Array) -> Array:
@@ -463,7 +425,7 @@ def cell_products(lanes, indptr, indices, A, B, start, stop, cells):  # type: ig
 
 
 class Mixture(NamedTuple):
-    """Sums of one pass over the non-zeros, with w_ij = n_ij / (A[i] @ B[j])."""
+    """Result of a pass over the non-zeros; of ``mixture`` with w_ij = n_ij / (A[i] @ B[j])."""
 
     rows: Array  # (n, k): w @ B
     columns: Array  # (M, k): w.T @ A
@@ -474,21 +436,13 @@ class FactorProducts(NonZeros):
     """Products with factors of rows and of columns."""
 
     def dot(self, D: Array) -> Array:
-        D = np.ascontiguousarray(D, dtype=self.dtype)
+        D, table = np.ascontiguousarray(D, dtype=self.dtype), (self.indptr, self.indices, self.data)
         products = aligned_array((self.shape[0], D.shape[1]), self.dtype, make=np.zeros)
 
         def multiply(start: int, stop: int) -> None:
             for some in column_chunks(D.shape[1]):
-                row_products(
-                    lanes(some.stop - some.start, self.dtype),
-                    self.indptr,
-                    self.indices,
-                    self.data,
-                    D[:, some],
-                    start,
-                    stop,
-                    products[:, some],
-                )
+                wide = lanes(some.stop - some.start, self.dtype)
+                row_products(wide, *table, D[:, some], start, stop, products[:, some])
 
         self._run_ranges(self.indptr, D.shape[1], multiply)
         return products
@@ -499,11 +453,8 @@ class FactorProducts(NonZeros):
         bands = self.views.bands
         work = bands.nnz * D.shape[1]
         tiles = bands.tiles(self.n_ranges_for(work))
-        self._run_each(
-            lambda tile: bands.add_columns(tile, D, products),
-            [(tiles[:, part : part + 2],) for part in range(tiles.shape[1] - 1)],
-            work,
-        )
+        parts = [(tiles[:, part : part + 2], D, products) for part in range(tiles.shape[1] - 1)]
+        self._run_each(bands.add_columns, parts, work)
         return products
 
     def mixture(self, A: Array, B: Array) -> Mixture:
@@ -513,27 +464,23 @@ class FactorProducts(NonZeros):
         and the log-likelihood count rows by their weights.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
-        bands, weights = self.views.bands, self.weights
+        bands, wide = self.views.bands, lanes(A.shape[1], self.dtype)
         rows, columns = shifted_zeros(A), self._sums_of_columns(B)
-        if weights is not None:
-            weights = weights.astype(self.dtype)
+        weights = None if self.weights is None else self.weights.astype(self.dtype)
 
         def mix(band: int, tile: Array, cells: Array) -> None:
-            bands.mix(band, tile, A, B, weights, cells, rows, columns)
+            mine = bands.rows_of(band)
+            own = None if weights is None else weights[mine]
+            mixture_runs(wide, *bands.non_zeros, tile, A[mine], B, own, cells, rows[mine], columns)
 
-        log_likelihood = self._run_bands(A.shape[1], mix)
+        log_likelihood = self._run_bands(bands, np.empty(bands.nnz, self.dtype), A.shape[1], mix)
         return Mixture(rows, zeros_view(B) if columns is None else columns, log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
         cells, wide = np.empty_like(self.data), lanes(A.shape[1], self.dtype)
-        self._run_ranges(
-            self.indptr,
-            A.shape[1],
-            lambda start, stop: cell_products(
-                wide, self.indptr, self.indices, A, B, start, stop, cells
-            ),
-        )
+        given = wide, self.indptr, self.indices, A, B
+        self._run_ranges(self.indptr, A.shape[1], lambda i, k: cell_products(*given, i, k, cells))
         return cells
 
     def _sums_of_columns(self, B: Array) -> Array | None:

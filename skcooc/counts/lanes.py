@@ -5,12 +5,10 @@ so that any number of threads gives bitwise the same result. No loop allocates a
 of the non-zeros.
 
 A compiler that does not know the number of components makes a loop over them of every line, which
-loads and stores what could have stayed where it is. Here a row is a value: it is loaded once, is
-as many vectors as it takes, and is stored when all is done. Where these vectors are longer than the
-row, the last one lies over the one before, and what they share is zero in the last.
-
-Loops are compiled for the number and width of the vectors, which the types of a tuple tell numba:
-``lanes(n_components, dtype)``.
+loads and stores what could have stayed where it is. Here a row is a value of as many vectors as it
+takes, loaded once and stored when all is done. If these are longer than the row, the last one
+overlaps the one before, and what they share is zero in the last. Loops are compiled for the number
+and width of the vectors, which the types of a tuple tell numba: ``lanes(n_components, dtype)``.
 """
 
 from __future__ import annotations
@@ -46,10 +44,9 @@ FAST = ("fast",)
 
 
 def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., Result]:
-    """Compile a loop without the GIL, with further options of numba; cache it on disk.
+    """Compile a loop without the GIL, with further options of numba.
 
-    numba raises RuntimeError where neither the package folder nor the user's cache folder is
-    writable; the loop is then compiled in each process.
+    It is cached on disk, unless neither the package folder nor the user's cache folder is writable.
     """
     # Function pointers for C would take time to compile.
     options = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True, **options}
@@ -80,7 +77,6 @@ def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
 
 
 def column_chunks(n_components: int) -> list[slice]:
-    """Slices of at most WIDEST columns, for loops that work on each column alone."""
     starts = range(0, n_components, WIDEST)
     return [slice(start, min(start + WIDEST, n_components)) for start in starts]
 
@@ -113,7 +109,6 @@ class Row(types.Type):
 
     @property
     def vector(self) -> ir.VectorType:
-        """The type of one vector for LLVM."""
         number = ir.FloatType() if self.dtype == types.float32 else ir.DoubleType()
         return ir.VectorType(number, self.width)
 
@@ -128,7 +123,6 @@ class RowModel(models.PrimitiveModel):
 
 @intrinsic
 def load(typing, lanes, array, i):  # type: ignore[no-untyped-def]
-    """array[i] as a row."""
     row = Row(array.dtype, lanes)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -148,8 +142,6 @@ def load(typing, lanes, array, i):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def store(typing, row, array, i):  # type: ignore[no-untyped-def]
-    """Write the row to array[i]."""
-
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         start, n_components = _start(context, builder, row, array, *arguments[1:])
         vectors = unpack(builder, row, arguments[0])
@@ -181,8 +173,6 @@ def prefetch(typing, lanes, array, i):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def dot(typing, x, y):  # type: ignore[no-untyped-def]
-    """x @ y of two rows."""
-
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         xs, ys = (unpack(builder, x, argument) for argument in arguments)
         total, *products = (builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True))
@@ -213,34 +203,26 @@ def add_scaled(typing, x, w, y):  # type: ignore[no-untyped-def]
     return x(x, x.dtype, y), generate
 
 
-@intrinsic
-def multiply(typing, x, y):  # type: ignore[no-untyped-def]
-    """x * y of two rows, number by number."""
+def number_by_number(operation: str) -> Any:
+    """Make a function of two rows, for compiled loops, from a method of LLVM's builder."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (unpack(builder, x, argument) for argument in arguments)
-        products = [builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)]
-        return pack(builder, x, products)
+    @intrinsic
+    def combine(typing, x, y):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            xs, ys = (unpack(builder, x, argument) for argument in arguments)
+            method = getattr(builder, operation)
+            return pack(builder, x, [method(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)])
 
-    return x(x, y), generate
+        return x(x, y), generate
+
+    return combine
 
 
-@intrinsic
-def divide_rows(typing, x, y):  # type: ignore[no-untyped-def]
-    """x / y of two rows, number by number."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (unpack(builder, x, argument) for argument in arguments)
-        ratios = [builder.fdiv(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)]
-        return pack(builder, x, ratios)
-
-    return x(x, y), generate
+multiply, divide_rows = number_by_number("fmul"), number_by_number("fdiv")
 
 
 @intrinsic
 def at_least(typing, x, w):  # type: ignore[no-untyped-def]
-    """max(x, w) of a row and a number, number by number."""
-
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         least = broadcast(builder, arguments[1], x.width)
         larger = [
@@ -280,11 +262,9 @@ def _unshared(builder: ir.IRBuilder, row: Row, n_components: Value) -> Value:
 
 
 def broadcast(builder: ir.IRBuilder, number: Value, width: int) -> Value:
-    """A vector that repeats a number."""
     undefined = ir.Constant(ir.VectorType(number.type, width), ir.Undefined)
     first = builder.insert_element(undefined, number, ir.Constant(INT32, 0))
-    all_of_it = ir.Constant(ir.VectorType(INT32, width), None)
-    return builder.shuffle_vector(first, undefined, all_of_it)
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(INT32, width), None))
 
 
 def unpack(builder: ir.IRBuilder, row: Row, value: Value) -> list[Value]:

@@ -63,7 +63,6 @@ def power_of_rest(x: Numbers, half: Numbers) -> Numbers:
 def leave_one_out_posterior(  # type: ignore[no-untyped-def]
     a, b, plain, most_of_row, most_of_column, per_total, of_row, of_column, half
 ):
-    """Posterior without the own observation, up to a factor of the cell."""
     own_in_row = (of_row * b).minimum(most_of_row)
     own_in_column = (of_column * a * per_total).minimum(most_of_column)
     left = (1.0 - own_in_row) * (1.0 - own_in_column)
@@ -134,19 +133,16 @@ class LeaveOneOutMixture(NonZeros):
         A count that is no integer stands for ceil(count) observations of equal weight, and so does
         a row weight for rows. The means, (n, k) and (M, k), are expected counts with pseudo-counts,
         (k,) in a row and a number in a column, times ``per_total``, (n,) and (k,). Products of the
-        powers, (n, k) and (M, k), are the plain posteriors, up to a factor of each cell. The
-        log-likelihood is that of the normalisers.
+        powers are plain posteriors, up to a factor of each cell. Normalisers give the likelihood.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in means)
         of_row, of_column = (F.astype(self.dtype) for F in per_total)
         weights, half = self.row_weights.astype(self.dtype), self.dtype.type(beta / 2)
         shares = weights / np.maximum(np.ceil(weights), 1)
-        A_most = self.map_row_ranges(
-            _largest_share, A, of_row[:, None] * pseudo_counts[0].astype(self.dtype)
-        )
-        B_most = self.map_row_ranges(
-            _largest_share, B, np.broadcast_to(of_column * pseudo_counts[1], B.shape)
-        )
+        in_row = of_row[:, None] * pseudo_counts[0].astype(self.dtype)
+        in_column = np.broadcast_to(of_column * pseudo_counts[1], B.shape)
+        A_most = self.map_row_ranges(_largest_share, A, in_row)
+        B_most = self.map_row_ranges(_largest_share, B, in_column)
         of_columns = B, powers[1], B_most, of_column[None, :], np.ones_like(B[:1])
         rows, columns, bands = shifted_zeros(A), shifted_zeros(B), self.views.bands
 
@@ -157,8 +153,8 @@ class LeaveOneOutMixture(NonZeros):
             wide = lanes(A.shape[1], self.dtype)
             leave_one_out_runs(wide, *given, cells, rows[bands.rows_of(band)], columns)
 
-        log_likelihood = self._run_bands(A.shape[1], add)
-        return Mixture(rows, columns, log_likelihood)
+        normalisers = np.empty(bands.nnz, self.dtype)
+        return Mixture(rows, columns, self._run_bands(bands, normalisers, A.shape[1], add))
 
 
 def _largest_share(F: Array, pseudo_counts: Array, out: Array) -> None:
@@ -209,8 +205,6 @@ class LeaveRowOutLikelihood(NonZeros):
         losses = np.empty_like(shares)
         counted = self.row_weights / np.maximum(np.ceil(self.row_weights), 1)
         shares = shares * counted[:, None].astype(shares.dtype)
-        arrays = self.indptr, self.indices, self.data, shares, B, totals, prior
-        self._run_ranges(
-            self.indptr, B.shape[1], lambda i, k: losses_of_rows(*arrays, i, k, losses)
-        )
+        given = self.indptr, self.indices, self.data, shares, B, totals, prior
+        self._run_ranges(self.indptr, B.shape[1], lambda i, k: losses_of_rows(*given, i, k, losses))
         return losses

@@ -32,11 +32,7 @@ def threads(n_threads: int) -> Iterator[Map]:
 
 
 class _OneBlasThread:
-    """Limit BLAS to one thread from the first of concurrent fits to the end of the last one.
-
-    The limit is global to the process, so that concurrent fits cannot set and lift it each on its
-    own.
-    """
+    """Limit BLAS to one thread, in the process, from the first of concurrent fits to the last."""
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
@@ -63,10 +59,9 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Number of threads in joblib's conventions.
+    """Number of threads in joblib's conventions, at most numba's limit.
 
-    At most numba's limit: joblib lowers it in worker processes, so that their threads do not
-    oversubscribe the cores.
+    joblib lowers that in worker processes, so that their threads do not oversubscribe the cores.
     """
     return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
 

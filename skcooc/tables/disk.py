@@ -17,9 +17,8 @@ from zipfile import BadZipFile
 import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
-from sklearn.utils import check_array
 
-from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_sparse_structure
+from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_block
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.tables.blocks import POSITIVE
@@ -240,16 +239,7 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def _canonical(block: TableLike) -> CSR:
     """A block as CSR array without zeros or repeated cells; ValueError unless it holds counts."""
-    table = sp.csr_array(
-        check_array(
-            check_sparse_structure(as_table(block)),
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_non_negative=np.shape(block)[:1] != (0,),
-            ensure_min_samples=0,
-            input_name="X",
-        )
-    )
+    table = sp.csr_array(check_block(as_table(block)))
     if not table.has_canonical_format or not table.data.all():
         table = table.copy()
         table.sum_duplicates()

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 from sklearn.utils._missing import is_pandas_na
 
-from skcooc.counts import CSRCounts, check_sparse_structure
+from skcooc.counts import CSRCounts, check_block
 from skcooc.protocol import CSR, Array
 
 MAX_OBSERVATIONS = 2**31 - 1
@@ -242,16 +242,7 @@ class Dyads:
     ) -> None:
         if column_names is None and hasattr(X, "columns"):
             column_names = list(X.columns)
-        X = check_array(
-            check_sparse_structure(X),
-            accept_sparse="csr",
-            dtype="numeric",
-            ensure_min_samples=0,
-            ensure_non_negative=np.shape(X)[:1] != (0,),
-            estimator="Dyads",
-            input_name="X",
-        )
-        cells = sp.coo_array(X)
+        cells = sp.coo_array(check_block(X, "numeric", estimator="Dyads"))
         self.rows, self.columns, self.weights = list_observations(cells.data, *cells.coords)
         self.table_shape: tuple[int, int] = cells.shape
         self.row_names = checked_names(row_names, cells.shape[0], "row_names")
