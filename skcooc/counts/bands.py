@@ -73,7 +73,6 @@ class Bands:
 
     @classmethod
     def of_matrix(cls, X: Matrix, height: int | None = None) -> Self:
-        """Bands of a CSR matrix, whose indices need not be sorted."""
         if height is None:
             height = min(max(MIN_BAND_HEIGHT, -(-X.shape[0] // N_BANDS)), MAX_BAND_HEIGHT)
         rows = np.empty(X.data.size, dtype=np.uint16)
@@ -82,7 +81,8 @@ class Bands:
         for view in column_by_column(X, height):
             n_runs, start, n_others = limits[-1]
             band = slice(start, start + view.nnz)
-            rows[band], codes[band] = view.indices, to_codes(view.data)
+            small = np.where(view.data <= MAX_CODE, view.data, 0).astype(np.uint8)
+            rows[band], codes[band] = view.indices, small * (small == view.data)
             runs.append(runs_of(view.indptr))
             others.append(view.data[codes[band] == 0])
             limits.append((n_runs + len(runs[-1][0]), band.stop, n_others + len(others[-1])))
@@ -173,23 +173,8 @@ def column_by_column(X: Matrix, height: int) -> Iterator[sp.csc_array]:
         yield sp.csr_array(parts, shape=(len(indptr) - 1, X.shape[1])).tocsc()
 
 
-def to_codes(counts: Array) -> Array:
-    """Counts from 1 to 255 as bytes; zero for all others.
-
-    >>> to_codes(np.array([1.0, 255.0, 256.0, 0.0, 2.5])).tolist()
-    [1, 255, 0, 0, 0]
-    """
-    codes = np.where(counts <= MAX_CODE, counts, 0).astype(np.uint8)
-    codes *= codes == counts
-    return codes
-
-
 def runs_of(indptr: Array) -> tuple[Array, Array]:
-    """Columns and lengths of the runs of a CSC matrix; a long one is cut into several.
-
-    >>> runs_of(np.array([0, 2, 2, 70002]))
-    (array([0, 2, 2], dtype=int32), array([    2, 65535,  4465], dtype=uint16))
-    """
+    """Columns and lengths of the runs of a CSC matrix; a long one is cut into several."""
     lengths = np.diff(indptr)
     columns = np.flatnonzero(lengths).astype(np.int32)
     n_runs = -(-lengths[columns] // MAX_RUN)
@@ -373,17 +358,12 @@ class NonZeros:
         return list(self.map_ranges(lambda these: function(*these), arguments))
 
     def _run_bands(
-        self,
-        bands: Bands,
-        cells: Array,
-        n_components: int,
-        loop: Callable[[int, Array, Array], None],
+        self, bands: Bands, cells: Array, n_components: int, loop: Callable[[int, Array], None]
     ) -> float:
-        """Call loop(band, tile, cells) for the tiles of each band; sum n log cell, in nats.
+        """Call loop(band, tile), which fills cells, for all tiles; sum n log cell, in nats.
 
         Ranges of columns follow one another, so that sums over rows and over columns do not
-        depend on the number of ranges. The loop fills the ``cells`` (nnz,) of its tile; their
-        logarithms are summed, with weights of the rows.
+        depend on the number of ranges. Logarithms are summed with weights of the rows.
         """
         work = bands.nnz * n_components
         tiles = bands.tiles(self.n_ranges_for(work))
@@ -391,7 +371,7 @@ class NonZeros:
         map = self.map_ranges if n_ranges > 1 else serial_map
 
         def run(band: int, part: int) -> None:
-            loop(band, tiles[band, part : part + 2], cells)
+            loop(band, tiles[band, part : part + 2])
 
         def log_likelihood(band: int) -> float:
             return bands.log_likelihood(band, cells, self.weights)
@@ -460,20 +440,20 @@ class FactorProducts(NonZeros):
     def mixture(self, A: Array, B: Array) -> Mixture:
         """Products of the ratios w_ij = n_ij / (A[i] @ B[j]) with A (n, k) and B (M, k).
 
-        The caller multiplies ``rows`` by A and ``columns`` by B to get expected counts. ``columns``
-        and the log-likelihood count rows by their weights.
+        Times A and B they are expected counts; all but ``rows`` count rows by their weights.
         """
         A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in (A, B))
         bands, wide = self.views.bands, lanes(A.shape[1], self.dtype)
         rows, columns = shifted_zeros(A), self._sums_of_columns(B)
         weights = None if self.weights is None else self.weights.astype(self.dtype)
+        cells = np.empty(bands.nnz, self.dtype)
 
-        def mix(band: int, tile: Array, cells: Array) -> None:
+        def mix(band: int, tile: Array) -> None:
             mine = bands.rows_of(band)
             own = None if weights is None else weights[mine]
             mixture_runs(wide, *bands.non_zeros, tile, A[mine], B, own, cells, rows[mine], columns)
 
-        log_likelihood = self._run_bands(bands, np.empty(bands.nnz, self.dtype), A.shape[1], mix)
+        log_likelihood = self._run_bands(bands, cells, A.shape[1], mix)
         return Mixture(rows, zeros_view(B) if columns is None else columns, log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
@@ -484,7 +464,6 @@ class FactorProducts(NonZeros):
         return cells
 
     def _sums_of_columns(self, B: Array) -> Array | None:
-        """An array to add up the sums over rows, or None if they are not needed."""
         return shifted_zeros(B)
 
 

@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 from skcooc.counts.bands import FactorProducts, Views, zeros_view
 from skcooc.counts.cluster_loops import ExchangeMoves, PathProducts
 from skcooc.counts.lanes import aligned_array, compiled
-from skcooc.counts.left_out import LeaveOneOutMixture, LeaveRowOutLikelihood
+from skcooc.counts.left_out import LeaveOneOutPasses
 from skcooc.counts.powers import power
 from skcooc.counts.settling import AlternatingRows, RowMixtures
 from skcooc.counts.thinning import draw, thin
@@ -104,11 +104,7 @@ def check_total(total: float, name: str = "X") -> None:
 
 
 def tree_sum(add: Callable[[T, T], T], parts: Sequence[T]) -> T:
-    """Sum of all parts in a binary tree, which depends on the number of parts alone.
-
-    >>> tree_sum(lambda one, other: f"({one} + {other})", ["a", "b", "c", "d", "e"])
-    '(((a + b) + (c + d)) + e)'
-    """
+    """Sum in a binary tree that depends on the number of parts: ((a + b) + (c + d)) + e."""
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)
         rest = parts[len(parts) - len(parts) % 2 :]
@@ -117,13 +113,11 @@ def tree_sum(add: Callable[[T, T], T], parts: Sequence[T]) -> T:
 
 
 def add_statistics(one: Statistics, other: Statistics) -> Statistics:
-    """Field-wise sum of the statistics of two blocks."""
     return type(one)(*(mine + its for mine, its in zip(one, other, strict=True)))
 
 
 @compiled
 def column_sums(indptr, indices, data, row_weights, sums):  # type: ignore[no-untyped-def]
-    """Add the sums of the columns, rows counted by their weights, to ``sums``."""
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
             sums[indices[p]] += row_weights[i] * data[p]
@@ -134,13 +128,7 @@ def mean_weight(total: float, n_observations: float) -> float:
 
 
 class CSRCounts(
-    FactorProducts,
-    AlternatingRows,
-    ExchangeMoves,
-    LeaveOneOutMixture,
-    LeaveRowOutLikelihood,
-    PathProducts,
-    RowMixtures,
+    FactorProducts, AlternatingRows, ExchangeMoves, LeaveOneOutPasses, PathProducts, RowMixtures
 ):
     """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 
@@ -150,12 +138,7 @@ class CSRCounts(
     """
 
     def __init__(
-        self,
-        X: CSR,
-        row_weights: Array | None = None,
-        *,
-        n_threads: int = 1,
-        map: Map = serial_map,
+        self, X: CSR, row_weights: Array | None = None, *, n_threads: int = 1, map: Map = serial_map
     ) -> None:
         self.shape: tuple[int, int] = X.shape
         # Loops are compiled for each type: one of them, unless there are 2^31 non-zeros.

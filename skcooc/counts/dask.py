@@ -47,7 +47,6 @@ def submit(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
 
 
 def gather(client: Client, futures: Sequence[Future]) -> list[Any]:
-    """Results of futures; ConnectionError if the client has lost its scheduler."""
     with explain_failures():
         while True:
             try:
@@ -99,8 +98,8 @@ def _same(value: T) -> T:
 class RowArray(da.Array):
     """A dask array of rows in the memory of the workers, such as ``embedding_`` after a fit.
 
-    It differs from other dask arrays: it knows the client of its workers; pickled, it becomes an
-    array of NumPy, which outlives the cluster; and its product with a matrix is a RowArray, too.
+    Unlike others, it knows the client of its workers; pickled, it becomes an array of NumPy, which
+    outlives the cluster; and its product with a matrix is a RowArray, too.
     """
 
     __slots__ = ()
@@ -146,9 +145,8 @@ def _with_client(client: Client, array: RowArray) -> RowArray:
     return array
 
 
-def product(rows: Array, by: Any) -> Array:
-    of_rows: Array = rows @ by
-    return of_rows
+def product(rows: Any, by: Any) -> Any:
+    return rows @ by
 
 
 class DaskCounts:

@@ -100,7 +100,6 @@ class DiskCounts:
         return len(self._parts)
 
     def blocks(self) -> Iterator[tuple[slice, BandCounts]]:
-        """The blocks with the range of their rows."""
         n, map, mass = self.n_threads, self.map_ranges, float(self.column_sums.sum())
         for part, ends in zip(self._parts, pairwise(self._ends), strict=True):
             mine = slice(*ends)

@@ -82,10 +82,7 @@ def column_chunks(n_components: int) -> list[slice]:
 
 
 def aligned_array(
-    shape: tuple[int, ...],
-    dtype: DTypeLike,
-    shift: int = 0,
-    make: Callable[..., Array] = np.empty,
+    shape: tuple[int, ...], dtype: DTypeLike, shift: int = 0, make: Callable[..., Array] = np.empty
 ) -> Array:
     """An array that begins ``shift`` cache lines after the beginning of a page.
 

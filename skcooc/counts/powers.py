@@ -29,9 +29,6 @@ from skcooc.protocol import Array
 
 N_TERMS = {np.float32: (5, 8), np.float64: (10, 14)}  # of the logarithm, and of the exponential
 
-# Sums in the order in which they are written; no checks for division by zero.
-exact_order = partial(compiled, fastmath=False, error_model="numpy")
-
 
 @intrinsic
 def polynomial(typing, terms, x):  # type: ignore[no-untyped-def]
@@ -71,7 +68,8 @@ def power_loop_of(number: Any, bits: Any) -> Callable[..., None]:
     # Powers of 2 that are infinite, or zero, whatever the tail adds.
     far, twice, half = number(3 * int(bias) // 2), bits(2 * bias), bits(1)
 
-    @exact_order
+    # Sums in the order in which they are written; no checks for division by zero.
+    @partial(compiled, fastmath=False, error_model="numpy")
     def powers(P, b, of_zero, out):  # type: ignore[no-untyped-def]
         head = halving * b - (halving * b - b)
         tail = b - head

@@ -30,10 +30,10 @@ B[j])]^2. The reciprocal of g_k is concave in a_k, and nearly straight: Newton's
 which from below never goes beyond the minimum, and ends at zero where it would become negative.
 Zeros can be reached and left, unlike in EM. (Steps in one number after the other: C.-J. Hsieh and
 I. Dhillon, Fast coordinate descent methods with variable selection for non-negative matrix
-factorization, KDD 2011; P. Carbonetto, A. Sarkar, Z. Wang and M. Stephens, Non-negative matrix
-factorization algorithms greatly improve topic model fits, arXiv 2105.13440, 2021.) Here all numbers
-of a row make their step at once. It is shortened until its end no longer leads uphill, and then the
-row is scaled to the expected number of observations that is best, its own.
+factorization, KDD 2011; P. Carbonetto et al., Non-negative matrix factorization algorithms greatly
+improve topic model fits, arXiv 2105.13440, 2021.) Here all numbers of a row make their step at
+once. It is shortened until its end no longer leads uphill, and then the row is scaled to the
+expected number of observations that is best, its own.
 
 Sums have loops of their own, which store nothing: where a loop does, the compiled one adds in
 another order if arrays lie so in memory that they might overlap.
@@ -159,7 +159,6 @@ def solve_rows(  # type: ignore[no-untyped-def]
 
 
 def padded_to_lines(table: Array, dtype: np.dtype[np.floating]) -> Array:
-    """A table (m, k) whose rows are padded with zeros to whole cache lines."""
     (m, k), width = table.shape, LINE // dtype.itemsize
     whole = -(-k // width) * width
     lines = aligned_array((m, whole), dtype, make=np.empty if whole == k else np.zeros)
@@ -341,11 +340,7 @@ class AlternatingRows(NonZeros):
 
 
 def power_of_two(counts: Array) -> np.floating:
-    """The power of two that divides counts to a mean between one and two, zeros aside.
-
-    >>> float(power_of_two(np.array([3.0, 1.0, 0.0, 5.0])))
-    2.0
-    """
+    """The power of two that divides counts to a mean between one and two, zeros aside."""
     mean = counts.sum(dtype=np.float64) / max(1, np.count_nonzero(counts))
     unit: np.floating = counts.dtype.type(2.0 ** np.floor(np.log2(mean)) if mean else 1.0)
     return unit

@@ -97,7 +97,6 @@ def _draw_from_each_row(X: CSR, uniforms: Array, drawn: Array) -> None:
 
 
 def _without_zeros(X: CSR, data: Array) -> CSR:
-    """The matrix with the pattern of X and other data, without stored zeros."""
     kept, before = data != 0, np.zeros(data.size + 1, X.indptr.dtype)
     np.cumsum(kept, out=before[1:])
     return sp.csr_array((data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)

@@ -89,11 +89,7 @@ def pipelined(map: Map, tile: Callable[[int, int], None], n_bands: int, n_ranges
 
 
 def balanced_ranges(indptr: Array, n_ranges: int) -> list[tuple[int, int]]:
-    """Cut rows into at most ``n_ranges`` non-empty ranges with about equally many non-zeros.
-
-    >>> balanced_ranges(np.array([0, 6, 7, 8, 12]), 2)
-    [(0, 1), (1, 4)]
-    """
+    """Cut rows into at most ``n_ranges`` non-empty ranges with about equally many non-zeros."""
     n_rows = len(indptr) - 1
     goals = [float(indptr[-1]) / n_ranges * r for r in range(1, n_ranges)]
     limits = [0, *(np.searchsorted(indptr, goals).tolist() if goals else ()), n_rows]

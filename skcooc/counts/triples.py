@@ -7,7 +7,7 @@ non-zeros with the same i and j. The second pass makes the sums of the columns l
 from __future__ import annotations
 
 from builtins import map as serial_map
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,6 @@ from skcooc.counts.bands import (
 )
 from skcooc.counts.csr import CSRCounts
 from skcooc.counts.lanes import (
-    Lanes,
     U,
     add_scaled,
     aligned_array,
@@ -44,21 +43,6 @@ from skcooc.protocol import CSR, Array, Capability, Map
 PREFETCH = U(8)  # non-zeros before its own, at which a column's factor is fetched
 
 
-class TripleFactors(NamedTuple):
-    """Factors of the three indices, for compiled loops."""
-
-    lanes: Lanes
-    zeros: Array  # (1, k): the initial value of sums
-    first: Array  # (N, k)
-    middle: Array  # (M, k)
-    last: Array  # (L, k)
-
-    @classmethod
-    def from_arrays(cls, first: Array, middle: Array, last: Array) -> TripleFactors:
-        zeros = np.zeros((1, last.shape[1]), last.dtype)
-        return cls(lanes(last.shape[1], last.dtype), zeros, first, middle, last)
-
-
 class TripleViews(Views):
     """Columns, and bands of all three indices; ``middle`` (nnz,) are the j of the non-zeros."""
 
@@ -74,16 +58,9 @@ class TripleViews(Views):
 
 
 class TripleBands:
-    """The non-zeros n_ijl of a table (N, M, L), given row by row.
+    """The non-zeros n_ijl of a table (N, M, L), in bands of pairs (i, j), and by columns l.
 
-    Parameters
-    ----------
-    pairs : (N, M) CSR array
-        The rows i and middle indices j; a pair is repeated if it has several l.
-    last : (nnz,) array of int
-        The column l of each.
-    n_columns : int
-        L.
+    They are given as a CSR array (N, M), which has a pair for each l, and these l, (nnz,).
     """
 
     def __init__(self, pairs: sp.csr_array, last: Array, n_columns: int) -> None:
@@ -107,8 +84,8 @@ def runs_of_pairs(  # type: ignore[no-untyped-def]
 ):
     """Cells A[i] B[j] C[l] of a tile of a band, and sums of their ratios.
 
-    A and products are those of the band. A cell of zero gets a ratio of zero, and is set to one, of
-    which the logarithm is zero; its contribution to columns is multiplied by zeros of C.
+    A and products are those of the band. A cell of zero gets a ratio of zero, and is set to one, so
+    that its logarithm is zero; its contribution to columns is multiplied by zeros of C.
     """
     zero, one, end = A.dtype.type(0), A.dtype.type(1), U(len(last))
     p = U(tile[0, 1])
@@ -198,16 +175,17 @@ class TripleCounts(CSRCounts):
         ``rows`` (N + M, k) are sum_jl w A[N + j] B[l] and sum_il w A[i] B[l]; ``columns`` (L, k)
         are sum_ij w A[i] A[N + j].
         """
-        factors, triples = TripleFactors.from_arrays(*self._factors(A, B)), self.views.triples
-        bands, N = triples.bands, self.shape[0]
+        first, *others = factors = self._factors(A, B)
+        triples, N, wide = self.views.triples, self.shape[0], lanes(B.shape[1], self.dtype)
+        bands, zeros = triples.bands, np.zeros((1, B.shape[1]), self.dtype)
         rows = aligned_array((N + self.sizes[0], B.shape[1]), self.dtype, SHIFT, np.zeros)
         cells, between = np.empty_like(self.data), self._sums_of_middle(rows[N:])
 
-        def mix(band: int, tile: Array, cells: Array) -> None:
+        def mix(band: int, tile: Array) -> None:
             mine = bands.rows_of(band)
             view = bands.rows, triples.last, triples.data, bands.columns, bands.lengths
-            some = factors._replace(first=factors.first[mine])
-            runs_of_pairs(*view, tile, *some, cells, rows[:N][mine], between)
+            some = wide, zeros, first[mine], *others, cells, rows[:N][mine], between
+            runs_of_pairs(*view, tile, *some)
 
         log_likelihood = self._run_bands(bands, cells, B.shape[1], mix)
         return Mixture(rows, self._sums_of_last(factors, cells), log_likelihood)
@@ -257,15 +235,14 @@ class TripleCounts(CSRCounts):
         """Array for the sums of the j, or None if they are not needed."""
         return sums
 
-    def _sums_of_last(self, factors: TripleFactors, cells: Array) -> Array:
+    def _sums_of_last(self, factors: tuple[Array, Array, Array], cells: Array) -> Array:
         """Second pass: expected counts of the l, (L, k), from the cells of the first pass."""
-        triples, sums = self.views.triples, aligned_array(factors.last.shape, self.dtype)
-        wide, zeros, first, middle, _ = factors
-        given = wide, zeros, first, middle, np.divide(triples.data, cells, out=cells), sums
-        indptr, *view = triples.by_column
-        self._run_ranges(
-            indptr, sums.shape[1], lambda i, k: sums_of_columns(indptr, *view, i, k, *given)
-        )
+        (first, middle, last), triples = factors, self.views.triples
+        sums, n_components = aligned_array(last.shape, self.dtype), last.shape[1]
+        ratios, view = np.divide(triples.data, cells, out=cells), triples.by_column
+        wide, zeros = lanes(n_components, self.dtype), np.zeros((1, n_components), self.dtype)
+        given = wide, zeros, first, middle, ratios, sums
+        self._run_ranges(view[0], n_components, lambda i, k: sums_of_columns(*view, i, k, *given))
         return sums
 
 
@@ -275,5 +252,5 @@ class NewTriples(TripleCounts):
     def _sums_of_middle(self, sums: Array) -> None:
         return None
 
-    def _sums_of_last(self, factors: TripleFactors, cells: Array) -> Array:
-        return zeros_view(factors.last)
+    def _sums_of_last(self, factors: tuple[Array, Array, Array], cells: Array) -> Array:
+        return zeros_view(factors[2])

@@ -234,11 +234,7 @@ class Dyads:
     """
 
     def __init__(
-        self,
-        X: Any,
-        *,
-        row_names: ArrayLike | None = None,
-        column_names: ArrayLike | None = None,
+        self, X: Any, *, row_names: ArrayLike | None = None, column_names: ArrayLike | None = None
     ) -> None:
         if column_names is None and hasattr(X, "columns"):
             column_names = list(X.columns)
