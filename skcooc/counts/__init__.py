@@ -1,6 +1,5 @@
 """Storage of counts, and the passes over them that mixture models need."""
 
-from skcooc.counts.bands import MAX_BAND_HEIGHT, Bands, Mixture
 from skcooc.counts.csr import (
     CSRCounts,
     NewRows,
@@ -10,6 +9,7 @@ from skcooc.counts.csr import (
     sum_duplicates,
 )
 from skcooc.counts.disk import DiskCounts
+from skcooc.counts.passes import MAX_BAND_HEIGHT, Bands, Mixture
 from skcooc.counts.thinning import divide, thin
 from skcooc.counts.triples import NewTriples, TripleCounts
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcooc.counts.bands import NonZeros
 from skcooc.counts.lanes import compiled
+from skcooc.counts.passes import NonZeros
 from skcooc.protocol import Array
 
 NEGLIGIBLE = 1e-6  # posterior of a leaf below which it contributes no expected counts

@@ -14,11 +14,10 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 from sklearn.utils import check_array
 
-from skcooc.counts.bands import FactorProducts, Views, zeros_view
 from skcooc.counts.cluster_loops import ExchangeMoves, PathProducts
-from skcooc.counts.lanes import aligned_array, compiled
+from skcooc.counts.lanes import aligned_array, compiled, power
 from skcooc.counts.left_out import LeaveOneOutPasses
-from skcooc.counts.powers import power
+from skcooc.counts.passes import FactorProducts, Views, zeros_view
 from skcooc.counts.settling import AlternatingRows, RowMixtures
 from skcooc.counts.thinning import draw, thin
 from skcooc.protocol import (

@@ -30,8 +30,8 @@ from skcooc.counts.csr import (
     sum_duplicates,
     tree_sum,
 )
+from skcooc.counts.passes import threads
 from skcooc.counts.thinning import merge_draws
-from skcooc.counts.threads import threads
 from skcooc.protocol import CSR, Array, Capability, Drawn, FoldIn, Map, P, Rows, S, T, TableLike
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there

@@ -12,9 +12,9 @@ from typing import Self, cast
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.counts.bands import Bands, ColumnView, Views, shared_property
 from skcooc.counts.csr import CSRCounts, add_statistics, mean_weight
 from skcooc.counts.lanes import aligned_array
+from skcooc.counts.passes import Bands, ColumnView, Views, shared_property
 from skcooc.counts.thinning import merge_draws
 from skcooc.protocol import CSR, Array, Capability, Drawn, FoldIn, Map, P, Rows, S, T
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcooc.counts.bands import Mixture, NonZeros, shifted_zeros
 from skcooc.counts.lanes import (
     Numbers,
     U,
@@ -41,6 +40,7 @@ from skcooc.counts.lanes import (
     row_formula,
     store,
 )
+from skcooc.counts.passes import Mixture, NonZeros, shifted_zeros
 from skcooc.protocol import Array
 
 TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it

@@ -43,7 +43,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcooc.counts.bands import Mixture, NonZeros
 from skcooc.counts.lanes import (
     LINE,
     U,
@@ -57,9 +56,10 @@ from skcooc.counts.lanes import (
     lanes,
     load,
     multiply,
+    power_loop,
     store,
 )
-from skcooc.counts.powers import power_loop
+from skcooc.counts.passes import Mixture, NonZeros
 from skcooc.protocol import Array, FixedComponents, Rows
 
 MOVED_BEFORE = 0.25  # weight of the change since the last EM step in the test for convergence

@@ -13,17 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from skcooc.counts.bands import (
-    SHIFT,
-    Bands,
-    ColumnView,
-    Matrix,
-    Mixture,
-    Views,
-    column_by_column,
-    shared_property,
-    zeros_view,
-)
 from skcooc.counts.csr import CSRCounts
 from skcooc.counts.lanes import (
     U,
@@ -36,6 +25,17 @@ from skcooc.counts.lanes import (
     multiply,
     prefetch,
     store,
+)
+from skcooc.counts.passes import (
+    SHIFT,
+    Bands,
+    ColumnView,
+    Matrix,
+    Mixture,
+    Views,
+    column_by_column,
+    shared_property,
+    zeros_view,
 )
 from skcooc.counts.thinning import thin
 from skcooc.protocol import CSR, Array, Capability, Map

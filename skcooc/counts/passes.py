@@ -1,4 +1,4 @@
-"""Non-zeros in memory, in bands of rows and by columns, and products with factors.
+"""Passes over non-zeros: threads, storage in bands of rows and by columns, and products.
 
 The factors of a band's rows, and the sums that are made of them, stay in a core's own cache. A
 column's factor is fetched once for all the rows of a band that have the column, which is far less
@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from builtins import map as serial_map
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
-from threading import RLock
+from functools import cache, cached_property
+from itertools import pairwise
+from threading import Lock, RLock, Semaphore
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
+from numba import config
+from threadpoolctl import ThreadpoolController
 
 from skcooc.counts.lanes import (
     U,
@@ -30,7 +36,6 @@ from skcooc.counts.lanes import (
     prefetch,
     store,
 )
-from skcooc.counts.threads import balanced_ranges, pipelined
 from skcooc.protocol import CSR, Array, Map, T
 
 MAX_BAND_HEIGHT = 4096  # rows: with 64 components, their factors and sums fill 2 MiB
@@ -40,6 +45,85 @@ MAX_RUN = 2**16 - 1  # non-zeros of a run
 MAX_CODE = 255  # the largest count that is stored as a code
 PREFETCH = U(2)  # runs before its own, at which a column's factor is fetched
 SHIFT = 8  # cache lines by which sums are shifted against the factors they are made of
+
+
+@contextmanager
+def threads(n_threads: int) -> Iterator[Map]:
+    """A map that runs in threads; the built-in one for one thread. BLAS keeps to one thread.
+
+    BLAS threads would contend for the cores, and their number changes the last digits.
+    """
+    with _ONE_BLAS_THREAD:
+        if n_threads == 1:
+            yield map
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield pool.map
+
+
+class _OneBlasThread:
+    """Limit BLAS to one thread, in the process, from the first of concurrent fits to the last."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _thread_pools().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Number of threads in joblib's conventions, at most numba's limit.
+
+    joblib lowers that in worker processes, so that their threads do not oversubscribe the cores.
+    """
+    return max(1, min(effective_n_jobs(n_jobs), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+
+
+def pipelined(map: Map, tile: Callable[[int, int], None], n_bands: int, n_ranges: int) -> None:
+    """Call tile(band, range) for all bands of rows and ranges of columns, each range in a thread.
+
+    A thread goes through its range of columns, band by band, and enters a band when the range
+    before has left it. So sums over the columns of a band, and over the bands of a column, are made
+    in order, however many ranges there are. ``map`` has to start the ranges in order.
+    """
+    left = [Semaphore(0) for _ in range(n_ranges)]
+
+    def down(columns: int) -> None:
+        try:
+            for band in range(n_bands):
+                if columns:
+                    left[columns - 1].acquire()
+                tile(band, columns)
+                left[columns].release()
+        finally:  # so that no thread waits for one that has failed
+            left[columns].release(n_bands)
+
+    list(map(down, range(n_ranges)))
+
+
+def balanced_ranges(indptr: Array, n_ranges: int) -> list[tuple[int, int]]:
+    """Cut rows into at most ``n_ranges`` non-empty ranges with about equally many non-zeros."""
+    n_rows = len(indptr) - 1
+    goals = [float(indptr[-1]) / n_ranges * r for r in range(1, n_ranges)]
+    limits = [0, *(np.searchsorted(indptr, goals).tolist() if goals else ()), n_rows]
+    return [(start, stop) for start, stop in pairwise(limits) if start < stop]
 
 
 class Matrix(Protocol):
