@@ -49,8 +49,6 @@ class RowBlocks:
     TypeError
         If ``blocks`` is not iterable, or can be read only once. Also from ``len``, the number of
         blocks, if ``blocks`` has no length and has not been read yet.
-    ValueError
-        If ``max_passes`` is no positive int.
 
     See Also
     --------
@@ -82,7 +80,6 @@ class RowBlocks:
 
     @property
     def shape(self) -> tuple[int, int] | None:
-        """Number of rows N and of columns M; None as long as they are not known."""
         known: tuple[int, int] | None = getattr(self.blocks, "shape", None)
         shapes = list(map(np.shape, self.blocks)) if self._in_memory else self._read
         if not shapes or known is not None or any(len(shape) != 2 for shape in shapes):
@@ -146,11 +143,7 @@ class CheckedBlocks:
             raise ValueError(f"sample_weight should be of shape ({last},), as X has so many rows.")
 
     def sampled(self, n_rows: int, rng: np.random.Generator) -> tuple[CSRCounts, CheckedBlocks]:
-        """Draw rows of the table without replacement while it is read; all if there are fewer.
-
-        The sample is in the order of the table. The blocks returned have column sums. ValueError
-        if there is no block.
-        """
+        """Draw rows while the table is read, in its order; also returns blocks with column sums."""
         reservoir, column_sums = _Reservoir(n_rows), np.zeros(())
         for counts in self:
             reservoir.add(counts, rng.random(counts.shape[0]))
@@ -173,7 +166,6 @@ class _Reservoir:
         self.keys: list[Array] = []
 
     def add(self, counts: CSRCounts, keys: Array) -> None:
-        """Add the rows whose keys are among the smallest."""
         chosen = keys < self.limit
         self.rows.append(counts.table[chosen])
         self.weights.append(counts.row_weights[chosen])
@@ -182,7 +174,6 @@ class _Reservoir:
             self.shrink()
 
     def shrink(self) -> None:
-        """Drop rows whose keys are no longer among the smallest."""
         keys = np.concatenate(self.keys)
         if len(keys) > self.n_rows:
             self.limit = np.partition(keys, self.n_rows)[self.n_rows]
@@ -203,12 +194,12 @@ def delayed_rows(
         Each a CSR array or matrix, or a numpy array, of shape (n, n_columns); n need not be known.
     n_columns : int
     dtype : dtype, default=float64
-        What the blocks have.
+        Of the blocks.
 
     Returns
     -------
     X : dask array of shape (N, n_columns)
-        ``fit`` and ``transform`` of the estimators take it.
+        For ``fit`` and ``transform`` of the estimators.
 
     Examples
     --------
@@ -231,9 +222,8 @@ def delayed_rows(
 def load_on_workers(X: TableLike, name: str) -> DaskCounts:
     """Check the blocks of a dask array, and keep them on the workers of the current client.
 
-    ``name`` is that of the estimator. ValueError where X is negative, not finite or all zero, or
-    there is no client. Also from what is done with the counts: RuntimeError where blocks kill the
-    workers, ConnectionError where the scheduler is lost.
+    ValueError for the estimator of that name if X is negative, not finite or all zero, or there is
+    no client; RuntimeError if blocks kill the workers, ConnectionError if the scheduler is lost.
     """
     from distributed import get_client
 
@@ -256,7 +246,6 @@ def load_on_workers(X: TableLike, name: str) -> DaskCounts:
 
 
 def check_row_blocks(X: TableLike) -> None:
-    """Raise where a dask collection is not an array in blocks of rows."""
     if not hasattr(type(X), "map_blocks"):
         raise TypeError(
             f"Expected a dask array, got {type(X).__name__} instead. A dataframe has "
