@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 from skcooc import AspectModel, Dyads
 from skcooc.counts import thin
-from skcooc.counts.threads import n_threads
+from skcooc.counts.passes import n_threads
 from skcooc.heldout.scoring import SPLIT_SEED
 from skcooc.model_selection import ObservationSplit, split_observations
 from tests.cases import CLASSES, VARIANTS
@@ -70,7 +70,7 @@ def test_transform_times_components_is_the_prediction(estimator):
 @every_estimator
 def test_results_do_not_depend_on_n_jobs(estimator, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
+    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
     assert_same_fit(shared(estimator), fitted(estimator, n_jobs=3))
 
 

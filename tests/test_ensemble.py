@@ -114,7 +114,7 @@ def test_scores_are_log_likelihoods_of_the_smoothed_mean(model):
 
 def test_results_do_not_depend_on_n_jobs(model, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
+    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
     for n_jobs in (2, 7):
         other = average(n_jobs=n_jobs).fit(X)
         np.testing.assert_array_equal(model.components_, other.components_)

@@ -155,7 +155,7 @@ def test_parameters_reach_the_models_and_searches_use_them():
 
 def test_results_do_not_depend_on_n_jobs(model, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
+    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
     other = mean_of(n_jobs=3).fit(TRAIN)
     for name in ("components_", "embedding_", "interpolation_weights_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(other, name))

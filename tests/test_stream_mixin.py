@@ -136,7 +136,7 @@ def test_attributes_and_where_it_goes_on_once_pickled(estimator):
 @every_streamer
 def test_single_precision_and_threads(estimator, monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
+    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
     blocks = batches(X.astype(np.float32), 120)
     one, two = (streamed(clone(estimator).set_params(n_jobs=n), blocks) for n in (1, 3))
     assert_same(one, two)

@@ -36,7 +36,7 @@ from skcooc import (
     SymmetricClustering,
 )
 from skcooc.counts import CSRCounts
-from skcooc.counts.threads import threads
+from skcooc.counts.passes import threads
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.image import grid_coarsening
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks import corpora, reporting
 from skcooc.counts import CSRCounts
-from skcooc.counts.threads import threads
+from skcooc.counts.passes import threads
 from skcooc.em import SOLVERS, EMStage, State, fit, make_solver
 from skcooc.em.solvers import SolverName
 from skcooc.em.stages import WARMUP_ITERATIONS

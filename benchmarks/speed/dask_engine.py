@@ -23,7 +23,7 @@ from benchmarks.speed.power_law import power_law_block
 from skcooc import delayed_rows
 from skcooc.counts import CSRCounts
 from skcooc.counts.dask import load
-from skcooc.counts.threads import threads
+from skcooc.counts.passes import threads
 from skcooc.em import EMResult, EMStage, fit, make_solver
 from skcooc.equations.aspects import Aspects
 

@@ -35,7 +35,7 @@ from benchmarks import reporting
 from benchmarks.quality import peers
 from benchmarks.speed import fit_memory
 from skcooc.counts import CSRCounts
-from skcooc.counts.threads import balanced_ranges, threads
+from skcooc.counts.passes import balanced_ranges, threads
 from skcooc.equations.aspects import Aspects
 
 BETA = 0.8

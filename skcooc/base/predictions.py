@@ -37,7 +37,7 @@ from skcooc.protocol import (
 )
 from skcooc.protocol.decorators import validated
 from skcooc.tables import Dyads, TableSchema, check_same_table, is_collection, read_rows
-from skcooc.tables.dask import check_row_blocks
+from skcooc.tables.blocks import check_row_blocks
 from skcooc.version import __version__, check_version
 
 VERSION = "_skcooc_version"  # in the state of a pickled estimator

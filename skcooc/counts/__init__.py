@@ -1,15 +1,15 @@
 """Storage of counts, and the passes over them that mixture models need."""
 
-from skcooc.counts.bands import MAX_BAND_HEIGHT, Bands
 from skcooc.counts.csr import (
     CSRCounts,
     NewRows,
+    check_block,
     check_sparse_structure,
     check_total,
     sum_duplicates,
 )
 from skcooc.counts.disk import DiskCounts
-from skcooc.counts.products import Mixture
+from skcooc.counts.passes import MAX_BAND_HEIGHT, Bands, Mixture
 from skcooc.counts.thinning import divide, thin
 from skcooc.counts.triples import NewTriples, TripleCounts
 
@@ -22,6 +22,7 @@ __all__ = [
     "NewRows",
     "NewTriples",
     "TripleCounts",
+    "check_block",
     "check_sparse_structure",
     "check_total",
     "divide",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skcooc.counts.lanes import compiled
-from skcooc.counts.products import NonZeros
+from skcooc.counts.passes import NonZeros
 from skcooc.protocol import Array
 
 NEGLIGIBLE = 1e-6  # posterior of a leaf below which it contributes no expected counts
@@ -13,7 +13,6 @@ NEGLIGIBLE = 1e-6  # posterior of a leaf below which it contributes no expected 
 
 @compiled
 def x_log_x(x):  # type: ignore[no-untyped-def]
-    """x log x; zero at zero and for rounding errors below it."""
     return x * np.log(x) if x > 0 else 0.0
 
 
@@ -33,7 +32,6 @@ def gain(b, to, back, own, n, m, joint, first, second):  # type: ignore[no-untyp
 
 @compiled
 def add(b, sign, to, back, own, n, m, joint, first, second):  # type: ignore[no-untyped-def]
-    """Put an object into cluster b (sign 1) or take it out (sign -1)."""
     for d in range(len(to)):
         joint[b, d] += sign * to[d]
     for d in range(len(to)):
@@ -47,7 +45,6 @@ def add(b, sign, to, back, own, n, m, joint, first, second):  # type: ignore[no-
 def exchange_sweep(  # type: ignore[no-untyped-def]
     indptr, indices, data, column_indptr, column_indices, order, labels, joint, first, second
 ):
-    """Move every object once; ``labels``, counts of cluster pairs and their sums follow."""
     n_clusters = len(first)
     total = 0.0
     for b in range(n_clusters):
@@ -101,10 +98,7 @@ class ExchangeMoves(NonZeros):
 
 @compiled
 def path_scores(indptr, indices, data, slots, nodes, tau, q, start, stop, scores):  # type: ignore[no-untyped-def]
-    """Rows start..stop: sum_j n_ij log of the mixture of every leaf.
-
-    Single observations are multiplied before the logarithm is taken, as long as float64 allows.
-    """
+    """Rows start..stop; logarithms are taken of products, as long as float64 allows."""
     n_leaves = len(slots) - 1
     product, total = np.empty(n_leaves), np.empty(n_leaves)
     for i in range(start, stop):
@@ -129,7 +123,6 @@ def path_scores(indptr, indices, data, slots, nodes, tau, q, start, stop, scores
 
 @compiled
 def path_rows(indptr, indices, data, slots, nodes, tau, q, posteriors, start, stop, expected):  # type: ignore[no-untyped-def]
-    """Rows start..stop: expected counts of each slot, given the leaf; zero where negligible."""
     for i in range(start, stop):
         expected[i] = 0
         for c in range(len(slots) - 1):
@@ -149,7 +142,6 @@ def path_rows(indptr, indices, data, slots, nodes, tau, q, posteriors, start, st
 def path_columns(  # type: ignore[no-untyped-def]
     indptr, indices, order, data, slots, nodes, tau, q, posteriors, start, stop, expected
 ):
-    """Columns start..stop: expected counts of each node; rows come with their posteriors."""
     for j in range(start, stop):
         expected[j] = 0
         column = q[j]
@@ -183,11 +175,6 @@ class PathProducts(NonZeros):
     def path_mixture(
         self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
     ) -> tuple[Array, Array]:
-        """Expected observations at slots of rows, given the leaf, (n, S), and at nodes, (M, V).
-
-        Leaves with posteriors, (n, K), below 1e-6 are passed over; rows are counted by their
-        weights.
-        """
         of_rows = np.empty_like(tau)
         arrays = self.indptr, self.indices, self.data, slots, nodes, tau, q, posteriors
         self._run_ranges(self.indptr, len(nodes), lambda i, k: path_rows(*arrays, i, k, of_rows))
@@ -197,8 +184,7 @@ class PathProducts(NonZeros):
         self, tau: Array, q: Array, slots: Array, nodes: Array, posteriors: Array
     ) -> Array:
         columns, products = self.views.columns, np.empty_like(q)
-        arrays = *columns.structure, self.data, slots, nodes, tau, q, posteriors
-        self._run_ranges(
-            columns.indptr, len(nodes), lambda j, k: path_columns(*arrays, j, k, products)
-        )
+        given = *columns.structure, self.data, slots, nodes, tau, q, posteriors
+        indptr = columns.indptr
+        self._run_ranges(indptr, len(nodes), lambda j, k: path_columns(*given, j, k, products))
         return products

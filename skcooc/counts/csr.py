@@ -12,12 +12,12 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
+from sklearn.utils import check_array
 
 from skcooc.counts.cluster_loops import ExchangeMoves, PathProducts
-from skcooc.counts.lanes import aligned_array, compiled
-from skcooc.counts.left_out import LeaveOneOutMixture, LeaveRowOutLikelihood
-from skcooc.counts.powers import power
-from skcooc.counts.products import FactorProducts, Views, zeros_view
+from skcooc.counts.lanes import aligned_array, compiled, power
+from skcooc.counts.left_out import LeaveOneOutPasses
+from skcooc.counts.passes import FactorProducts, Views, zeros_view
 from skcooc.counts.settling import AlternatingRows, RowMixtures
 from skcooc.counts.thinning import draw, thin
 from skcooc.protocol import (
@@ -49,8 +49,8 @@ N_PARTS = 8  # of the rows, whatever the number of threads
 def check_sparse_structure(X: Any, name: str = "X") -> Any:
     """X in native byte order; ValueError if indices of a sparse array do not fit its shape.
 
-    Compiled loops, and most of SciPy, do not check indices: they would read and write anywhere in
-    memory. Arrays of a matrix are shared, not copied. TypeError if X is an AnnData.
+    Compiled loops, and most of SciPy, would read and write anywhere in memory. Arrays are shared,
+    not copied. TypeError if X is an AnnData.
     """
     refuse_anndata(X, name, FIT_ANNDATA)
     if isinstance(X, np.ndarray) and not X.dtype.isnative:
@@ -72,11 +72,21 @@ def check_sparse_structure(X: Any, name: str = "X") -> Any:
     return X
 
 
-def sum_duplicates(table: CSR) -> CSR:
-    """A CSR array without repeated cells; the given one if it has none.
+def check_block(X: Any, dtype: Any = (np.float64, np.float32), **options: Any) -> Any:
+    """Checked counts, an array or in CSR form, that may have no rows; ValueError as for X."""
+    return check_array(
+        check_sparse_structure(X),
+        accept_sparse="csr",
+        dtype=dtype,
+        ensure_non_negative=np.shape(X)[:1] != (0,),
+        ensure_min_samples=0,
+        input_name="X",
+        **options,
+    )
 
-    Parts of a cell would be held out one by one.
-    """
+
+def sum_duplicates(table: CSR) -> CSR:
+    """A CSR array without repeated cells, whose parts would be held out one by one."""
     if not table.has_canonical_format:
         table = table.copy()
         table.sum_duplicates()
@@ -84,7 +94,6 @@ def sum_duplicates(table: CSR) -> CSR:
 
 
 def check_total(total: float, name: str = "X") -> None:
-    """Raise ValueError if the sum of counts is too large or too small for float64."""
     if total and not MIN_TOTAL <= total <= MAX_TOTAL:
         raise ValueError(
             f"The counts of {name}, by their weights, add up to {total:.3g}. They should add up to "
@@ -94,11 +103,7 @@ def check_total(total: float, name: str = "X") -> None:
 
 
 def tree_sum(add: Callable[[T, T], T], parts: Sequence[T]) -> T:
-    """Sum of all parts in a binary tree, which depends on the number of parts alone.
-
-    >>> reduced(lambda one, other: f"({one} + {other})", ["a", "b", "c", "d", "e"])
-    '(((a + b) + (c + d)) + e)'
-    """
+    """Sum in a binary tree that depends on the number of parts: ((a + b) + (c + d)) + e."""
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)
         rest = parts[len(parts) - len(parts) % 2 :]
@@ -107,47 +112,32 @@ def tree_sum(add: Callable[[T, T], T], parts: Sequence[T]) -> T:
 
 
 def add_statistics(one: Statistics, other: Statistics) -> Statistics:
-    """Field-wise sum of the statistics of two blocks."""
     return type(one)(*(mine + its for mine, its in zip(one, other, strict=True)))
 
 
 @compiled
 def column_sums(indptr, indices, data, row_weights, sums):  # type: ignore[no-untyped-def]
-    """Add the sums of the columns, rows counted by their weights, to ``sums``."""
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
             sums[indices[p]] += row_weights[i] * data[p]
 
 
 def mean_weight(total: float, n_observations: float) -> float:
-    """Mean weight of observations; one if there are none."""
     return total / n_observations if n_observations else 1.0
 
 
 class CSRCounts(
-    FactorProducts,
-    AlternatingRows,
-    ExchangeMoves,
-    LeaveOneOutMixture,
-    LeaveRowOutLikelihood,
-    PathProducts,
-    RowMixtures,
+    FactorProducts, AlternatingRows, ExchangeMoves, LeaveOneOutPasses, PathProducts, RowMixtures
 ):
     """A block of rows of a count matrix (n, M), float32 or float64, with weights of its rows, (n,).
 
     X is never written to, nor copied, except for 64-bit indices where 32 bits suffice. Indices need
-    not be sorted, entries may be zero. Sums over rows use the weights. A pass is cut into a range
-    for each of ``n_threads``, which ``map``, such as that of a thread pool, runs in parallel.
-    Results are bitwise the same for any number of threads and any map.
+    not be sorted, entries may be zero. A pass is cut into a range for each of ``n_threads``, which
+    ``map``, such as that of a thread pool, runs in parallel; results are bitwise the same for all.
     """
 
     def __init__(
-        self,
-        X: CSR,
-        row_weights: Array | None = None,
-        *,
-        n_threads: int = 1,
-        map: Map = serial_map,
+        self, X: CSR, row_weights: Array | None = None, *, n_threads: int = 1, map: Map = serial_map
     ) -> None:
         self.shape: tuple[int, int] = X.shape
         # Loops are compiled for each type: one of them, unless there are 2^31 non-zeros.
@@ -184,7 +174,6 @@ class CSRCounts(
 
     @cached_property
     def mass(self) -> float:
-        """Number of observations of the whole table; of these rows unless ``part_of`` sets it."""
         return float(np.sum(self.column_sums))
 
     def n_log_n(self, axis: Literal[0, 1]) -> Array:
@@ -210,10 +199,7 @@ class CSRCounts(
     def map_row_ranges(
         self, function: Callable[..., object], *arrays: Array, out: Array | None = None
     ) -> Array:
-        """Fill ``out``, (m, k), with function(*arrays, out), ranges of rows side by side.
-
-        Where it is None, it is a new array like the first one.
-        """
+        """Fill ``out``, by default like the first array, with function(*arrays, out) in threads."""
         # In C order, whatever the arrays have: so that no product has to copy it.
         out = aligned_array(arrays[0].shape, arrays[0].dtype) if out is None else out
         n_rows, n_ranges = len(out), self.n_ranges_for(out.size)
@@ -225,7 +211,6 @@ class CSRCounts(
     def map_rows(
         self, function: Callable[..., Rows], *states: Rows, out: Rows | None = None
     ) -> Rows:
-
         def fill(*arrays: Array) -> None:
             *these, out = arrays
             out[:] = function(*these)
@@ -275,20 +260,14 @@ class CSRCounts(
         return self._like(self.table[rows], weights)
 
     def occupied(self) -> tuple[Self, Array]:
-        n_columns, seen = self.shape[1], np.zeros(self.shape[1], dtype=bool)
+        seen = np.zeros(self.shape[1], dtype=bool)
         seen[self.indices] = True
-        columns = np.flatnonzero(seen)
-        places = np.empty(n_columns, dtype=self.indices.dtype)
-        places[columns] = np.arange(len(columns), dtype=places.dtype)
+        columns, places = np.flatnonzero(seen), np.cumsum(seen, dtype=self.indices.dtype) - 1
         shape = self.shape[0], len(columns)
         table = sp.csr_array((self.data, places[self.indices], self.indptr), shape=shape)
         return self._like(table, self.weights), columns
 
     def coarsen(self, labels: Array) -> Self:
-        """Tie rows: each group becomes its mean row, with the weight of all its members.
-
-        ``labels`` (n,) are the groups of the rows, numbered from zero.
-        """
         mass = np.bincount(labels, weights=self.row_weights)
         shares = self.row_weights / np.where(mass > 0, mass, 1)[labels]
         members = (shares.astype(self.dtype), (labels, np.arange(self.shape[0])))
@@ -307,20 +286,17 @@ class CSRCounts(
         return type(self)(X, row_weights, n_threads=self.n_threads, map=self.map_ranges)
 
     def n_ranges_for(self, work: int) -> int:
-        """Number of threads that this much work pays for."""
         return max(1, min(self.n_threads, work // WORTH_A_THREAD))
 
     def astype(self, dtype: DTypeLike) -> Self:
-        if self.dtype == dtype:
-            return self
-        return self._like(self.table.astype(dtype), self.weights)
+        return self if self.dtype == dtype else self._like(self.table.astype(dtype), self.weights)
 
     def as_new(self) -> NewRows:
         return NewRows(self.table, n_threads=self.n_threads, map=self.map_ranges)
 
 
 class NewRows(CSRCounts):
-    """Rows to fold in: they contribute nothing to columns, whose sums are skipped."""
+    """Rows to fold in, which contribute nothing to columns."""
 
     def tdot(self, D: Array) -> Array:
         return zeros_view(np.empty((self.shape[1], D.shape[1]), self.dtype))

@@ -21,18 +21,17 @@ import scipy.sparse as sp
 from dask.delayed import Delayed, delayed
 from distributed import Client, Future, KilledWorker, wait
 from distributed.comm import CommClosedError
-from sklearn.utils import check_array
 
 from skcooc.counts.csr import (
     CSRCounts,
     add_statistics,
-    check_sparse_structure,
+    check_block,
     mean_weight,
     sum_duplicates,
     tree_sum,
 )
+from skcooc.counts.passes import threads
 from skcooc.counts.thinning import merge_draws
-from skcooc.counts.threads import threads
 from skcooc.protocol import CSR, Array, Capability, Drawn, FoldIn, Map, P, Rows, S, T, TableLike
 
 PATIENCE = 2.0  # seconds after which a client is asked whether it is still there
@@ -40,7 +39,6 @@ PERSIST_EVERY = 10  # E-steps at least, after which states are given to the sche
 
 
 def submit(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
-    """Send tasks to the scheduler, together with their parameters."""
     large = {"distributed.admin.large-graph-warning-threshold": 2**62}
     with explain_failures(), dask.config.set(large):
         check_running(client)
@@ -49,7 +47,6 @@ def submit(client: Client, tasks: Iterable[Delayed]) -> list[Future]:
 
 
 def gather(client: Client, futures: Sequence[Future]) -> list[Any]:
-    """Results of futures; ConnectionError if the client has lost its scheduler."""
     with explain_failures():
         while True:
             try:
@@ -80,7 +77,6 @@ def explain_failures() -> Iterator[None]:
 
 
 def check_running(client: Client) -> None:
-    """Raise CommClosedError if a client has ended."""
     if client.status != "running":
         raise CommClosedError(f"the client is {client.status}")
 
@@ -102,8 +98,8 @@ def _same(value: T) -> T:
 class RowArray(da.Array):
     """A dask array of rows in the memory of the workers, such as ``embedding_`` after a fit.
 
-    It differs from other dask arrays: it knows the client of its workers; pickled, it becomes an
-    array of NumPy, which outlives the cluster; and its product with a matrix is a RowArray, too.
+    Unlike others, it knows the client of its workers; pickled, it becomes an array of NumPy, which
+    outlives the cluster; and its product with a matrix is a RowArray, too.
     """
 
     __slots__ = ()
@@ -111,7 +107,6 @@ class RowArray(da.Array):
     client: Client
 
     def compute(self, **options: Any) -> Any:
-        """All rows as an array of NumPy; ConnectionError if the cluster is lost."""
         with explain_failures(), self.client.as_current():
             check_running(self.client)
             return super().compute(**options)
@@ -138,10 +133,7 @@ class RowArray(da.Array):
 def dask_rows(
     client: Client, futures: Iterable[Future], sizes: Sequence[int], empty: Array
 ) -> RowArray:
-    """A dask array of blocks on the workers, in chunks of these sizes.
-
-    ``empty`` is an array of the type and width of the blocks without rows.
-    """
+    """A dask array of blocks on the workers; ``empty`` has their type and width, and no rows."""
     name, width = f"rows-{uuid4().hex}", empty.shape[1:]
     blocks = {(name, i, *(0 for _ in width)): future for i, future in enumerate(futures)}
     chunks = tuple(sizes), *((k,) for k in width)
@@ -153,9 +145,8 @@ def _with_client(client: Client, array: RowArray) -> RowArray:
     return array
 
 
-def product(rows: Array, by: Any) -> Array:
-    of_rows: Array = rows @ by
-    return of_rows
+def product(rows: Any, by: Any) -> Any:
+    return rows @ by
 
 
 class DaskCounts:
@@ -171,11 +162,7 @@ class DaskCounts:
     """
 
     def __init__(
-        self,
-        client: Client,
-        blocks: Sequence[Future],
-        facts: Sequence[Facts],
-        column_sums: Array,
+        self, client: Client, blocks: Sequence[Future], facts: Sequence[Facts], column_sums: Array
     ) -> None:
         self.client, self.blocks = client, blocks
         self.sizes = [fact.n_rows for fact in facts]
@@ -213,15 +200,13 @@ class DaskCounts:
         return cast(Rows, States(self, futures, np.empty((0, *states[0].shape[1:]), self.dtype)))
 
     def map_blocks(self, function: Callable[..., Rows], *states: Rows) -> Rows:
-        step = shared_value(function)
-        parts = [task(_with_one_thread)(step, *these) for these in self._zip_blocks(*states)]
+        parts = self._tasks(function, *states)
         *futures, empty = submit(self.client, [*parts, task(_no_rows)(parts[0])])
         return cast(Rows, States(self, futures, gather(self.client, [empty])[0]))
 
     def total(self, function: Callable[..., Array], *states: Rows) -> Array:
-        step = shared_value(function)
-        parts = [task(_with_one_thread)(step, *these) for these in self._zip_blocks(*states)]
-        total: Array = self._results([tree_sum(task(operator.add), parts)])[0]
+        added = tree_sum(task(operator.add), self._tasks(function, *states))
+        total: Array = self._results([added])[0]
         return total
 
     def collect_rows(self, states: Rows) -> Array:
@@ -262,6 +247,10 @@ class DaskCounts:
     def _zip_blocks(self, *rows: Rows) -> Iterable[tuple[Any, ...]]:
         return zip(self.blocks, *map(self._pieces, rows), strict=True)
 
+    def _tasks(self, function: Callable[..., Array], *states: Rows) -> list[Delayed]:
+        step = shared_value(function)
+        return [task(_with_one_thread)(step, *these) for these in self._zip_blocks(*states)]
+
     def _pieces(self, rows: Rows | States | RowArray) -> Sequence[Any]:
         """Rows of each block; a single row where all are equal."""
         if isinstance(rows, States):
@@ -287,15 +276,11 @@ class States:
         counts.kept_states.add(self)
 
     def persist(self) -> None:
-        """Give the states to the scheduler, so that no earlier step is needed to restore them.
-
-        Blocks are fetched one by one, to save memory.
-        """
+        """Give the states to the scheduler, so that no earlier step is needed to restore them."""
         client = self._counts.client
-        for place, future in enumerate(self.futures):
-            self.futures[place : place + 1] = submit(
-                client, map(shared_value, gather(client, [future]))
-            )
+        for place, future in enumerate(self.futures):  # one by one, to save memory
+            (block,) = gather(client, [future])
+            self.futures[place : place + 1] = submit(client, [shared_value(block)])
 
     def __reduce__(self) -> Any:
         # An array, so that a checkpoint outlives the cluster.
@@ -307,8 +292,6 @@ class States:
 
 
 class Facts(NamedTuple):
-    """Facts about a block."""
-
     n_rows: int
     total: float  # sum of its counts
     n_observations: float
@@ -339,10 +322,9 @@ def load(client: Client, X: da.Array, name: str) -> DaskCounts:
             f"required by {name}."
         )
     blocks, facts = (list(these) for these in zip(*kept, strict=True))
-    sums = tree_sum(
-        task(np.add), [task(operator.attrgetter("column_sums"))(block) for block in blocks]
-    )
-    return DaskCounts(client, blocks, facts, gather(client, submit(client, [sums]))[0])
+    column_sums = map(task(operator.attrgetter("column_sums")), blocks)
+    total = tree_sum(task(np.add), list(column_sums))
+    return DaskCounts(client, blocks, facts, gather(client, submit(client, [total]))[0])
 
 
 def _expect(
@@ -350,20 +332,11 @@ def _expect(
 ) -> tuple[Rows, S]:
     with threads(1):
         rows = np.broadcast_to(rows, (X.shape[0], rows.shape[1]))
-        states, stats = X.part_of(mass).expect(model, params, rows, beta)
-    return states, stats
+        return X.part_of(mass).expect(model, params, rows, beta)
 
 
 def _checked(block: TableLike, name: str) -> CSRCounts:
-    table = check_array(
-        check_sparse_structure(block),
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_non_negative=block.shape[0] > 0,
-        ensure_min_samples=0,
-        estimator=name,
-        input_name="X",
-    )
+    table = check_block(block, estimator=name)
     return CSRCounts(sum_duplicates(table) if sp.issparse(table) else sp.csr_array(table))
 
 

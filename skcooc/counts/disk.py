@@ -5,18 +5,16 @@ from __future__ import annotations
 import copy
 from builtins import map as serial_map
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from itertools import pairwise
-from threading import Lock
+from threading import RLock
 from typing import Self, cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from skcooc.counts.bands import Bands
 from skcooc.counts.csr import CSRCounts, add_statistics, mean_weight
 from skcooc.counts.lanes import aligned_array
-from skcooc.counts.products import ColumnView, Views
+from skcooc.counts.passes import Bands, ColumnView, Views, shared_property
 from skcooc.counts.thinning import merge_draws
 from skcooc.protocol import CSR, Array, Capability, Drawn, FoldIn, Map, P, Rows, S, T
 
@@ -27,25 +25,15 @@ class BandViews(Views):
     """Views of non-zeros that are given in bands; the matrix is made on demand."""
 
     def __init__(self, bands: Bands) -> None:
-        self._given, self._lock = bands, Lock()
+        self.bands, self._lock = bands, RLock()
 
-    @property
+    @shared_property
     def matrix(self) -> CSR:
-        """The non-zeros in compressed rows."""
-        with self._lock:
-            return self._matrix
+        return self.bands.to_csr()
 
-    @cached_property
-    def _matrix(self) -> CSR:
-        return self._given.to_csr()
-
-    @cached_property
-    def _bands(self) -> Bands:
-        return self._given
-
-    @cached_property
-    def _columns(self) -> ColumnView:
-        return ColumnView(self._matrix)
+    @shared_property
+    def columns(self) -> ColumnView:
+        return ColumnView(self.matrix)
 
 
 class BandCounts(CSRCounts):
@@ -112,7 +100,6 @@ class DiskCounts:
         return len(self._parts)
 
     def blocks(self) -> Iterator[tuple[slice, BandCounts]]:
-        """The blocks with the range of their rows."""
         n, map, mass = self.n_threads, self.map_ranges, float(self.column_sums.sum())
         for part, ends in zip(self._parts, pairwise(self._ends), strict=True):
             mine = slice(*ends)

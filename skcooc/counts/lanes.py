@@ -1,16 +1,14 @@
-"""Compiled loops over non-zeros, and rows of factors in vector registers for them.
+"""Compiled loops: their rows of factors in vector registers, and powers that are vectorised.
 
 Every loop works on a range of rows (or of columns) and writes only to the outputs of that range,
 so that any number of threads gives bitwise the same result. No loop allocates anything of the size
 of the non-zeros.
 
 A compiler that does not know the number of components makes a loop over them of every line, which
-loads and stores what could have stayed where it is. Here a row is a value: it is loaded once, is
-as many vectors as it takes, and is stored when all is done. Where these vectors are longer than the
-row, the last one lies over the one before, and what they share is zero in the last.
-
-Loops are compiled for the number and width of the vectors, which the types of a tuple tell numba:
-``lanes(n_components, dtype)``.
+loads and stores what could have stayed where it is. Here a row is a value of as many vectors as it
+takes, loaded once and stored when all is done. If these are longer than the row, the last one
+overlaps the one before, and what they share is zero in the last. Loops are compiled for the number
+and width of the vectors, which the types of a tuple tell numba: ``lanes(n_components, dtype)``.
 """
 
 from __future__ import annotations
@@ -24,7 +22,8 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic, models, overload, register_model
+from numba.np.numpy_support import as_dtype
 from numpy.typing import DTypeLike
 
 from skcooc.protocol import Array
@@ -43,13 +42,13 @@ WIDEST = 256  # numbers of a row that are worked on at a time, where that is pos
 PAGE = 4096  # bytes; loads wait for stores that are a multiple of this apart
 INDEX, INT32, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 FAST = ("fast",)
+N_TERMS = {np.float32: (5, 8), np.float64: (10, 14)}  # of the logarithm, and of the exponential
 
 
 def compiled(function: Callable[..., Result], **options: Any) -> Callable[..., Result]:
-    """Compile a loop without the GIL, with further options of numba; cache it on disk.
+    """Compile a loop without the GIL, with further options of numba.
 
-    numba raises RuntimeError where neither the package folder nor the user's cache folder is
-    writable; the loop is then compiled in each process.
+    It is cached on disk, unless neither the package folder nor the user's cache folder is writable.
     """
     # Function pointers for C would take time to compile.
     options = {"nogil": True, "fastmath": True, "no_cfunc_wrapper": True, **options}
@@ -80,16 +79,12 @@ def lanes(n_components: int, dtype: DTypeLike) -> Lanes:
 
 
 def column_chunks(n_components: int) -> list[slice]:
-    """Slices of at most WIDEST columns, for loops that work on each column alone."""
     starts = range(0, n_components, WIDEST)
     return [slice(start, min(start + WIDEST, n_components)) for start in starts]
 
 
 def aligned_array(
-    shape: tuple[int, ...],
-    dtype: DTypeLike,
-    shift: int = 0,
-    make: Callable[..., Array] = np.empty,
+    shape: tuple[int, ...], dtype: DTypeLike, shift: int = 0, make: Callable[..., Array] = np.empty
 ) -> Array:
     """An array that begins ``shift`` cache lines after the beginning of a page.
 
@@ -113,7 +108,6 @@ class Row(types.Type):
 
     @property
     def vector(self) -> ir.VectorType:
-        """The type of one vector for LLVM."""
         number = ir.FloatType() if self.dtype == types.float32 else ir.DoubleType()
         return ir.VectorType(number, self.width)
 
@@ -128,7 +122,6 @@ class RowModel(models.PrimitiveModel):
 
 @intrinsic
 def load(typing, lanes, array, i):  # type: ignore[no-untyped-def]
-    """array[i] as a row."""
     row = Row(array.dtype, lanes)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -148,8 +141,6 @@ def load(typing, lanes, array, i):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def store(typing, row, array, i):  # type: ignore[no-untyped-def]
-    """Write the row to array[i]."""
-
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         start, n_components = _start(context, builder, row, array, *arguments[1:])
         vectors = unpack(builder, row, arguments[0])
@@ -181,8 +172,6 @@ def prefetch(typing, lanes, array, i):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def dot(typing, x, y):  # type: ignore[no-untyped-def]
-    """x @ y of two rows."""
-
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         xs, ys = (unpack(builder, x, argument) for argument in arguments)
         total, *products = (builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True))
@@ -213,34 +202,26 @@ def add_scaled(typing, x, w, y):  # type: ignore[no-untyped-def]
     return x(x, x.dtype, y), generate
 
 
-@intrinsic
-def multiply(typing, x, y):  # type: ignore[no-untyped-def]
-    """x * y of two rows, number by number."""
+def number_by_number(operation: str) -> Any:
+    """Make a function of two rows, for compiled loops, from a method of LLVM's builder."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (unpack(builder, x, argument) for argument in arguments)
-        products = [builder.fmul(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)]
-        return pack(builder, x, products)
+    @intrinsic
+    def combine(typing, x, y):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            xs, ys = (unpack(builder, x, argument) for argument in arguments)
+            method = getattr(builder, operation)
+            return pack(builder, x, [method(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)])
 
-    return x(x, y), generate
+        return x(x, y), generate
+
+    return combine
 
 
-@intrinsic
-def divide_rows(typing, x, y):  # type: ignore[no-untyped-def]
-    """x / y of two rows, number by number."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        xs, ys = (unpack(builder, x, argument) for argument in arguments)
-        ratios = [builder.fdiv(a, b, flags=FAST) for a, b in zip(xs, ys, strict=True)]
-        return pack(builder, x, ratios)
-
-    return x(x, y), generate
+multiply, divide_rows = number_by_number("fmul"), number_by_number("fdiv")
 
 
 @intrinsic
 def at_least(typing, x, w):  # type: ignore[no-untyped-def]
-    """max(x, w) of a row and a number, number by number."""
-
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         least = broadcast(builder, arguments[1], x.width)
         larger = [
@@ -280,11 +261,9 @@ def _unshared(builder: ir.IRBuilder, row: Row, n_components: Value) -> Value:
 
 
 def broadcast(builder: ir.IRBuilder, number: Value, width: int) -> Value:
-    """A vector that repeats a number."""
     undefined = ir.Constant(ir.VectorType(number.type, width), ir.Undefined)
     first = builder.insert_element(undefined, number, ir.Constant(INT32, 0))
-    all_of_it = ir.Constant(ir.VectorType(INT32, width), None)
-    return builder.shuffle_vector(first, undefined, all_of_it)
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(INT32, width), None))
 
 
 def unpack(builder: ir.IRBuilder, row: Row, value: Value) -> list[Value]:
@@ -347,3 +326,114 @@ def row_formula(formula: Callable[..., Numbers]) -> Any:
         return row(rows, numbers), generate
 
     return evaluate
+
+
+@intrinsic
+def polynomial(typing, terms, x):  # type: ignore[no-untyped-def]
+    """terms[0] x^n + terms[1] x^(n - 1) + ... + terms[n], written out by Horner's rule."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        total, *others = cgutils.unpack_tuple(builder, arguments[0])
+        for term in others:
+            product = builder.fmul(total, arguments[1], flags=("contract",))
+            total = builder.fadd(product, term, flags=("contract",))
+        return total
+
+    return x(terms, x), generate
+
+
+def series(number: Any) -> tuple[tuple[Any, ...], ...]:
+    """Factors of the powers of t^2 in log2 m / t, and of those of r in 2^r, the highest first."""
+    (n_log, n_exp), unit = N_TERMS[number], math.log(2)
+    of_log = [2 / unit / (2 * n + 1) for n in range(n_log)]
+    of_exp = [unit**n / math.factorial(n) for n in range(n_exp)]
+    return tuple(tuple(map(number, reversed(terms))) for terms in (of_log, of_exp))
+
+
+def power_loop_of(number: Any, bits: Any) -> Callable[..., None]:
+    """Make the loop for a floating point type, with unsigned integers of the same size.
+
+    With x = 2^e m, where m lies between the roots of 1/2 and of 2, and t = (m - 1) / (m + 1),
+
+        log2 x = e + (2 / log 2) (t + t^3/3 + t^5/5 + ...),   t^2 < .0295.
+
+    With b log2 x = k + r, where k is whole and |r| at most 1/2,
+
+        x^b = 2^k (1 + r log 2 + (r log 2)^2/2! + ...).
+
+    The series end when terms no longer count. Rounding a product of b and e would cost too many
+    digits: b is split into a head of half the digits, whose product with e is exact, and a tail.
+    """
+    info, (of_log, of_exp) = np.finfo(number), series(number)
+    digits, bias = bits(info.nmant), number(1 - info.minexp)
+    zero, one, infinite, whole = (number(value) for value in (0, 1, np.inf, 2.0**info.nmant))
+    rounding = number(1.5) * whole  # what is added and taken away to round to whole numbers
+    halving = number(2.0 ** ((info.nmant + 1) // 2) + 1)
+    least, ones, wholes, roundings, root = (
+        value.view(bits)
+        for value in (info.smallest_normal, one, whole, rounding, number(math.sqrt(0.5)))
+    )
+    # An exponent as it is stored, and where there are leading zeros.
+    normal, subnormal = whole + bias, whole + bias + (bias + number(digits) - one)
+    # Powers of 2 that are infinite, or zero, whatever the tail adds.
+    far, twice, half = number(3 * int(bias) // 2), bits(2 * bias), bits(1)
+
+    # Sums in the order in which they are written; no checks for division by zero.
+    @partial(guarded, fastmath=False)
+    def powers(P, b, of_zero, out):  # type: ignore[no-untyped-def]
+        head = halving * b - (halving * b - b)
+        tail = b - head
+        for p in range(U(P.size)):
+            x = P[U(p)]
+            i = number(x).view(bits)
+            tiny = i < least
+            i = number(bits(i | wholes).view(number) - whole).view(bits) if tiny else i
+            stored = bits(i + (ones - root)) >> digits
+            e = bits(stored | wholes).view(number) - (subnormal if tiny else normal)
+            m = bits(i + ones - (stored << digits)).view(number)
+            t = (m - one) / (m + one)
+            high = min(max(head * e, -far), far)
+            low = tail * e + b * (t * polynomial(of_log, t * t))
+            near = (high + low) + rounding
+            power = polynomial(of_exp, (high - (near - rounding)) + low)
+            # 2^k in two factors: it may itself be too small for a number that is not subnormal.
+            k = bits(number(near).view(bits) - roundings + twice)
+            power *= bits((k >> half) << digits).view(number)
+            power *= bits((k - (k >> half)) << digits).view(number)
+            out[U(p)] = power if zero < x < infinite else (of_zero if x == zero else x)
+
+    return powers
+
+
+LOOPS = {
+    np.dtype(number): power_loop_of(number, bits)
+    for number, bits in ((np.float32, np.uint32), (np.float64, np.uint64))
+}
+
+
+def power_loop(P: Array, b: Any, of_zero: Any, out: Array) -> None:
+    """Call the loop for this type; compiled loops can do so, too."""
+    LOOPS[P.dtype](P, b, of_zero, out)
+
+
+@overload(power_loop)
+def _compiled_power_loop(P, b, of_zero, out):  # type: ignore[no-untyped-def]
+    # Callers can be cached, unlike callers of a loop in a closure.
+    loop = LOOPS[as_dtype(P.dtype)]
+    return lambda P, b, of_zero, out: loop(P, b, of_zero, out)
+
+
+def power(P: Array, exponent: float, out: Array) -> None:
+    """Fill an array, contiguous in memory, with P to the power of the exponent, as NumPy has it.
+
+    P is not negative, and the exponent is below 50. Zero and one stay what they are, and so does
+    everything to the power of one; else results are accurate to some units of the last place.
+    """
+    number = P.dtype.type
+    if exponent == 1:
+        np.copyto(out, P)
+        return
+    with np.errstate(divide="ignore"):
+        of_zero = np.power(number(0), number(exponent))
+    flat = np.ascontiguousarray(P).reshape(-1)
+    power_loop(flat, number(exponent), of_zero, out.reshape(-1))

@@ -40,7 +40,7 @@ from skcooc.counts.lanes import (
     row_formula,
     store,
 )
-from skcooc.counts.products import Mixture, NonZeros, shifted_zeros
+from skcooc.counts.passes import Mixture, NonZeros, shifted_zeros
 from skcooc.protocol import Array
 
 TINY = 1e-30  # what a probability of zero is divided by: a float32 can hold it
@@ -63,7 +63,6 @@ def power_of_rest(x: Numbers, half: Numbers) -> Numbers:
 def leave_one_out_posterior(  # type: ignore[no-untyped-def]
     a, b, plain, most_of_row, most_of_column, per_total, of_row, of_column, half
 ):
-    """Posterior without the own observation, up to a factor of the cell."""
     own_in_row = (of_row * b).minimum(most_of_row)
     own_in_column = (of_column * a * per_total).minimum(most_of_column)
     left = (1.0 - own_in_row) * (1.0 - own_in_column)
@@ -118,57 +117,6 @@ def leave_one_out_runs(  # type: ignore[no-untyped-def]
         p = end
 
 
-class LeaveOneOutMixture(NonZeros):
-    """Expected counts from leave-one-out posteriors."""
-
-    def left_out(
-        self,
-        means: tuple[Array, Array],
-        powers: tuple[Array, Array],
-        per_total: tuple[Array, Array],
-        pseudo_counts: tuple[Array, float],
-        beta: float,
-    ) -> Mixture:
-        """Expected counts from leave-one-out posteriors.
-
-        A count that is no integer stands for ceil(count) observations of equal weight, and so does
-        a row weight for rows. The means, (n, k) and (M, k), are expected counts with pseudo-counts,
-        (k,) in a row and a number in a column, times ``per_total``, (n,) and (k,). Products of the
-        powers, (n, k) and (M, k), are the plain posteriors, up to a factor of each cell. The
-        log-likelihood is that of the normalisers.
-        """
-        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in means)
-        of_row, of_column = (F.astype(self.dtype) for F in per_total)
-        weights, half = self.row_weights.astype(self.dtype), self.dtype.type(beta / 2)
-        shares = weights / np.maximum(np.ceil(weights), 1)
-        A_most = self.map_row_ranges(
-            _largest_share, A, of_row[:, None] * pseudo_counts[0].astype(self.dtype)
-        )
-        B_most = self.map_row_ranges(
-            _largest_share, B, np.broadcast_to(of_column * pseudo_counts[1], B.shape)
-        )
-        of_columns = B, powers[1], B_most, of_column[None, :], np.ones_like(B[:1])
-        rows, columns, bands = shifted_zeros(A), shifted_zeros(B), self.views.bands
-
-        def add(band: int, tile: Array, cells: Array) -> None:
-            arrays = A, powers[0], A_most, of_row, weights, shares
-            of_rows = tuple(array[bands.rows_of(band)] for array in arrays)
-            given = bands.non_zeros, tile, of_rows, of_columns, half
-            wide = lanes(A.shape[1], self.dtype)
-            leave_one_out_runs(wide, *given, cells, rows[bands.rows_of(band)], columns)
-
-        log_likelihood = self._run_bands(A.shape[1], add)
-        return Mixture(rows, columns, log_likelihood)
-
-
-def _largest_share(F: Array, pseudo_counts: Array, out: Array) -> None:
-    """Fraction of each mean that is not pseudo-count."""
-    np.maximum(F, TINY, out=out)
-    np.divide(pseudo_counts, out, out=out)
-    np.subtract(1, out, out=out)
-    np.maximum(out, 0, out=out)
-
-
 @compiled
 def losses_of_rows(  # type: ignore[no-untyped-def]
     indptr, indices, data, shares, B, totals, prior, start, stop, losses
@@ -196,8 +144,43 @@ def losses_of_rows(  # type: ignore[no-untyped-def]
             losses[i, k] = loss + np.log(product) - size * np.log(left)
 
 
-class LeaveRowOutLikelihood(NonZeros):
-    """Log-likelihoods of rows under components that they are taken out of."""
+class LeaveOneOutPasses(NonZeros):
+    """Leave-one-out posteriors of observations, and leave-one-out likelihoods of rows."""
+
+    def left_out(
+        self,
+        means: tuple[Array, Array],
+        powers: tuple[Array, Array],
+        per_total: tuple[Array, Array],
+        pseudo_counts: tuple[Array, float],
+        beta: float,
+    ) -> Mixture:
+        """Expected counts from leave-one-out posteriors.
+
+        A count that is no integer stands for ceil(count) observations of equal weight, and so does
+        a row weight for rows. The means, (n, k) and (M, k), are expected counts with pseudo-counts,
+        (k,) in a row and a number in a column, times ``per_total``, (n,) and (k,). Products of the
+        powers are plain posteriors, up to a factor of each cell. Normalisers give the likelihood.
+        """
+        A, B = (np.ascontiguousarray(F, dtype=self.dtype) for F in means)
+        of_row, of_column = (F.astype(self.dtype) for F in per_total)
+        weights, half = self.row_weights.astype(self.dtype), self.dtype.type(beta / 2)
+        shares = weights / np.maximum(np.ceil(weights), 1)
+        in_row = of_row[:, None] * pseudo_counts[0].astype(self.dtype)
+        in_column = np.broadcast_to(of_column * pseudo_counts[1], B.shape)
+        A_most = self.map_row_ranges(_largest_share, A, in_row)
+        B_most = self.map_row_ranges(_largest_share, B, in_column)
+        of_columns = B, powers[1], B_most, of_column[None, :], np.ones_like(B[:1])
+        rows, columns, bands = shifted_zeros(A), shifted_zeros(B), self.views.bands
+        cells, wide = np.empty(bands.nnz, self.dtype), lanes(A.shape[1], self.dtype)
+
+        def add(band: int, tile: Array) -> None:
+            arrays, mine = (A, powers[0], A_most, of_row, weights, shares), bands.rows_of(band)
+            of_rows = tuple(array[mine] for array in arrays)
+            given = bands.non_zeros, tile, of_rows, of_columns, half
+            leave_one_out_runs(wide, *given, cells, rows[mine], columns)
+
+        return Mixture(rows, columns, self._run_bands(bands, cells, A.shape[1], add))
 
     def left_out_rows(self, shares: Array, B: Array, totals: Array, prior: float) -> Array:
         """Change of the log-likelihood of rows without their own counts, (n, k), in nats.
@@ -209,8 +192,14 @@ class LeaveRowOutLikelihood(NonZeros):
         losses = np.empty_like(shares)
         counted = self.row_weights / np.maximum(np.ceil(self.row_weights), 1)
         shares = shares * counted[:, None].astype(shares.dtype)
-        arrays = self.indptr, self.indices, self.data, shares, B, totals, prior
-        self._run_ranges(
-            self.indptr, B.shape[1], lambda i, k: losses_of_rows(*arrays, i, k, losses)
-        )
+        given = self.indptr, self.indices, self.data, shares, B, totals, prior
+        self._run_ranges(self.indptr, B.shape[1], lambda i, k: losses_of_rows(*given, i, k, losses))
         return losses
+
+
+def _largest_share(F: Array, pseudo_counts: Array, out: Array) -> None:
+    """Fraction of each mean that is not pseudo-count."""
+    np.maximum(F, TINY, out=out)
+    np.divide(pseudo_counts, out, out=out)
+    np.subtract(1, out, out=out)
+    np.maximum(out, 0, out=out)

@@ -1,9 +1,9 @@
 """Mixtures of rows at fixed components by EM with momentum; alternating steps of both factors.
 
-**Fixed components.** EM goes on for one row until it converges. The components that it needs stay
-in the cache. They are raised to the power of beta beforehand, so that a step takes powers of the k
-numbers of the row only. Mixtures and components are padded with zeros to whole
-cache lines, so that loops are compiled once for any number of components.
+**Fixed components.** EM goes on for one row until it converges; the components that it needs stay
+in the cache, raised to the power of beta, so that a step takes powers of the k numbers of the row
+only. Mixtures and components are padded with zeros to whole cache lines, so that loops are compiled
+once for any number of components.
 
 Near the optimum a step of EM multiplies the distance to it by something between 0 and the power p
 of the mixture. For such steps the best momentum is known (B. Polyak, Some methods of speeding up
@@ -30,18 +30,16 @@ B[j])]^2. The reciprocal of g_k is concave in a_k, and nearly straight: Newton's
 which from below never goes beyond the minimum, and ends at zero where it would become negative.
 Zeros can be reached and left, unlike in EM. (Steps in one number after the other: C.-J. Hsieh and
 I. Dhillon, Fast coordinate descent methods with variable selection for non-negative matrix
-factorization, KDD 2011; P. Carbonetto, A. Sarkar, Z. Wang and M. Stephens, Non-negative matrix
-factorization algorithms greatly improve topic model fits, arXiv 2105.13440, 2021.) Here all numbers
-of a row make their step at once. It is shortened until its end no longer leads uphill, and then the
-row is scaled to the expected number of observations that is best, its own.
+factorization, KDD 2011; P. Carbonetto et al., Non-negative matrix factorization algorithms greatly
+improve topic model fits, arXiv 2105.13440, 2021.) Here all numbers of a row make their step at
+once. It is shortened until its end no longer leads uphill, and then the row is scaled to the
+expected number of observations that is best, its own.
 
 Sums have loops of their own, which store nothing: where a loop does, the compiled one adds in
 another order if arrays lie so in memory that they might overlap.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -58,10 +56,10 @@ from skcooc.counts.lanes import (
     lanes,
     load,
     multiply,
+    power_loop,
     store,
 )
-from skcooc.counts.powers import power_loop
-from skcooc.counts.products import NonZeros
+from skcooc.counts.passes import Mixture, NonZeros
 from skcooc.protocol import Array, FixedComponents, Rows
 
 MOVED_BEFORE = 0.25  # weight of the change since the last EM step in the test for convergence
@@ -101,7 +99,6 @@ def expected_counts(indices, data, start, stop, B, a, products):  # type: ignore
 
 @compiled
 def normalise(products):  # type: ignore[no-untyped-def]
-    """Divide by the sum if it is positive; return the sum."""
     mass = products.dtype.type(0)
     for k in range(len(products)):
         mass += products[k]
@@ -162,7 +159,6 @@ def solve_rows(  # type: ignore[no-untyped-def]
 
 
 def padded_to_lines(table: Array, dtype: np.dtype[np.floating]) -> Array:
-    """A table (m, k) whose rows are padded with zeros to whole cache lines."""
     (m, k), width = table.shape, LINE // dtype.itemsize
     whole = -(-k // width) * width
     lines = aligned_array((m, whole), dtype, make=np.empty if whole == k else np.zeros)
@@ -176,18 +172,14 @@ class RowMixtures(NonZeros):
     def solve_mixtures(self, fixed: FixedComponents, rows: Rows, tol: float, max_iter: int) -> Rows:
         """Mixtures of the rows after EM has converged, (n, k), from initial ones.
 
-        EM goes on until no number changes by more than ``tol``, nor did by more than four times
-        that since the last step of EM, or for ``max_iter`` steps. A row depends neither on its
-        weight nor on other rows; a row without observations becomes ``fixed.otherwise``.
+        No number then changes by more than ``tol``, nor did by more than four times that since the
+        last step of EM. A row depends neither on its weight nor on other rows; a row without
+        observations becomes ``fixed.otherwise``.
         """
         new, kind = np.array(rows, dtype=self.dtype, order="C"), self.dtype.type
         table = self.indptr, self.indices, self.data, padded_to_lines(fixed.components, self.dtype)
-        ends = kind(fixed.power), fixed.otherwise.astype(self.dtype), kind(tol), max_iter
-        self._run_ranges(
-            self.indptr,
-            new.shape[1],
-            lambda start, stop: solve_rows(*table, *ends, start, stop, new),
-        )
+        given = *table, kind(fixed.power), fixed.otherwise.astype(self.dtype), kind(tol), max_iter
+        self._run_ranges(self.indptr, new.shape[1], lambda i, k: solve_rows(*given, i, k, new))
         return new
 
 
@@ -299,19 +291,14 @@ def improve_rows(  # type: ignore[no-untyped-def]
         take_step(a, part, vectors[2], totals, observations)
 
 
-class AlternatingStep(NamedTuple):
-    """Result of a step of the rows, and then of the columns."""
-
-    rows: Array  # (n, k): expected counts, with the columns found
-    columns: Array  # (M, k): expected counts, with the rows found, which count by their weights
-    log_likelihood: float  # sum n_ij log(A[i] @ B[j]) before, nats
-
-
 class AlternatingRows(NonZeros):
     """Alternating steps of rows and columns."""
 
-    def alternate(self, A: Array, B: Array) -> AlternatingStep:
-        """Step of A (n, k) at B (M, k), then of B at the new A."""
+    def alternate(self, A: Array, B: Array) -> Mixture:
+        """Step of A (n, k) at B (M, k), then of B at the new A.
+
+        Expected counts of rows and columns after it; the log-likelihood before it.
+        """
         A, B, cells = self._copied(A), self._copied(B), np.empty_like(self.data)
         unit = power_of_two(self.data)  # keeps squares and reciprocals finite
         A /= unit
@@ -328,7 +315,7 @@ class AlternatingRows(NonZeros):
         of_rows, of_columns = _totals(weighted) * unit, _totals(B) * unit
         A *= of_columns
         B *= of_rows
-        return AlternatingStep(A, B, log_likelihood)
+        return Mixture(A, B, log_likelihood)
 
     def _copied(self, F: Array) -> Array:
         copy = aligned_array(F.shape, self.dtype)
@@ -336,22 +323,15 @@ class AlternatingRows(NonZeros):
         return copy
 
     def _improve(
-        self,
-        table: tuple[Array, Array, Array, np.floating],
-        B: Array,
-        A: Array,
-        cells: Array,
+        self, table: tuple[Array, Array, Array, np.floating], B: Array, A: Array, cells: Array
     ) -> None:
         """Step of A at B, for a table (indptr, indices, counts, unit of the counts)."""
         n_components, totals, width = A.shape[1], _totals(B), LINE // self.dtype.itemsize
-        wide = lanes(n_components, self.dtype), lanes(width, self.dtype)
-        indptr = table[0]
+        wide, indptr = (lanes(n_components, self.dtype), lanes(width, self.dtype)), table[0]
 
         def improve(start: int, stop: int) -> None:
-            longest = int(np.diff(indptr[start : stop + 1]).max())
-            work = aligned_array(
-                (4, max(2, -(-longest // width)), width), self.dtype, make=np.zeros
-            )
+            n_lines = max(2, -(-int(np.diff(indptr[start : stop + 1]).max()) // width))
+            work = aligned_array((4, n_lines, width), self.dtype, make=np.zeros)
             work[3, 0] = 1
             vectors = aligned_array((4, n_components), self.dtype, make=np.zeros)
             improve_rows(*wide, *table, B, totals, start, stop, A, cells, vectors, work)
@@ -360,16 +340,11 @@ class AlternatingRows(NonZeros):
 
 
 def power_of_two(counts: Array) -> np.floating:
-    """The power of two that divides counts to a mean between one and two, zeros aside.
-
-    >>> float(power_of_two(np.array([3.0, 1.0, 0.0, 5.0])))
-    2.0
-    """
+    """The power of two that divides counts to a mean between one and two, zeros aside."""
     mean = counts.sum(dtype=np.float64) / max(1, np.count_nonzero(counts))
     unit: np.floating = counts.dtype.type(2.0 ** np.floor(np.log2(mean)) if mean else 1.0)
     return unit
 
 
 def _totals(F: Array) -> Array:
-    """Sums of the columns, in float64."""
     return F.sum(axis=0, dtype=np.float64).astype(F.dtype)

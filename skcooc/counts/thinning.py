@@ -47,13 +47,13 @@ def content_uniforms(indptr, indices, data, seed, uniforms):  # type: ignore[no-
 def thin(X: CSR, fraction: float, seed: int, *, occupied: bool = False) -> tuple[CSR, CSR]:
     """Divide observations: each goes to the second part with probability ``fraction``.
 
-    The draw of a row depends on the seed and on the content of that row alone. So it does not
-    matter in which order or batch rows come, weighting a row is the same as repeating it, and two
-    equal rows are divided equally: what is held out of one is not learnt from its duplicate. A
-    count that is no integer stands for ceil(count) observations of equal weight.
+    The draw of a row depends on the seed and on its content alone. So it does not matter in which
+    order or batch rows come, weighting a row is the same as repeating it, and what is held out of a
+    row is not learnt from its duplicate. A count that is no integer stands for ceil(count)
+    observations of equal weight.
 
-    Both parts, (n, M), add up to X, share no memory with it and store no zeros. The second has
-    something where X has: where ``occupied``, of every such row.
+    Both parts, (n, M), add up to X, share no memory with it and store no zeros. The second is empty
+    only if X is; with ``occupied`` this holds for each row.
     """
     uniforms = np.empty(X.data.size, dtype=np.float32)
     content_uniforms(X.indptr, X.indices, X.data, np.uint64(seed), uniforms)
@@ -97,7 +97,6 @@ def _draw_from_each_row(X: CSR, uniforms: Array, drawn: Array) -> None:
 
 
 def _without_zeros(X: CSR, data: Array) -> CSR:
-    """The matrix with the pattern of X and other data, without stored zeros."""
     kept, before = data != 0, np.zeros(data.size + 1, X.indptr.dtype)
     np.cumsum(kept, out=before[1:])
     return sp.csr_array((data[kept], X.indices[kept], before[X.indptr]), shape=X.shape)
@@ -105,14 +104,12 @@ def _without_zeros(X: CSR, data: Array) -> CSR:
 
 @compiled
 def row_keys(indptr, indices, data, keys):  # type: ignore[no-untyped-def]
-    """A key of the content of each row."""
     for i in range(indptr.shape[0] - 1):
         keys[i] = row_key(indices, data, indptr[i], indptr[i + 1])
 
 
 @compiled
 def ranks_of(keys, seed, ranks):  # type: ignore[no-untyped-def]
-    """A pseudo-random number for each key; the rows with the smallest are drawn."""
     for i in range(keys.shape[0]):
         ranks[i] = scramble(scramble(seed + keys[i]))
 
@@ -120,9 +117,8 @@ def ranks_of(keys, seed, ranks):  # type: ignore[no-untyped-def]
 def draw(X: CSR, weights: Array, n_rows: int, seed: int) -> Drawn:
     """Different rows, all with the same chance, without replacement.
 
-    Rows with the same content are one, with the weight of all; rows without weight are never
-    drawn. As for ``thin``, neither the order of rows nor whether a row is weighted or repeated
-    matters, not even for the order of the result.
+    Rows with the same content are one, with the weight of all. As for ``thin``, neither the order
+    of rows nor whether a row is weighted or repeated matters, not even for the order of the result.
     """
     keys = np.empty(X.shape[0], dtype=np.uint64)
     row_keys(X.indptr, X.indices, X.data, keys)
@@ -130,16 +126,14 @@ def draw(X: CSR, weights: Array, n_rows: int, seed: int) -> Drawn:
 
 
 def merge_draws(parts: Sequence[Drawn], n_rows: int, seed: int) -> Drawn:
-    """Merge the rows drawn from each block of a table with the same seed.
-
-    The first rows of the whole table are among the first rows of their blocks.
-    """
+    """Merge the rows drawn from each block of a table with the same seed."""
     rows, keys, weights = zip(*parts, strict=True)
     table = sp.vstack(rows, format="csr")
     return _lowest_ranks(table, np.concatenate(keys), np.concatenate(weights), n_rows, seed)
 
 
 def _lowest_ranks(X: CSR, keys: Array, weights: Array, n_rows: int, seed: int) -> Drawn:
+    # The rows with the smallest pseudo-random numbers; those of a table have them in their blocks.
     different, at, group = np.unique(keys, return_index=True, return_inverse=True)
     totals, ranks = np.bincount(group, weights), np.empty_like(different)
     ranks_of(different, np.uint64(seed), ranks)

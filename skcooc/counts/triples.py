@@ -7,17 +7,14 @@ non-zeros with the same i and j. The second pass makes the sums of the columns l
 from __future__ import annotations
 
 from builtins import map as serial_map
-from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from skcooc.counts.bands import Bands, Matrix, column_by_column
 from skcooc.counts.csr import CSRCounts
 from skcooc.counts.lanes import (
-    Lanes,
     U,
     add_scaled,
     aligned_array,
@@ -29,27 +26,21 @@ from skcooc.counts.lanes import (
     prefetch,
     store,
 )
-from skcooc.counts.products import SHIFT, ColumnView, Mixture, Views, zeros_view
+from skcooc.counts.passes import (
+    SHIFT,
+    Bands,
+    ColumnView,
+    Matrix,
+    Mixture,
+    Views,
+    column_by_column,
+    shared_property,
+    zeros_view,
+)
 from skcooc.counts.thinning import thin
-from skcooc.counts.threads import pipelined
 from skcooc.protocol import CSR, Array, Capability, Map
 
 PREFETCH = U(8)  # non-zeros before its own, at which a column's factor is fetched
-
-
-class TripleFactors(NamedTuple):
-    """Factors of the three indices, for compiled loops."""
-
-    lanes: Lanes
-    zeros: Array  # (1, k): the initial value of sums
-    first: Array  # (N, k)
-    middle: Array  # (M, k)
-    last: Array  # (L, k)
-
-    @classmethod
-    def from_arrays(cls, first: Array, middle: Array, last: Array) -> TripleFactors:
-        zeros = np.zeros((1, last.shape[1]), last.dtype)
-        return cls(lanes(last.shape[1], last.dtype), zeros, first, middle, last)
 
 
 class TripleViews(Views):
@@ -59,29 +50,17 @@ class TripleViews(Views):
         super().__init__(X)
         self.middle, self.n_middle = middle, n_middle
 
-    @property
+    @shared_property
     def triples(self) -> TripleBands:
-        with self._lock:
-            return self._triples
-
-    @cached_property
-    def _triples(self) -> TripleBands:
         shape = self.shape[0], self.n_middle
         pairs = sp.csr_array((self.data, self.middle, self.indptr), shape=shape)
         return TripleBands(pairs, self.indices, self.shape[1])
 
 
 class TripleBands:
-    """The non-zeros n_ijl of a table (N, M, L), given row by row.
+    """The non-zeros n_ijl of a table (N, M, L), in bands of pairs (i, j), and by columns l.
 
-    Parameters
-    ----------
-    pairs : (N, M) CSR array
-        The rows i and middle indices j; a pair is repeated if it has several l.
-    last : (nnz,) array of int
-        The column l of each.
-    n_columns : int
-        L.
+    They are given as a CSR array (N, M), which has a pair for each l, and these l, (nnz,).
     """
 
     def __init__(self, pairs: sp.csr_array, last: Array, n_columns: int) -> None:
@@ -95,36 +74,8 @@ class TripleBands:
         columns = ColumnView(
             sp.csr_array((places, last, pairs.indptr), shape=(pairs.shape[0], n_columns))
         )
-        self.indptr, self.rows = columns.indptr, columns.indices
-        self.middle, self.places = pairs.indices[columns.order], places[columns.order]
-
-    def mix(
-        self,
-        band: int,
-        tile: Array,
-        factors: TripleFactors,
-        cells: Array,
-        rows: Array,
-        sums: Array | None,
-    ) -> None:
-        """A pass over a tile of a band, with w = n_ijl / sum_k A[i] B[j] C[l].
-
-        Adds the sums of w B[j] C[l] to the band's rows of ``rows`` (N, k), and of w A[i] C[l] to
-        ``sums`` (M, k) unless None. Denominators of w are filled into ``cells`` (nnz,); 1 where it
-        is zero, that is where every component excludes the cell.
-        """
-        bands, mine = self.bands, self.bands.rows_of(band)
-        view = bands.rows, self.last, self.data, bands.columns, bands.lengths
-        some = factors._replace(first=factors.first[mine])
-        runs_of_pairs(*view, tile, *some, cells, rows[mine], sums)
-
-    def add_columns(
-        self, start: int, stop: int, factors: TripleFactors, ratios: Array, sums: Array
-    ) -> None:
-        """Fill the columns l of start..stop with the sums of w A[i] B[j]; ratios w are (nnz,)."""
-        view = self.indptr, self.middle, self.rows, self.places
-        wide, zeros, first, middle, _ = factors
-        sums_of_columns(*view, start, stop, wide, zeros, first, middle, ratios, sums)
+        middle, order = pairs.indices[columns.order], places[columns.order]
+        self.by_column = columns.indptr, middle, columns.indices, order
 
 
 @compiled
@@ -133,8 +84,8 @@ def runs_of_pairs(  # type: ignore[no-untyped-def]
 ):
     """Cells A[i] B[j] C[l] of a tile of a band, and sums of their ratios.
 
-    A and products are those of the band. A cell of zero gets a ratio of zero, and is set to one, of
-    which the logarithm is zero; its contribution to columns is multiplied by zeros of C.
+    A and products are those of the band. A cell of zero gets a ratio of zero, and is set to one, so
+    that its logarithm is zero; its contribution to columns is multiplied by zeros of C.
     """
     zero, one, end = A.dtype.type(0), A.dtype.type(1), U(len(last))
     p = U(tile[0, 1])
@@ -210,7 +161,6 @@ class TripleCounts(CSRCounts):
 
     @property
     def pairs(self) -> CSR:
-        """The counts as a matrix (N, M L)."""
         columns = self.middle.astype(np.int64) * self.sizes[1] + self.indices
         arrays = self.data, columns, self.indptr.astype(np.int64)
         return sp.csr_array(arrays, shape=(self.shape[0], self.sizes[0] * self.sizes[1]))
@@ -225,24 +175,20 @@ class TripleCounts(CSRCounts):
         ``rows`` (N + M, k) are sum_jl w A[N + j] B[l] and sum_il w A[i] B[l]; ``columns`` (L, k)
         are sum_ij w A[i] A[N + j].
         """
-        factors, bands = TripleFactors.from_arrays(*self._factors(A, B)), self.views.triples
-        N, M, work = self.shape[0], self.sizes[0], self.data.size * B.shape[1]
-        cells = np.empty_like(self.data)
-        rows = aligned_array((N + M, B.shape[1]), self.dtype, SHIFT, np.zeros)
-        between = self._sums_of_middle(rows[N:])
-        tiles = bands.bands.tiles(self.n_ranges_for(work))
+        first, *others = factors = self._factors(A, B)
+        triples, N, wide = self.views.triples, self.shape[0], lanes(B.shape[1], self.dtype)
+        bands, zeros = triples.bands, np.zeros((1, B.shape[1]), self.dtype)
+        rows = aligned_array((N + self.sizes[0], B.shape[1]), self.dtype, SHIFT, np.zeros)
+        cells, between = np.empty_like(self.data), self._sums_of_middle(rows[N:])
 
-        def mix(band: int, part: int) -> None:
-            bands.mix(band, tiles[band, part : part + 2], factors, cells, rows[:N], between)
+        def mix(band: int, tile: Array) -> None:
+            mine = bands.rows_of(band)
+            view = bands.rows, triples.last, triples.data, bands.columns, bands.lengths
+            some = wide, zeros, first[mine], *others, cells, rows[:N][mine], between
+            runs_of_pairs(*view, tile, *some)
 
-        n_ranges = tiles.shape[1] - 1
-        map = self.map_ranges if n_ranges > 1 else serial_map
-        pipelined(map, mix, len(bands.bands), n_ranges)
-        each = [(band,) for band in range(len(bands.bands))]
-        logs = self._run_each(
-            lambda band: bands.bands.log_likelihood(band, cells, None), each, work
-        )
-        return Mixture(rows, self._sums_of_last(factors, cells), sum(logs))
+        log_likelihood = self._run_bands(bands, cells, B.shape[1], mix)
+        return Mixture(rows, self._sums_of_last(factors, cells), log_likelihood)
 
     def cells(self, A: Array, B: Array) -> Array:
         """sum_k A[i] A[N + j] B[l] / sum_k A[i] A[N + j] at the non-zeros, (nnz,).
@@ -251,11 +197,10 @@ class TripleCounts(CSRCounts):
         j is new, it is sum_k A[i] B[l], the prediction without j.
         """
         factors, cells = self._factors(A, B), np.empty_like(self.data)
-        wide, table = lanes(B.shape[1], self.dtype), (self.indptr, self.middle, self.indices)
+        wide = lanes(B.shape[1], self.dtype)
+        given = wide, self.indptr, self.middle, self.indices, *factors
         self._run_ranges(
-            self.indptr,
-            B.shape[1],
-            lambda start, stop: conditional_cells(wide, *table, *factors, start, stop, cells),
+            self.indptr, B.shape[1], lambda i, k: conditional_cells(*given, i, k, cells)
         )
         return cells
 
@@ -290,23 +235,22 @@ class TripleCounts(CSRCounts):
         """Array for the sums of the j, or None if they are not needed."""
         return sums
 
-    def _sums_of_last(self, factors: TripleFactors, cells: Array) -> Array:
+    def _sums_of_last(self, factors: tuple[Array, Array, Array], cells: Array) -> Array:
         """Second pass: expected counts of the l, (L, k), from the cells of the first pass."""
-        bands, sums = self.views.triples, aligned_array(factors.last.shape, self.dtype)
-        ratios = np.divide(bands.data, cells, out=cells)
-        self._run_ranges(
-            bands.indptr,
-            sums.shape[1],
-            lambda start, stop: bands.add_columns(start, stop, factors, ratios, sums),
-        )
+        (first, middle, last), triples = factors, self.views.triples
+        sums, n_components = aligned_array(last.shape, self.dtype), last.shape[1]
+        ratios, view = np.divide(triples.data, cells, out=cells), triples.by_column
+        wide, zeros = lanes(n_components, self.dtype), np.zeros((1, n_components), self.dtype)
+        given = wide, zeros, first, middle, ratios, sums
+        self._run_ranges(view[0], n_components, lambda i, k: sums_of_columns(*view, i, k, *given))
         return sums
 
 
 class NewTriples(TripleCounts):
-    """Rows to fold in: they contribute nothing to the other factors, whose sums are skipped."""
+    """Rows to fold in, which contribute nothing to the other factors."""
 
     def _sums_of_middle(self, sums: Array) -> None:
         return None
 
-    def _sums_of_last(self, factors: TripleFactors, cells: Array) -> Array:
-        return zeros_view(factors.last)
+    def _sums_of_last(self, factors: tuple[Array, Array, Array], cells: Array) -> Array:
+        return zeros_view(factors[2])

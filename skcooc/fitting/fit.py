@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from skcooc.counts.threads import n_threads, threads
+from skcooc.counts.passes import n_threads, threads
 from skcooc.em import EMResult, EMState, Record, State
 from skcooc.em import fit as run_em
 from skcooc.em.stages import StageSchedule, ignore, unknown_rows

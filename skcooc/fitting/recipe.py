@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from skcooc.counts.threads import n_threads
+from skcooc.counts.passes import n_threads
 from skcooc.em import Annealing, BurstinessRounds, EMStage, EMState, Split, TemperatureRange
 from skcooc.em.stages import (
     WARMUP_ITERATIONS,

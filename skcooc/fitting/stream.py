@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcooc.counts.threads import n_threads, threads
+from skcooc.counts.passes import n_threads, threads
 from skcooc.em import TemperatureRange, online
 from skcooc.em.online import StreamTemperature, track_beta
 from skcooc.em.stages import unknown_rows

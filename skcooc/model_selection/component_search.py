@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skcooc.counts.threads import threads
+from skcooc.counts.passes import threads
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.model_selection.candidates import (
     Sizes,

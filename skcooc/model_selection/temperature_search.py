@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from skcooc.counts.threads import threads
+from skcooc.counts.passes import threads
 from skcooc.em import TemperatureRange
 from skcooc.fitting.journal import Journal, resume_or_new
 from skcooc.fitting.short_fits import ShortFits

@@ -1,8 +1,7 @@
 """Tables that users give, and their checks: they become counts."""
 
 from skcooc.counts import check_sparse_structure, check_total
-from skcooc.tables.blocks import CheckedBlocks, RowBlocks
-from skcooc.tables.dask import delayed_rows
+from skcooc.tables.blocks import CheckedBlocks, RowBlocks, delayed_rows
 from skcooc.tables.disk import DiskTable, open_table, save_table
 from skcooc.tables.dyads import Dyads, TableSchema, as_table, cells_of, places
 from skcooc.tables.reading import (

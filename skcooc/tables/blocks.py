@@ -1,19 +1,23 @@
-"""Tables that are read block by block, in every pass from the beginning."""
+"""Tables in blocks of rows: read block by block in every pass, or as dask arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 from sklearn.utils._param_validation import Interval
 
 from skcooc.counts import CSRCounts
 from skcooc.protocol import CSR, Array, Capability, TableLike
 from skcooc.protocol.decorators import validated
+
+if TYPE_CHECKING:
+    from skcooc.counts.dask import DaskCounts
 
 MAX_PASSES = 10
 POSITIVE = [Interval(Integral, 1, None, closed="left")]
@@ -45,8 +49,6 @@ class RowBlocks:
     TypeError
         If ``blocks`` is not iterable, or can be read only once. Also from ``len``, the number of
         blocks, if ``blocks`` has no length and has not been read yet.
-    ValueError
-        If ``max_passes`` is no positive int.
 
     See Also
     --------
@@ -78,7 +80,6 @@ class RowBlocks:
 
     @property
     def shape(self) -> tuple[int, int] | None:
-        """Number of rows N and of columns M; None as long as they are not known."""
         known: tuple[int, int] | None = getattr(self.blocks, "shape", None)
         shapes = list(map(np.shape, self.blocks)) if self._in_memory else self._read
         if not shapes or known is not None or any(len(shape) != 2 for shape in shapes):
@@ -142,11 +143,7 @@ class CheckedBlocks:
             raise ValueError(f"sample_weight should be of shape ({last},), as X has so many rows.")
 
     def sampled(self, n_rows: int, rng: np.random.Generator) -> tuple[CSRCounts, CheckedBlocks]:
-        """Draw rows of the table without replacement while it is read; all if there are fewer.
-
-        The sample is in the order of the table. The blocks returned have column sums. ValueError
-        if there is no block.
-        """
+        """Draw rows while the table is read, in its order; also returns blocks with column sums."""
         reservoir, column_sums = _Reservoir(n_rows), np.zeros(())
         for counts in self:
             reservoir.add(counts, rng.random(counts.shape[0]))
@@ -169,7 +166,6 @@ class _Reservoir:
         self.keys: list[Array] = []
 
     def add(self, counts: CSRCounts, keys: Array) -> None:
-        """Add the rows whose keys are among the smallest."""
         chosen = keys < self.limit
         self.rows.append(counts.table[chosen])
         self.weights.append(counts.row_weights[chosen])
@@ -178,7 +174,6 @@ class _Reservoir:
             self.shrink()
 
     def shrink(self) -> None:
-        """Drop rows whose keys are no longer among the smallest."""
         keys = np.concatenate(self.keys)
         if len(keys) > self.n_rows:
             self.limit = np.partition(keys, self.n_rows)[self.n_rows]
@@ -186,3 +181,80 @@ class _Reservoir:
             self.rows = [sp.vstack(self.rows, format="csr")[chosen]]
             self.weights = [np.concatenate(self.weights)[chosen]]
             self.keys = [keys[chosen]]
+
+
+def delayed_rows(
+    blocks: Iterable[object], n_columns: int, dtype: DTypeLike = np.float64
+) -> TableLike:
+    """A dask array of blocks of rows that are still to be read or made.
+
+    Parameters
+    ----------
+    blocks : iterable of Delayed or Future
+        Each a CSR array or matrix, or a numpy array, of shape (n, n_columns); n need not be known.
+    n_columns : int
+    dtype : dtype, default=float64
+        Of the blocks.
+
+    Returns
+    -------
+    X : dask array of shape (N, n_columns)
+        For ``fit`` and ``transform`` of the estimators.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from dask import delayed
+    >>> from skcooc import delayed_rows
+    >>> blocks = [delayed(sp.random_array)((100, 40), density=0.1, format="csr") for _ in range(3)]
+    >>> delayed_rows(blocks, n_columns=40).numblocks
+    (3, 1)
+    """
+    import dask.array as da
+    from dask import delayed
+
+    meta = sp.csr_array((0, n_columns), dtype=dtype)
+    shape = (np.nan, n_columns)
+    arrays = [da.from_delayed(delayed(block), shape, meta=meta) for block in blocks]
+    return da.concatenate(arrays, allow_unknown_chunksizes=True)
+
+
+def load_on_workers(X: TableLike, name: str) -> DaskCounts:
+    """Check the blocks of a dask array, and keep them on the workers of the current client.
+
+    ValueError for the estimator of that name if X is negative, not finite or all zero, or there is
+    no client; RuntimeError if blocks kill the workers, ConnectionError if the scheduler is lost.
+    """
+    from distributed import get_client
+
+    from skcooc.counts.dask import load
+
+    try:
+        client = get_client()
+    except ValueError as error:
+        raise ValueError(
+            "X is a dask array, which is fitted by the workers of a cluster, but there is no "
+            "client. Start one with distributed.Client(), or give X.compute()."
+        ) from error
+    counts = load(client, X, name)
+    if not counts.column_sums.any():
+        raise ValueError(
+            f"Found array with 0 observation(s) (shape={counts.shape}) while a minimum of 1 is "
+            f"required by {name}: all counts are zero."
+        )
+    return counts
+
+
+def check_row_blocks(X: TableLike) -> None:
+    if not hasattr(type(X), "map_blocks"):
+        raise TypeError(
+            f"Expected a dask array, got {type(X).__name__} instead. A dataframe has "
+            "to_dask_array(lengths=True); for delayed blocks use skcooc.delayed_rows."
+        )
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X has shape {X.shape}.")
+    if X.numblocks[1] != 1:
+        raise ValueError(
+            f"X should be in blocks of rows, but its columns are divided into {X.numblocks[1]} "
+            "chunks. Use X.rechunk({1: -1}) first."
+        )

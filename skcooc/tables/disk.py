@@ -17,9 +17,8 @@ from zipfile import BadZipFile
 import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
-from sklearn.utils import check_array
 
-from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_sparse_structure
+from skcooc.counts import MAX_BAND_HEIGHT, Bands, CSRCounts, DiskCounts, check_block
 from skcooc.protocol import CSR, Array, TableLike
 from skcooc.protocol.decorators import validated
 from skcooc.tables.blocks import POSITIVE
@@ -42,7 +41,8 @@ class DiskTable:
     N K numbers of four bytes, if counts are float32. If that is too much, fit ``RowBlocks(table)``,
     block by block, which keeps no mixtures of rows.
 
-    Iteration yields CSR arrays of ``batch_size`` rows, which ``transform`` takes.
+    Iteration yields CSR arrays of ``batch_size`` rows, which ``transform`` takes. ValueError is
+    raised when counts are read whose checksum differs from that of writing.
 
     Attributes
     ----------
@@ -54,11 +54,6 @@ class DiskTable:
         Floating point type of the counts.
     batch_size : int
         Number of rows of a block.
-
-    Raises
-    ------
-    ValueError
-        When counts are read whose checksum differs from that of writing.
 
     See Also
     --------
@@ -91,7 +86,6 @@ class DiskTable:
         return DiskCounts(bands, *self._sums)
 
     def __len__(self) -> int:
-        """Number of blocks."""
         return -(-self.shape[0] // self.batch_size)
 
     def __iter__(self) -> Iterator[CSR]:
@@ -121,7 +115,7 @@ class DiskTable:
             raise self._damaged(str(error)) from error
 
     def _read_band(self, band: int) -> Bands:
-        """A copy of one band. The files are closed again, so that no more is in memory."""
+        # A copy: the files are closed again, so that no more is in memory.
         ends = self._limits[band : band + 2]
         rows, codes, others, lengths, columns = (
             np.array(file[slice(*ends[:, limit])])
@@ -163,7 +157,7 @@ def open_table(path: str | os.PathLike[str], *, batch_size: int = BATCH_SIZE) ->
     FileNotFoundError
         If there is no such table, or a file is missing.
     ValueError
-        If files are damaged or of another format, or ``batch_size`` is no positive int.
+        If files are damaged or of another format.
 
     Examples
     --------
@@ -220,10 +214,7 @@ def save_table(path: str | os.PathLike[str], blocks: Iterable[TableLike]) -> Non
 
 @contextmanager
 def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write to, which appears at ``path`` only when all is written.
-
-    Until then it has a hidden name next to it, unique to this writer.
-    """
+    """A folder to write to, hidden next to ``path`` until all is written."""
     path = Path(path)
     if path.exists():
         raise FileExistsError(f"{path} exists already.")
@@ -239,17 +230,7 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _canonical(block: TableLike) -> CSR:
-    """A block as CSR array without zeros or repeated cells; ValueError unless it holds counts."""
-    table = sp.csr_array(
-        check_array(
-            check_sparse_structure(as_table(block)),
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_non_negative=np.shape(block)[:1] != (0,),
-            ensure_min_samples=0,
-            input_name="X",
-        )
-    )
+    table = sp.csr_array(check_block(as_table(block)))
     if not table.has_canonical_format or not table.data.all():
         table = table.copy()
         table.sum_duplicates()
@@ -258,7 +239,6 @@ def _canonical(block: TableLike) -> CSR:
 
 
 def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
-    """Pass blocks on; ValueError if there are none, or their columns differ or are too many."""
     n_columns = None
     for block in blocks:
         if block.shape[1] > WIDEST:
@@ -275,12 +255,7 @@ def of_one_width(blocks: Iterable[CSR]) -> Iterator[CSR]:
 
 
 def rebatched(blocks: Iterable[CSR], n_rows: int) -> Iterator[CSR]:
-    """Regroup rows into blocks of ``n_rows`` rows; the last may have fewer.
-
-    >>> blocks = [sp.csr_array(np.ones((n, 2))) for n in (3, 1, 9, 2)]
-    >>> [block.shape[0] for block in rebatched(blocks, 4)]
-    [4, 4, 4, 3]
-    """
+    """Regroup rows into blocks of ``n_rows`` rows; the last may have fewer."""
     kept: list[CSR] = []
     n_kept = 0
     for block in blocks:
@@ -296,7 +271,6 @@ def rebatched(blocks: Iterable[CSR], n_rows: int) -> Iterator[CSR]:
 
 
 def _write(folder: Path, blocks: Iterator[CSR]) -> None:
-    """Write blocks, each of them one band."""
     if (first := next(blocks, None)) is None:
         raise ValueError("No block has a row: a table needs at least one observation.")
     kinds = np.uint16, np.uint8, first.dtype, np.uint16, np.int32
@@ -338,17 +312,14 @@ def checksums(bands: Bands) -> Array:
 
 
 class GrowingArray:
-    """A one-dimensional array in an .npy file whose length is not known beforehand.
-
-    numpy leaves room in the header for the length of the first axis to be written again.
-    """
+    """An array in an .npy file, in whose header numpy leaves room to write its length again."""
 
     def __init__(self, path: Path, dtype: np.dtype) -> None:
         self.path, self.dtype, self.length = path, dtype, 0
         path.touch()
 
     def append(self, values: Array) -> None:
-        """Write values at the end, all in a type that holds them and those before."""
+        """Write values at the end, in a type that holds them and those before."""
         common = np.result_type(self.dtype, values.dtype)
         if common != self.dtype:
             self._convert(common)
@@ -360,7 +331,6 @@ class GrowingArray:
             file.write(np.ascontiguousarray(values, dtype=self.dtype).tobytes())
 
     def _convert(self, dtype: np.dtype) -> None:
-        """Write everything once more, in another type."""
         wider = GrowingArray(self.path.with_suffix(".wider"), dtype)
         for first in range(0, self.length, CHUNK):
             wider.append(np.load(self.path, mmap_mode="r")[first : first + CHUNK])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array
 from sklearn.utils._missing import is_pandas_na
 
-from skcooc.counts import CSRCounts, check_sparse_structure
+from skcooc.counts import CSRCounts, check_block
 from skcooc.protocol import CSR, Array
 
 MAX_OBSERVATIONS = 2**31 - 1
@@ -47,7 +47,6 @@ class TableSchema(NamedTuple):
 
 
 def cells_of(table: CSR) -> Cells:
-    """Cells of a checked table that have observations."""
     if not table.data.all():
         table = table.copy()
         table.eliminate_zeros()
@@ -55,7 +54,6 @@ def cells_of(table: CSR) -> Cells:
 
 
 def same_table(one: TableSchema, other: TableSchema) -> bool:
-    """Whether shapes are equal, and names where both have them."""
     return one.shape == other.shape and all(
         mine is None or its is None or mine is its or np.array_equal(mine, its)
         for mine, its in zip(one.names, other.names, strict=True)
@@ -93,10 +91,7 @@ def _name_unknown(side: str, names: Array) -> str:
 
 
 def list_observations(counts: Any, *indices: Any) -> tuple[Any, ...]:
-    """Repeat indices for each observation of counts, and give weights, or None if all are one.
-
-    ValueError if there are too many observations.
-    """
+    """Repeat indices for each observation of counts, and give weights, or None if all are one."""
     repeats = np.ceil(counts)
     n_observations = float(repeats.sum(dtype=np.float64))
     if n_observations > MAX_OBSERVATIONS:
@@ -125,7 +120,6 @@ def check_complete(names: ArrayLike, side: str) -> Array:
 
 
 def _is_missing(names: Array) -> Array:
-    """Mask of names that are None, NaN, NaT or NA."""
     if names.dtype.kind != "O":
         return np.asarray(names != names)
     listed = names.tolist()
@@ -144,7 +138,6 @@ def unique_names(names: Array, side: str) -> tuple[Array, Array]:
 
 
 def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None:
-    """Names as an array; ValueError if their number is not ``size``."""
     if names is None:
         return None
     names = np.asarray(names)
@@ -153,32 +146,7 @@ def checked_names(names: ArrayLike | None, size: int, what: str) -> Array | None
     return names
 
 
-def check_selection(key: Any, name: str, see: str) -> Any:
-    """Check positions, a mask, a number or a slice; IndexError for an index of two dimensions."""
-    if isinstance(key, tuple):  # dyads[positions, ...], as scikit-learn indexes arrays
-        key, *rest = key
-        if rest and rest[0] not in (Ellipsis, slice(None)):
-            raise IndexError(f"{name} are indexed by observations; see {see}.")
-    if isinstance(key, (int, np.integer, slice)):
-        return key
-    key = np.asarray(key)
-    return key if key.size else key.astype(np.intp)
-
-
-def reweighted(weights: Array | None, sample_weight: ArrayLike) -> Array:
-    """Weights, (n,), times factors; None stands for ones."""
-    factors = np.asarray(sample_weight)
-    return factors if weights is None else (weights * factors).astype(weights.dtype)
-
-
-def row_by_row(rows: Array, n_rows: int) -> tuple[Array, Array]:
-    """Order of observations row by row, (n,), and start of each row, (n_rows + 1,)."""
-    per_row = np.bincount(rows, minlength=n_rows)
-    return np.argsort(rows, kind="stable"), np.concatenate([[0], np.cumsum(per_row)])
-
-
 def named_column(frame: Any, name: str) -> Any:
-    """A column of a data frame or mapping; ValueError if there is none of that name."""
     try:
         return frame[name]
     except KeyError as error:
@@ -186,7 +154,78 @@ def named_column(frame: Any, name: str) -> Any:
         raise ValueError(f"{name!r} is not a column of the frame, which has {names}.") from error
 
 
-class Dyads:
+class Observations:
+    """Observations as samples of shape (L, 2) or (L, 3): what `Dyads` and `Triads` share."""
+
+    positions: tuple[Array, ...]
+    weights: Array | None
+    table_shape: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), len(self.positions)
+
+    @property
+    def rows(self) -> Array:
+        return self.positions[0]
+
+    @property
+    def frame(self) -> TableSchema:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):  # dyads[positions, ...], as scikit-learn indexes arrays
+            key, *rest = key
+            if rest and rest[0] not in (Ellipsis, slice(None)):
+                told = "are indexed by observations; see rows and columns or positions."
+                raise IndexError(f"{type(self).__name__} {told}")
+        if isinstance(key, (int, np.integer)):
+            return tuple(index[key] for index in self.positions)
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            key = key if key.size else key.astype(np.intp)
+        weights = None if self.weights is None else self.weights[key]
+        return self.at(tuple(index[key] for index in self.positions), weights)
+
+    def at(self, positions: tuple[Array, ...], weights: Array | None) -> Self:
+        """Other observations of the same table."""
+        other = copy.copy(self)
+        other.positions, other.weights = positions, weights
+        return other
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.column_stack(self.positions).astype(dtype or np.intp, copy=False)
+
+    def __repr__(self) -> str:
+        shape = ", ".join(map(str, self.table_shape))
+        return f"<{type(self).__name__}: {len(self)} observations of a table of shape ({shape})>"
+
+    def reweighted(self, sample_weight: ArrayLike) -> Self:
+        """Multiply weights by factors, (L,)."""
+        weights = np.asarray(sample_weight)
+        if self.weights is not None:
+            weights = (self.weights * weights).astype(self.weights.dtype)
+        return self.at(self.positions, weights)
+
+    def same_table(self, other: Observations) -> bool:
+        return same_table(self.frame, other.frame)
+
+    def _table(self, columns: Array, shape: tuple[int, int]) -> CSR:
+        weights = np.ones(len(self)) if self.weights is None else self.weights
+        return sp.coo_array((weights, (self.rows, columns)), shape=shape).tocsr()
+
+    def _ones(self, columns: Array, shape: tuple[int, int], dtype: DTypeLike) -> tuple[CSR, Array]:
+        """A one for each observation, row by row, and which observation each is, (L,)."""
+        order = np.argsort(self.rows, kind="stable")
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=shape[0]))])
+        ones = np.ones(len(self), dtype=dtype)
+        return sp.csr_array((ones, columns[order], indptr), shape=shape), order
+
+
+class Dyads(Observations):
     """Joint occurrences (x_i, y_j), one sample each, of a table with N rows and M columns.
 
     An array-like of shape (L, 2). Indexing it with an array of positions, a mask or a slice gives
@@ -234,25 +273,13 @@ class Dyads:
     """
 
     def __init__(
-        self,
-        X: Any,
-        *,
-        row_names: ArrayLike | None = None,
-        column_names: ArrayLike | None = None,
+        self, X: Any, *, row_names: ArrayLike | None = None, column_names: ArrayLike | None = None
     ) -> None:
         if column_names is None and hasattr(X, "columns"):
             column_names = list(X.columns)
-        X = check_array(
-            check_sparse_structure(X),
-            accept_sparse="csr",
-            dtype="numeric",
-            ensure_min_samples=0,
-            ensure_non_negative=np.shape(X)[:1] != (0,),
-            estimator="Dyads",
-            input_name="X",
-        )
-        cells = sp.coo_array(X)
-        self.rows, self.columns, self.weights = list_observations(cells.data, *cells.coords)
+        cells = sp.coo_array(check_block(X, "numeric", estimator="Dyads"))
+        *positions, self.weights = list_observations(cells.data, *cells.coords)
+        self.positions = tuple(positions)
         self.table_shape: tuple[int, int] = cells.shape
         self.row_names = checked_names(row_names, cells.shape[0], "row_names")
         self.column_names = checked_names(column_names, cells.shape[1], "column_names")
@@ -308,14 +335,10 @@ class Dyads:
         if like is not None:
             known, i, j = place_pairs(like.frame, rows, columns)
             return like.like(*list_observations(n[known], i, j))
-        (row_names, i), (column_names, j) = (
-            unique_names(rows, "rows"),
-            unique_names(columns, "columns"),
-        )
-        table = sp.csr_array((len(row_names), len(column_names)))
-        return cls(table, row_names=row_names, column_names=column_names).like(
-            *list_observations(n, i, j)
-        )
+        row_names, i = unique_names(rows, "rows")
+        column_names, j = unique_names(columns, "columns")
+        schema = TableSchema((len(row_names), len(column_names)), row_names, column_names)
+        return cls.of(schema, i, j).like(*list_observations(n, i, j))
 
     @classmethod
     def from_frame(
@@ -335,20 +358,14 @@ class Dyads:
         row, column : str
             Names of the columns which hold the row and the column of a pair.
         count : str, default=None
-            Name of the column of counts, or of weights, such as ratings; every line is one
-            observation if None.
+            Name of the column of counts or weights, such as ratings; once each if None.
         like : Dyads, default=None
-            Observations of a table, such as those that were fitted, to which these are to belong,
-            by their names. Lines that have a name unknown to it are left out, with a warning.
+            As in :meth:`from_pairs`, such as the observations that were fitted.
 
         Returns
         -------
         dyads : Dyads
-
-        Raises
-        ------
-        ValueError
-            If the frame has no column of that name, and as :meth:`from_pairs`.
+            As of :meth:`from_pairs`, whose errors are raised, too.
 
         Examples
         --------
@@ -367,35 +384,12 @@ class Dyads:
         )
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """(L, 2)."""
-        return len(self.rows), 2
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, key: Any) -> Any:
-        key = check_selection(key, "Dyads", "rows and columns")
-        if isinstance(key, (int, np.integer)):
-            return self.rows[key], self.columns[key]
-        weights = None if self.weights is None else self.weights[key]
-        return self.like(self.rows[key], self.columns[key], weights)
+    def columns(self) -> Array:
+        return self.positions[1]
 
     def like(self, rows: Array, columns: Array, weights: Array | None = None) -> Dyads:
-        """Make other observations of the same table.
-
-        Parameters
-        ----------
-        rows, columns : (L,) arrays of int
-        weights : (L,) array, default=None
-
-        Returns
-        -------
-        dyads : Dyads
-        """
-        other = copy.copy(self)
-        other.rows, other.columns, other.weights = rows, columns, weights
-        return other
+        """Make other observations, (L,), of the same table."""
+        return self.at((rows, columns), weights)
 
     def new_to(self, others: Dyads) -> Dyads:
         """Observations in cells in which others, such as those fitted, have none.
@@ -405,16 +399,11 @@ class Dyads:
         Parameters
         ----------
         others : Dyads
-            Of the same table.
+            Of the same table; else a ValueError is raised.
 
         Returns
         -------
         dyads : Dyads
-
-        Raises
-        ------
-        ValueError
-            If the tables differ.
 
         Examples
         --------
@@ -434,17 +423,6 @@ class Dyads:
         cells = np.ravel_multi_index((self.rows, self.columns), self.table_shape)
         return self[np.isin(cells, known, invert=True)]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.column_stack([self.rows, self.columns]).astype(dtype or np.intp, copy=False)
-
-    def __repr__(self) -> str:
-        rows, columns = self.table_shape
-        return f"<Dyads: {len(self)} observations of a table of shape ({rows}, {columns})>"
-
-    def reweighted(self, sample_weight: ArrayLike) -> Dyads:
-        """Multiply weights by factors, (L,)."""
-        return self.like(self.rows, self.columns, reweighted(self.weights, sample_weight))
-
     def to_csr(self) -> sp.csr_array:
         """The table of counts.
 
@@ -453,44 +431,22 @@ class Dyads:
         X : CSR array of shape (N, M), float64
             Float32 if the counts given were.
         """
-        weights = np.ones(len(self)) if self.weights is None else self.weights
-        return sp.coo_array((weights, (self.rows, self.columns)), shape=self.table_shape).tocsr()
+        return self._table(self.columns, self.table_shape)
 
     def listed(self, dtype: DTypeLike) -> tuple[CSRCounts, Array]:
-        """List observations one by one, as non-zeros of counts.
-
-        Parameters
-        ----------
-        dtype : dtype
-            Of the counts, which are ones.
-
-        Returns
-        -------
-        counts : CSRCounts of shape (N, M)
-            Non-zeros are not summed up.
-        order : (L,) array of int
-            Which observation each non-zero is.
-        """
-        order, indptr = row_by_row(self.rows, self.table_shape[0])
-        ones = np.ones(len(self), dtype=dtype)
-        arrays = ones, self.columns[order], indptr
-        return CSRCounts(sp.csr_array(arrays, shape=self.table_shape)), order
+        """Counts with a non-zero for each observation, not summed up, and the order of these."""
+        table, order = self._ones(self.columns, self.table_shape, dtype)
+        return CSRCounts(table), order
 
     @property
     def frame(self) -> TableSchema:
         return TableSchema(self.table_shape, self.row_names, self.column_names)
 
-    def same_table(self, other: Dyads) -> bool:
-        return same_table(self.frame, other.frame)
-
     @classmethod
     def of(cls, frame: TableSchema, rows: Array, columns: Array) -> Dyads:
-        """Observations at given positions, (L,), of a table."""
         names = {"row_names": frame.row_names, "column_names": frame.column_names}
-        none = cls(sp.csr_array(frame.shape), **names)
-        return none.like(rows, columns)
+        return cls(sp.csr_array(frame.shape), **names).like(rows, columns)
 
 
 def as_table(X: Any) -> Any:
-    """The table of `Dyads`; anything else unchanged."""
     return X.to_csr() if isinstance(X, Dyads) else X

@@ -24,8 +24,7 @@ from skcooc.counts import (
     sum_duplicates,
 )
 from skcooc.protocol import CSR, Array, Block, Capability, Counts, RandomState, TableLike
-from skcooc.tables.blocks import CheckedBlocks, RowBlocks
-from skcooc.tables.dask import check_row_blocks, load_on_workers
+from skcooc.tables.blocks import CheckedBlocks, RowBlocks, check_row_blocks, load_on_workers
 from skcooc.tables.disk import DiskTable
 from skcooc.tables.dyads import Dyads, TableSchema, cells_of, same_table
 from skcooc.tables.triads import Triads
@@ -90,12 +89,10 @@ def _canonical(estimator: BaseEstimator, X: TableLike, reset: bool) -> CSR:
 
 
 def is_collection(X: TableLike) -> bool:
-    """Whether X is a dask collection of any kind."""
     return hasattr(type(X), "__dask_graph__")
 
 
 def is_out_of_core(X: TableLike) -> bool:
-    """Whether a table is not in memory."""
     return is_collection(X) or isinstance(X, RowBlocks | DiskTable)
 
 
@@ -116,7 +113,6 @@ def check_names(estimator: BaseEstimator, names: Array | None, reset: bool) -> N
 
 
 def check_weights(sample_weight: ArrayLike, X: CSR | Array, **options: bool) -> Array:
-    """Weights of the rows of a table, (n,); ValueError if they are invalid."""
     weights: Array = _check_sample_weight(sample_weight, X, ensure_non_negative=True, **options)
     return weights
 
@@ -152,7 +148,7 @@ def read(
     has the columns of those fitted before. If ``searches``, a sample of rows on workers is fetched.
 
     ValueError if counts are negative, not finite, all zero or of other columns than before, or if
-    the table does not offer what is needed; TypeError if X is a dask collection, but no array.
+    the table lacks a capability; TypeError if X is a dask collection, but no array.
     """
     if "triples" in (needs or {}):
         return _read_triads(estimator, X, sample_weight)
@@ -168,12 +164,10 @@ def read(
 
 
 def read_rows(estimator: BaseEstimator, X: TableLike) -> NewRows:
-    """Check new rows for a fitted estimator."""
     return NewRows(check_table(estimator, X, reset=False))
 
 
 def as_counts(table: CSR) -> Block:
-    """Counts of a checked table."""
     return CSRCounts(table)
 
 
@@ -186,7 +180,6 @@ def all_cells(n_rows: int, n_columns: int, dtype: DTypeLike) -> Block:
 
 
 def check_same_table(fitted: TableSchema, X: Dyads, name: str) -> None:
-    """Raise ValueError if observations belong to another table than the one fitted."""
     if not same_table(fitted, X.frame):
         raise ValueError(
             f"X holds observations of a table of shape {X.table_shape}, but {name} was fitted on a "
@@ -196,7 +189,6 @@ def check_same_table(fitted: TableSchema, X: Dyads, name: str) -> None:
 
 
 def check_triads(estimator: BaseEstimator, X: object) -> Triads:
-    """X if it is Triads, else TypeError."""
     if not isinstance(X, Triads):
         raise TypeError(
             f"{type(estimator).__name__} takes observations of three indices, skcooc.Triads; got "
@@ -206,7 +198,6 @@ def check_triads(estimator: BaseEstimator, X: object) -> Triads:
 
 
 def check_same_triads(estimator: BaseEstimator, fitted: TableSchema, X: object) -> Triads:
-    """Triads of the table fitted; ValueError for another table, TypeError if no Triads."""
     triads = check_triads(estimator, X)
     if not same_table(fitted, triads.frame):
         raise ValueError(
@@ -231,14 +222,18 @@ def _read_triads(estimator: BaseEstimator, X: object, sample_weight: ArrayLike |
         triads = triads.reweighted(check_weights(sample_weight, np.empty((len(triads), 0))))
     counts = triads.to_counts()
     if not counts.observations.any():
-        raise ValueError(
-            f"Found array with 0 observation(s) (shape={triads.table_shape}) while a minimum of 1 "
-            f"is required by {type(estimator).__name__}: all counts, or their weights, are zero."
-        )
+        raise _no_observations(estimator, triads.table_shape)
     check_total(counts.observations.sum(dtype=np.float64))
     _check_n_features(estimator, counts.table, reset=True)
     check_names(estimator, triads.names[2], reset=True)
     return Table(counts, counts, triads.frame)
+
+
+def _no_observations(estimator: BaseEstimator, shape: tuple[int, ...]) -> ValueError:
+    return ValueError(
+        f"Found array with 0 observation(s) (shape={shape}) while a minimum of 1 is required by "
+        f"{type(estimator).__name__}: all counts, or their weights, are zero."
+    )
 
 
 def read_in_memory(
@@ -255,10 +250,7 @@ def read_in_memory(
     weights = None if sample_weight is None else check_weights(sample_weight, table)
     observed = table.data if weights is None else (table @ np.ones(table.shape[1])) * weights
     if not observed.any():
-        raise ValueError(
-            f"Found array with 0 observation(s) (shape={table.shape}) while a minimum of 1 is "
-            f"required by {type(estimator).__name__}: all counts, or their weights, are zero."
-        )
+        raise _no_observations(estimator, table.shape)
     if weights is not None:
         check_total(observed.sum(dtype=np.float64))
     frame = X.frame if isinstance(X, Dyads) else _frame(estimator, table.shape, _row_names(X))
@@ -283,9 +275,8 @@ def _counts_of(
         from skcooc.counts.dask import DaskCounts  # imports dask
 
         check_row_blocks(X)
-        check_needs(
-            needs, DaskCounts.capabilities, "X cannot be fitted where it is, on the workers"
-        )
+        place = "X cannot be fitted where it is, on the workers"
+        check_needs(needs, DaskCounts.capabilities, place)
         counts = load_on_workers(X, type(estimator).__name__)
     estimator.n_features_in_ = counts.shape[1]
     vars(estimator).pop("feature_names_in_", None)
@@ -296,7 +287,6 @@ def _counts_of(
 def check_needs(
     needs: Mapping[Capability, str], capabilities: frozenset[Capability], otherwise: str
 ) -> None:
-    """Raise ValueError, with the reason, if something is needed that is not on offer."""
     for need, reason in needs.items():
         if need not in capabilities:
             raise ValueError(f"{otherwise}: {reason}.")
@@ -321,7 +311,6 @@ def _read_blocks(
 
 
 def seeded(random_state: RandomState) -> np.random.Generator:
-    """A numpy Generator from a random_state of scikit-learn."""
     seed = check_random_state(random_state).randint(2**31, size=1)
     return np.random.default_rng(seed.tolist()[0])
 
@@ -333,7 +322,6 @@ def _frame(
 
 
 def _row_names(X: TableLike) -> Array | None:
-    """Index of a data frame if it holds strings."""
     names = X.index if hasattr(X, "iloc") else ()
     strings = len(names) and all(isinstance(name, str) for name in names)
     return np.asarray(names, dtype=object) if strings else None

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array, check_consistent_length
 
@@ -15,27 +13,23 @@ from skcooc.counts import TripleCounts
 from skcooc.protocol import Array
 from skcooc.tables.dyads import (
     Dyads,
+    Observations,
     TableSchema,
     check_complete,
-    check_selection,
     checked_names,
     list_observations,
     named_column,
-    reweighted,
-    row_by_row,
-    same_table,
     unique_names,
 )
 
 WAYS = "first", "second", "third"
 
 
-class Triads:
+class Triads(Observations):
     """Joint occurrences (x_i, y_j, w_l), one sample each, of a table of shape (N, M, L).
 
-    An array-like of shape (n, 3). As with `Dyads`, indexing it with an array of positions, a mask
-    or a slice gives `Triads` of the same table, so that `KFold`, `cross_val_score` and
-    `GridSearchCV` divide observations.
+    An array-like of shape (n, 3). As with `Dyads`, indexing gives `Triads` of the same table, so
+    that `KFold`, `cross_val_score` and `GridSearchCV` divide observations.
 
     Parameters
     ----------
@@ -125,12 +119,7 @@ class Triads:
         -------
         triads : Triads
             In the order of the triples, each repeated by its count. The names of each way are the
-            distinct ones, sorted.
-
-        Raises
-        ------
-        ValueError
-            If a name is missing.
+            distinct ones, sorted; ValueError if one is missing.
         """
         given = {"first": first, "second": second, "third": third}
         ways = [unique_names(check_complete(names, way), way) for way, names in given.items()]
@@ -150,7 +139,7 @@ class Triads:
         first, second, third : str
             Names of the columns which hold the members of a triple.
         count : str, default=None
-            Name of the column of counts; every line is one observation if None.
+            Name of the column of counts; once each if None.
 
         Returns
         -------
@@ -162,55 +151,12 @@ class Triads:
 
     @classmethod
     def of(cls, frame: TableSchema, first: Array, second: Array, third: Array) -> Triads:
-        """Observations at given positions, (n,), of a table."""
         names = frame.row_names, frame.third_names, frame.column_names
         return cls(first, second, third, shape=frame.shape, names=names)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, 3)."""
-        return len(self), 3
-
-    @property
-    def rows(self) -> Array:
-        """Positions along the first way, (n,)."""
-        return self.positions[0]
-
-    def __len__(self) -> int:
-        return len(self.positions[0])
-
-    def __getitem__(self, key: Any) -> Any:
-        key = check_selection(key, "Triads", "positions")
-        if isinstance(key, (int, np.integer)):
-            return tuple(index[key] for index in self.positions)
-        weights = None if self.weights is None else self.weights[key]
-        return self.like([index[key] for index in self.positions], weights)
-
     def like(self, positions: Sequence[Array], weights: Array | None = None) -> Triads:
-        """Make other observations of the same table.
-
-        Parameters
-        ----------
-        positions : sequence of three (n,) arrays of int
-        weights : (n,) array, default=None
-
-        Returns
-        -------
-        triads : Triads
-        """
-        other = copy.copy(self)
-        other.positions, other.weights = tuple(positions), weights
-        return other
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.column_stack(self.positions).astype(dtype or np.intp, copy=False)
-
-    def __repr__(self) -> str:
-        return f"<Triads: {len(self)} observations of a table of shape {self.table_shape}>"
-
-    def reweighted(self, sample_weight: ArrayLike) -> Triads:
-        """Multiply weights by factors, (n,)."""
-        return self.like(self.positions, reweighted(self.weights, sample_weight))
+        """Make other observations, three (n,) arrays of int, of the same table."""
+        return self.at(tuple(positions), weights)
 
     def transpose(self, first: int, second: int, third: int) -> Triads:
         """Put the ways in another order, such as 2, 1, 0.
@@ -226,18 +172,7 @@ class Triads:
         return other
 
     def dyads(self, rows: int, columns: int) -> Dyads:
-        """Dyads of two ways; the third is dropped.
-
-        Parameters
-        ----------
-        rows, columns : int
-            0, 1 or 2: the ways that become rows and columns.
-
-        Returns
-        -------
-        dyads : Dyads
-            In the same order.
-        """
+        """Dyads, in the same order, of two ways, 0, 1 or 2, that become rows and columns."""
         shape = self.table_shape[rows], self.table_shape[columns]
         i, j = self.positions[rows], self.positions[columns]
         frame = TableSchema(shape, self.names[rows], self.names[columns])
@@ -249,21 +184,13 @@ class Triads:
             self.table_shape, self.names[0], self.names[2], third_names=self.names[1]
         )
 
-    def same_table(self, other: Triads) -> bool:
-        return same_table(self.frame, other.frame)
-
     def to_counts(self) -> TripleCounts:
         """The table of counts, float64; float32 where the counts given were."""
-        weights = np.ones(len(self)) if self.weights is None else self.weights
-        pairs, shape = self._paired
-        table = sp.coo_array((weights, (self.rows, pairs)), shape=shape)
-        return TripleCounts(table.tocsr(), self.table_shape[1:])
+        return TripleCounts(self._table(*self._paired), self.table_shape[1:])
 
     def listed(self, dtype: DTypeLike) -> tuple[TripleCounts, Array]:
-        """Observations one by one, as non-zeros of counts; see ``Dyads.listed``."""
-        order, indptr = row_by_row(self.rows, self.table_shape[0])
-        pairs, shape = self._paired
-        table = sp.csr_array((np.ones(len(self), dtype), pairs[order], indptr), shape=shape)
+        """Counts with a non-zero for each observation, not summed up, and the order of these."""
+        table, order = self._ones(*self._paired, dtype)
         return TripleCounts(table, self.table_shape[1:]), order
 
     @property
@@ -274,7 +201,6 @@ class Triads:
 
 
 def _check_positions(values: ArrayLike, name: str) -> Array:
-    """Positions, (n,); ValueError if invalid."""
     index = np.asarray(values)
     index = index if index.size else index.astype(np.intp)
     if index.ndim != 1 or index.dtype.kind not in "iu" or index.min(initial=0) < 0:

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc.counts import CSRCounts, bands
-from skcooc.counts.bands import Bands
+from skcooc.counts import CSRCounts, passes
+from skcooc.counts.passes import Bands
 from tests.tables import random_table
 
 
 @pytest.fixture(params=[1, 7, 1000])
 def height(request, monkeypatch):
-    monkeypatch.setattr(bands, "MIN_BAND_HEIGHT", request.param)
-    monkeypatch.setattr(bands, "MAX_BAND_HEIGHT", request.param)
+    monkeypatch.setattr(passes, "MIN_BAND_HEIGHT", request.param)
+    monkeypatch.setattr(passes, "MAX_BAND_HEIGHT", request.param)
     return request.param
 
 
@@ -84,7 +84,7 @@ def test_the_passes_over_several_bands_equal_dense_arithmetic(height, weighted, 
 def test_runs_may_be_cut_and_bands_parted(height, monkeypatch):
     X, D = gappy_table(np.float64), np.random.default_rng(0).random((40, 3))
     X.data[::3] = 0.5
-    monkeypatch.setattr(bands, "MAX_RUN", 2)
+    monkeypatch.setattr(passes, "MAX_RUN", 2)
     view = Bands.of_matrix(X)
     assert view.lengths.max() <= 2
     np.testing.assert_array_equal(view.to_csr().toarray(), X.toarray())

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skcooc.counts import CSRCounts, NewRows, csr, products
-from skcooc.counts.threads import balanced_ranges
+from skcooc.counts import CSRCounts, NewRows, csr, passes
+from skcooc.counts.passes import balanced_ranges
 from tests.tables import factors, random_table
 
 
@@ -120,8 +120,8 @@ def test_new_rows_contribute_nothing_to_columns_and_can_be_taken_in_any_order():
 
 def test_threads_share_views_made_by_the_first(monkeypatch):
     made = []
-    monkeypatch.setattr(products.Bands, "of_matrix", lambda X: made.append("bands") or object())
-    monkeypatch.setattr(products, "ColumnView", lambda X: made.append("columns") or object())
+    monkeypatch.setattr(passes.Bands, "of_matrix", lambda X: made.append("bands") or object())
+    monkeypatch.setattr(passes, "ColumnView", lambda X: made.append("columns") or object())
     counts = CSRCounts(random_table(30, 20))
     assert not made
     with ThreadPoolExecutor(4) as pool:

@@ -8,6 +8,7 @@ from numba.core.dispatcher import Dispatcher
 
 from skcooc.counts import lanes as rows
 from skcooc.counts.lanes import (
+    LOOPS,
     add_scaled,
     aligned_array,
     at_least,
@@ -19,7 +20,6 @@ from skcooc.counts.lanes import (
     prefetch,
     store,
 )
-from skcooc.counts.powers import LOOPS
 
 
 @compiled

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from skcooc.counts import CSRCounts, csr, powers
-from skcooc.counts.powers import power
+from skcooc.counts import CSRCounts, csr, lanes
+from skcooc.counts.lanes import power
 from tests.tables import random_table
 
 TYPES = [np.float32, np.float64]
@@ -41,8 +41,8 @@ def test_powers_are_accurate_at_all_magnitudes(dtype):
 
 
 def test_a_series_that_ends_early_is_found(monkeypatch):
-    monkeypatch.setitem(powers.N_TERMS, np.float32, (3, 8))
-    monkeypatch.setitem(powers.LOOPS, np.dtype("f4"), powers.power_loop_of(np.float32, np.uint32))
+    monkeypatch.setitem(lanes.N_TERMS, np.float32, (3, 8))
+    monkeypatch.setitem(lanes.LOOPS, np.dtype("f4"), lanes.power_loop_of(np.float32, np.uint32))
     with pytest.raises(AssertionError):
         check_accuracy(np.float32, 0.8)
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from skcooc.counts.threads import pipelined, threads
+from skcooc.counts.passes import pipelined, threads
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from skcooc.counts import TripleCounts
-from skcooc.counts.bands import MIN_BAND_HEIGHT
-from skcooc.counts.threads import threads
+from skcooc.counts.passes import MIN_BAND_HEIGHT, threads
 
 N, M, L, K = 2 * MIN_BAND_HEIGHT + 100, 7, 5, 3
 RNG = np.random.default_rng(0)

@@ -200,7 +200,7 @@ def test_with_memory_it_predicts_better_from_what_a_bursty_fit_predicts():
 
 def test_threads_and_single_precision(monkeypatch):
     monkeypatch.setattr("skcooc.counts.csr.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("skcooc.counts.threads.config", MANY_THREADS)
+    monkeypatch.setattr("skcooc.counts.passes.config", MANY_THREADS)
     model = AspectModel(3, beta=0.9, burstiness=A_ROW, **FAST)
     one, two = (clone(model).set_params(n_jobs=n).fit(X.astype(np.float32)) for n in (1, 3))
     for name in ("components_", "embedding_", "objective_"):

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from skcooc import AspectModel, Dyads, TriadicAspectModel, Triads
 from skcooc.counts import CSRCounts, NewTriples
-from skcooc.counts.threads import threads
+from skcooc.counts.passes import threads
 from skcooc.em import EMStage, State, fit, make_solver
 from skcooc.equations import aspects
 from skcooc.equations.triadic_aspects import Params, TriadicAspects
