@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import xlogy
 
+from skcooc.em import EMResult, EMStage, OverRelaxation, State, fit, increasing_beta
+from skcooc.em.stages import StageSchedule
 from skcooc.equations.memberships import (
     ColumnDistributions,
     critical_beta,
@@ -39,6 +41,9 @@ MORE_NOISE = 10.0
 
 SHARED = 0.5  # share of the unigram in an initial aspect; the rest is a cluster of rows
 NEVER = 1e-3  # relative to the mean: count of an empty column, as a prior takes logarithms
+
+# Fits of aspects from which other models start.
+START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
 
 
 class Params(NamedTuple):
@@ -184,6 +189,21 @@ class Aspects(
         return float(1 / (1 + np.sqrt(squared)))
 
 
+def short_fit(
+    aspects: Aspects,
+    X: Counts,
+    rng: np.random.Generator,
+    start: State | None = None,
+    annealing: float | None = None,
+) -> EMResult:
+    """A fit that is not run to convergence, from which other models start."""
+    stage = EMStage(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
+    stages: Sequence[StageSchedule] = stage.with_warmup()
+    if annealing is not None:
+        stages = increasing_beta(annealing, aspects.critical_beta)(stage)
+    return fit(stages, rng, OverRelaxation(START_RELAXATION), start=start)
+
+
 def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array:
     """Normalised rows of A * products (n, k), in place of A; ``otherwise`` if zero."""
 
@@ -195,7 +215,6 @@ def new_mixtures(X: Block, A: Array, products: Array, otherwise: Array) -> Array
 
 
 def _factors_and_sums(X: Block) -> Array:
-    """1 / sqrt(n_i) and n_i, (n, 2)."""
     n = X.row_sums.astype(np.float64)
     return np.column_stack([np.sqrt(reciprocals(n)), n])
 

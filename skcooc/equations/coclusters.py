@@ -70,11 +70,9 @@ class CoClusters(Clustering[Params, Statistics]):
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Both sides from asymmetric clusterings, annealed if ``annealing`` is given.
 
-        Random clusters would fail: near the unigram, with posteriors rho_c (1 + a_ic) of rows and
-        rho_d (1 + b_jd) of columns, the log-associations are sum_ij p_ij a_ic b_jd minus the
-        product of the means, of second order and with zero mean over d, so that the posteriors of
-        the rows after a step are of third order. The unigram is stable at any temperature, and no
-        single cluster splits.
+        Random clusters would fail: with posteriors rho_c (1 + a_ic) of rows and rho_d (1 + b_jd) of
+        columns, the log-associations are of second order, sum_ij p_ij a_ic b_jd but for a constant,
+        and the next a and b of third. The unigram is stable at any temperature.
         """
         rows = soft_start(RowClusters(self.n_row_clusters), X, rng, self.annealing).rows
         columns = soft_start(ColumnClusters(self.n_column_clusters), X, rng, self.annealing)
@@ -120,8 +118,7 @@ class CoClusters(Clustering[Params, Statistics]):
         return Params(J, shares, joint, weights, column_weights)
 
     def log_prior(self, params: Params, beta: float) -> float:
-        J, weights = params.memberships, params.column_weights
-        return 0.0 if self.hard else column_prior(J, weights, beta)
+        return 0.0 if self.hard else column_prior(params.memberships, params.column_weights, beta)
 
     def mix_with(self, params: Params, distribution: Array, share: float) -> Params:
         of_columns = sums(params.joint, axis=0)
@@ -169,7 +166,6 @@ def log_association(joint: Array) -> Array:
 
 
 def mutual_information(joint: Array) -> float:
-    """sum_cd pi_cd log c_cd, in nats."""
     return float(np.sum(joint * log_association(joint), dtype=np.float64))
 
 
@@ -184,7 +180,7 @@ def _shares(profiles: Array) -> Array:
 
 
 def _own(profiles: Array, shares: Array) -> Array:
-    """Log-likelihoods of objects in clusters of their own, (n,)."""
+    """Log-likelihoods of objects in clusters of their own."""
     totals = sums(profiles, axis=1)[:, None]
     return sums(profiles * (log(profiles) - log(totals * shares)), axis=1)
 
@@ -210,9 +206,8 @@ class ClassBigrams(Equations[Params, BigramStatistics]):
     """Equations of symmetric clustering with X = Y and I = J.
 
     Hofmann & Puzicha (1998), section 3.3. P(y_j given x_i) = P(y_j given c(j)) P(c(j) given c(i)),
-    the class bigram model of Brown et al. (1992). Moving an object changes its row and its column,
-    so that the two sides cannot alternate: objects are moved one by one (exchange algorithm), each
-    to the cluster with the largest mutual information of the clusters of rows and columns.
+    the class bigram model of Brown et al. (1992). An object is a row and a column: objects are
+    moved one by one (exchange algorithm), each to the cluster with the largest mutual information.
     """
 
     n_clusters: int
@@ -223,7 +218,6 @@ class ClassBigrams(Equations[Params, BigramStatistics]):
 
     @property
     def untied(self) -> CoClusters:
-        """The model with two clusterings, with which predictions are made."""
         return CoClusters(self.n_clusters, self.n_clusters, hard=True)
 
     def fold_in_equations(self, params: Params) -> tuple[CoClusters, Params]:
@@ -232,8 +226,7 @@ class ClassBigrams(Equations[Params, BigramStatistics]):
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         I = soft_start(RowClusters(self.n_clusters), X, rng).rows
         rows = np.eye(self.n_clusters, dtype=X.dtype)[I.argmax(axis=1)]
-        params = self._params(X.tdot(rows), rows)
-        return params, rows
+        return self._params(X.tdot(rows), rows), rows
 
     def expect(
         self, X: Block, params: Params, rows: Rows, beta: float

@@ -101,7 +101,7 @@ def _slopes(counts: Array, prior: Array, total: float) -> tuple[Array, float, Ar
 
 
 def _of_logarithms(prior: Array, gradient: Array, curvature: Array) -> tuple[Array, Array]:
-    """Derivatives by the logarithms of the prior; the curvatures are never positive."""
+    """Derivatives by the logarithms of the prior; curvatures are never positive."""
     return prior * gradient, prior**2 * curvature + np.minimum(prior * gradient, 0)
 
 

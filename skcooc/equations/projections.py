@@ -8,17 +8,15 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from skcooc.em import EMStage, OverRelaxation, State, fit
-from skcooc.equations.aspects import Aspects
+from skcooc.em import State
+from skcooc.equations.aspects import Aspects, short_fit
 from skcooc.equations.dirichlet import best_prior, best_total, divergence, expected_log
 from skcooc.equations.memberships import marginal_posteriors, soft_start
 from skcooc.equations.row_clusters import RowClusters
 from skcooc.protocol import Array, Block, Capability, Counts, FoldIn, OnlineModel, Rows
 from skcooc.simplex import LEAST, log, mix_with, normalise, softmax, sums
 
-# Of the initial aspect model, and the rounds in which every row is a cluster of its own.
-START_BETA, START_ITERATIONS, START_TOL, START_RELAXATION = 0.85, 60, 1e-5, 1.8
-OWN_ROUNDS = 30
+OWN_ROUNDS = 30  # in which every row is a cluster of its own
 LEAST_SIZE = 1e-9  # rows: a smaller cluster is removed
 CHUNK = 256  # rows whose posteriors are in memory at a time
 
@@ -73,8 +71,7 @@ class Projections(OnlineModel[Params, Statistics]):
         + beta topic_prior sum log B,
 
     with a tempered log-likelihood. The free energy is -bound / beta. Empty rows belong to no
-    cluster. A cluster without expected rows is removed; its gamma and eta are those of the prior,
-    so that it adds nothing to the bound.
+    cluster, and a cluster without expected rows is removed.
     """
 
     n_topics: int
@@ -86,24 +83,22 @@ class Projections(OnlineModel[Params, Statistics]):
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        all_rows = "the clusters of ClusteringProjection begin with all rows"
-        if self.n_clusters is not None:
-            return {"all rows": all_rows}
-        own = "every row is a cluster of its own; it needs n_clusters"
-        return {"all rows": all_rows, "row states": own}
+        needs: dict[Capability, str] = {
+            "all rows": "the clusters of ClusteringProjection begin with all rows"
+        }
+        if self.n_clusters is None:
+            needs["row states"] = "every row is a cluster of its own; it needs n_clusters"
+        return needs
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Parameters, and the expected topics S of the rows.
 
-        Topics come from an aspect model, adapted to rows that are clusters of their own. Without a
-        number of clusters these are the initial clusters; otherwise those of an asymmetric
-        clustering. The aspects start at random: after a start from clusters many rows have a single
-        aspect, and rows so dissimilar never share a cluster.
+        Topics come from an aspect model, adapted to rows that are clusters of their own: the
+        initial clusters, unless their number is given. The aspects start at random: after a start
+        from clusters many rows have a single aspect, and such rows never share a cluster.
         """
         aspects = Aspects(self.n_topics)
-        stage = EMStage(aspects, X, START_BETA, START_ITERATIONS, START_TOL)
-        start = State(*aspects.random(X, rng))
-        found = fit(stage.with_warmup(), rng, OverRelaxation(START_RELAXATION), start=start)
+        found = short_fit(aspects, X, rng, State(*aspects.random(X, rng)))
         topics, dtype = found.params.components, X.dtype
         block = cast(Block, X)
         S = found.rows * block.row_sums[:, None].astype(dtype)
@@ -177,7 +172,6 @@ class Projections(OnlineModel[Params, Statistics]):
 
 
 def clusters_of(params: Params) -> ClusterPosterior:
-    """Posterior of the clusters that have rows."""
     alive, alpha, lambda_ = np.flatnonzero(params.sizes), params.alpha, params.lambda_
     sizes, counts = params.sizes[alive], params.counts[alive]
     entry = alpha / np.array(len(params.sizes), dtype=alpha.dtype)
@@ -196,7 +190,7 @@ def row_weights(X: Block) -> Array:
 def over_all_clusters(
     params: Params, alive: Array, centers: Array, sizes: Array
 ) -> tuple[Array, Array]:
-    """Sums of the clusters that have rows, as arrays over all clusters."""
+    """Sums of the clusters that have rows, with zeros for the others."""
     all_centers, all_sizes = np.zeros_like(params.counts), np.zeros_like(params.sizes)
     all_centers[alive], all_sizes[alive] = centers, sizes
     return all_centers, all_sizes
@@ -212,9 +206,8 @@ class StructuredProjections(Projections):
         psi_ic ~ exp(E[log pi_c]) prod_j [sum_k B_jk exp(E[log theta_ck])]^(beta n_ij)
         phi_jck ~ B_jk exp(E[log theta_ck])
 
-    The bound is never below that of independent q(c_i) q(z_ij), and does not depend on the initial
-    state of a row. phi is equal for all rows, so that two sparse products compute all sums. The
-    state of a row is psi.
+    The bound is never below that of independent q(c_i) q(z_ij). phi is equal for all rows, so that
+    two sparse products compute all sums. The state of a row is psi.
     """
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
@@ -260,15 +253,14 @@ class FactorialProjections(Projections):
         psi_ic ~ exp(E[log pi_c] + beta sum_k S_ik E[log theta_ck])            (6)
         phi_ijk ~ [B_jk exp(sum_c psi_ic E[log theta_ck])]^beta                (8)
 
-    which raise sum n_ij phi_ijk beta E[log P(y_j, z_ij given c_i)] + H(psi) + H(phi) + E[log pi].
     The sums of phi are a product as in aspect models. The state of a row is S; its psi is
     recomputed, for a few rows at a time: no array has the size N x C.
     """
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        end_badly = "rows would start anew, and end badly; it needs posterior='structured'"
-        return {"row states": end_badly, **super().needs}
+        reason = "rows would start anew, and end badly; it needs posterior='structured'"
+        return {"row states": reason, **super().needs}
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         clusters, weights = clusters_of(params), row_weights(X)
@@ -299,7 +291,9 @@ class FactorialProjections(Projections):
             yield chunk, psi
 
 
-def _posteriors(S: Array, clusters: ClusterPosterior, beta: float) -> tuple[Array, Array]:
+def _posteriors(
+    S: Array, clusters: ClusterPosterior | FoldInParams, beta: float
+) -> tuple[Array, Array]:
     """psi, eq. (6), and the logarithms of its normalisers, (n, 1)."""
     scores = (beta * S) @ clusters.log_centers.T
     scores += clusters.log_weights
@@ -357,7 +351,7 @@ class FoldInParams(NamedTuple):
 
 
 class FoldInStatistics(NamedTuple):
-    """Statistics of new rows, which do not change the parameters."""
+    """Statistics of new rows, which change no parameters."""
 
     free_energy: float
 
@@ -382,8 +376,8 @@ class Collapsed(FixedCenters):
     def expect(
         self, X: Block, params: FoldInParams, rows: Rows, beta: float
     ) -> tuple[Rows, FoldInStatistics]:
-        factors = params.topics, params.centers, log(params.weights)
-        psi, evidence, _, _ = marginal_posteriors(X, *factors, beta)
+        log_weights = log(params.weights)
+        psi, evidence, *_ = marginal_posteriors(X, params.topics, params.centers, log_weights, beta)
         psi[X.row_sums == 0] = params.weights
         return psi, FoldInStatistics(-float(np.sum(evidence)) / beta)
 
@@ -398,19 +392,15 @@ class MeanField(FixedCenters):
     def expect(
         self, X: Block, params: FoldInParams, rows: Rows, beta: float
     ) -> tuple[Rows, FoldInStatistics]:
-        S = expected_topics(X, params, rows)
-        psi, log_sums = beta * S @ params.log_centers.T, np.empty((len(S), 1))
-        psi += params.log_weights
-        softmax(psi, log_sums)
+        psi, log_sums = _posteriors(expected_topics(X, params, rows), params, beta)
         psi[X.row_sums == 0] = params.weights
-        return psi, FoldInStatistics(-float(np.sum(log_sums)) / beta)
+        return psi, FoldInStatistics(-float(np.sum(log_sums.astype(np.float64))) / beta)
 
 
 def expected_topics(X: Block, params: FoldInParams, rows: Rows) -> Array:
     """S_ik = sum_j n_ij phi_ijk with phi_ijk ~ A_ik B_jk, eq. (8), (n, K)."""
-    A = np.exp(rows @ params.log_centers)
-    S: Array = A * X.mixture(A, params.topics).rows
-    return S
+    A: Array = np.exp(rows @ params.log_centers)
+    return A * X.mixture(A, params.topics).rows
 
 
 def projections(X: Block, params: FoldInParams, rows: Rows) -> Array:
@@ -420,14 +410,10 @@ def projections(X: Block, params: FoldInParams, rows: Rows) -> Array:
 
 
 def collapsed_bounds(X: Block, params: FoldInParams) -> Array:
-    """Bounds with topics summed out, (n,), nats.
-
-    log sum_c exp(E[log pi_c]) prod_j (sum_k B_jk exp(E[log theta_ck]))^n_ij.
-    """
+    """log sum_c exp(E[log pi_c]) prod_j (sum_k B_jk exp(E[log theta_ck]))^n_ij, (n,), nats."""
     centers = np.exp(params.log_centers)
     _, evidence, _, shared = marginal_posteriors(X, params.topics, centers, params.log_weights, 1.0)
-    bounds: Array = evidence + X.dot(shared[:, None])[:, 0]
-    return bounds
+    return evidence + X.dot(shared[:, None])[:, 0]
 
 
 def cluster_terms(params: FoldInParams, rows: Rows) -> Array:

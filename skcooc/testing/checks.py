@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,8 +20,7 @@ from skcooc.testing.device import DeviceArray, DeviceCounts, to_device, to_host
 EARLY, LATE = 2, 30  # EM steps after which states are tried, besides the start
 END, CONVERGED = 400, 1e-14  # maximum number of EM steps and tolerance for the final state
 
-EQUAL = 1e-10  # relative to the largest number of an array
-SINGLE = 1e-4  # in single precision
+EQUAL, SINGLE = 1e-10, 1e-4  # relative to the largest number; in single precision
 STATIONARY = 1e-5  # slope per token, nats, for a relative change of parameters
 STRIDE = 1e-5
 ROUNDING = 1e-5  # of sums, in single precision
@@ -67,7 +65,6 @@ class Case:
         return State(model.maximize(stats, state.params, self.beta), rows), stats, objective
 
     def run(self, model: Model, state: State, n_steps: int, X: CSRCounts | None = None) -> State:
-        """The state after several steps."""
         for _ in range(n_steps):
             state = self.step(model, state, X)[0]
         return state
@@ -81,9 +78,9 @@ class Case:
 
 
 class Check(NamedTuple):
-    """A check: raises AssertionError if the model fails it."""
+    """A property of correct equations."""
 
-    run: Callable[[Case, Any], None]
+    run: Callable[[Case, Any], None]  # raises AssertionError if the model fails it
     needs_literal: bool = False
     everywhere: bool = False  # at all tables and temperatures; other checks try each of them once
 
@@ -106,8 +103,7 @@ def check_model(
         must differ from all numbers of components. None stands for two small tables.
     literal : Literal or None, default=None
         The equations, transcribed from the paper. Without them the checks "literal step" and
-        "literal slope" are skipped, the only ones that find an M-step that lowers the objective
-        but to a wrong place.
+        "literal slope" are skipped, and with these an M-step to a wrong place may be missed.
     betas : sequence of float, default=(1.0, 0.8)
         Inverse temperatures.
     skip : collection of str, default=()
@@ -117,8 +113,6 @@ def check_model(
     ------
     AssertionError
         If a check fails: which one, and by how much.
-    ValueError
-        If ``skip`` has an unknown name.
 
     Examples
     --------
@@ -152,7 +146,6 @@ def planned(
 
 
 def run_check(name: str, case: Case) -> None:
-    """Run one check on the model of its case."""
     try:
         CHECKS[name].run(case, case.model)
     except AssertionError as error:
@@ -187,8 +180,7 @@ def bound_falls(case: Case, model: Model) -> None:
         for _ in range(4):
             state, _, objective = case.step(model, state)
             path.append(objective)
-        scale = max(case.X.row_sums.sum(), *np.abs(path))
-        rise = max(after - before for before, after in pairwise(path)) / scale
+        rise = np.diff(path).max() / max(case.X.row_sums.sum(), *np.abs(path))
         assert rise <= 1e-12, f"the objective rises by {rise:.2g} of itself"
 
 
@@ -210,7 +202,7 @@ def literal_slope(case: Case, model: Model) -> None:
     """The objective of the transcription is stationary where EM converges.
 
     In the row states and in every parameter that EM has changed, along random directions that keep
-    distributions normalised. A broken model first continues from there, to another place.
+    distributions normalised. A broken model first moves on to another place.
     """
     assert case.literal is not None
     literal, rng = case.literal, np.random.default_rng(0)
@@ -248,10 +240,8 @@ def order_of_rows(case: Case, model: Model) -> None:
     """A permutation of the rows permutes row states and keeps parameters."""
     order = np.random.default_rng(0).permutation(case.X.shape[0])
     for params, rows in case.states[1:]:
-        one, other = (
-            case.run(model, State(params, states), 2, X)
-            for X, states in ((case.X, rows), (case.X.take(order), rows[order]))
-        )
+        one = case.run(model, State(params, rows), 2)
+        other = case.run(model, State(params, rows[order]), 2, case.X.take(order))
         _same(State(one.params, one.rows[order]), other)
 
 
@@ -261,10 +251,9 @@ def order_of_columns(case: Case, model: Model) -> None:
     order = np.random.default_rng(0).permutation(M)
     X = CSRCounts(sp.csr_array(case.X.table[:, order]))
     for params, rows in case.states[1:]:
-        moved = type(params)(*(array[order] if len(array.shape) and len(array) == M else array
-                               for array in params))  # fmt: skip
-        one, other = case.run(model, State(params, rows), 2), State(moved, rows)
-        other = case.run(model, other, 2, X)
+        moved = type(params)(*(A[order] if np.shape(A)[:1] == (M,) else A for A in params))
+        one = case.run(model, State(params, rows), 2)
+        other = case.run(model, State(moved, rows), 2, X)
         _equal("rows", one.rows, other.rows)
         _equal("factors", model.factors(*one)[1][order], model.factors(*other)[1])
 
@@ -272,16 +261,10 @@ def order_of_columns(case: Case, model: Model) -> None:
 def order_of_components(case: Case, model: Model) -> None:
     """A permutation of the components is kept; all axes of one size are permuted."""
     state = case.states[1]
-    for size in component_sizes(state.params, state.rows, case.X.shape):
-        order = np.roll(np.arange(size), 1)
-
-        def moved(state: State, size: int = size, order: Array = order) -> State:
-            params, rows = state
-            fields = (reordered(array, size, order) for array in params)
-            return State(type(params)(*fields), reordered(rows, size, order))
-
-        one, other = (case.run(model, start, 2) for start in (state, moved(state)))
-        _same(moved(one), other)
+    sizes = {size for array in (*state.params, state.rows) for size in np.shape(array)}
+    for size in sizes - {1, *case.X.shape}:
+        moved = reordered(state, size)
+        _same(reordered(case.run(model, state, 2), size), case.run(model, moved, 2))
 
 
 def blocks(case: Case, model: Model) -> None:
@@ -352,9 +335,8 @@ def restrict(case: Case, model: Model) -> None:
 
 def arguments(case: Case, model: Model) -> None:
     """No function changes its arguments; a second call returns the same."""
-    state, columns = case.states[1], np.arange(3)
+    state, columns, table = case.states[1], np.arange(3), case.X.table
     stats = model.expect(case.X, *state, case.beta)[1]
-    table = case.X.table
     given = (state, stats, columns, (table.data, table.indices, table.indptr))
     before = copy.deepcopy(given)
 
@@ -469,24 +451,20 @@ def tangent(P: Array, rng: np.random.Generator) -> Array:
     return direction
 
 
-def reordered(array: Array, size: int, order: Array) -> Array:
-    """The array with all axes of this size permuted."""
-    for axis, length in enumerate(array.shape):
-        if length == size:
-            array = np.take(array, order, axis=axis)
-    return array
+def reordered(state: State, size: int) -> State:
+    """Arrays whose axes of this size, the number of components, are permuted."""
+
+    def rolled(array: Array) -> Array:
+        axes = [axis for axis, length in enumerate(np.shape(array)) if length == size]
+        return np.roll(array, [1] * len(axes), axes)
+
+    return State(type(state.params)(*map(rolled, state.params)), rolled(state.rows))
 
 
 def changed(params: Params, other: Params) -> list[str]:
     """Names of the fields that differ by more than rounding."""
     pairs = zip(params._fields, params, other, strict=True)
     return [name for name, one, two in pairs if not np.allclose(one, two, rtol=1e-7, atol=1e-12)]
-
-
-def component_sizes(params: Params, rows: Rows, shape: tuple[int, int]) -> set[int]:
-    """Numbers of components: sizes of axes other than rows and columns."""
-    sizes = {size for array in (*params, rows) for size in np.shape(array)}
-    return {size for size in sizes if size > 1} - set(shape)
 
 
 def _is_one(sums: Array) -> bool:
