@@ -54,8 +54,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the tokens of a block."""
-
     components: Array  # (M, K): sum_i n_ij r_ijk
     free_energy: float  # -(1/beta) sum n_ij log sum_k prior (likelihood)^beta, nats
 
@@ -88,8 +86,7 @@ class Aspects(
         return not self.component_prior
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        # Clusters of rows, mixed with the unigram. From random components EM may end where two
-        # aspects share one topic and another one covers two.
+        # From random components EM may end where two aspects share one topic and another covers two.
         clusters = short_start(RowClusters(self.n_components), X, rng).params.components
         expected = X.column_sums + NEVER * X.column_sums.mean()
         unigram = (expected / expected.sum()).astype(X.dtype)
@@ -131,9 +128,8 @@ class Aspects(
         return mixtures, Statistics(expected, -mixture.log_likelihood / beta)
 
     def alternate(self, X: Block, params: Params, rows: Rows) -> tuple[Rows, Statistics]:
-        # Newton steps for a Poisson likelihood of n_ij with means n_i P(y_j given x_i). It equals
-        # that of the model up to a constant if mixtures and components sum to one, and is lower
-        # otherwise: normalising does not lower the likelihood.
+        # Newton steps for a Poisson likelihood of n_ij with means n_i P(y_j given x_i): up to a
+        # constant that of the model, or lower if mixtures and components do not sum to one.
         n = X.row_sums
         found = X.alternate(rows * n[:, None].astype(X.dtype), params.components)
         mixtures = normalise(found.rows, axis=1, otherwise=params.weights)
@@ -334,8 +330,7 @@ def with_prior(X: Block, expected: Array, row_prior: float, weights: Array) -> A
 
 LEAST_ASPECTS = 32  # of a pilot search for the temperature
 
-# Length of rows, and number of components, at which `usual_beta` is 0.75.
-USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32
+USUAL_LENGTH, USUAL_COMPONENTS = 39.5, 32  # of rows; and number: `usual_beta` is 0.75
 
 # Leave-one-out: pseudo-counts of a column in every component and of a row, and factors of both that
 # are tried in turn.

@@ -34,8 +34,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the rows of a block."""
-
     profiles: Array  # (M, C): sum_i I_ic n_ij
     sizes: Array  # (C,): sum_i I_ic
     spare: Array  # (D,): profile of the row with the worst likelihood, for an empty cluster
@@ -52,9 +50,9 @@ class CoClusters(Clustering[Params, Statistics]):
 
         I_ic ~ rho_c exp(beta sum_j n_ij sum_d J_jd log c_cd),   J_jd likewise,
 
-    updated in the order I, c, J, c: the rows in ``expect``, the rest in ``maximize``. The sign of
-    the exponent, damaged in eq. (49), is plus. The hard model takes the largest term: alternating
-    maximisation of the mutual information of the two clusterings.
+    in the order I, c, J, c: the rows in ``expect``, the rest in ``maximize``. The sign of the
+    exponent, damaged in eq. (49), is plus. The hard model takes the largest term: alternating
+    maximisation of the mutual information.
     """
 
     n_row_clusters: int
@@ -95,9 +93,8 @@ class CoClusters(Clustering[Params, Statistics]):
                 gains = _own(profiles, params.joint.sum(axis=0)) - evidence
                 worst = worst_explained(gains * (X.row_weights > 0))
                 spare = spare if worst is None else profiles[worst]
-        weights = X.row_weights
-        energy = -float(np.sum(weights * evidence)) / beta
-        sizes = sums(rows * weights[:, None].astype(X.dtype), axis=0)
+        energy = -float(np.sum(X.row_weights * evidence)) / beta
+        sizes = sums(rows * X.row_weights[:, None].astype(X.dtype), axis=0)
         return rows, Statistics(X.tdot(rows), sizes, spare, energy)
 
     def maximize(self, stats: Statistics, params: Params, beta: float) -> Params:
@@ -136,9 +133,8 @@ class CoClusters(Clustering[Params, Statistics]):
         return free + (C + D - 2 if self.proportions == "estimated" else 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        return params._replace(
-            memberships=params.memberships[columns], shares=params.shares[columns]
-        )
+        J, shares = params.memberships[columns], params.shares[columns]
+        return params._replace(memberships=J, shares=shares)
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
         # Eq. (47)
@@ -194,8 +190,6 @@ def _reseeded(joint: Array, spare: Array) -> Array:
 
 
 class BigramStatistics(NamedTuple):
-    """Sums over the table, which is a single block."""
-
     profiles: Array  # (N, C): sum_i I_ic n_ij
     memberships: Array  # (N, C): I_ic
     free_energy: float  # -sum n_ij log c_cd, nats

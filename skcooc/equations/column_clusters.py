@@ -34,8 +34,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the rows of a block."""
-
     scores: Array  # (M, K): sum_i n_ij log P(x_i given c) / P(x_i)
     totals: Array  # (M,): sum_i n_ij
     own: Array  # (M,): sum_i n_ij log n_ij / P(x_i); of the hard model only
@@ -139,15 +137,13 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return free + (K - 1 if self.proportions == "estimated" else 0)
 
     def restrict(self, params: Params, columns: Array) -> Params:
-        return params._replace(
-            memberships=params.memberships[columns], totals=params.totals[columns]
-        )
+        J, totals = params.memberships[columns], params.totals[columns]
+        return params._replace(memberships=J, totals=totals)
 
     def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        unigram = (params.totals / params.totals.sum())[:, None]
         joint = params.memberships * params.totals[:, None]
-        return rows, normalise(
-            joint, axis=0, otherwise=(params.totals / params.totals.sum())[:, None]
-        )
+        return rows, normalise(joint, axis=0, otherwise=unigram)
 
     def posteriors(self, params: Params, rows: Rows) -> Array:
         return params.memberships

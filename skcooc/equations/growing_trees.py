@@ -29,8 +29,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the tokens of a block."""
-
     nodes: Array  # (M, V): expected counts of columns at nodes
     paths: Array  # (K, V): expected tokens of clusters at nodes
     free_energy: float  # -(1/beta) sum_i log sum_c P(c) exp(beta * log-likelihood), nats
@@ -112,8 +110,6 @@ ANNEALING = 1.1  # factor between successive inverse temperatures
 
 
 class Growth(NamedTuple):
-    """A tree that has grown, and its nodes."""
-
     tree: Tree
     nodes: Array  # (M, V): P(y_j given v)
     splits: list[Split]  # parts are indices of leaves

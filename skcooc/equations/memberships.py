@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -55,7 +55,10 @@ FIRST_ITERATIONS = 4  # before merging
 ONLY_ITERATIONS = 8  # before merging, if there is a single run
 ROUNDS = (3, 4, 4)  # iterations of each round, after which the better half of the runs continues
 CLUSTERS, FEWEST, MOST = 64, 4, 8  # number of runs: CLUSTERS / n_clusters within these limits
-START_ITERATIONS, START_TOL, START_RELAXATION = 30, 1e-5, 1.8
+START_ITERATIONS, START_TOL = 30, 1e-5
+SHORT_SOLVER = OverRelaxation(1.8)
+
+Mergeable: TypeAlias = MergeableClusters[Params, Statistics]
 
 
 class ColumnDistributions:
@@ -125,9 +128,8 @@ def marginal_posteriors(
 ) -> tuple[Array, Array, Array, Array]:
     """Posteriors psi_ic ~ w_c prod_j P_jc^(power n_ij), with P = topics @ centers.T.
 
-    From topics (M, K) and centers (C, K), with topics summed out. Returns psi (n, C); its evidence
-    (n,), float64, log of the normaliser, with P relative to ``shared``; P (M, C); and ``shared``
-    (M,), the mean of log P over the clusters.
+    From topics (M, K) and centers (C, K). Returns psi (n, C); the logarithms of its normalisers
+    (n,), float64, with P relative to ``shared``; P (M, C); and ``shared`` (M,), the mean of log P.
     """
 
     def fill(evidence: Array, out: Array) -> None:
@@ -174,8 +176,8 @@ def worst_explained(gains: Array) -> int | None:
 def fill_empty_cluster(posteriors: Array, own: Array, scores: Array) -> None:
     """Move the object with the worst log-likelihood to an empty cluster, if any.
 
-    ``posteriors`` (n, K), zeros and ones, are changed in place; ``own`` (n,) is the log-likelihood
-    of each object in a cluster of its own, ``scores`` (n, K) that in each cluster.
+    ``posteriors`` (n, K), zeros and ones, are changed in place; ``own`` (n,) are log-likelihoods of
+    objects in clusters of their own, ``scores`` (n, K) those in each cluster.
     """
     sizes = sums(posteriors, axis=0)
     if not sizes.all():
@@ -259,11 +261,10 @@ def n_sampled_objects(n_clusters: int) -> int:
 
 
 def seeds(objects: CSR, overall: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Clusters (M, K): the unigram ``overall`` (M,), each mixed with one object.
+    """Clusters (M, K): the unigram ``overall`` (M,), mixed with one of the objects (n, M) each.
 
-    Greedy k-means++ (D. Arthur and S. Vassilvitskii, SODA 2007) with divergences in place of
-    squared distances: from ``objects``, counts (n, M), some are drawn in proportion to the
-    log-likelihood that each gains in a cluster of its own; the largest total gain wins.
+    Greedy k-means++ (D. Arthur and S. Vassilvitskii, SODA 2007): some objects are drawn in
+    proportion to what their log-likelihood gains in a cluster of their own; the largest total wins.
     """
     sizes = np.asarray(objects.sum(axis=1), dtype=np.float64)
     gains = seed_gains(objects, overall, sizes)
@@ -294,9 +295,7 @@ def seed_gains(objects: CSR, overall: Array, sizes: Array) -> Array:
     return gains
 
 
-def best_start(
-    model: MergeableClusters[Params, Statistics], X: Counts, rng: np.random.Generator
-) -> State:
+def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     """The best of several short runs at the usual temperature, by successive halving.
 
     From random clusters EM often ends where two share one true cluster and another covers two. So
@@ -305,20 +304,19 @@ def best_start(
     """
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
-    stage = _first_stage(model, X, FIRST_ITERATIONS)
+    stage = _short_stage(model, X, FIRST_ITERATIONS)
     n_runs = min(MOST, max(FEWEST, CLUSTERS // model.n_clusters))
     states = [_merged_start(model, stage, rng) for _ in range(n_runs)]
     for n_iter in ROUNDS:
-        ended = best_first([_run(replace(stage, max_iter=n_iter), rng, state) for state in states])
+        round_ = replace(stage, max_iter=n_iter)
+        ended = best_first([fit([round_], rng, SHORT_SOLVER, start=state) for state in states])
         states = ended[: (len(ended) + 1) // 2]
     return states[0]
 
 
-def short_start(
-    model: MergeableClusters[Params, Statistics], X: Counts, rng: np.random.Generator
-) -> State:
+def short_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     """A single run of `best_start`."""
-    return _merged_start(model, _first_stage(model, X, ONLY_ITERATIONS), rng)
+    return _merged_start(model, _short_stage(model, X, ONLY_ITERATIONS), rng)
 
 
 def soft_start(
@@ -373,20 +371,15 @@ def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
     return list(parts.values())
 
 
-def _first_stage(model: MergeableClusters[Params, Statistics], X: Counts, n_iter: int) -> EMStage:
+def _short_stage(model: Mergeable, X: Counts, n_iter: int) -> EMStage:
     return EMStage(model, X, usual_beta(model, X), n_iter, 0.1 * START_TOL)
 
 
-def _merged_start(
-    model: MergeableClusters[Params, Statistics], stage: EMStage, rng: np.random.Generator
-) -> State:
+def _merged_start(model: Mergeable, stage: EMStage, rng: np.random.Generator) -> State:
     """A short run with spare clusters, merged to the number asked for."""
     n_clusters = model.n_clusters + model.n_clusters // SPARE
     more = replace(model, n_clusters=n_clusters)  # type: ignore[type-var]
-    found = _run(replace(stage, model=more), rng, State(*more.seeded(stage.X, rng)))
+    start = State(*more.seeded(stage.X, rng))
+    found = fit([replace(stage, model=more)], rng, SHORT_SOLVER, start=start)
     state = State(found.params, found.rows)
     return mixed(model, state, ward_groups(model.overlaps(stage.X, *state), model.n_clusters))
-
-
-def _run(stage: EMStage, rng: np.random.Generator, start: State) -> EMResult:
-    return fit([stage], rng, OverRelaxation(START_RELAXATION), start=start)

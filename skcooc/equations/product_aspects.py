@@ -43,8 +43,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the tokens of a block."""
-
     components: Array  # (M, D): sum_ic n_ij r_ij(cd)
     joint: Array  # (C, D): sum_ij n_ij r_ij(cd)
     free_energy: float  # -(1/beta) sum n_ij log sum_cd prior (likelihood)^beta, nats
@@ -88,9 +86,8 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         joint = (into_rows * weights[:, None]).T @ into_columns
         independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
         joint = (1 - INDEPENDENT) * joint + INDEPENDENT * independent
-        components = normalise(
-            (B * weights) @ into_columns, axis=0, otherwise=(B @ weights)[:, None]
-        )
+        unigram = (B @ weights)[:, None]
+        components = normalise((B * weights) @ into_columns, axis=0, otherwise=unigram)
         return Params(components, joint, sums(joint, axis=1)), found.rows @ into_rows
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
@@ -131,10 +128,8 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         """T_cd, the factor between the powers of P(c given x) and of P(y given d), (C, D)."""
         if self.tempering == "joint":
             return _given_rows(params) ** beta
-        weights = params.weights[:, None]
-        return np.divide(
-            params.joint, weights**beta, out=np.zeros_like(params.joint), where=weights > 0
-        )
+        weights, zeros = params.weights[:, None], np.zeros_like(params.joint)
+        return np.divide(params.joint, weights**beta, out=zeros, where=weights > 0)
 
 
 def _given_rows(params: Params) -> Array:
@@ -189,14 +184,11 @@ class PredictiveProducts(ColumnDistributions, Equations[Params, Statistics]):
         A, B = X.power(rows, beta), X.power(params.components, beta)
         T, of_columns = self.products.transitions(params, beta), sums(params.joint, axis=0)
         mixtures = A @ T
-        totals = X.column_sums.sum() * of_columns.astype(np.float64)
+        totals = X.column_sums.sum() * of_columns.astype(np.float64) + self.component_prior * len(B)
         left_out = X.left_out(
             (rows @ self.products.transitions(params, 1.0), params.components),
             (mixtures, B),
-            (
-                reciprocals(X.row_sums + self.row_prior),
-                reciprocals(totals + self.component_prior * len(B)),
-            ),
+            (reciprocals(X.row_sums + self.row_prior), reciprocals(totals)),
             (self.row_prior * of_columns, self.component_prior),
             beta,
         )

@@ -34,8 +34,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the rows of a block."""
-
     topics: Array  # (M, K): expected tokens of columns from topics
     centers: Array  # (C, K): expected tokens of topics in clusters
     sizes: Array  # (C,): sum_i psi_ic
@@ -56,10 +54,10 @@ class ClusterPosterior(NamedTuple):
 class Projections(OnlineModel[Params, Statistics]):
     """Start, M-step and prior of probabilistic clustering-projection (PCP).
 
-    A row belongs to one of C clusters, a cluster has a center theta_c, a distribution over K
-    topics, and every token comes from a topic drawn from the center. Weights and centers of
-    clusters have Dirichlet priors Dir(alpha / C) and Dir(lambda). With the posterior q(pi) q(theta)
-    q(c, z), at inverse temperature beta
+    A cluster has a center theta_c, a distribution over K topics, and every token of its rows comes
+    from a topic drawn from the center. Weights and centers of the C clusters have Dirichlet priors
+    Dir(alpha / C) and Dir(lambda). With the posterior q(pi) q(theta) q(c, z), at inverse
+    temperature beta
 
         gamma_ck = lambda_k + beta sum_ij n_ij q(c_i = c, z_ij = k)            (7)
         eta_c = alpha / C + sum_i q(c_i = c)                                   (7)
@@ -341,18 +339,16 @@ def _chunks(start: int, stop: int) -> Iterator[slice]:
 
 
 class FoldInParams(NamedTuple):
-    """Topics, and the posterior of the clusters that have rows."""
+    """Topics, and the posterior of the clusters that have rows; see `ClusterPosterior`."""
 
-    topics: Array  # (M, K): P(y_j given z_k)
-    weights: Array  # (C,): E[pi_c]; also the state of an empty row
-    log_weights: Array  # (C,): E[log pi_c]
-    centers: Array  # (C, K): E[theta_c]
-    log_centers: Array  # (C, K): E[log theta_c]
+    topics: Array
+    weights: Array  # also the state of an empty row
+    log_weights: Array
+    centers: Array
+    log_centers: Array
 
 
 class FoldInStatistics(NamedTuple):
-    """Statistics of new rows, which change no parameters."""
-
     free_energy: float
 
 

@@ -45,16 +45,12 @@ PATIENCE = 10  # iterations without a lower objective before convergence
 
 
 class Params(NamedTuple):
-    """Parameters of clusters of rows."""
-
     components: Array  # (M, K): P(y_j given c); columns sum to one
     weights: Array  # (K,): P(c)
     unit: Array  # (): tokens for which a row counts if all rows have equal weights
 
 
 class Statistics(NamedTuple):
-    """Sums over the rows of a block."""
-
     components: Array  # (M, K): sum_i I_ic n_ij
     sizes: Array  # (K,): sum_i I_ic
     spare: Array  # (M,): counts of the row with the worst likelihood, for an empty cluster
@@ -242,8 +238,6 @@ def _spare(X: Block, scores: Array, factors: Array, shared: Array) -> Array:
 
 
 class PredictiveParams(NamedTuple):
-    """Parameters of leave-one-out clusters of rows."""
-
     components: Array  # (M, K): P(y_j given c), with pseudo-counts
     weights: Array  # (K,): P(c)
     unit: Array  # (): tokens for which a row counts if all rows have equal weights

@@ -37,8 +37,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the tokens of a block."""
-
     nodes: Array  # (M, V): expected counts of columns at nodes
     abstraction: Array  # (S,): expected tokens at slots
     sizes: Array  # (K,): sum_i I_ic
@@ -104,13 +102,11 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
 
     def _clustered(self, X: Counts, rng: np.random.Generator) -> Array:
         """Clusters of rows at the leaves, ordered by similarity, and their sums at nodes."""
-        K = len(self.tree.leaves)
-        clusters = RowClusters(K)
+        clusters = RowClusters(len(self.tree.leaves))
         params, rows = clusters.start(X, rng)
         overlaps = clusters.overlaps(X, params, rows)
-        (order,) = ward_groups(overlaps, 1)
-        masses = overlaps.diagonal()[list(order)]
-        return (params.components[:, list(order)] * masses) @ self.tree.above
+        order = list(ward_groups(overlaps, 1)[0])
+        return (params.components[:, order] * overlaps.diagonal()[order]) @ self.tree.above
 
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         # Eqs. (53), (55)
@@ -203,8 +199,7 @@ class Abstractions(OnlineModel[Params, Statistics], Clustering[Params, Statistic
         return I, -float(np.sum(X.row_weights * evidence)) / beta
 
     def _power(self, beta: float) -> float:
-        """Exponent of the likelihood of a leaf."""
-        return beta if self.tempering == "path" else 1.0
+        return beta if self.tempering == "path" else 1.0  # exponent of the likelihood of a leaf
 
     def _within(self, slots: Array, otherwise: Array) -> Array:
         """Slots divided by the sums of their leaves; ``otherwise`` if these are zero."""

@@ -27,8 +27,6 @@ class Params(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over the tokens of a block."""
-
     components: Array  # (L, K): sum_ij n_ijl r_ijlk
     middle: Array  # (M, K): sum_il n_ijl r_ijlk
     free_energy: float  # -(1/beta) sum n_ijl log sum_k (joint probability)^beta, nats

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ import scipy.sparse as sp
 from skcooc.counts import CSRCounts
 from skcooc.em import EMStage, State, fit, make_solver
 from skcooc.em.solvers import sweep
-from skcooc.protocol import CSR, Array, Model, P, Params, Rows, Statistics
+from skcooc.protocol import CSR, Array, Model, P, Rows, Statistics
 from skcooc.testing.device import DeviceArray, DeviceCounts, to_device, to_host
 
 EARLY, LATE = 2, 30  # EM steps after which states are tried, besides the start
@@ -41,7 +42,7 @@ class Literal(Protocol[P]):
 
 @dataclass
 class Case:
-    """A model, a table, a temperature, and states to try."""
+    """Everything that a check of a model needs."""
 
     model: Model
     X: CSRCounts  # with an empty row and an empty column
@@ -50,11 +51,10 @@ class Case:
     states: list[State] = field(init=False)  # the start, and two later states
 
     def __post_init__(self) -> None:
-        # A copy: the rows of the first state are often one number, broadcast.
         params, rows = self.model.start(self.X, np.random.default_rng(0))
-        self.states = [State(params, rows.copy())]
-        for n_steps in (EARLY, LATE - EARLY):
-            self.states.append(self.run(self.model, self.states[-1], n_steps))
+        first = State(params, rows.copy())  # it is often one row, broadcast
+        second = self.run(self.model, first, EARLY)
+        self.states = [first, second, self.run(self.model, second, LATE - EARLY)]
 
     def step(
         self, model: Model, state: State, X: CSRCounts | None = None
@@ -78,11 +78,9 @@ class Case:
 
 
 class Check(NamedTuple):
-    """A property of correct equations."""
-
-    run: Callable[[Case, Any], None]  # raises AssertionError if the model fails it
+    run: Callable[[Case, Any], None]  # raises AssertionError if the model fails
     needs_literal: bool = False
-    everywhere: bool = False  # at all tables and temperatures; other checks try each of them once
+    everywhere: bool = False  # at all tables and temperatures; others try each of them once
 
 
 def check_model(
@@ -99,8 +97,8 @@ def check_model(
     ----------
     equations : Equations
     X : (N, M) array or sparse array, default=None
-        Counts to try it on; an empty row and an empty column are added if there are none. N and M
-        must differ from all numbers of components. None stands for two small tables.
+        Counts to try it on, to which an empty row and an empty column are added. N and M must
+        differ from all numbers of components. None stands for two small tables.
     literal : Literal or None, default=None
         The equations, transcribed from the paper. Without them the checks "literal step" and
         "literal slope" are skipped, and with these an M-step to a wrong place may be missed.
@@ -154,23 +152,21 @@ def run_check(name: str, case: Case) -> None:
 
 def tables(X: CSR | Array | None) -> Iterator[CSRCounts]:
     """The given table, or two small ones: noise, and blocks of non-integer counts."""
-    if X is not None:
-        yield CSRCounts(with_empty(sp.csr_array(X, dtype=np.float64)))
-        return
     rng = np.random.default_rng(0)
-    yield CSRCounts(with_empty(sp.csr_array(rng.poisson(0.8, (11, 9)).astype(float))))
+    noise = rng.poisson(0.8, (11, 9))
     blocks = np.kron(np.array([[6, 1, 2], [1, 5, 1], [3, 1, 7]]), np.ones((3, 3)))
-    noisy = 0.37 * rng.poisson(blocks)[:, :8] + 0.05
-    yield CSRCounts(with_empty(sp.csr_array(noisy)))
+    given = [noise, 0.37 * rng.poisson(blocks)[:, :8] + 0.05] if X is None else [X]
+    yield from (CSRCounts(with_empty(sp.csr_array(n, dtype=np.float64))) for n in given)
 
 
 def with_empty(X: CSR) -> CSR:
     """The table, with an empty row and an empty column if it has none."""
     if not (X.sum(axis=0).all() or X.sum(axis=1).all()):
         return X
-    rows, columns = (np.delete(np.arange(size + 1), size // 2) for size in X.shape)
-    coordinates = rows[X.tocoo().coords[0]], columns[X.tocoo().coords[1]]
-    return sp.csr_array((X.tocoo().data, coordinates), shape=(X.shape[0] + 1, X.shape[1] + 1))
+    n = X.toarray()
+    for axis, size in enumerate(X.shape):
+        n = np.insert(n, size // 2, 0, axis)
+    return sp.csr_array(n)
 
 
 def bound_falls(case: Case, model: Model) -> None:
@@ -185,7 +181,7 @@ def bound_falls(case: Case, model: Model) -> None:
 
 
 def literal_step(case: Case, model: Model) -> None:
-    """Steps and objective equal those of the transcription, from each state."""
+    """Steps and objectives equal those of the transcription."""
     assert case.literal is not None
     n, seen = case.X.table.toarray(), case.X.row_sums > 0
     for state in case.states:
@@ -207,7 +203,8 @@ def literal_slope(case: Case, model: Model) -> None:
     assert case.literal is not None
     literal, rng = case.literal, np.random.default_rng(0)
     n, end = case.X.table.toarray(), case.run(model, case.end, LATE)
-    moving = changed(end.params, case.states[0].params)
+    fields = zip(end.params._fields, end.params, case.states[0].params, strict=True)
+    moving = [f for f, one, two in fields if not np.allclose(one, two, rtol=1e-7, atol=1e-12)]
 
     def objective(name: str, values: Array) -> float:
         if name == "rows":
@@ -224,9 +221,9 @@ def literal_slope(case: Case, model: Model) -> None:
 
 def row_weights(case: Case, model: Model) -> None:
     """A row of weight w equals w rows; fractional weights add up."""
-    N = case.X.shape[0]
-    for weights in (np.arange(N) % 3, 0.5 + np.arange(N) % 2):
-        times = np.repeat(np.arange(N), np.ceil(weights).astype(int))
+    index = np.arange(case.X.shape[0])
+    for weights in (index % 3, 0.5 + index % 2):
+        times = np.repeat(index, np.ceil(weights).astype(int))
         shares = (weights / np.ceil(weights).clip(1))[times]
         weighted, several = CSRCounts(case.X.table, weights * 1.0), case.X.take(times).table
         for params, rows in case.states[1:]:
@@ -237,7 +234,7 @@ def row_weights(case: Case, model: Model) -> None:
 
 
 def order_of_rows(case: Case, model: Model) -> None:
-    """A permutation of the rows permutes row states and keeps parameters."""
+    """A permutation of the rows permutes row states alone."""
     order = np.random.default_rng(0).permutation(case.X.shape[0])
     for params, rows in case.states[1:]:
         one = case.run(model, State(params, rows), 2)
@@ -270,7 +267,7 @@ def order_of_components(case: Case, model: Model) -> None:
 def blocks(case: Case, model: Model) -> None:
     """Statistics of two blocks of rows add up to those of the table."""
     N = case.X.shape[0]
-    halves = np.arange(N // 3), np.arange(N // 3, N)
+    halves = np.split(np.arange(N), [N // 3])
     for params, rows in case.states:
         whole_rows, whole = model.expect(case.X, params, rows, case.beta)
         parts = [model.expect(case.X.take(h), params, rows[h], case.beta) for h in halves]
@@ -313,10 +310,7 @@ def empty_columns(case: Case, model: Model) -> None:
 
 
 def restrict(case: Case, model: Model) -> None:
-    """The fold-in of new rows needs the parameters of their columns only.
-
-    With `fixed` components, a step of the fast fold-in equals the E-step.
-    """
+    """The fold-in needs parameters of present columns only; the fast one equals the E-step."""
     M = case.X.shape[1]
     half = np.vstack([case.X.table.toarray(), np.eye(M)])
     half[:, M // 2 :] = 0
@@ -356,10 +350,7 @@ def arguments(case: Case, model: Model) -> None:
 
 
 def strict_arrays(case: Case, model: Model) -> None:
-    """E-step, M-step, prior and factors run with arrays of another device.
-
-    See `DeviceArray`. The start may work on the host: it runs once.
-    """
+    """E-step, M-step, prior and factors run with a `DeviceArray`; the start may not."""
     state = case.states[1]
     params, rows = type(state.params)(*map(to_device, state.params)), to_device(state.rows)
     try:
@@ -419,14 +410,10 @@ def _identical(one: object, two: object) -> bool:
 
 
 def simplices(P: Array) -> Iterator[Any]:
-    """Indices of the distributions in an array.
-
-    The whole, its columns, its rows, or, in one dimension, runs of entries that sum to one.
+    """Indices of the distributions in an array: the whole, columns, rows, or runs of entries.
 
     >>> list(simplices(np.array([0.5, 0.5, 0.2, 0.8])))
     [slice(0, 2, None), slice(2, 4, None)]
-    >>> list(simplices(np.array([0.5, 4.0])))
-    []
     """
     if P.ndim == 0 or P.min() < 0:
         return
@@ -438,9 +425,9 @@ def simplices(P: Array) -> Iterator[Any]:
         yield from range(len(P))
     elif P.ndim == 1:
         ends = 1 + np.flatnonzero(np.diff(np.floor(np.cumsum(P) + ROUNDING), prepend=0.0))
-        runs = [slice(*pair) for pair in zip([0, *ends[:-1]], ends, strict=False)]
-        if len(ends) and ends[-1] == len(P) and all(_is_one(P[run].sum()) for run in runs):
-            yield from (slice(int(run.start), int(run.stop)) for run in runs)
+        runs = [slice(*pair) for pair in pairwise([0, *ends.tolist()])]
+        if runs and runs[-1].stop == len(P) and all(_is_one(P[run].sum()) for run in runs):
+            yield from runs
 
 
 def tangent(P: Array, rng: np.random.Generator) -> Array:
@@ -456,15 +443,9 @@ def reordered(state: State, size: int) -> State:
 
     def rolled(array: Array) -> Array:
         axes = [axis for axis, length in enumerate(np.shape(array)) if length == size]
-        return np.roll(array, [1] * len(axes), axes)
+        return np.roll(array, 1, axes) if axes else array
 
     return State(type(state.params)(*map(rolled, state.params)), rolled(state.rows))
-
-
-def changed(params: Params, other: Params) -> list[str]:
-    """Names of the fields that differ by more than rounding."""
-    pairs = zip(params._fields, params, other, strict=True)
-    return [name for name, one, two in pairs if not np.allclose(one, two, rtol=1e-7, atol=1e-12)]
 
 
 def _is_one(sums: Array) -> bool:
