@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import xlogy
@@ -26,7 +26,6 @@ from skcooc.protocol import (
     Alternating,
     Array,
     Block,
-    Capability,
     Counts,
     FixedComponents,
     FoldIn,
@@ -79,14 +78,12 @@ class Aspects(
     tempering: Literal["joint", "likelihood"] = "joint"
     component_prior: float = 0.0
 
-    needs: ClassVar[Mapping[Capability, str]] = {}
-
     @property
     def supports_alternating(self) -> bool:
         return not self.component_prior
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
-        # From random components EM may end where two aspects share one topic and another covers two.
+        # From random components EM may end where two aspects share one topic and another two.
         clusters = short_start(RowClusters(self.n_components), X, rng).params.components
         expected = X.column_sums + NEVER * X.column_sums.mean()
         unigram = (expected / expected.sum()).astype(X.dtype)
@@ -169,15 +166,12 @@ class Aspects(
 
         s is the first canonical correlation of rows and columns: the largest singular value of
         (n_ij - n_i m_j / L) / sqrt(n_i m_j). For aspects near the unigram, P(x_i given z_k) =
-        P(x_i) (1 + a_ik) and P(y_j given z_k) = P(y_j) (1 + b_jk), where a and b sum to zero over
-        k, the posterior is to first order r_ijk = (1 + beta (a_ik + b_jk)) / K, and the M-step
-        yields
+        P(x_i) (1 + a_ik) and P(y_j given z_k) = P(y_j) (1 + b_jk), an EM step yields to first order
 
             a'_ik = beta (a_ik + sum_j P(y_j given x_i) b_jk),
             b'_jk = beta (b_jk + sum_i P(x_i given y_j) a_ik).
 
-        The two sums have the singular values s of the table, so that a difference grows by
-        beta (1 + s) per step. Pseudo-counts raise the critical value.
+        So differences grow by at most beta (1 + s). Pseudo-counts raise the critical value.
         """
         m = X.column_sums.astype(np.float64)
         of_columns = np.sqrt(reciprocals(m))
@@ -228,15 +222,13 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     with alpha P(z_k) pseudo-counts in every row and eta in every column of an aspect.
 
     This is zero-order collapsed variational Bayes (A. Asuncion, M. Welling, P. Smyth and Y. W. Teh,
-    On smoothing and inference for topic models, UAI 2009). There and in appendix B the r_k on the
-    right is that of the previous iteration, which would have to be stored. Here it is computed from
-    the current parameters, own_k = A_ik B_jk / sum_l A_il B_jl with
+    On smoothing and inference for topic models, UAI 2009), but the r_k on the right is not stored
+    from the previous iteration: it is computed as own_k = A_ik B_jk / sum_l A_il B_jl with
 
         A_ik = (N_ik + alpha P(z_k)) / (n_i + alpha),  B_jk = (C_jk + eta) / (T_k + M eta),
 
-    at most N_ik and C_jk. The fixed points approach those of collapsed variational Bayes, and both
-    those of plain EM, as counts grow. If a row loses its only token, P(z_k) remains, and without
-    priors the posterior is uniform (footnote 11).
+    at most N_ik and C_jk. Both approach plain EM as counts grow. If a row loses its only token,
+    P(z_k) remains, and without priors the posterior is uniform (footnote 11).
 
     The power of the remaining counts is approximated by a rational function:
     ``skcooc.counts.left_out``. The objective is -1/beta sum n_ij log(normaliser of the posterior);
@@ -248,8 +240,6 @@ class PredictiveAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
 
     aspects: Aspects
     row_prior: float = 1.0  # alpha: pseudo-counts of a row in all
-
-    needs: ClassVar[Mapping[Capability, str]] = {}
 
     @property
     def patience(self) -> int:

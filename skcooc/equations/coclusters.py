@@ -40,8 +40,26 @@ class Statistics(NamedTuple):
     free_energy: float  # -(1/beta) sum_i log sum_c rho_c exp(beta sum_jd n_ij J_jd log c_cd), nats
 
 
+class BlockPredictions:
+    """Predictions of rows with clusters of rows and columns, for both models."""
+
+    def restrict(self, params: Params, columns: Array) -> Params:
+        J, shares = params.memberships[columns], params.shares[columns]
+        return params._replace(memberships=J, shares=shares)
+
+    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
+        # Eq. (47)
+        of_columns = sums(params.joint, axis=0)
+        columns = params.memberships * params.shares[:, None] * reciprocals(of_columns)
+        blocks = normalise(params.joint, axis=1, otherwise=of_columns)
+        return rows, normalise(columns @ blocks.T, axis=0, otherwise=params.shares[:, None])
+
+    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
+        return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
+
+
 @dataclass(frozen=True)
-class CoClusters(Clustering[Params, Statistics]):
+class CoClusters(BlockPredictions, Clustering[Params, Statistics]):
     """Equations of the symmetric clustering model.
 
     Hofmann & Puzicha (1998), eqs. (34)-(49). P(x_i, y_j) = P(x_i) P(y_j) sum_cd I_ic J_jd c_cd with
@@ -132,20 +150,6 @@ class CoClusters(Clustering[Params, Statistics]):
         free = M - 1 + (C - 1) * (D - 1)
         return free + (C + D - 2 if self.proportions == "estimated" else 0)
 
-    def restrict(self, params: Params, columns: Array) -> Params:
-        J, shares = params.memberships[columns], params.shares[columns]
-        return params._replace(memberships=J, shares=shares)
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        # Eq. (47)
-        of_columns = sums(params.joint, axis=0)
-        columns = params.memberships * params.shares[:, None] * reciprocals(of_columns)
-        blocks = normalise(params.joint, axis=1, otherwise=of_columns)
-        return rows, normalise(columns @ blocks.T, axis=0, otherwise=params.shares[:, None])
-
-    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
-        return params.weights, np.eye(len(params.weights), dtype=params.weights.dtype)
-
     def object_size(self, X: Counts) -> float:
         rows, columns = RowClusters(self.n_row_clusters), ColumnClusters(self.n_column_clusters)
         return min(rows.object_size(X), columns.object_size(X))
@@ -176,13 +180,11 @@ def _shares(profiles: Array) -> Array:
 
 
 def _own(profiles: Array, shares: Array) -> Array:
-    """Log-likelihoods of objects in clusters of their own."""
     totals = sums(profiles, axis=1)[:, None]
     return sums(profiles * (log(profiles) - log(totals * shares)), axis=1)
 
 
 def _reseeded(joint: Array, spare: Array) -> Array:
-    """The joint distribution, with the spare row in an empty cluster of rows."""
     empty = np.flatnonzero(sums(joint, axis=1) <= 0)[:1]
     if empty.size and spare.any():
         joint[empty[0]] = spare * (1e-12 / spare.sum())  # negligible mass
@@ -196,7 +198,7 @@ class BigramStatistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ClassBigrams(Equations[Params, BigramStatistics]):
+class ClassBigrams(BlockPredictions, Equations[Params, BigramStatistics]):
     """Equations of symmetric clustering with X = Y and I = J.
 
     Hofmann & Puzicha (1998), section 3.3. P(y_j given x_i) = P(y_j given c(j)) P(c(j) given c(i)),
@@ -240,15 +242,6 @@ class ClassBigrams(Equations[Params, BigramStatistics]):
 
     def free_parameters(self, params: Params, n_rows: int) -> int:
         return self.untied.free_parameters(params, n_rows)
-
-    def restrict(self, params: Params, columns: Array) -> Params:
-        return self.untied.restrict(params, columns)
-
-    def factors(self, params: Params, rows: Rows) -> tuple[Array, Array]:
-        return self.untied.factors(params, rows)
-
-    def mixture_prior(self, params: Params) -> tuple[Array, Array]:
-        return self.untied.mixture_prior(params)
 
     def _params(self, profiles: Array, memberships: Array) -> Params:
         joint, totals = profiles.T @ memberships, profiles.sum(axis=1)

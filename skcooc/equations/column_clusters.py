@@ -163,14 +163,12 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
         return critical_beta(X, rows, factors[:, 0], totals)
 
     def _factors(self, totals: Array) -> Array:
-        """Factors of the counts of each column, (M, 1)."""
         if self.object_weights == "counts":
             return np.ones((len(totals), 1), dtype=totals.dtype)
         return (_mean_positive(totals) * reciprocals(totals))[:, None]
 
 
 def _counted(X: Block, factors: Array) -> Array:
-    """Row sums, (n,), of the counts times the factors of the columns, (M, 1)."""
     return X.dot(factors)[:, 0].astype(np.float64)
 
 

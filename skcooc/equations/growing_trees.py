@@ -134,8 +134,6 @@ def own_nodes(params: Params, found: SplitTree, order: list[int], mass: Array) -
 
 
 class Kind(NamedTuple):
-    """A model whose clusters split, and the distributions of the nodes of its tree."""
-
     model: Callable[[int], RowClusters | SplittingTrees]  # from the largest number of clusters
     nodes: Callable[[Any, SplitTree, list[int], Array], Array]
 

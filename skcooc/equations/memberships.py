@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -25,6 +25,7 @@ from skcooc.protocol import (
     CSR,
     Array,
     Block,
+    Capability,
     Clustering,
     Counts,
     MergeableClusters,
@@ -63,6 +64,10 @@ Mergeable: TypeAlias = MergeableClusters[Params, Statistics]
 
 class ColumnDistributions:
     """A mixture of distributions of columns, the ``components`` (M, K), without a prior."""
+
+    @property
+    def needs(self) -> Mapping[Capability, str]:
+        return {}
 
     def log_prior(self, params: Any, beta: float) -> float:
         return 0.0
@@ -256,7 +261,6 @@ def reciprocals(totals: Array) -> Array:
 
 
 def n_sampled_objects(n_clusters: int) -> int:
-    """Number of objects from which `seeds` selects."""
     return max(LEAST, PER_CLUSTER * n_clusters)
 
 

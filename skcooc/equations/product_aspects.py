@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -67,8 +67,6 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     n_column_components: int
     tempering: Literal["joint", "likelihood"] = "likelihood"
     annealing: float | None = None
-
-    needs: ClassVar[Mapping[Capability, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """An aspect model, with aspects merged on the side with fewer.

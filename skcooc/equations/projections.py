@@ -81,12 +81,9 @@ class Projections(OnlineModel[Params, Statistics]):
 
     @property
     def needs(self) -> Mapping[Capability, str]:
-        needs: dict[Capability, str] = {
-            "all rows": "the clusters of ClusteringProjection begin with all rows"
-        }
-        if self.n_clusters is None:
-            needs["row states"] = "every row is a cluster of its own; it needs n_clusters"
-        return needs
+        all_rows = "the clusters of ClusteringProjection begin with all rows"
+        own = "every row is a cluster of its own; it needs n_clusters"
+        return {"all rows": all_rows, **({} if self.n_clusters else {"row states": own})}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Parameters, and the expected topics S of the rows.
@@ -181,7 +178,6 @@ def clusters_of(params: Params) -> ClusterPosterior:
 
 
 def row_weights(X: Block) -> Array:
-    """Weights of the rows, zero for empty ones."""
     return X.row_weights * (X.row_sums > 0)
 
 
@@ -217,9 +213,8 @@ class StructuredProjections(Projections):
     def expect(self, X: Block, params: Params, rows: Rows, beta: float) -> tuple[Rows, Statistics]:
         clusters, topics, weights = clusters_of(params), params.topics, row_weights(X)
         centers = np.exp(clusters.log_centers)
-        psi, evidence, P, shared = marginal_posteriors(
-            X, topics, centers, clusters.log_weights, beta
-        )
+        factors = topics, centers, clusters.log_weights
+        psi, evidence, P, shared = marginal_posteriors(X, *factors, beta)
         psi[weights == 0] = 0
         bound = np.sum(weights * evidence) / beta + np.sum(X.column_sums * shared)
         ratio = X.tdot(psi) / np.maximum(P, LEAST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -80,8 +80,6 @@ class RowClusters(
     hard: bool = False
     object_weights: Literal["counts", "equal"] = "counts"
     proportions: Literal["uniform", "estimated"] = "uniform"
-
-    needs: ClassVar[Mapping[Capability, str]] = {}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         if self.hard:
@@ -206,7 +204,6 @@ class RowClusters(
         return rows * self._factors(X, unit)
 
     def _factors(self, X: Block, unit: Array) -> Array:
-        """Factors of the counts of each row, (n, 1)."""
         if self.object_weights == "counts":
             return np.ones((X.shape[0], 1), dtype=X.dtype)
         return (unit * reciprocals(X.row_sums))[:, None].astype(X.dtype)
@@ -224,7 +221,6 @@ def _observed(X: Block) -> Array:
 
 
 def _weighted(X: Block, factors: Array) -> Array:
-    """Column sums of the counts times the first factor of each row, (M, 1)."""
     return X.tdot(np.ascontiguousarray(factors[:, :1]))
 
 

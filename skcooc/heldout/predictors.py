@@ -16,18 +16,10 @@ EM_STEPS, EM_TOLERANCE = 1000, 1e-9  # of weights: maximum number, and least gai
 
 
 class Factors(NamedTuple):
-    """P(y_j given x_i) = A[i] @ B[j]: predictions of a fitted mixture model.
+    """P(y_j given x_i) = A[i] @ B[j]: predictions of a fitted mixture model."""
 
-    Parameters
-    ----------
-    A : (N, K) array
-        P(z given x) of the rows, such as ``embedding_``.
-    B : (M, K) array
-        P(y given z), such as ``components_.T``.
-    """
-
-    A: Array
-    B: Array
+    A: Array  # (N, K): P(z given x) of the rows, such as ``embedding_``
+    B: Array  # (M, K): P(y given z), such as ``components_.T``
 
     def cells(self, X: Block) -> Array:
         return X.cells(self.A, self.B).astype(np.float64)

@@ -113,7 +113,6 @@ class Parts(NamedTuple):
 
 
 def score_parts(X: Block, predictor: Predictor, known: Block) -> Parts:
-    """Scores of held-out counts X of rows with ``known`` other counts."""
     n, logs, repeats = X.observations, log_cells(predictor, X), is_observed(known, X)
     new = np.where(repeats, 0, n)
     given = log_cells(Unseen(known, predictor), X)
@@ -128,9 +127,8 @@ def is_observed(known: Block, X: Block) -> Array:
 
 def _mean(values: Array, weights: Array) -> float:
     counted = weights > 0  # 0 * -inf would give NaN
-    if not counted.any():
-        return float("nan")
-    return float(np.average(values[counted], weights=weights[counted]))
+    mean = np.average(values[counted], weights=weights[counted]) if counted.any() else np.nan
+    return float(mean)
 
 
 def log_likelihoods(X: Block, weights: Array, factors: Factors) -> Array:

@@ -28,18 +28,14 @@ class Validation(NamedTuple):
 
 
 class HoldOutOptions(NamedTuple):
-    """Arguments of ``hold_out``."""
-
     fraction: float
     seed: int
     smoothing: float | Literal["auto"]
 
 
 class HeldOutPredictions(NamedTuple):
-    """Predictions of validation tokens by the best fit to the others."""
-
     division: HoldOutOptions  # by which tokens were held out
-    predicted: CachedPredictions
+    predicted: CachedPredictions  # by the best fit to the others
 
 
 @dataclass(frozen=True)

@@ -352,7 +352,7 @@ def arguments(case: Case, model: Model) -> None:
 def strict_arrays(case: Case, model: Model) -> None:
     """E-step, M-step, prior and factors run with a `DeviceArray`; the start may not."""
     state = case.states[1]
-    params, rows = type(state.params)(*map(to_device, state.params)), to_device(state.rows)
+    params, rows = to_device(state)
     try:
         new, stats = model.expect(DeviceCounts(case.X), params, rows, case.beta)  # type: ignore[arg-type]
         after = model.maximize(stats, params, case.beta)

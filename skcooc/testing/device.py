@@ -66,8 +66,6 @@ class OnDevice:
 
 
 class DeviceCounts(OnDevice):
-    """A block of counts on another device."""
-
     _host: Block
 
     def array(self, values: Array) -> DeviceArray:
