@@ -83,7 +83,7 @@ class Projections(OnlineModel[Params, Statistics]):
     def needs(self) -> Mapping[Capability, str]:
         all_rows = "the clusters of ClusteringProjection begin with all rows"
         own = "every row is a cluster of its own; it needs n_clusters"
-        return {"all rows": all_rows, **({} if self.n_clusters else {"row states": own})}
+        return {"all rows": all_rows, **({"row states": own} if self.n_clusters is None else {})}
 
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """Parameters, and the expected topics S of the rows.
