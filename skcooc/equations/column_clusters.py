@@ -49,9 +49,8 @@ class ColumnClusters(MergeableClusters[Params, Statistics]):
 
         P(c given y_j) = J_jc ~ rho_c exp(beta sum_i n_ij log p_ic),   p_ic ~ sum_j J_jc n_ij.
 
-    J is a parameter, and p is computed from it row by row, so that blocks of rows add up. A row is
-    then a mixture of clusters of columns, P(c given x_i) = sum_j J_jc n_ij / n_i, and
-    P(y_j given c) ~ J_jc m_j.
+    J is a parameter, and p is computed from it row by row. A row is then a mixture of clusters of
+    columns, P(c given x_i) = sum_j J_jc n_ij / n_i, and P(y_j given c) ~ J_jc m_j.
     """
 
     n_clusters: int

@@ -228,10 +228,9 @@ def no_temperature(X: Counts) -> TemperatureRange:
 def critical_beta(X: Counts, rows: Rows, column_factors: Array, expected: Array) -> float:
     """The inverse temperature at which a single cluster becomes unstable.
 
-    If all clusters are equal, a small difference grows per EM step by beta times the largest
-    eigenvalue of Z'Z, where Z_ij = f_i (n_ij - u_i v_j) g_j, with f and u the columns of ``rows``
-    (N, 2), g ``column_factors`` (M,) and v ``expected`` (M,): u_i v_j are the expected counts under
-    a single cluster. Computed by power iteration; infinite if rows and columns are independent.
+    A small difference of clusters grows per EM step by beta times the largest eigenvalue of Z'Z,
+    where Z_ij = f_i (n_ij - u_i v_j) g_j, with f and u the columns of ``rows`` (N, 2), g the
+    ``column_factors`` (M,) and v ``expected`` (M,). Infinite if rows and columns are independent.
     """
     g, v = column_factors[:, None], expected[:, None]
     x = np.random.default_rng(0).standard_normal(g.shape)
@@ -303,8 +302,8 @@ def best_start(model: Mergeable, X: Counts, rng: np.random.Generator) -> State:
     """The best of several short runs at the usual temperature, by successive halving.
 
     From random clusters EM often ends where two share one true cluster and another covers two. So
-    each run begins with dissimilar objects and with more clusters than asked for, and the most
-    similar clusters are merged. With more clusters runs differ less, so that fewer are made.
+    each run begins with dissimilar objects and spare clusters, and the most similar are merged.
+    With more clusters runs differ less, so that fewer are made.
     """
     if model.n_clusters == 1:
         return State(*model.random(X, rng))
@@ -352,8 +351,7 @@ def best_first(runs: Sequence[EMResult]) -> list[State]:
 def ward_groups(overlaps: Array, n_clusters: int) -> list[tuple[int, ...]]:
     """Groups of clusters to merge, by Ward's method at Hellinger distance.
 
-    ``overlaps`` (K, K): scalar products of the roots of the clusters' shares of each object; the
-    diagonal holds their total mass.
+    ``overlaps`` (K, K): scalar products of the roots of the clusters' shares of each object.
     """
     masses, least = overlaps.diagonal().astype(np.float64), np.finfo(float).tiny
     cosines = overlaps / np.sqrt(np.maximum(np.outer(masses, masses), least))

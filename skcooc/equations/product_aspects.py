@@ -58,9 +58,8 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
         joint:       r_ij(cd) ~ [P(c, d) P(x_i given c) P(y_j given d)]^beta
         likelihood:  r_ij(cd) ~ P(c, d) [P(x_i given c) P(y_j given d)]^beta   (eq. 65)
 
-    The C x D posteriors of a token are never formed. With T_cd the power of P(d given c) and A' =
-    A T, where A is the power of P(c given x), the sums over d are a product as in an aspect model
-    with D aspects, and those over c two small matrix products.
+    The C x D posteriors of a token are never formed: with T_cd the power of P(d given c) and A that
+    of P(c given x), A T and B are the factors of an aspect model with D aspects.
     """
 
     n_row_components: int
@@ -71,10 +70,9 @@ class ProductAspects(ColumnDistributions, OnlineModel[Params, Statistics]):
     def start(self, X: Counts, rng: np.random.Generator) -> tuple[Params, Rows]:
         """An aspect model, with aspects merged on the side with fewer.
 
-        Random components would end at the unigram but for large beta. If all are nearly equal,
-        differences grow by beta (1 + r s) per step, with s as in ``Aspects.critical_beta`` and r
-        the canonical correlation of c and d under P(c, d): small for random P(c, d), so that the
-        critical beta is nearly 1, and 1 if each c has one d.
+        Random components would end at the unigram: small differences grow by beta (1 + r s) per
+        step, with s as in ``Aspects.critical_beta`` and r the canonical correlation of c and d
+        under P(c, d), which is small for random P(c, d) and 1 if each c has one d.
         """
         aspects = Aspects(max(self.n_row_components, self.n_column_components))
         found = short_fit(aspects, X, rng, annealing=self.annealing)

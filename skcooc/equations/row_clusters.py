@@ -260,9 +260,8 @@ class PredictiveClusters(ColumnDistributions, Clustering[PredictiveParams, Stati
     belonged; ``skcooc.counts.left_out`` corrects these. A column that no other row of the cluster
     has keeps only its pseudo-counts, which must therefore be positive.
 
-    The objective is -1/beta times the sum of the log-normalisers of the posteriors. It may rise, as
-    indirect effects are neglected (appendix B): a few rows may move back and forth. So EM ends when
-    it has not fallen for ten iterations.
+    The objective, -1/beta times the sum of the log-normalisers of the posteriors, may rise, as
+    indirect effects are neglected (appendix B). EM ends when it has not fallen for ten iterations.
     """
 
     clusters: RowClusters

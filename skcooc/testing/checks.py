@@ -91,7 +91,7 @@ def check_model(
     betas: Sequence[float] = (1.0, 0.8),
     skip: Collection[str] = (),
 ) -> None:
-    """Check that equations keep what EM, counts and predictions rely on.
+    """AssertionError if equations break what EM, counts and predictions rely on.
 
     Parameters
     ----------
@@ -106,11 +106,6 @@ def check_model(
         Inverse temperatures.
     skip : collection of str, default=()
         Names of checks, see ``CHECKS``, that do not apply to the model.
-
-    Raises
-    ------
-    AssertionError
-        If a check fails: which one, and by how much.
 
     Examples
     --------
@@ -197,8 +192,8 @@ def literal_step(case: Case, model: Model) -> None:
 def literal_slope(case: Case, model: Model) -> None:
     """The objective of the transcription is stationary where EM converges.
 
-    In the row states and in every parameter that EM has changed, along random directions that keep
-    distributions normalised. A broken model first moves on to another place.
+    In the row states and in all parameters that EM has changed, along random directions that keep
+    distributions normalised. A broken model first moves on.
     """
     assert case.literal is not None
     literal, rng = case.literal, np.random.default_rng(0)
